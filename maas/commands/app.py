@@ -1,0 +1,51 @@
+"""The `maas` command: one subcommand a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from maas.commands import ask, doctor, history, migrate, runs, search, trace, up
+from shared.errors import MaasError
+
+
+class _Group(typer.core.TyperGroup):
+    """A group in which a MaasError is one line on standard error and exit status 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MaasError as error:
+            typer.echo(f"maas: {error.message}", err=True)
+            sys.exit(1)
+        except KeyboardInterrupt:
+            typer.echo("\nstopped", err=True)
+            sys.exit(130)
+
+
+def build_cli(run_orchestrator: Callable[[str | None], None]) -> typer.Typer:
+    """All commands; main.py hands the orchestrator over, since commands know no worker."""
+    cli = typer.Typer(
+        cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+        help="Memory as a service: one row in, one remembered answer out.",
+    )  # fmt: skip
+    cli.command("up")(up.up)
+    cli.command("migrate")(migrate.migrate_database)
+    cli.command("ask")(ask.ask)
+    cli.command("import")(history.import_history)
+    cli.command("search")(search.search_memory)
+    cli.command("runs")(runs.list_runs)
+    cli.command("trace")(trace.trace_run)
+    cli.command("doctor")(doctor.doctor)
+
+    @cli.command("orchestrator")
+    def orchestrator(
+        stages: Annotated[str | None, typer.Option(help="run these stages only, separated by commas")] = None,
+    ) -> None:
+        """Run one orchestrator process; `maas up` starts one."""
+        run_orchestrator(stages)
+
+    return cli

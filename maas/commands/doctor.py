@@ -1,0 +1,124 @@
+"""`maas doctor`: is everything as it should be, and if not, what to do."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from os import environ
+from pathlib import Path
+
+import uvloop
+from pydantic import SecretStr
+from rich.table import Table
+
+from maas.commands.session import console, note
+from maas.pipeline.doorbell import Doorbell
+from maas.pipeline.prompts import BUILT_IN
+from shared import log
+from shared.db import SQL, Database, open_database
+from shared.dsn import Addresses, find_postgres
+from shared.errors import MaasError
+from shared.migrate import pending
+from shared.models.registry import open_model
+from shared.settings import ROLES, Settings, load_settings
+
+
+def doctor() -> None:
+    """Print every setting with its source, check the database, LISTEN, models and prompts, and say what to do."""
+    settings = load_settings()
+    log.configure("error", settings.log_format)
+    _print_settings(settings)
+    with find_postgres(settings, note) as postgres:
+        failed = uvloop.run(_check_all(settings, postgres))
+    if failed:
+        console.print(f"\n{failed} of the checks failed")
+        sys.exit(1)
+    console.print("\nall is well")
+
+
+async def _check_all(settings: Settings, postgres: Addresses) -> int:
+    failed = 0
+    async with open_database(postgres.query, 2, "maas doctor") as db:
+        checks = _Checks(settings, postgres, db)
+        for name in ("database", "migrations", "listen", "prompts", "models", "orchestrators"):
+            try:
+                console.print(f"[green]ok[/green]    {name}: {await getattr(checks, name)()}")
+            except MaasError as error:
+                failed += 1
+                console.print(f"[red]wrong[/red] {name}: {error.message}")
+    return failed
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """Each returns what it found. Raises MaasError that says what to do."""
+
+    settings: Settings
+    postgres: Addresses
+    db: Database
+
+    async def database(self) -> str:
+        row = await self.db.row("server_version")
+        assert row is not None
+        if row["number"] < 150000:
+            raise MaasError("postgres_too_old", f"Postgres {row['version']} is too old; 15 or newer is needed")
+        extensions = ", ".join(one["extname"] for one in await self.db.rows("extensions")) or "none"
+        return f"Postgres {row['version']}, extensions in use: {extensions}"
+
+    async def migrations(self) -> str:
+        if missing := pending(self.postgres.query, SQL / "migrations"):
+            raise MaasError("no_schema", f"{len(missing)} migrations are pending; run `maas migrate`")
+        return "up to date"
+
+    async def listen(self) -> str:
+        bell = await Doorbell.open(self.postgres.listen, "maas doctor listener")
+        try:
+            if not await bell.can_hear(self.db):
+                raise MaasError("deaf", "LISTEN hears nothing: set LISTEN_DATABASE_URL to a direct connection")
+        finally:
+            await bell.close()
+        return "a notification arrives"
+
+    async def prompts(self) -> str:
+        if not await self.db.value("schema_is_there"):
+            raise MaasError("no_schema", "there are none yet; run `maas migrate`")
+        rows = {row["role_name"]: row["version"] for row in await self.db.rows("prompts", [*BUILT_IN, "Mentor"])}
+        if "Mentor" not in rows:
+            raise MaasError("missing_role", "system_prompts has no active row Mentor; run `maas migrate`")
+        return ", ".join(f"{role} v{version}" for role, version in sorted(rows.items()))
+
+    async def models(self) -> str:
+        for role in ROLES:
+            model = open_model(self.settings.role_model(role), self.settings)
+            await model.close()
+        return ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)
+
+    async def orchestrators(self) -> str:
+        rows = await self.db.rows("living_engines") if await self.db.value("schema_is_there") else []
+        if not rows:
+            raise MaasError("no_orchestrator", "none is running, so requests wait; start one with `make run`")
+        return f"{len(rows)} running: " + ", ".join(f"{row['host']}/{row['pid']}" for row in rows)
+
+
+def _print_settings(settings: Settings) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("setting", "value", "from"):
+        table.add_column(name, overflow="fold")
+    from_file = _names_in_file(Path(".env"))
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        variable = str(alias.choices[0]) if alias is not None and hasattr(alias, "choices") else f"MAAS_{name.upper()}"
+        value = getattr(settings, name)
+        shown = ("set, hidden" if value else "") if isinstance(value, SecretStr) or value is None else str(value)
+        source = "environment" if environ.get(variable) else ".env" if variable in from_file else "default"
+        table.add_row(variable, shown, source)
+    console.print(table, markup=False)
+    console.print()
+
+
+def _names_in_file(path: Path) -> set[str]:
+    if not path.is_file():
+        return set()
+    values = import_module("dotenv").dotenv_values(path)
+    return {name for name, value in values.items() if value}

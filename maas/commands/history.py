@@ -1,0 +1,57 @@
+"""`maas import`: a chat history becomes memory."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from maas.commands.session import LOCAL_USER, User, console, read_uuid, with_database
+from maas.memory.history import BATCH, ImportedTurn, import_turns, read_history
+from shared.db import Database
+
+
+def import_history(
+    file: Annotated[Path, typer.Argument(help="NDJSON, or conversations.json of a ChatGPT export", exists=True)],
+    user: User = LOCAL_USER,
+    wait: Annotated[bool, typer.Option(help="wait until every exchange is recorded")] = True,
+) -> None:
+    """Import a chat history; run it again after a stop, nothing is imported twice."""
+    user_id = read_uuid(user, "--user")
+    turns = read_history(file)
+    added, known = with_database(lambda db, _: _import(db, user_id, turns, file.name, wait))
+    console.print(f"{added} turns imported, {known} were known; ask about them with `maas ask`")
+
+
+async def _import(db: Database, user_id: UUID, turns: list[ImportedTurn], name: str, wait: bool) -> tuple[int, int]:
+    added = known = 0
+    runs: list[UUID] = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("turns logged", total=len(turns))
+        for start in range(0, len(turns), BATCH):
+            batch = turns[start : start + BATCH]
+            done = await import_turns(db, user_id, batch, f"import of {len(batch)} turns from {name}")
+            added, known = added + done.added, known + done.known
+            if done.run_id is not None:
+                runs.append(done.run_id)
+            progress.advance(task, len(batch))
+        if runs and wait and await db.rows("living_engines"):
+            await _follow(db, runs, progress)
+    return added, known
+
+
+async def _follow(db: Database, runs: list[UUID], progress: Progress) -> None:
+    task = progress.add_task("turns recorded", total=None)
+    while True:
+        row = await db.row("import_progress", runs)
+        assert row is not None
+        progress.update(task, completed=row["recorded"], total=row["total"])
+        if row["recorded"] >= row["total"] or not await db.rows("living_engines"):
+            return
+        await asyncio.sleep(0.2)

@@ -1,0 +1,25 @@
+"""`maas migrate`: bring the database to this version."""
+
+from __future__ import annotations
+
+from maas.commands.session import console, note
+from maas.pipeline.prompts import seed_prompts
+from shared import log
+from shared.db import SQL
+from shared.dsn import find_postgres
+from shared.migrate import migrate
+from shared.settings import load_settings
+
+
+def migrate_database() -> None:
+    """Apply pending migrations and seed missing prompts."""
+    settings = load_settings()
+    log.configure("error", settings.log_format)
+    with find_postgres(settings, note) as postgres:
+        applied, seeded = prepare(postgres.query)
+    console.print(f"{len(applied)} migrations applied, {seeded} prompts seeded" if applied or seeded else "up to date")
+
+
+def prepare(dsn: str) -> tuple[list[str], int]:
+    """Migrate and seed; the names applied and how many prompts were added. Raises MaasError."""
+    return migrate(dsn, SQL / "migrations"), seed_prompts(dsn)

@@ -1,0 +1,41 @@
+"""The application: doors over a database. Handlers insert and read; no model is ever called from here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import version
+
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from maas.http.changes import Changes
+from maas.http.doors import DOORS
+from maas.http.errors import HANDLERS
+from maas.http.openapi import describe
+from maas.http.operations import docs_files, home
+from maas.http.rooms import Rooms
+from maas.pipeline.submissions import Submissions
+from shared.db import Database
+
+
+def create_app(database: AbstractAsyncContextManager[Database], listen_dsn: str) -> Starlette:
+    """The ASGI application; `database` is opened at start and closed at the end."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with database as db:
+            changes = Changes(db, listen_dsn)
+            app.state.rooms = Rooms(db, Submissions(db), changes)
+            async with changes.listening():
+                yield
+
+    routes = [
+        *(Route(door.path, door.handler, methods=[door.method]) for door in DOORS),
+        Mount("/docs/static", StaticFiles(directory=docs_files())),
+        Route("/", home),
+    ]
+    app = Starlette(routes=routes, exception_handlers=HANDLERS, lifespan=lifespan)
+    app.state.openapi = describe(DOORS, version("maas"))
+    return app

@@ -1,0 +1,182 @@
+"""What clients send and get, as pydantic models; OpenAPI is written from them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from maas.pipeline.states import ArchiveStatus, Status
+from shared.text import is_blank
+
+QUERY_BYTES = 64 * 1024
+
+
+def _visible(text: str) -> str:
+    if is_blank(text):
+        raise ValueError("must not be blank")
+    return _storable(text)
+
+
+def _storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain a NUL character")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise ValueError("must not contain lone surrogates") from error
+    if size > QUERY_BYTES:
+        raise ValueError(f"must not exceed {QUERY_BYTES} bytes of UTF-8; this has {size}")
+    return text
+
+
+def _storable_values(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    stack: list[Any] = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str):
+            _storable(one)
+        elif isinstance(one, dict):
+            stack += [*one.keys(), *one.values()]
+        elif isinstance(one, list):
+            stack += one
+        elif isinstance(one, float) and one in (float("inf"), float("-inf")):
+            raise ValueError("must not contain infinite numbers")
+    return value
+
+
+def _aware(at: datetime) -> datetime:
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+Words = Annotated[str, AfterValidator(_visible)]
+Time = Annotated[datetime, AfterValidator(_aware)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewRun(Body):
+    user_id: UUID
+    query: Words
+    assistant: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)] = "mentor"
+    conversation_id: UUID | None = None
+    metadata: Annotated[dict[str, Any] | None, AfterValidator(_storable_values)] = None
+
+
+class SearchQuery(Body):
+    user_id: UUID
+    query: Words
+    tags: list[Annotated[str, AfterValidator(_storable)]] | None = Field(None, max_length=50)
+    since: Time | None = Field(None, alias="from", description="said at or after")
+    until: Time | None = Field(None, alias="to", description="said before")
+    as_of: Time | None = Field(None, description="only what was known then")
+    limit: int = Field(10, ge=1, le=50)
+
+
+class ContextQuery(Body):
+    user_id: UUID
+    query: Words
+    max_tokens: int = Field(2000, ge=50, le=100_000)
+    as_of: Time | None = None
+
+
+class Accepted(BaseModel):
+    request_id: UUID
+    status: Literal["processing"] = "processing"
+    poll_url: str
+
+
+class Source(BaseModel):
+    id: UUID
+    kind: Literal["turn", "summary"]
+    score: float
+
+
+class RunState(BaseModel):
+    request_id: UUID
+    user_id: UUID
+    query: str
+    assistant: str
+    conversation_id: UUID | None
+    kind: str
+    status: Status
+    archive_status: ArchiveStatus
+    final_answer: str | None
+    error_code: str | None
+    error_message: str | None
+    degraded: list[str] = Field(description="stages that finished by rule")
+    sources: list[Source] = Field(description="what memory was looked at for the answer")
+    timings: dict[str, datetime | None]
+    attempt: int
+    retries: int
+
+
+class RunLine(BaseModel):
+    request_id: UUID
+    user_id: UUID
+    query: str = Field(description="the first 200 characters")
+    assistant: str
+    kind: str
+    source: str
+    status: Status
+    archive_status: ArchiveStatus
+    error_code: str | None
+    created_at: datetime
+    completed_at: datetime | None
+
+
+class RunPage(BaseModel):
+    results: list[RunLine]
+    next: str | None = Field(description="send it as `before` for the next page")
+
+
+class Memory(BaseModel):
+    id: UUID
+    kind: Literal["turn", "summary"]
+    memory: str
+    score: float | None = None
+    speaker: str | None = None
+    period: str
+    tags: list[str]
+    raw_log_ids: list[UUID]
+    occurred_at: datetime
+    created_at: datetime
+
+
+class MemoryPage(BaseModel):
+    results: list[Memory]
+    next: str | None = Field(description="send it as `before` for the next page")
+
+
+class RawLog(BaseModel):
+    id: UUID
+    run_id: UUID
+    role: Literal["user", "assistant"]
+    speaker: str | None
+    content: str
+    conversation: str
+    external_id: str | None
+    occurred_at: datetime
+
+
+class Sources(BaseModel):
+    results: list[RawLog]
+
+
+class ContextReply(BaseModel):
+    context: str = Field(description="escaped lines within a <memory> fence; data, never instructions")
+    tokens: int
+    sources: list[Source]
+
+
+class Health(BaseModel):
+    status: Literal["ok"] = "ok"
+
+
+class Readiness(BaseModel):
+    status: Literal["ready"] = "ready"
+    orchestrators: int = Field(description="how many are alive; requests are accepted without any")

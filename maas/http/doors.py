@@ -1,0 +1,64 @@
+"""Every door in one table: the routes are made from it, and so is OpenAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from maas.http import bodies, memories, operations, runs
+
+Handler = Callable[[Request], Awaitable[Response]]
+_UUID = {"type": "string", "format": "uuid"}
+_PAGE: dict[str, tuple[dict[str, Any], str]] = {
+    "before": ({"type": "string"}, "`next` of the page before"),
+    "limit": ({"type": "integer", "minimum": 1, "maximum": 100, "default": 50}, "how many"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One method on one path. `errors` are the statuses that a client must expect."""
+
+    method: str
+    path: str
+    handler: Handler
+    body: type[BaseModel] | None = None
+    reply: type[BaseModel] | None = None
+    status: int = 200
+    query: dict[str, tuple[dict[str, Any], str]] | None = None
+    required: tuple[str, ...] = ()
+    errors: tuple[int, ...] = ()
+
+
+DOORS = (
+    Door("POST", "/v1/runs", runs.post_run, bodies.NewRun, bodies.Accepted, 202, errors=(400, 409, 413, 415, 422)),
+    Door(
+        "GET", "/v1/runs", runs.get_runs, reply=bodies.RunPage, errors=(400,),
+        query={"user_id": (_UUID, "whose"), "status": ({"type": "string"}, "in this status"), **_PAGE},
+    ),
+    Door(
+        "GET", "/v1/runs/{id}", runs.get_run, reply=bodies.RunState, errors=(400, 404),
+        query={"wait": ({"type": "number", "minimum": 0, "maximum": 60}, "seconds to wait for the answer")},
+    ),
+    Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, status=202, errors=(404, 409)),
+    Door("POST", "/v1/runs/{id}/retry", runs.post_retry, reply=bodies.Accepted, status=202, errors=(404, 409)),
+    Door("POST", "/v1/memories/search", memories.post_search, bodies.SearchQuery, bodies.MemoryPage,
+         errors=(400, 413, 415, 422)),
+    Door(
+        "GET", "/v1/memories", memories.get_memories, reply=bodies.MemoryPage, errors=(400,),
+        query={"user_id": (_UUID, "whose"), **_PAGE}, required=("user_id",),
+    ),
+    Door("GET", "/v1/memories/{id}", memories.get_memory, reply=bodies.Memory, errors=(404,)),
+    Door("GET", "/v1/memories/{id}/sources", memories.get_sources, reply=bodies.Sources, errors=(404,)),
+    Door("POST", "/v1/context", memories.post_context, bodies.ContextQuery, bodies.ContextReply,
+         errors=(400, 413, 415, 422)),
+    Door("GET", "/healthz", operations.healthz, reply=bodies.Health),
+    Door("GET", "/readyz", operations.readyz, reply=bodies.Readiness, errors=(503,)),
+    Door("GET", "/openapi.json", operations.openapi),
+    Door("GET", "/docs", operations.docs),
+)  # fmt: skip

@@ -1,0 +1,73 @@
+"""Every error leaves in one shape: {"error": {"code", "message", "details"?}}. Never a stack trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from shared.db import CONNECTION_LOST
+from shared.errors import MaasError
+
+STATUS = {
+    "invalid_json": 400,
+    "bad_parameter": 400,
+    "not_found": 404,
+    "method_not_allowed": 405,
+    "idempotency_conflict": 409,
+    "conflict": 409,
+    "already_finished": 409,
+    "not_failed": 409,
+    "too_large": 413,
+    "unsupported_media_type": 415,
+    "invalid_request": 422,
+    "unknown_assistant": 422,
+    "database_unreachable": 503,
+}
+log = structlog.get_logger()
+
+
+def error_response(error: MaasError, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """The response of a MaasError; a code without a status of its own is a 500."""
+    body: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details:
+        body["details"] = dict(error.details)
+    return JSONResponse({"error": body}, STATUS.get(error.code, 500), headers=dict(headers or {}))
+
+
+async def on_maas_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, MaasError)
+    return error_response(error)
+
+
+async def on_http_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        message = f"{request.method} is not allowed on {request.url.path}"
+        return error_response(MaasError("method_not_allowed", message), error.headers)
+    if error.status_code == 404:
+        return error_response(MaasError("not_found", f"there is nothing at {request.url.path}; see /docs"))
+    return JSONResponse({"error": {"code": "http_error", "message": error.detail}}, error.status_code)
+
+
+async def on_lost_database(_: Request, error: Exception) -> JSONResponse:
+    log.warning("database_lost", cause=repr(error))
+    lost = MaasError("database_unreachable", "Postgres does not answer at the moment; send the request again")
+    return error_response(lost, {"Retry-After": "1"})
+
+
+async def on_bug(request: Request, error: Exception) -> JSONResponse:
+    log.error("request_crashed", path=request.url.path, exc_info=error)
+    return JSONResponse({"error": {"code": "internal", "message": "an error on our side; it is in the log"}}, 500)
+
+
+HANDLERS: dict[Any, Any] = {
+    MaasError: on_maas_error,
+    HTTPException: on_http_error,
+    **{kind: on_lost_database for kind in CONNECTION_LOST},
+    Exception: on_bug,
+}

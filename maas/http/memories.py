@@ -1,0 +1,83 @@
+"""/v1/memories and /v1/context: what is remembered of a user, and where it comes from."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from maas.http.bodies import ContextQuery, ContextReply, Memory, MemoryPage, RawLog, SearchQuery, Source, Sources
+from maas.http.reading import read_body, read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.rooms import rooms
+from maas.http.sending import send
+from maas.memory.context import build_context
+from maas.memory.records import list_memories, read_memory, read_sources
+from maas.memory.search import search
+from shared import tokens
+from shared.errors import MaasError
+
+
+async def post_search(request: Request) -> Response:
+    """The turns of a user that fit a question, best first."""
+    body = await read_body(request, SearchQuery)
+    hits = await search(
+        rooms(request).db, body.user_id, body.query, limit=body.limit, as_of=body.as_of, since=body.since,
+        until=body.until, tags=body.tags,
+    )  # fmt: skip
+    results = [
+        Memory(
+            id=hit.id, kind="turn", memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
+            tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
+        )
+        for hit in hits
+    ]  # fmt: skip
+    return send(MemoryPage(results=results, next=None))
+
+
+async def get_memories(request: Request) -> Response:
+    """The records of a user, newest first."""
+    user_id: UUID | None = read_parameter(request, "user_id", UUID)
+    if user_id is None:
+        raise MaasError("bad_parameter", "user_id: is required")
+    limit = read_limit(request)
+    rows = await list_memories(rooms(request).db, user_id, read_cursor(request), limit)
+    return send(MemoryPage(results=[_memory(row) for row in rows], next=write_cursor(rows, limit)))
+
+
+async def get_memory(request: Request) -> Response:
+    """One record or one turn."""
+    return send(_memory(await read_memory(rooms(request).db, read_id(request, "memory"))))
+
+
+async def get_sources(request: Request) -> Response:
+    """The words that a memory was made of."""
+    db = rooms(request).db
+    rows = await read_sources(db, await read_memory(db, read_id(request, "memory")))
+    results = [
+        RawLog(role="user" if row["message_type"] == "user_query" else "assistant",
+               **{name: row[name] for name in RawLog.model_fields if name in row})
+        for row in rows
+    ]  # fmt: skip
+    return send(Sources(results=results))
+
+
+async def post_context(request: Request) -> Response:
+    """The best evidence for a question within a token budget, for those who call their own model."""
+    body = await read_body(request, ContextQuery)
+    context = await build_context(rooms(request).db, body.user_id, body.query, body.max_tokens, as_of=body.as_of)
+    text = context.fenced
+    return send(
+        ContextReply(
+            context=text,
+            tokens=tokens.count(text),
+            sources=[Source(id=hit.id, kind="turn", score=hit.score) for hit in context.hits],
+        )
+    )
+
+
+def _memory(row: dict[str, object]) -> Memory:
+    fields = {name: row[name] for name in Memory.model_fields if name in row}
+    fields.setdefault("kind", "summary")
+    fields.setdefault("memory", row.get("summary"))
+    return Memory.model_validate(fields)

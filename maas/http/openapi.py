@@ -1,0 +1,85 @@
+"""OpenAPI 3.1, written from the doors and the pydantic models behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from maas.http.doors import Door
+
+ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"type": "string"}, "message": {"type": "string"}, "details": {"type": "object"}},
+        }
+    },
+}
+REASONS = {
+    400: "not understood", 404: "not there", 409: "conflicts with what is there", 413: "too large", 415: "not JSON",
+    422: "refused", 503: "not ready",
+}  # fmt: skip
+
+
+def describe(doors: Sequence[Door], version: str) -> dict[str, Any]:
+    """The whole document."""
+    models = {model for door in doors for model in (door.body, door.reply) if model is not None}
+    modes = [(model, "serialization") for model in sorted(models, key=lambda one: one.__name__)]
+    _, schemas = models_json_schema(modes, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    paths: dict[str, dict[str, Any]] = {}
+    for door in doors:
+        paths.setdefault(door.path, {})[door.method.lower()] = _operation(door)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "MaaS",
+            "version": version,
+            "description": "Memory as a service: one row in, one remembered answer out.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {"schemas": {**schemas.get("$defs", {}), "Error": ERROR}},
+    }
+
+
+def _operation(door: Door) -> dict[str, Any]:
+    summary = (door.handler.__doc__ or "").strip()
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
+        for name in re.findall(r"\{(\w+)\}", door.path)
+    ]
+    parameters += [
+        {"name": name, "in": "query", "required": name in door.required, "schema": schema, "description": text}
+        for name, (schema, text) in (door.query or {}).items()
+    ]
+    if door.path == "/v1/runs" and door.method == "POST":
+        key = {"type": "string", "minLength": 1, "maxLength": 255}
+        text = "the same key and body again give the same run"
+        parameters.append({"name": "Idempotency-Key", "in": "header", "schema": key, "description": text})
+    operation: dict[str, Any] = {
+        "operationId": door.handler.__name__,
+        "summary": summary,
+        "tags": [door.path.split("/")[2] if door.path.startswith("/v1/") else "operations"],
+        "responses": {str(door.status): {"description": "done", **_content(door.reply)}}
+        | {str(code): {"description": REASONS[code], "content": _json("Error")} for code in door.errors},
+    }
+    if parameters:
+        operation["parameters"] = parameters
+    if door.body is not None:
+        operation["requestBody"] = {"required": True, "content": _json(door.body.__name__)}
+    return operation
+
+
+def _content(model: type[Any] | None) -> dict[str, Any]:
+    return {"content": _json(model.__name__)} if model else {}
+
+
+def _json(name: str) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}

@@ -1,0 +1,57 @@
+"""Health, readiness, and the description of all this."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from maas.http.bodies import Health, Readiness
+from maas.http.rooms import rooms
+from maas.http.sending import send
+from shared.errors import MaasError
+
+DOCS = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>MaaS</title>
+<link rel="stylesheet" href="/docs/static/swagger-ui.css"></head>
+<body><div id="ui"></div><script src="/docs/static/swagger-ui-bundle.js"></script>
+<script>SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true})</script></body></html>
+"""
+
+
+async def healthz(_: Request) -> Response:
+    """The process is alive."""
+    return send(Health())
+
+
+async def readyz(request: Request) -> Response:
+    """The database answers and holds the schema."""
+    db = rooms(request).db
+    if not await db.value("schema_is_there"):
+        raise MaasError("database_unreachable", "the database holds no MaaS schema; run `maas migrate`")
+    return send(Readiness(orchestrators=len(await db.rows("living_engines"))))
+
+
+async def openapi(request: Request) -> Response:
+    """This interface as OpenAPI 3.1."""
+    return JSONResponse(request.app.state.openapi)
+
+
+async def docs(_: Request) -> Response:
+    """This interface to read and to try."""
+    return HTMLResponse(DOCS)
+
+
+async def home(_: Request) -> Response:
+    return RedirectResponse("/docs")
+
+
+@cache
+def docs_files() -> Path:
+    """The folder of Swagger UI's own files; nothing is fetched from elsewhere."""
+    spec = find_spec("swagger_ui")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "static"

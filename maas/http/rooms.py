@@ -1,0 +1,27 @@
+"""What every handler may reach: the database, the submissions, the changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from maas.http.changes import Changes
+from maas.pipeline.submissions import Submissions
+from shared.db import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """The parts behind the doors."""
+
+    db: Database
+    submissions: Submissions
+    changes: Changes
+
+
+def rooms(request: Request) -> Rooms:
+    """The parts that this application was opened with."""
+    found = request.app.state.rooms
+    assert isinstance(found, Rooms)
+    return found

@@ -1,0 +1,97 @@
+"""/v1/runs: a request is a row; the door inserts it and reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from maas.http.bodies import Accepted, NewRun, RunLine, RunPage, RunState
+from maas.http.reading import read_body, read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.rooms import rooms
+from maas.http.sending import send
+from maas.pipeline.states import Status
+from maas.pipeline.submissions import Submission, cancel_run, list_runs, read_run, retry_run
+from shared.errors import MaasError
+
+LONGEST_WAIT = 60.0
+TIMES = (
+    "created_at", "analyzing_at", "analyzed_at", "assembling_at", "ready_at", "responding_at", "completed_at",
+    "failed_at", "archived_at",
+)  # fmt: skip
+
+
+async def post_run(request: Request) -> Response:
+    """Accept a request; the answer is fetched from poll_url."""
+    body = await read_body(request, NewRun)
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= 255 and key.isprintable()):
+        raise MaasError("bad_parameter", "Idempotency-Key: must be 1 to 255 printable characters")
+    run_id = await rooms(request).submissions.submit(
+        Submission(
+            user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,
+            metadata=body.metadata, idempotency_key=key,
+        )
+    )  # fmt: skip
+    return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
+
+
+async def get_run(request: Request) -> Response:
+    """Where a request is, and its answer; `wait` holds the reply back until there is one."""
+    run_id = read_id(request, "run")
+    wait: float = read_parameter(request, "wait", float, 0.0)
+    if not 0 <= wait <= LONGEST_WAIT:
+        raise MaasError("bad_parameter", f"wait: must be between 0 and {LONGEST_WAIT:.0f} seconds")
+    if wait:
+        await rooms(request).changes.wait_for_answer(run_id, wait)
+    return send(_state(await read_run(rooms(request).db, run_id)))
+
+
+async def get_runs(request: Request) -> Response:
+    """Requests, newest first."""
+    limit = read_limit(request)
+    rows = await list_runs(
+        rooms(request).db,
+        user_id=read_parameter(request, "user_id", UUID),
+        status=read_parameter(request, "status", Status),
+        before=read_cursor(request),
+        limit=limit,
+    )
+    lines = [
+        RunLine(request_id=row["id"], **{name: row[name] for name in RunLine.model_fields if name in row})
+        for row in rows
+    ]
+    return send(RunPage(results=lines, next=write_cursor(rows, limit)))
+
+
+async def post_cancel(request: Request) -> Response:
+    """Ask for a run's end; it becomes FAILED with error_code `cancelled`."""
+    run_id = read_id(request, "run")
+    await cancel_run(rooms(request).db, run_id)
+    return JSONResponse({"request_id": str(run_id), "status": "cancelling"}, 202)
+
+
+async def post_retry(request: Request) -> Response:
+    """Try a FAILED run again."""
+    run_id = read_id(request, "run")
+    await retry_run(rooms(request).db, run_id)
+    return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
+
+
+def _state(row: dict[str, Any]) -> RunState:
+    return RunState(
+        request_id=row["id"],
+        query=row["user_query"],
+        timings={name: row[name] for name in TIMES},
+        retries=row["try"] - 1,
+        sources=row["sources"] or [],
+        **{
+            name: row[name]
+            for name in (
+                "user_id", "assistant", "conversation_id", "kind", "status", "archive_status", "final_answer",
+                "error_code", "error_message", "degraded", "attempt",
+            )
+        },
+    )  # fmt: skip

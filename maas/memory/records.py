@@ -1,0 +1,79 @@
+"""Records: what the Archivist wrote about exchanges, and the way back to the words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from maas.memory.search import Hit
+from shared.db import Database
+from shared.errors import MaasError
+
+Scope = Literal["hot", "warm", "cold"]
+HOT = timedelta(days=3)
+WARM = timedelta(days=14)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A valid record. `score` (0 to 1) says how well it fits the question that it was found for."""
+
+    id: UUID
+    period: str
+    summary: str
+    tags: tuple[str, ...]
+    raw_log_ids: tuple[UUID, ...]
+    occurred_at: datetime
+    score: float = 0.0
+
+    @classmethod
+    def from_row(cls, row: Any, score: float = 0.0) -> Record:
+        return cls(
+            row["id"], row["period"], row["summary"], tuple(row["tags"]), tuple(row["raw_log_ids"]),
+            row["occurred_at"], score,
+        )  # fmt: skip
+
+
+def scope_of(at: datetime, now: datetime) -> Scope:
+    """hot up to 3 days, warm up to 14, cold beyond."""
+    age = now - at
+    return "hot" if age <= HOT else "warm" if age <= WARM else "cold"
+
+
+async def records_of_hits(db: Database, user_id: UUID, hits: Sequence[Hit], limit: int = 20) -> list[Record]:
+    """The records that cover the hits, best first, then the newest ones with score 0; at most `limit`."""
+    scores: dict[UUID, float] = {}
+    for hit in hits:
+        if hit.record_id is not None:
+            scores[hit.record_id] = max(scores.get(hit.record_id, 0.0), min(hit.coverage, 1.0))
+    rows = {row["id"]: row for row in await db.rows("records", user_id, list(scores))} if scores else {}
+    found = [Record.from_row(rows[id_], score) for id_, score in scores.items() if id_ in rows]
+    found.sort(key=lambda record: -record.score)
+    if len(found) < limit:
+        newest = await db.rows("newest_records", user_id, limit)
+        found += [Record.from_row(row) for row in newest if row["id"] not in scores]
+    return found[:limit]
+
+
+async def list_memories(
+    db: Database, user_id: UUID, before: tuple[datetime, UUID] | None = None, limit: int = 50
+) -> list[dict[str, Any]]:
+    """The valid records of a user, newest first; `before` is created_at and id of the last one of the page before."""
+    at, last = before or (None, None)
+    return [dict(row) for row in await db.rows("list_memories", user_id, at, last, limit)]
+
+
+async def read_memory(db: Database, memory_id: UUID) -> dict[str, Any]:
+    """A record or a turn by its id. Raises MaasError('not_found')."""
+    row = await db.row("memory", memory_id)
+    if row is None:
+        raise MaasError("not_found", f"there is no memory {memory_id}")
+    return dict(row)
+
+
+async def read_sources(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
+    """The raw logs that a memory was made of, in the order in which they were said."""
+    return [dict(row) for row in await db.rows("sources", memory["raw_log_ids"])]

@@ -1,0 +1,100 @@
+"""The doorbell: one LISTEN connection a process. A ring is a hint, the table is the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+import structlog
+
+from maas.pipeline.states import ArchiveStatus, Status
+from shared.db import Database, connect, queries
+
+EVENTS = "pipeline_events"
+BELL = "pipeline_bell"
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A change of one run, as the trigger told it."""
+
+    id: UUID
+    status: Status
+    operation: str
+    archive_status: ArchiveStatus | None = None
+
+
+def parse_event(payload: str) -> Event | None:
+    """The event, or None for a payload that is none; that is logged and dropped."""
+    try:
+        body = json.loads(payload)
+        archive = body.get("archive_status")
+        return Event(
+            UUID(body["id"]),
+            Status(body["status"]),
+            str(body["operation"]),
+            ArchiveStatus(archive) if archive else None,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        log.warning("event_dropped", payload=payload[:200], cause=repr(error))
+        return None
+
+
+class Doorbell:
+    """A pinned connection that hears rings and events until it is closed or lost."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self.connection = connection
+        self.lost = asyncio.Event()
+        connection.add_termination_listener(lambda _: self.lost.set())
+
+    @classmethod
+    async def open(cls, dsn: str, name: str) -> Doorbell:
+        """Connect. Raises MaasError('database_unreachable')."""
+        return cls(await connect(dsn, server_settings={"application_name": name}))
+
+    async def listen(self, on_event: Callable[[Event], None], on_bell: Callable[[], None]) -> None:
+        """Call back at each event and each ring, from now on."""
+
+        def hear_event(_: Any, __: int, ___: str, payload: str) -> None:
+            if event := parse_event(payload):
+                log.debug("event_received", run_id=str(event.id), status=event.status, operation=event.operation)
+                on_event(event)
+
+        await self.connection.add_listener(EVENTS, hear_event)
+        await self.connection.add_listener(BELL, lambda *_: on_bell())
+
+    async def can_hear(self, db: Database, within: float = 2.0) -> bool:
+        """Ring from another connection; False when nothing arrives, as behind a transaction-mode pooler."""
+        word = f"selftest_{uuid4().hex}"
+        heard = asyncio.Event()
+
+        def hear(*_: object) -> None:
+            heard.set()
+
+        await self.connection.add_listener(word, hear)
+        await db.value("ring", word, "")
+        try:
+            async with asyncio.timeout(within):
+                await heard.wait()
+        except TimeoutError:
+            return False
+        finally:
+            await self.connection.remove_listener(word, hear)
+        return True
+
+    async def ping(self, timeout: float = 5.0) -> None:
+        """Raise when the connection is dead; asyncpg takes a dead peer for a live one until it sends."""
+        await self.connection.fetchval(queries()["ping"], timeout=timeout)
+
+    async def close(self) -> None:
+        try:
+            await self.connection.close(timeout=2)
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+            self.connection.terminate()

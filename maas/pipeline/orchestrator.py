@@ -1,0 +1,252 @@
+"""The orchestrator: hears the bell, claims runs by the baton, drives each through its stages."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+
+from maas.pipeline.doorbell import Doorbell, Event
+from maas.pipeline.runs import Claims, Done, LostRun, Outcome, Run
+from maas.pipeline.stages import Deps, Stage
+from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
+from shared.db import CONNECTION_LOST, queries
+from shared.errors import MaasError
+
+log = structlog.get_logger()
+
+
+class LostSession(Exception):
+    """The pinned connection or the lease is gone: this owner's runs belong to nobody."""
+
+
+class Orchestrator:
+    """Runs sessions until stopped. A session is one owner number on one pinned connection; losing it drops its runs."""
+
+    def __init__(self, deps: Deps, stages: Mapping[str, Stage], listen_dsn: str) -> None:
+        self._deps = deps
+        self._stages = stages
+        self._listen_dsn = listen_dsn
+        self._stopping = asyncio.Event()
+        self.ready = asyncio.Event()
+
+    def stop(self) -> None:
+        """Hand back what is in flight and end."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until `stop`; survives every loss of the database."""
+        pause = 0.1
+        while not self._stopping.is_set():
+            session = _Session(self._deps, self._stages, self._stopping)
+            try:
+                await session.open(self._listen_dsn)
+                self.ready.set()
+                pause = 0.1
+                await session.work()
+            except (LostSession, MaasError, *CONNECTION_LOST) as error:
+                log.warning("session_lost", cause=repr(error), again_in=round(pause, 1))
+            except Exception:
+                log.exception("session_failed", again_in=round(pause, 1))
+            finally:
+                self.ready.clear()
+                await session.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0 if self._stopping.is_set() else pause * (0.5 + random.random())):
+                    await self._stopping.wait()
+            pause = min(pause * 2, 5.0)
+
+
+class _Session:
+    """One owner and its runs in flight."""
+
+    def __init__(self, deps: Deps, stages: Mapping[str, Stage], stopping: asyncio.Event) -> None:
+        self._deps = deps
+        self._settings = deps.settings
+        self._stages = stages
+        self._stopping = stopping
+        self._wake = asyncio.Event()
+        self._done: list[Done] = []
+        self._drives: dict[UUID, asyncio.Task[None]] = {}
+        self._working: dict[UUID, asyncio.Task[Outcome]] = {}
+        self._cancelled: set[UUID] = set()
+        self._bell: Doorbell | None = None
+        self._claims: Claims
+        self._owner = 0
+        self._sweep = self._settings.sweep
+
+    async def open(self, listen_dsn: str) -> None:
+        """Connect, register, take over what the dead left behind."""
+        settings = self._settings
+        self._bell = await Doorbell.open(listen_dsn, "maas orchestrator")
+        await self._bell.listen(self._hear, self._wake.set)
+        if not await self._bell.can_hear(self._deps.db):
+            self._sweep = min(self._sweep, 0.2)
+            log.warning("listen_is_deaf", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
+        await self._deps.db.value("configure_engine", settings.blocking_scope, settings.timezone)
+        self._owner = await self._bell.connection.fetchval(
+            queries()["register_engine"], socket.gethostname(), os.getpid(), list(self._stages),
+            settings.concurrency, timedelta(seconds=settings.lease),
+        )  # fmt: skip
+        self._claims = Claims(self._deps.db, self._owner, statuses_of(frozenset(self._stages)))
+        log.info("orchestrator_ready", owner=self._owner, stages=list(self._stages), concurrency=settings.concurrency)
+
+    async def work(self) -> None:
+        """Return when stopped and empty. Raises LostSession, or what a background task died of."""
+        bell = self._bell
+        assert bell is not None
+        tasks = [
+            asyncio.create_task(job, name=name)
+            for name, job in (
+                ("claim", self._claim_loop()),
+                ("reap", self._reap_loop()),
+                ("heartbeat", self._heartbeat_loop()),
+                ("watch", bell.lost.wait()),
+            )
+        ]
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+            if tasks[0] not in ended:
+                raise LostSession(f"{next(iter(ended)).get_name()} ended")
+        finally:
+            await _cancel([*tasks, *self._working.values(), *self._drives.values()])
+
+    async def close(self) -> None:
+        if self._bell is not None:
+            await self._bell.close()
+
+    def _hear(self, event: Event) -> None:
+        if event.status is Status.FAILED:
+            log.debug("run_is_failed", run_id=str(event.id))
+        if STAGE_OF.get(event.status) in self._stages:
+            self._wake.set()
+
+    async def _claim_loop(self) -> None:
+        stop = asyncio.create_task(self._stopping.wait())
+        stop.add_done_callback(lambda _: self._wake.set())
+        try:
+            while not (self._stopping.is_set() and not self._drives and not self._done):
+                if self._stopping.is_set():
+                    self._interrupt(list(self._working))
+                self._wake.clear()
+                done, self._done = self._done, []
+                capacity = 0 if self._stopping.is_set() else self._settings.concurrency - len(self._drives)
+                step = await self._claims.step(capacity, done)
+                for run in step.claimed:
+                    self._drives[run.id] = asyncio.create_task(self._drive(run))
+                self._cancelled.update(step.to_cancel)
+                self._interrupt(step.to_cancel)
+                if self._done or (step.has_more and capacity > 0):
+                    continue
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._sweep):
+                        await self._wake.wait()
+        finally:
+            stop.cancel()
+
+    async def _reap_loop(self) -> None:
+        while True:
+            row = await self._deps.db.row("reap", self._settings.max_deaths)
+            if row is not None and any(row.values()):
+                log.warning("runs_reaped", **dict(row))
+            await asyncio.sleep(self._settings.sweep)
+
+    async def _heartbeat_loop(self) -> None:
+        bell = self._bell
+        assert bell is not None
+        while True:
+            if not await self._deps.db.value("heartbeat", self._owner, timedelta(seconds=self._settings.lease)):
+                raise LostSession("the lease ran out")
+            await asyncio.sleep(min(self._settings.heartbeat, 1.0))
+            await bell.ping()
+
+    def _interrupt(self, runs: Iterable[UUID]) -> None:
+        for run_id in runs:
+            if work := self._working.get(run_id):
+                work.cancel()
+
+    async def _drive(self, run: Run) -> None:
+        """Take one run as far as this process can."""
+        with structlog.contextvars.bound_contextvars(run_id=str(run.id), user_id=str(run.user_id), attempt=run.attempt):
+            try:
+                done = await self._run_stages(run)
+            except LostRun:
+                log.warning("run_lost", status=run.status)
+                done = None
+            except CONNECTION_LOST as error:
+                # Whether the write arrived is unknown: give up the owner, somebody goes on from the row.
+                log.warning("write_lost", status=run.status, cause=repr(error))
+                done = None
+                if self._bell is not None:
+                    self._bell.lost.set()
+            except Exception as error:
+                done = self._failure(run, error)
+        del self._drives[run.id]
+        self._cancelled.discard(run.id)
+        if done is not None:
+            self._done.append(done)
+        self._wake.set()
+
+    async def _run_stages(self, run: Run) -> Done:
+        while (name := STAGE_OF[run.status]) in self._stages and not self._stopping.is_set():
+            if run.status in (Status.NEW, Status.READY):
+                await self._claims.advance(run, NEXT[run.status], Outcome())
+                continue
+            if run.status is not Status.COMPLETED and run.kind != "ask":
+                await self._claims.advance(run, NEXT[run.status], Outcome())
+                continue
+            outcome = await self._work(name, run)
+            if outcome is None:
+                break
+            if outcome.has_more and outcome.record:
+                await self._claims.archive_exchange(run, outcome.record)
+                continue
+            if run.status is Status.COMPLETED:
+                return Done(run, "archived", record=outcome.record or {})
+            await self._claims.advance(run, NEXT[run.status], outcome)
+        return Done(run, "released")
+
+    async def _work(self, name: str, run: Run) -> Outcome | None:
+        """The stage's outcome; None when it was interrupted to be given back."""
+        task = asyncio.ensure_future(self._stages[name](run, self._deps))
+        self._working[run.id] = task
+        try:
+            with structlog.contextvars.bound_contextvars(stage=name):
+                return await task
+        except asyncio.CancelledError:
+            if not task.cancelled() or not (self._stopping.is_set() or run.id in self._cancelled):
+                task.cancel()
+                raise
+            if run.id in self._cancelled and run.status is not Status.COMPLETED:
+                raise MaasError("cancelled", "cancelled by request") from None
+            return None
+        finally:
+            del self._working[run.id]
+
+    def _failure(self, run: Run, error: Exception) -> Done:
+        stage = STAGE_OF[run.status]
+        if isinstance(error, MaasError):
+            log.warning("run_failed", stage=stage, code=error.code, cause=error.message)
+            code, message = error.code, error.message
+        else:
+            log.exception("stage_crashed", stage=stage)
+            code, message = "internal", f"{type(error).__name__}: {error}"
+        if run.status is Status.COMPLETED:
+            return Done(run, "archive_failed")
+        return Done(run, "failed", code=code[:50], message=f"{stage}: {message}"[:2000])
+
+
+async def _cancel(tasks: Iterable[asyncio.Task[object]]) -> None:
+    tasks = list(tasks)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,153 @@
+"""A run in an orchestrator's hands: claimed, moved on, given back. Every write is fenced by owner and attempt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from maas.pipeline.states import Status
+from shared.db import Database
+from shared.errors import MaasError
+from shared.group_commit import GroupCommit
+
+OutcomeWord = Literal["archived", "archive_failed", "failed", "released"]
+
+
+class LostRun(Exception):
+    """The run was taken over by another orchestrator; its work here is dropped."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What a stage may know of its run. `calls` holds model calls that are not stored yet."""
+
+    id: UUID
+    attempt: int
+    try_no: int
+    seq: int
+    kind: str
+    status: Status
+    user_id: UUID
+    user_query: str
+    assistant: str
+    conversation_id: UUID | None
+    created_at: datetime
+    analysis: dict[str, Any] | None = None
+    draft: str | None = None
+    payload: str | None = None
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Run:
+        """From the `run` column of maas_step."""
+        return cls(
+            id=UUID(row["id"]), attempt=row["attempt"], try_no=row["try"], seq=row["seq"], kind=row["kind"],
+            status=Status(row["status"]), user_id=UUID(row["user_id"]), user_query=row["user_query"],
+            assistant=row["assistant"],
+            conversation_id=UUID(row["conversation_id"]) if row["conversation_id"] else None,
+            created_at=datetime.fromisoformat(row["created_at"]), analysis=row["analysis_result"],
+            draft=row["draft_context"], payload=row["final_context_payload"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a stage wrote.
+
+    `record` is the Archivist's: log_ids, tags, summary, degraded. `has_more`: the run holds further exchanges.
+    """
+
+    analysis: dict[str, Any] | None = None
+    sources: list[dict[str, Any]] | None = None
+    draft: str | None = None
+    payload: str | None = None
+    answer: str | None = None
+    degraded: str | None = None
+    record: dict[str, Any] | None = None
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The end of a run in these hands, to be told to the next step."""
+
+    run: Run
+    outcome: OutcomeWord
+    record: dict[str, Any] = field(default_factory=dict)
+    code: str | None = None
+    message: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": str(self.run.id), "attempt": self.run.attempt, "outcome": self.outcome, "code": self.code,
+            "message": self.message, "item": self.record, "calls": self.run.calls,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step of the engine brought."""
+
+    claimed: tuple[Run, ...]
+    to_cancel: tuple[UUID, ...]
+    has_more: bool
+
+
+class Claims:
+    """The runs of one owner: the engine's side of pipeline_runs."""
+
+    def __init__(self, db: Database, owner: int, statuses: Sequence[Status]) -> None:
+        self._db = db
+        self._owner = owner
+        self._statuses = [str(status) for status in statuses]
+        self._advances: GroupCommit[tuple[Run, Status, Outcome], bool | None] = GroupCommit(self._advance_batch)
+
+    async def step(self, capacity: int, done: Sequence[Done]) -> Step:
+        """Tell what is done, take what is next: one commit."""
+        rows = await self._db.rows("step", self._owner, self._statuses, capacity, [one.to_json() for one in done])
+        return Step(
+            claimed=tuple(Run.from_json(row["run"]) for row in rows if row["verdict"] == "claimed"),
+            to_cancel=tuple(row["id"] for row in rows if row["verdict"] == "cancel"),
+            has_more=any(row["verdict"] == "more" for row in rows),
+        )
+
+    async def advance(self, run: Run, status: Status, outcome: Outcome) -> None:
+        """One status on. Raises LostRun, or MaasError('cancelled') when that was asked for."""
+        is_cancelled = await self._advances.submit((run, status, outcome))
+        if is_cancelled is None:
+            raise LostRun
+        run.status = status
+        run.calls = []
+        run.analysis = outcome.analysis or run.analysis
+        run.draft = outcome.draft or run.draft
+        run.payload = outcome.payload or run.payload
+        if is_cancelled and status is not Status.COMPLETED:
+            raise MaasError("cancelled", "cancelled by request")
+
+    async def _advance_batch(self, items: list[tuple[Run, Status, Outcome]]) -> list[bool | None]:
+        runs = [run for run, _, _ in items]
+        outcomes = [outcome for _, _, outcome in items]
+        rows = await self._db.rows(
+            "advance", self._owner, [run.id for run in runs], [run.attempt for run in runs],
+            [str(run.status) for run in runs], [str(status) for _, status, _ in items],
+            [_json(o.analysis) for o in outcomes], [_json(o.sources) for o in outcomes], [o.draft for o in outcomes],
+            [o.payload for o in outcomes], [o.answer for o in outcomes], [o.degraded for o in outcomes],
+            [call for run in runs for call in run.calls],
+        )  # fmt: skip
+        moved = {row["id"]: bool(row["is_cancelled"]) for row in rows}
+        return [moved.get(run.id) for run in runs]
+
+    async def archive_exchange(self, run: Run, record: dict[str, Any]) -> None:
+        """Record one imported exchange. Raises LostRun."""
+        kept = await self._db.value("archive_exchange", self._owner, run.id, run.attempt, record, run.calls)
+        if not kept:
+            raise LostRun
+        run.calls = []
+
+
+def _json(value: object | None) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)

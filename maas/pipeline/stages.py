@@ -1,0 +1,24 @@
+"""What a stage is: one async function over a run, and the few things that it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from maas.pipeline.runs import Outcome, Run
+from shared.db import Database
+from shared.models.types import Model
+from shared.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What a stage may use: the database, the model of each role, and the built-in model when that one is silent."""
+
+    db: Database
+    settings: Settings
+    models: Mapping[str, Model]
+    rules: Model
+
+
+Stage = Callable[[Run, Deps], Awaitable[Outcome]]

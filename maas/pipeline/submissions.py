@@ -1,0 +1,112 @@
+"""The client's side of a run: inserted, read, listed, cancelled, retried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from maas.pipeline.states import Status
+from shared.db import Database
+from shared.errors import MaasError
+from shared.group_commit import GroupCommit
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A request as a client sends it. `idempotency_key` is unique per `caller`."""
+
+    user_id: UUID
+    query: str
+    assistant: str = "mentor"
+    conversation_id: UUID | None = None
+    metadata: dict[str, Any] | None = None
+    source: str = "http"
+    caller: str = ""
+    idempotency_key: str | None = None
+
+
+class Submissions:
+    """Inserts runs; those that arrive at one moment go in one statement."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._inserts: GroupCommit[tuple[UUID, Submission], bool] = GroupCommit(self._insert)
+
+    async def submit(self, submission: Submission) -> UUID:
+        """Insert the row and return its id; a repeated idempotency key returns the earlier row's.
+
+        Raises MaasError: `unknown_assistant`, or `idempotency_conflict` for the same key with another body.
+        """
+        if not await self._db.value("assistant_role", submission.assistant):
+            raise MaasError("unknown_assistant", f"assistant: there is no active assistant {submission.assistant!r}")
+        run_id = uuid4()
+        if await self._inserts.submit((run_id, submission)):
+            return run_id
+        row = await self._db.row("run_of_key", submission.caller, submission.idempotency_key)
+        if row is None:
+            raise MaasError("conflict", "the request was erased while it was being repeated; send it again")
+        same = (
+            row["user_id"] == submission.user_id and row["user_query"] == submission.query
+            and row["assistant"] == submission.assistant and row["conversation_id"] == submission.conversation_id
+            and row["metadata"] == submission.metadata
+        )  # fmt: skip
+        if not same:
+            raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
+        return UUID(str(row["id"]))
+
+    async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool]:
+        submissions = [submission for _, submission in items]
+        rows = await self._db.rows(
+            "insert_runs", [run_id for run_id, _ in items], [s.user_id for s in submissions],
+            [s.query for s in submissions], [s.assistant for s in submissions],
+            [s.conversation_id for s in submissions],
+            [s.metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
+            [s.idempotency_key for s in submissions],
+        )  # fmt: skip
+        inserted = {row["id"] for row in rows}
+        return [run_id in inserted for run_id, _ in items]
+
+
+async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:
+    """The whole row. Raises MaasError('not_found')."""
+    row = await db.row("run", run_id)
+    if row is None:
+        raise not_found(run_id)
+    return dict(row)
+
+
+async def list_runs(
+    db: Database,
+    *,
+    user_id: UUID | None = None,
+    status: Status | None = None,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[dict[str, Any]]:
+    """Runs, newest first; `before` is created_at and id of the last one of the page before."""
+    at, last = before or (None, None)
+    return [dict(row) for row in await db.rows("list_runs", user_id, str(status) if status else None, at, last, limit)]
+
+
+async def cancel_run(db: Database, run_id: UUID) -> None:
+    """Ask for its end. Raises MaasError: `not_found`, `already_finished`."""
+    verdict = await db.value("cancel_run", run_id)
+    if verdict == "not_found":
+        raise not_found(run_id)
+    if verdict == "finished":
+        raise MaasError("already_finished", f"run {run_id} is finished; there is nothing to cancel")
+
+
+async def retry_run(db: Database, run_id: UUID) -> None:
+    """A new try of a FAILED run. Raises MaasError: `not_found`, `not_failed`."""
+    verdict = await db.value("retry_run", run_id)
+    if verdict == "not_found":
+        raise not_found(run_id)
+    if verdict == "not_failed":
+        raise MaasError("not_failed", f"run {run_id} is not FAILED; only a failed run can be tried again")
+
+
+def not_found(run_id: UUID) -> MaasError:
+    return MaasError("not_found", f"there is no run {run_id}")

@@ -1,0 +1,72 @@
+"""The orchestrator process and the `maas` command. Composition root: settings -> pool -> workers -> orchestrator."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from contextlib import AsyncExitStack
+
+import structlog
+import uvloop
+
+from maas.commands.app import build_cli
+from maas.pipeline.orchestrator import Orchestrator
+from maas.pipeline.stages import Deps, Stage
+from maas.pipeline.states import STAGES
+from shared import log
+from shared.db import open_database
+from shared.dsn import Addresses, find_postgres
+from shared.errors import MaasError
+from shared.models.registry import open_model
+from shared.settings import ROLES, Settings, load_settings
+from workers import analyzer, archivist, assembler, draft_builder, final_responder
+
+WORKERS: dict[str, Stage] = {
+    "analyzer": analyzer.run,
+    "draft_builder": draft_builder.run,
+    "assembler": assembler.run,
+    "final_responder": final_responder.run,
+    "archivist": archivist.run,
+}
+
+
+def choose_stages(names: tuple[str, ...]) -> dict[str, Stage]:
+    """The named stages, all when none is named. Raises MaasError('bad_setting')."""
+    if unknown := [name for name in names if name not in WORKERS]:
+        raise MaasError("bad_setting", f"there is no stage {unknown[0]!r}; stages are {', '.join(STAGES)}")
+    return {name: WORKERS[name] for name in STAGES if not names or name in names}
+
+
+async def orchestrate(settings: Settings, postgres: Addresses) -> None:
+    """Answer requests until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
+    stages = choose_stages(settings.stages)
+    async with AsyncExitStack() as stack:
+        models = {role: open_model(settings.role_model(role), settings) for role in ROLES}
+        rules = open_model("extractive:builtin", settings)
+        for model in models.values():
+            stack.push_async_callback(model.close)
+        db = await stack.enter_async_context(open_database(postgres.query, settings.pool_size, "maas orchestrator"))
+        if not await db.value("schema_is_there"):
+            raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
+        orchestrator = Orchestrator(Deps(db, settings, models, rules), stages, postgres.listen)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, orchestrator.stop)
+        await orchestrator.run()
+
+
+def run_orchestrator(stages: str | None = None) -> None:
+    """Run the orchestrator process."""
+    settings = load_settings(**({"stages": stages} if stages is not None else {}))
+    log.configure(settings.log_level, settings.log_format)
+    logger = structlog.get_logger()
+    with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
+        uvloop.run(orchestrate(settings, postgres))
+
+
+cli = build_cli(run_orchestrator)
+
+if __name__ == "__main__":
+    sys.argv.insert(1, "orchestrator")
+    cli()

@@ -1,0 +1,55 @@
+"""The HTTP process. Composition root: settings -> pool -> maas.http -> uvicorn."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+from socket import gaierror, getaddrinfo
+
+import structlog
+import uvicorn
+
+from maas.http.app import create_app
+from shared import log
+from shared.db import open_database
+from shared.dsn import find_postgres
+from shared.errors import MaasError
+from shared.settings import Settings, load_settings
+
+
+def refuse_open_door(settings: Settings) -> None:
+    """Without access control only this machine may call. Raises MaasError('open_door')."""
+    try:
+        addresses = {info[4][0] for info in getaddrinfo(settings.host, settings.port)}
+    except gaierror as error:
+        raise MaasError("bad_setting", f"MAAS_HOST: {settings.host!r} is no address of this machine") from error
+    if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in addresses):
+        raise MaasError(
+            "open_door", f"MAAS_HOST={settings.host} is open to others and MAAS_AUTH=none lets everybody in; "
+            "use 127.0.0.1 and put a proxy with access control before it",
+        )  # fmt: skip
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
+    refuse_open_door(settings)
+    logger = structlog.get_logger()
+    with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
+        app = create_app(open_database(postgres.query, settings.pool_size, "maas server"), postgres.listen)
+        uvicorn.run(
+            app, host=settings.host, port=settings.port, log_config=None, access_log=False, server_header=False,
+            timeout_graceful_shutdown=5,
+        )  # fmt: skip
+
+
+def main() -> None:
+    try:
+        settings = load_settings()
+        log.configure(settings.log_level, settings.log_format)
+        serve(settings)
+    except MaasError as error:
+        sys.exit(f"maas: {error.message}")
+
+
+if __name__ == "__main__":
+    main()

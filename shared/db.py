@@ -1,0 +1,106 @@
+"""Postgres for asyncio: named queries, a pool that speaks JSON, and errors that say what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from shared.errors import MaasError
+
+SQL = Path(__file__).resolve().parent.parent / "sql"
+_NAME = re.compile(r"^-- name: (\w+)[^\n]*\n", re.MULTILINE)
+
+CONNECTION_LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.TransactionRollbackError,
+    OSError,
+)
+BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
+
+
+@cache
+def queries() -> Mapping[str, str]:
+    """Every query of sql/queries, by the name in its `-- name:` line."""
+    found: dict[str, str] = {}
+    for path in sorted((SQL / "queries").glob("*.sql")):
+        parts = _NAME.split(path.read_text(encoding="utf-8"))
+        for name, text in zip(parts[1::2], parts[2::2], strict=True):
+            if name in found:
+                raise ValueError(f"two queries are named {name}")
+            found[name] = text.strip()
+    return found
+
+
+async def prepare(connection: asyncpg.Connection) -> None:
+    """Make json and jsonb Python values on this connection."""
+    for kind in ("json", "jsonb"):
+        await connection.set_type_codec(kind, encoder=_to_json, decoder=json.loads, schema="pg_catalog")
+
+
+def _to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+async def connect(dsn: str, **options: Any) -> asyncpg.Connection:
+    """Open one connection. Raises MaasError('database_unreachable')."""
+    try:
+        connection = await asyncpg.connect(dsn, timeout=10, **options)
+        await prepare(connection)
+    except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+        raise unreachable(error) from error
+    return connection
+
+
+def unreachable(error: BaseException) -> MaasError:
+    """The one sentence for a database that does not answer."""
+    cause = str(error) or type(error).__name__
+    return MaasError(
+        "database_unreachable", f"Postgres does not answer ({cause}); check DATABASE_URL or run `maas doctor`"
+    )
+
+
+class Database:
+    """A pool and the named queries. No connection is held between two calls."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
+        return list(await self._pool.fetch(queries()[query], *args))
+
+    async def row(self, query: str, *args: object) -> asyncpg.Record | None:
+        return await self._pool.fetchrow(queries()[query], *args)
+
+    async def value(self, query: str, *args: object) -> Any:
+        return await self._pool.fetchval(queries()[query], *args)
+
+
+@asynccontextmanager
+async def open_database(dsn: str, size: int, name: str) -> AsyncIterator[Database]:
+    """A pool of at most `size` connections, seen as `name` in pg_stat_activity. Raises MaasError."""
+    try:
+        pool = await asyncpg.create_pool(
+            dsn, min_size=1, max_size=size, init=prepare, timeout=10, command_timeout=60,
+            server_settings={"application_name": name},
+        )  # fmt: skip
+    except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+        raise unreachable(error) from error
+    try:
+        yield Database(pool)
+    finally:
+        try:
+            async with asyncio.timeout(5):
+                await pool.close()
+        except TimeoutError:
+            pool.terminate()

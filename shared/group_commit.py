@@ -1,0 +1,59 @@
+"""Group commit in the application: what waits at one moment goes in one statement. There is no timer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+from shared.db import BAD_DATA
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class GroupCommit(Generic[Item, Result]):
+    """Coalesces `submit` calls into `flush(items) -> results`, in order, one flush at a time.
+
+    When the database refuses the data of a batch, each item goes alone, so that a bad one fails by itself.
+    """
+
+    def __init__(self, flush: Callable[[list[Item]], Awaitable[list[Result]]], limit: int = 256) -> None:
+        self._flush = flush
+        self._limit = limit
+        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._worker: asyncio.Task[None] | None = None
+
+    async def submit(self, item: Item) -> Result:
+        """The item's own result. Raises what the flush raised for it."""
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, future))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def _work(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
+            try:
+                await self._settle(batch)
+            except BAD_DATA:
+                for one in batch:
+                    try:
+                        await self._settle([one])
+                    except Exception as error:
+                        _fail([one], error)
+            except Exception as error:
+                _fail(batch, error)
+
+    async def _settle(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
+        results = await self._flush([item for item, _ in batch])
+        for (_, future), result in zip(batch, results, strict=True):
+            if not future.done():
+                future.set_result(result)
+
+
+def _fail(batch: list[tuple[Item, asyncio.Future[Result]]], error: Exception) -> None:
+    for _, future in batch:
+        if not future.done():
+            future.set_exception(error)

@@ -1,0 +1,107 @@
+"""Every setting in one place, read from the environment and `.env`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from shared.errors import MaasError
+
+ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist")
+
+
+def _plain(name: str) -> AliasChoices:
+    """A name known to everybody, without our prefix."""
+    return AliasChoices(name)
+
+
+class Settings(BaseSettings):
+    """All settings. Times in seconds unless the name says otherwise."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="MAAS_", env_file=".env", extra="ignore", populate_by_name=True, env_ignore_empty=True
+    )
+
+    database_url: SecretStr | None = Field(None, validation_alias=_plain("DATABASE_URL"), description="Postgres >= 15")
+    listen_database_url: SecretStr | None = Field(
+        None, validation_alias=_plain("LISTEN_DATABASE_URL"), description="direct connection for LISTEN"
+    )
+    openai_api_key: SecretStr | None = Field(None, validation_alias=_plain("OPENAI_API_KEY"))
+    openai_base_url: str | None = Field(None, validation_alias=_plain("OPENAI_BASE_URL"))
+    gemini_api_key: SecretStr | None = Field(None, validation_alias=_plain("GEMINI_API_KEY"))
+    gemini_base_url: str | None = Field(None, validation_alias=_plain("GEMINI_BASE_URL"))
+
+    host: str = Field("127.0.0.1", description="address of the HTTP server")
+    port: int = Field(8000, ge=0, le=65535, description="port of the HTTP server; 0 takes a free one")
+    auth: Literal["none"] = Field("none", description="who may call; `none` only on loopback")
+    data_dir: Path | None = Field(None, description="folder of the embedded Postgres; .maas when unset")
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal, else json")
+
+    model: str = Field("extractive:builtin", description="provider:model of every role that names none")
+    analyzer_model: str | None = None
+    assembler_model: str | None = None
+    responder_model: str | None = None
+    archivist_model: str | None = None
+
+    timezone: str = Field("UTC", description="zone of day and week buckets")
+    blocking_scope: Literal["user", "global"] = Field("user", description="whose next request waits for the archive")
+    concurrency: int = Field(64, ge=1, le=10_000, description="runs in flight in one orchestrator")
+    pool_size: int = Field(8, ge=2, le=200, description="database connections of one process")
+    stages: Annotated[tuple[str, ...], NoDecode] = Field((), description="stages of this process; empty means all")
+
+    history_rows: int = Field(10, ge=0, le=100, description="recent log rows in a draft")
+    payload_tokens: int = Field(8000, ge=500, le=8000, description="upper limit of final_context_payload")
+    temperature: float = Field(0.7, ge=0, le=2)
+    max_tokens: int = Field(2000, ge=1, description="upper limit of an answer, in tokens")
+
+    analyzer_timeout: float = Field(3.0, gt=0, description="budget of the stage's model, all attempts")
+    assembler_timeout: float = Field(3.0, gt=0, description="budget of the stage's model, all attempts")
+    archivist_timeout: float = Field(20.0, gt=0, description="budget of the stage's model, all attempts")
+    responder_timeout: float = Field(150.0, gt=0, description="budget of the stage's model, all attempts")
+    attempt_timeout: float = Field(30.0, gt=0, description="one attempt of the Responder's model")
+    retry_delay: float = Field(1.0, ge=0, description="first pause before a repeated model call; doubles each time")
+
+    lease: float = Field(60.0, gt=0, description="a silent orchestrator loses its runs after this")
+    heartbeat: float = Field(15.0, gt=0)
+    sweep: float = Field(1.0, gt=0, description="pause between looks at the table without a bell")
+    max_deaths: int = Field(3, ge=1, description="a run that was in flight in so many dying processes is FAILED")
+
+    @field_validator("stages", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("timezone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError) as error:
+            raise ValueError(f"unknown time zone {value!r}; use a name like Europe/Moscow") from error
+        return value
+
+    def role_model(self, role: str) -> str:
+        """The `provider:model` that answers for one of ROLES."""
+        own = {
+            "Analyzer": self.analyzer_model,
+            "Assembler": self.assembler_model,
+            "FinalResponder": self.responder_model,
+            "Archivist": self.archivist_model,
+        }[role]
+        return own or self.model
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings. Raises MaasError('bad_setting') that names the variable."""
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = str(first["loc"][0]) if first["loc"] else "?"
+        name = field if field.isupper() else f"MAAS_{field.upper()}"
+        raise MaasError("bad_setting", f"{name}: {first['msg']}") from error

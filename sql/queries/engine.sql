@@ -1,0 +1,33 @@
+-- What the orchestrator says to the engine's functions.
+
+-- name: step
+select verdict, id, run from maas_step($1, $2::text[], $3, $4::jsonb);
+
+-- name: advance
+select id, is_cancelled from maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[],
+  $8::text[], $9::text[], $10::text[], $11::text[], $12::jsonb);
+
+-- name: archive_exchange
+select maas_archive_exchange($1, $2, $3, $4::jsonb, $5::jsonb);
+
+-- name: register_engine
+select maas_register($1, $2, $3::text[], $4, $5::interval);
+
+-- name: heartbeat
+select maas_heartbeat($1, $2::interval);
+
+-- name: reap
+select reclaimed, failed, adopted from maas_reap($1);
+
+-- name: configure_engine
+update engine_settings s set value = v.value
+from (values ('blocking_scope', $1), ('timezone', $2)) as v(key, value) where s.key = v.key and s.value <> v.value;
+
+-- name: ring
+select pg_notify($1, $2);
+
+-- name: ping
+select 1;
+
+-- name: living_engines
+select owner, host, pid, stages, concurrency, started_at from engines where lease_until > maas_now() order by owner;

@@ -1,0 +1,100 @@
+-- Reads of what is remembered; every one is bound to a user.
+
+-- name: rank_turns  -- $1 user, $2 question, $3 turns before this seq, $4 known at, $5 from, $6 to, $7 tags
+with question as materialized (
+  select array(
+    select ('''' || replace(replace(t.lexeme, '\', '\\'), '''', '''''') || '''')::tsquery
+    from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms
+), hidden as materialized (
+  -- a query that waits, or comes later, is in no answer
+  select array(
+    select id from pipeline_runs where user_id = $1 and kind = 'ask' and seq >= $3
+    union all
+    select id from pipeline_runs where lane = -2 and user_id = $1 and kind = 'ask') as runs
+), turns as (
+  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.occurred_at, l.record_id,
+    maas_term_mask(l.tsv, q.terms) as mask
+  from raw_logs l cross join question q
+  where l.user_id = $1 and l.known_at <= $4 and l.run_id <> all ((select runs from hidden)::uuid[])
+), placed as (
+  select t.*, coalesce(lag(t.mask) over w, 0) as mask_before, coalesce(lead(t.mask) over w, 0) as mask_after,
+    count(*) over () as total, count(*) over (partition by t.conversation) as length
+  from turns t window w as (partition by t.conversation order by t.occurred_at, t.seq)
+)
+select p.id, p.seq, p.conversation, p.speaker, p.message_type, p.occurred_at, p.record_id, p.mask, p.mask_before, p.mask_after,
+  p.total, p.length, cardinality(q.terms) as terms,
+  ($5::timestamptz is null or p.occurred_at >= $5) and ($6::timestamptz is null or p.occurred_at < $6)
+    and ($7::text[] is null or exists (select from lsm_storage s where s.id = p.record_id and s.tags && $7)) as is_eligible
+from placed p cross join question q
+where p.mask | p.mask_before | p.mask_after <> 0;
+
+-- name: turns  -- $1 user, $2 ids
+select l.id, l.run_id, l.message_type, l.content, l.speaker, l.conversation, l.external_id, l.occurred_at, l.record_id,
+  l.created_at, s.tags, s.summary, maas_period(maas_day(l.occurred_at)) as period
+from raw_logs l left join lsm_storage s on s.id = l.record_id
+where l.user_id = $1 and l.id = any($2::uuid[]);
+
+-- name: recent_turns  -- $1 user, $2 turns before this seq, $3 conversation or null, $4 how many; newest first
+with hidden as materialized (
+  select array(
+    select id from pipeline_runs where user_id = $1 and kind = 'ask' and seq >= $2
+    union all
+    select id from pipeline_runs where lane = -2 and user_id = $1 and kind = 'ask') as runs
+)
+select l.id, l.message_type, l.content, l.speaker, l.occurred_at
+from raw_logs l
+where l.user_id = $1 and ($3::text is null or l.conversation = $3) and l.run_id <> all ((select runs from hidden)::uuid[])
+order by l.occurred_at desc, l.seq desc limit $4;
+
+-- name: records  -- $1 user, $2 ids
+select id, level, maas_period(time_bucket_start) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
+  occurred_at, created_at
+from lsm_storage where user_id = $1 and id = any($2::uuid[]) and not is_provisional and superseded_at is null;
+
+-- name: newest_records  -- $1 user, $2 how many
+select id, level, maas_period(time_bucket_start) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
+  occurred_at, created_at
+from lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
+order by time_bucket_end desc, created_at desc limit $2;
+
+-- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many
+select id, level, maas_period(time_bucket_start) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
+  is_degraded, occurred_at, created_at
+from lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
+  and ($2::timestamptz is null or (created_at, id) < ($2, $3))
+order by created_at desc, id desc limit $4;
+
+-- name: memory  -- $1 id: a record or a turn
+select 'summary' as kind, id, user_id, level, maas_period(time_bucket_start) as period, tags, summary as memory, raw_log_ids,
+  null::text as speaker, superseded_at, occurred_at, created_at
+from lsm_storage where id = $1 and not is_provisional
+union all
+select 'turn', l.id, l.user_id, null, maas_period(maas_day(l.occurred_at)), coalesce(s.tags, '{}'), l.content, array[l.id],
+  coalesce(l.speaker, case l.message_type when 'user_query' then 'user' else 'assistant' end), null, l.occurred_at, l.created_at
+from raw_logs l left join lsm_storage s on s.id = l.record_id where l.id = $1;
+
+-- name: sources  -- $1 ids of raw logs
+select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at
+from raw_logs where id = any($1::uuid[]) order by occurred_at, seq;
+
+-- name: exchange_of_run  -- $1 run: its own words, and those whose archiving failed before
+with me as (select user_id, lane_key, seq from pipeline_runs where id = $1)
+select l.id, l.message_type, l.content, l.speaker, l.occurred_at
+from raw_logs l where l.run_id = $1 and l.archived_at is null
+union all
+select l.id, l.message_type, l.content, l.speaker, l.occurred_at
+from me join raw_logs l on l.user_id = me.user_id and l.archive_owed
+join pipeline_runs r on r.id = l.run_id and r.lane_key = me.lane_key and r.seq < me.seq and r.kind = 'ask'
+where l.run_id <> $1 and l.archived_at is null
+order by occurred_at;
+
+-- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no record covers
+select id, message_type, content, speaker, conversation, occurred_at
+from raw_logs where run_id = $1 and archived_at is null order by turn_no limit $2;
+
+-- name: import_turns  -- $1 user, $2 label, $3 turns, $4 source
+select run_id, added, known from maas_import($1, $2, $3::jsonb, $4);
+
+-- name: import_progress  -- $1 runs of kind archive
+select count(*) filter (where l.archived_at is not null) as recorded, count(*) as total
+from raw_logs l where l.run_id = any($1::uuid[]);

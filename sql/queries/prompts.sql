@@ -1,0 +1,8 @@
+-- name: prompts
+select role_name, prompt_template, version from system_prompts where role_name = any($1::text[]) and is_active;
+
+-- name: seed_prompt
+insert into system_prompts (role_name, prompt_template) values ($1, $2) on conflict (role_name) do nothing;
+
+-- name: assistant_role
+select role_name from assistants where name = $1 and is_active;

@@ -1,0 +1,403 @@
+"""The engine's functions: the baton, turns, fencing, faults."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import errors
+from psycopg.rows import DictRow
+
+from tests.polling import poll
+from tests.sql.engine import Engine, failed, insert, released, run_of
+
+Connection = psycopg.Connection[DictRow]
+
+
+@pytest.fixture
+def engine(connection: Connection) -> Engine:
+    return Engine(connection)
+
+
+def test_claim_is_exclusive(connection: Connection, database: str) -> None:
+    """[ARCH-4, REQ-ANL-5, DC-4] Two engines step over the same inbox: each run is claimed once."""
+    for _ in range(20):
+        insert(connection)
+    with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as second:
+        one, two = Engine(connection), Engine(second)
+        first, then = one.claim(capacity=8), two.claim()
+    ids = [run["id"] for run in first + then]
+    assert len(first) == 8
+    assert len(ids) == len(set(ids)) == 20
+
+
+def test_next_run_waits_until_the_last_is_archived(connection: Connection, engine: Engine) -> None:
+    """[ARCH-5, REQ-ARC-5, A-4] COMPLETED is not enough; ARCHIVED is."""
+    user = uuid4()
+    first, second = insert(connection, user), insert(connection, user)
+    (run,) = engine.claim()
+    assert run["id"] == str(first)
+    engine.complete(run)
+    assert engine.claim() == []
+    assert run_of(connection, second)["status"] == "NEW"
+    found = engine.step(done=[engine.archived(run)])
+    assert [one["id"] for one in found["claimed"]] == [str(second)]
+
+
+def test_users_do_not_wait_for_each_other(connection: Connection, engine: Engine) -> None:
+    for _ in range(3):
+        insert(connection, uuid4())
+    assert len(engine.claim()) == 3
+
+
+def test_turns_follow_intake(connection: Connection, engine: Engine) -> None:
+    """`seq` is drawn at intake, so that promotion order is turn order."""
+    user = uuid4()
+    ids = [insert(connection, user) for _ in range(6)]
+    order, turns = [], []
+    claimed = engine.claim()
+    while claimed:
+        (run,) = claimed
+        order.append(UUID(run["id"]))
+        turns.append(run["seq"])
+        claimed = engine.finish(run)["claimed"]
+    assert order == ids
+    assert turns == sorted(turns)
+
+
+def test_two_runs_of_a_key_in_flight_are_impossible(connection: Connection, engine: Engine) -> None:
+    user = uuid4()
+    insert(connection, user)
+    second = insert(connection, user)
+    engine.claim()
+    with pytest.raises(errors.UniqueViolation):
+        connection.execute("update pipeline_runs set lane = 1 where id = %s", (second,))
+
+
+def test_whole_way_is_recorded(connection: Connection, engine: Engine) -> None:
+    """[ARCH-3, ARCH-7, SM-2, ANL-9, ASM-9, FIN-9] The history of a run is a query."""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    trace = connection.execute("select * from lsm_storage where run_id = %s", (run_id,)).fetchone()
+    assert trace is not None and trace["is_provisional"] and trace["raw_log_ids"] == []
+    engine.finish(run)
+    rows = connection.execute("select happened from v_run_history where run_id = %s order by at", (run_id,)).fetchall()
+    assert [row["happened"] for row in rows] == [
+        "NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "ARCHIVED",
+    ]  # fmt: skip
+
+
+def test_answer_is_logged_once(connection: Connection, engine: Engine) -> None:
+    """[REQ-LOG-2, REQ-FIN-5, LOG-6]"""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    engine.finish(run)
+    rows = connection.execute(
+        "select message_type, content, metadata->>'request_id' as request from raw_logs where run_id = %s order by seq",
+        (run_id,),
+    ).fetchall()
+    assert [(row["message_type"], row["request"]) for row in rows] == [
+        ("user_query", str(run_id)), ("assistant_response", str(run_id)),
+    ]  # fmt: skip
+    assert rows[1]["content"] == "an answer"
+
+
+def test_archiving_writes_one_record_with_its_logs(connection: Connection, engine: Engine) -> None:
+    """[REQ-ARC-4, ARC-9, FMT-4, A-3, A-21] The provisional trace becomes the record; logs point to it."""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    engine.finish(run, summary="A decision was made. It is final.", tags=("Decision",))
+    records = connection.execute("select * from lsm_storage where run_id = %s", (run_id,)).fetchall()
+    assert len(records) == 1
+    assert not records[0]["is_provisional"]
+    assert records[0]["tags"] == ["Decision"]
+    logs = connection.execute("select * from raw_logs where run_id = %s order by seq", (run_id,)).fetchall()
+    assert records[0]["raw_log_ids"] == [log["id"] for log in logs]
+    assert all(log["archived_at"] and log["record_id"] == records[0]["id"] for log in logs)
+
+
+def test_archiving_twice_changes_nothing(connection: Connection, engine: Engine) -> None:
+    """[REQ-ARC-6] The second word of a run that ended is not heard."""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    engine.complete(run)
+    word = engine.archived(run)
+    assert engine.step(done=[word])["ended"] == [UUID(run["id"])]
+    word["item"]["summary"] = "something else"
+    assert engine.step(done=[word])["ended"] == []
+    records = connection.execute("select summary from lsm_storage where run_id = %s", (run_id,)).fetchall()
+    assert records == [{"summary": "They talked."}]
+
+
+def test_small_talk_leaves_no_record_but_is_processed(connection: Connection, engine: Engine) -> None:
+    """[REQ-ARC-7, A-21]"""
+    run_id = insert(connection, query="привет")
+    (run,) = engine.claim()
+    engine.finish(run, summary="", tags=())
+    assert connection.execute("select from lsm_storage where run_id = %s", (run_id,)).fetchall() == []
+    logs = connection.execute("select archived_at, record_id from raw_logs where run_id = %s", (run_id,)).fetchall()
+    assert len(logs) == 2
+    assert all(log["archived_at"] and log["record_id"] is None for log in logs)
+
+
+def test_failed_run_frees_its_user_and_keeps_what_was_said(connection: Connection, engine: Engine) -> None:
+    """[REQ-ORC-4, SM-3, REQ-LOG-4, A-3, A-5]"""
+    user = uuid4()
+    first, second = insert(connection, user, "remember my number is 7"), insert(connection, user)
+    (run,) = engine.claim()
+    found = engine.step(done=[failed(run, "unauthorized", "final_responder: no key")])
+    assert [one["id"] for one in found["claimed"]] == [str(second)]
+    row = run_of(connection, first)
+    assert (row["status"], row["archive_status"], row["lane"]) == ("FAILED", "SKIPPED", 2)
+    assert (row["error_code"], row["error_message"]) == ("unauthorized", "final_responder: no key")
+    record = connection.execute("select * from lsm_storage where run_id = %s", (first,)).fetchone()
+    assert record is not None and not record["is_provisional"] and record["summary"] == "remember my number is 7"
+    logs = connection.execute("select archived_at from raw_logs where run_id = %s", (first,)).fetchall()
+    assert all(log["archived_at"] for log in logs)
+
+
+@pytest.mark.parametrize("advances", range(5))
+def test_every_status_in_progress_may_fail(connection: Connection, engine: Engine, advances: int) -> None:
+    """[SM-3]"""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    for _ in range(advances):
+        engine.advance(run)
+    engine.step(done=[failed(run)])
+    assert run_of(connection, run_id)["status"] == "FAILED"
+
+
+def test_completed_run_cannot_fail(connection: Connection, engine: Engine) -> None:
+    """A late failure of a run that was answered gives it back for archiving."""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    engine.complete(run)
+    engine.step(done=[failed(run)], capacity=0)
+    row = run_of(connection, run_id)
+    assert (row["status"], row["lane"], row["archive_status"], row["error_code"]) == ("COMPLETED", 0, "PENDING", "test")
+    (again,) = engine.claim()
+    assert again["status"] == "COMPLETED"
+
+
+def test_illegal_jump_is_refused(connection: Connection, engine: Engine) -> None:
+    """[SM-5, A-71] The error says what to do; the maintenance switch lets it through."""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    engine.finish(run)
+    with pytest.raises(errors.CheckViolation, match="COMPLETED -> NEW"):
+        connection.execute("update pipeline_runs set status = 'NEW' where id = %s", (run_id,))
+    connection.execute("set maas.maintenance = on")
+    connection.execute("update pipeline_runs set status = 'NEW' where id = %s", (run_id,))
+    assert run_of(connection, run_id)["status"] == "NEW"
+
+
+def test_write_of_an_older_attempt_is_refused(connection: Connection, database: str) -> None:
+    """[A-22] The returned one cannot overwrite."""
+    run_id = insert(connection)
+    with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
+        silent = Engine(other)
+        (old,) = silent.claim()
+        stale = dict(old)
+        connection.execute("set maas.now = '2999-01-01'")
+        assert connection.execute("select reclaimed from maas_reap(3)").fetchone() == {"reclaimed": 1}
+        connection.execute("reset maas.now")
+        engine = Engine(connection)
+        (run,) = engine.claim()
+        assert run["attempt"] == 2
+        assert not silent.advance(stale, analysis='{"late": true}')
+        assert silent.step(done=[failed(stale)])["ended"] == []
+    row = run_of(connection, run_id)
+    assert (row["status"], row["analysis_result"], row["owner"]) == ("ANALYZING", None, engine.owner)
+
+
+def test_status_never_moves_backwards_by_a_reclaim(connection: Connection, database: str) -> None:
+    """[SM-4] A run goes on from the status that its dead owner reached."""
+    run_id = insert(connection)
+    with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
+        dying = Engine(other)
+        (run,) = dying.claim()
+        dying.advance(run, analysis="{}")
+        dying.advance(run, draft="d")
+    engine = Engine(connection)
+    _reap_the_dead(connection)
+    (again,) = engine.claim()
+    assert (again["id"], again["status"], again["draft_context"]) == (str(run_id), "ASSEMBLING", "d")
+
+
+def test_run_that_outlives_too_many_engines_fails(connection: Connection, database: str) -> None:
+    """[A-22] It ends FAILED with its cause and frees its user."""
+    user = uuid4()
+    first, second = insert(connection, user), insert(connection, user)
+    for _ in range(3):
+        with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
+            assert [run["id"] for run in Engine(other).claim()] == [str(first)]
+        _reap_the_dead(connection)
+    row = run_of(connection, first)
+    assert (row["status"], row["error_code"], row["deaths"], row["lane"]) == ("FAILED", "engine_died", 3, 2)
+    assert run_of(connection, second)["lane"] == 0
+    assert len(connection.execute("select from run_events where run_id = %s", (first,)).fetchall()) == 3
+
+
+def test_orphaned_key_is_adopted(connection: Connection, engine: Engine) -> None:
+    """A baton that was lost on purpose is found again."""
+    user = uuid4()
+    insert(connection, user)
+    second = insert(connection, user)
+    (run,) = engine.claim()
+    connection.execute("update pipeline_runs set lane = 2, owner = null where id = %s", (run["id"],))
+    assert engine.claim() == []
+    assert connection.execute("select adopted from maas_reap(3)").fetchone() == {"adopted": 1}
+    assert [one["id"] for one in engine.claim()] == [str(second)]
+
+
+def test_released_run_goes_to_the_engine_of_its_stage(connection: Connection, database: str) -> None:
+    """[ARCH-1, ARCH-2] Each engine names the statuses that it can work on."""
+    insert(connection)
+    with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
+        one, two = Engine(connection), Engine(other)
+        (run,) = one.step(statuses=["NEW", "ANALYZING"])["claimed"]
+        one.advance(run, analysis="{}")
+        assert one.step(statuses=["NEW", "ANALYZING"], done=[released(run)])["claimed"] == []
+        (mine,) = two.step(statuses=["ANALYZED"])["claimed"]
+        assert (mine["status"], mine["attempt"]) == ("ANALYZED", 2)
+        assert not one.advance(run)
+
+
+def test_cancel_of_a_waiting_run(connection: Connection, engine: Engine) -> None:
+    """The engine, which alone moves lanes, makes it FAILED; the key goes on."""
+    user = uuid4()
+    first, second, third = (insert(connection, user) for _ in range(3))
+    (run,) = engine.claim()
+    assert _cancel(connection, second) == "cancelling"
+    engine.step()
+    row = run_of(connection, second)
+    assert (row["status"], row["error_code"], row["lane"]) == ("FAILED", "cancelled", 2)
+    assert [one["id"] for one in engine.finish(run)["claimed"]] == [str(third)]
+    assert _cancel(connection, first) == "finished"
+    assert _cancel(connection, uuid4()) == "not_found"
+
+
+def test_cancel_of_a_run_in_flight_is_told_to_its_owner(connection: Connection, engine: Engine) -> None:
+    run_id = insert(connection)
+    engine.claim()
+    _cancel(connection, run_id)
+    assert engine.step()["cancel"] == [run_id]
+
+
+def test_retry_is_a_new_try_in_a_new_turn(connection: Connection, engine: Engine) -> None:
+    """[A-71] The query's log is unprocessed again, the failed try's record superseded."""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    engine.step(done=[failed(run)])
+    assert _retry(connection, run_id) == "retrying"
+    row = run_of(connection, run_id)
+    assert (row["status"], row["lane"], row["try"], row["error_message"]) == ("NEW", -2, 2, None)
+    log = connection.execute("select archived_at from raw_logs where run_id = %s", (run_id,)).fetchone()
+    assert log == {"archived_at": None}
+    (again,) = engine.claim()
+    assert again["seq"] > run["seq"]
+    engine.finish(again)
+    records = connection.execute(
+        "select superseded_at is null as valid, summary from lsm_storage where run_id = %s order by 1", (run_id,)
+    ).fetchall()
+    assert records == [{"valid": False, "summary": "hello there"}, {"valid": True, "summary": "They talked."}]
+    assert _retry(connection, run_id) == "not_failed"
+    assert _retry(connection, uuid4()) == "not_found"
+
+
+def test_archive_that_failed_is_owed(connection: Connection, engine: Engine) -> None:
+    """[A-5] The user is released, and the next exchange takes the logs along."""
+    user = uuid4()
+    first, second = insert(connection, user, "first"), insert(connection, user, "second")
+    (run,) = engine.claim()
+    engine.complete(run)
+    word = {"id": run["id"], "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}
+    (next_run,) = engine.step(done=[word])["claimed"]
+    assert next_run["id"] == str(second)
+    assert run_of(connection, first)["archive_status"] == "FAILED"
+    owed = connection.execute("select run_id from raw_logs where archive_owed").fetchall()
+    assert {row["run_id"] for row in owed} == {first}
+
+
+def test_flood_of_one_user_does_not_hide_others(connection: Connection, engine: Engine) -> None:
+    """The inbox is taken in portions, and the step says when it holds more."""
+    flood = uuid4()
+    connection.execute(
+        "insert into pipeline_runs (user_id, user_query) select %s, 'q' from generate_series(1, 200)", (flood,)
+    )
+    others = [insert(connection) for _ in range(5)]
+    claimed: list[Any] = []
+    for _ in range(30):
+        found = engine.step(capacity=64 - len(claimed))
+        claimed += found["claimed"]
+        if not found["more"]:
+            break
+    assert {UUID(run["id"]) for run in claimed} >= set(others)
+    assert len(claimed) == 6
+
+
+def test_status_updates_are_hot(connection: Connection, engine: Engine) -> None:
+    """Large texts in the same UPDATE keep it heap-only: no transition inside lane 1 touches an index."""
+    for _ in range(20):
+        insert(connection)
+    runs = engine.claim()
+    connection.execute("select pg_stat_force_next_flush()") if connection.info.server_version >= 150000 else None
+    before = _updates(connection)
+    for run in runs:
+        engine.advance(run, analysis='{"a": 1}')
+        engine.advance(run, draft="x" * 4000)
+        engine.advance(run, payload="y" * 4000)
+        engine.advance(run)
+    after = _updates(connection)
+    total, hot = after[0] - before[0], after[1] - before[1]
+    assert total == 80
+    assert hot >= 0.95 * total
+
+
+def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -> None:
+    """Finished runs cost the queue nothing."""
+    connection.execute("set session_replication_role = replica")
+    connection.execute(
+        """insert into pipeline_runs (lane_key, user_id, user_query, status, lane, seq, archive_status)
+           select u, u, 'q', 'COMPLETED', 2, n, 'ARCHIVED'
+           from (select gen_random_uuid() u, n from generate_series(1, 20000) n) s"""
+    )
+    connection.execute("reset session_replication_role")
+    connection.execute("analyze pipeline_runs")
+    for condition, index in (
+        ("lane = 0 order by seq limit 10", "idx_pipeline_runs_status"),
+        ("lane = -2 order by seq limit 10", "idx_pipeline_runs_inbox"),
+        ("lane = -1 and lane_key = gen_random_uuid() order by seq limit 1", "idx_pipeline_runs_waiting"),
+        ("lane in (0, 1) and lane_key = '00000000-0000-0000-0000-000000000000'", "idx_pipeline_runs_baton"),
+    ):
+        plan = connection.execute(f"explain select id from pipeline_runs where {condition}").fetchall()
+        assert index in str(plan), plan
+
+
+def _updates(connection: Connection) -> tuple[int, int]:
+    connection.execute("select pg_stat_force_next_flush()")
+    connection.execute("select 1")
+    row = connection.execute(
+        "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'pipeline_runs'"
+    ).fetchone()
+    assert row is not None
+    return row["n_tup_upd"], row["n_tup_hot_upd"]
+
+
+def _reap_the_dead(connection: Connection) -> None:
+    """Reap until the backend of the closed connection is seen to be gone."""
+    poll(lambda: connection.execute("select from maas_reap(3) where reclaimed + failed > 0").fetchone() is not None, 10)
+
+
+def _cancel(connection: Connection, run_id: UUID) -> str:
+    row = connection.execute("select maas_cancel_run(%s) as verdict", (run_id,)).fetchone()
+    assert row is not None
+    return str(row["verdict"])
+
+
+def _retry(connection: Connection, run_id: UUID) -> str:
+    row = connection.execute("select maas_retry_run(%s) as verdict", (run_id,)).fetchone()
+    assert row is not None
+    return str(row["verdict"])

@@ -1,0 +1,171 @@
+"""The tables, columns, indexes and triggers that others rely on."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from maas.pipeline.states import Status, is_legal
+
+Connection = psycopg.Connection[DictRow]
+COLUMNS = {
+    "pipeline_runs": {
+        "id": "uuid",
+        "user_id": "uuid",
+        "user_query": "text",
+        "status": "character varying",
+        "analysis_result": "jsonb",
+        "draft_context": "text",
+        "final_context_payload": "text",
+        "final_answer": "text",
+        "error_message": "text",
+        "created_at": "timestamp with time zone",
+        "updated_at": "timestamp with time zone",
+    },
+    "lsm_storage": {
+        "id": "uuid",
+        "user_id": "uuid",
+        "time_bucket_start": "date",
+        "time_bucket_end": "date",
+        "tags": "ARRAY",
+        "summary": "text",
+        "raw_log_ids": "ARRAY",
+        "created_at": "timestamp with time zone",
+    },
+    "system_prompts": {
+        "role_name": "character varying",
+        "prompt_template": "text",
+        "is_active": "boolean",
+        "version": "integer",
+        "updated_at": "timestamp with time zone",
+    },
+    "raw_logs": {
+        "id": "uuid",
+        "user_id": "uuid",
+        "message_type": "character varying",
+        "content": "text",
+        "metadata": "jsonb",
+        "created_at": "timestamp with time zone",
+    },
+}
+INDEXES = {
+    "idx_pipeline_runs_status",
+    "idx_pipeline_runs_user_id",
+    "idx_pipeline_runs_created_at",
+    "idx_lsm_time_bucket",
+    "idx_lsm_tags",
+    "idx_lsm_created_at",
+    "idx_raw_logs_user_id",
+    "idx_raw_logs_created_at",
+    "idx_raw_logs_message_type",
+}
+TRIGGERS = {"on_pipeline_change": "notify_pipeline_change", "on_pipeline_status_change": "notify_pipeline_change"}
+REQUIRED = {
+    "pipeline_runs": {"user_id", "user_query"},
+    "lsm_storage": {"time_bucket_start", "time_bucket_end", "tags", "summary"},
+    "system_prompts": {"prompt_template"},
+    "raw_logs": {"user_id", "message_type", "content"},
+}
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_documented_columns(connection: Connection, table: str) -> None:
+    """[DB-1, DB-2, DB-4, DB-6, DB-9, A-1, A-7, A-23]"""
+    rows = connection.execute(
+        "select column_name, data_type, is_nullable from information_schema.columns where table_name = %s", (table,)
+    ).fetchall()
+    types = {row["column_name"]: row["data_type"] for row in rows}
+    assert COLUMNS[table].items() <= types.items()
+    not_null = {row["column_name"] for row in rows if row["is_nullable"] == "NO"}
+    assert not_null >= REQUIRED[table]
+
+
+def test_documented_indexes(connection: Connection) -> None:
+    """[DB-3, DB-5, DB-10]"""
+    found = {row["indexname"] for row in connection.execute("select indexname from pg_indexes").fetchall()}
+    assert found >= INDEXES
+
+
+def test_documented_triggers(connection: Connection) -> None:
+    """[DB-11, DB-12]"""
+    rows = connection.execute(
+        "select tgname, proname from pg_trigger t join pg_proc p on p.oid = t.tgfoid where not tgisinternal"
+    ).fetchall()
+    assert {row["tgname"]: row["proname"] for row in rows}.items() >= TRIGGERS.items()
+
+
+def test_status_is_in_no_index(connection: Connection) -> None:
+    """Status updates must stay HOT: neither a key nor a predicate names a column that every transition changes."""
+    rows = connection.execute("select indexdef from pg_indexes where tablename = 'pipeline_runs'").fetchall()
+    for row in rows:
+        for column in ("status", "archive_status", "updated_at"):
+            assert f"({column}" not in row["indexdef"], row["indexdef"]
+            assert f" {column} " not in row["indexdef"], row["indexdef"]
+
+
+def test_tag_search_uses_gin(connection: Connection) -> None:
+    """[DB-5]"""
+    connection.execute(
+        """insert into lsm_storage (user_id, time_bucket_start, time_bucket_end, tags, summary)
+           select gen_random_uuid(), now(), now(), array['tag' || n], 'summary' from generate_series(1, 5000) n"""
+    )
+    connection.execute("analyze lsm_storage")
+    plan = connection.execute(
+        "explain select id from lsm_storage where tags @> array['tag7'] and not is_provisional"
+    ).fetchall()
+    assert "idx_lsm_tags" in str(plan)
+
+
+def test_state_machine_equals_python(connection: Connection) -> None:
+    """[SM-2, SM-5] One table of transitions, written in two languages."""
+    for before, after in product(Status, Status):
+        row = connection.execute("select maas_is_legal(%s, %s) as ok", (before.value, after.value)).fetchone()
+        assert row is not None
+        assert row["ok"] == is_legal(before, after), (before, after)
+
+
+def test_every_table_view_and_function_says_what_it_is(connection: Connection) -> None:
+    silent = connection.execute(
+        """select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'v'
+             and obj_description(oid, 'pg_class') is null
+           union all
+           select proname from pg_proc p where pronamespace = 'public'::regnamespace and proname like 'maas\\_%'
+             and prorettype <> 'void'::regtype and obj_description(oid, 'pg_proc') is null"""
+    ).fetchall()
+    assert silent == []
+
+
+def test_period_label(connection: Connection) -> None:
+    """[FMT-2]"""
+    row = connection.execute("select maas_period('2025-11-20') as a, maas_period('2024-12-30') as b").fetchone()
+    assert row == {"a": "2025-Week-47", "b": "2025-Week-01"}
+
+
+def test_assistants_and_prompts_are_seeded(connection: Connection) -> None:
+    """[DB-7, A-9]"""
+    rows = connection.execute("select role_name, version, is_active from system_prompts order by 1").fetchall()
+    assert [(row["role_name"], row["version"], row["is_active"]) for row in rows] == [
+        (role, 1, True) for role in ("Analyzer", "Archivist", "Assembler", "FinalResponder", "Mentor")
+    ]
+    assert connection.execute("select name, role_name from assistants").fetchall() == [
+        {"name": "mentor", "role_name": "Mentor"}
+    ]
+
+
+def test_prompt_history(connection: Connection) -> None:
+    """[A-24] An UPDATE raises the version and keeps the old text; a deleted role goes on counting."""
+    connection.execute("update system_prompts set prompt_template = 'second' where role_name = 'Mentor'")
+    row = connection.execute(
+        "select version, prompt_template from system_prompts where role_name = 'Mentor'"
+    ).fetchone()
+    assert row == {"version": 2, "prompt_template": "second"}
+    connection.execute("delete from system_prompts where role_name = 'Mentor'")
+    connection.execute("insert into system_prompts (role_name, prompt_template) values ('Mentor', 'third')")
+    rows = connection.execute("select version, prompt_template from system_prompts_history order by version").fetchall()
+    assert [row["version"] for row in rows] == [1, 2]
+    assert rows[1]["prompt_template"] == "second"
+    now = connection.execute("select version from system_prompts where role_name = 'Mentor'").fetchone()
+    assert now == {"version": 3}

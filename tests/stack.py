@@ -1,0 +1,127 @@
+"""The product as an operator runs it: server.py and main.py as processes over one database."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+from uuid import UUID
+
+import httpx2
+import psycopg
+from psycopg.rows import DictRow, dict_row
+
+from tests.polling import poll
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Stack:
+    """Processes over one database; every one is ended by `close`."""
+
+    def __init__(self, dsn: str, folder: Path, **settings: str) -> None:
+        self.dsn = dsn
+        self.folder = folder
+        self.port = free_port()
+        self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False)
+        self._settings = {"MAAS_SWEEP": "0.2", "MAAS_LOG_FORMAT": "json"} | settings
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start_server(self, **settings: str) -> subprocess.Popen[bytes]:
+        """Start server.py and wait until it is ready."""
+        process = self._start("server.py", **settings)
+        poll(lambda: process.poll() is not None or self._is_ready(), 20, "server is ready")
+        assert process.poll() is None, self.log()
+        return process
+
+    def start_orchestrator(self, *stages: str, **settings: str) -> subprocess.Popen[bytes]:
+        """Start main.py, all stages or some, and wait until it is registered."""
+        arguments = ["--stages", ",".join(stages)] if stages else []
+        process = self._start("main.py", *arguments, **settings)
+        poll(
+            lambda: process.poll() is not None or self.rows("select from engines where pid = %s", process.pid),
+            20,
+            "engine is there",
+        )
+        assert process.poll() is None, self.log()
+        return process
+
+    def rows(self, query: str, *args: object) -> list[DictRow]:
+        """What a SQL query gives, on a connection of its own."""
+        with psycopg.connect(self.dsn, autocommit=True, row_factory=dict_row) as connection:
+            cursor = connection.execute(query.encode(), args or None)
+            return cursor.fetchall() if cursor.description is not None else []
+
+    def ask(self, user: UUID, query: str, **fields: Any) -> UUID:
+        """POST a request; its id."""
+        reply = self.client.post("/v1/runs", json={"user_id": str(user), "query": query, **fields})
+        assert reply.status_code == 202, reply.text
+        return UUID(reply.json()["request_id"])
+
+    def answer(self, run_id: UUID, seconds: float = 20) -> dict[str, Any]:
+        """The state of a run when it is answered."""
+        reply = self.client.get(f"/v1/runs/{run_id}", params={"wait": seconds})
+        assert reply.status_code == 200, reply.text
+        return dict(reply.json())
+
+    def wait_archived(self, *runs: UUID, seconds: float = 20) -> None:
+        """Return when the exchange of every run is in memory."""
+        poll(
+            lambda: self.rows("select from pipeline_runs where id = any(%s) and lane < 2", list(runs)) == [],
+            seconds,
+            "runs are archived",
+        )
+
+    def log(self) -> str:
+        """Everything that the processes have logged."""
+        return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))
+
+    def stop(self, process: subprocess.Popen[bytes], how: int = signal.SIGTERM) -> None:
+        """Signal a process and wait for its end."""
+        with suppress(ProcessLookupError):
+            process.send_signal(how)
+        process.wait(15)
+        self._processes.remove(process)
+
+    def close(self) -> None:
+        self.client.close()
+        for process in list(self._processes):
+            self.stop(process, signal.SIGKILL)
+
+    def _start(self, name: str, *arguments: str, **settings: str) -> subprocess.Popen[bytes]:
+        environment = {
+            key: value for key, value in os.environ.items() if not key.startswith(("MAAS_", "OPENAI_", "GEMINI_"))
+        }
+        environment |= {"DATABASE_URL": self.dsn, "MAAS_PORT": str(self.port)} | self._settings | settings
+        path = self.folder / f"{name}-{len(list(self.folder.glob('*.log')))}.log"
+        with path.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, str(ROOT / name), *arguments], env=environment, cwd=self.folder, stdout=output,
+                stderr=output, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        self._processes.append(process)
+        return process
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.client.get("/readyz").status_code == 200
+        except httpx2.TransportError:
+            return False

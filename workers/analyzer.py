@@ -1,0 +1,147 @@
+"""The Analyzer decides whether memory is needed, and which record fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field, ValidationError, field_validator
+
+from maas.memory.records import Record, records_of_hits, scope_of
+from maas.memory.search import search
+from maas.pipeline.ledger import consult
+from maas.pipeline.prompts import read_prompts
+from maas.pipeline.runs import Outcome, Run
+from maas.pipeline.stages import Deps
+from shared import tokens
+from shared.models.types import Message, Request
+from shared.text import clean, escape, fill, json_object, one_line, shorten
+
+NAME = "analyzer"
+RELEVANT = 0.3
+CANDIDATES = 20
+CANDIDATE_TOKENS = 2000
+
+
+class Found(BaseModel):
+    """The record that the answer should look at; all null when there is none."""
+
+    period: str | None = None
+    summary: str | None = None
+    relevance_score: float = 0.0
+    lsm_record_id: str | None = None
+
+
+class Analysis(BaseModel):
+    """`analysis_result`: the fixed shape that other programs read."""
+
+    needs_context: bool
+    context_type: Literal["GENERAL", "SPECIFIC_HISTORY"]
+    time_scope: Literal["hot", "warm", "cold"] = "hot"
+    search_keywords: list[str] = Field(default_factory=list)
+    context_found: Found = Found()
+
+    @field_validator("context_type", mode="before")
+    @classmethod
+    def _synonym(cls, value: object) -> object:
+        return "SPECIFIC_HISTORY" if value == "NEED_CONTEXT" else value
+
+    @field_validator("context_found", mode="before")
+    @classmethod
+    def _nothing(cls, value: object) -> object:
+        return {} if value is None else value
+
+    @field_validator("search_keywords")
+    @classmethod
+    def _few(cls, value: list[str]) -> list[str]:
+        return [word for raw in value[:8] if (word := clean(one_line(raw))[:100])]
+
+
+async def run(run: Run, deps: Deps) -> Outcome:
+    """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result. Next: ANALYZED."""
+    prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
+    hits = await search(deps.db, run.user_id, run.user_query, limit=50, before_seq=run.seq)
+    records = _within_budget(await records_of_hits(deps.db, run.user_id, hits, CANDIDATES))
+    now = datetime.now(UTC)
+    text = fill(
+        prompt.text,
+        {
+            "user_query": escape(run.user_query),
+            "lsm_records_summary": "\n".join(_line(record, now) for record in records) or "(нет записей)",
+        },
+    )
+    request = Request(
+        role="Analyzer",
+        messages=(Message("user", text),),
+        json_schema=Analysis.model_json_schema(),
+        temperature=0.0,
+        max_tokens=1000,
+        inputs={
+            "user_query": run.user_query,
+            "memory_score": max((hit.coverage for hit in hits), default=0.0),
+            "candidates": [
+                {"id": str(r.id), "period": r.period, "summary": r.summary, "score": r.score,
+                 "scope": scope_of(r.occurred_at, now)}
+                for r in records
+            ],
+        },
+    )  # fmt: skip
+    analysis, is_degraded = await consult(
+        run, deps, NAME, prompt, request, parse_analysis, deps.settings.analyzer_timeout
+    )
+    analysis = await _settle(run, deps, analysis, {str(record.id): record for record in records})
+    result = analysis.model_dump() | ({"degraded": True} if is_degraded else {})
+    return Outcome(analysis=result, degraded="Analyzer" if is_degraded else None)
+
+
+def parse_analysis(reply: str) -> Analysis:
+    """The model's JSON, wherever it stands in the reply. Raises ValueError that says what is missing."""
+    body = json_object(reply)
+    if body is None:
+        raise ValueError("there is no JSON object")
+    try:
+        return Analysis.model_validate(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+async def _settle(run: Run, deps: Deps, analysis: Analysis, known: Mapping[str, Record]) -> Analysis:
+    """Make the parts agree: a record must be one of the candidates, and nothing is found without need."""
+    if not analysis.needs_context:
+        return Analysis(needs_context=False, context_type="GENERAL")
+    found = Found()
+    record = known.get(analysis.context_found.lsm_record_id or "")
+    if record is not None:
+        found = _found(record, min(max(analysis.context_found.relevance_score, 0.0), 1.0))
+    elif analysis.search_keywords:
+        hits = await search(deps.db, run.user_id, " ".join(analysis.search_keywords), limit=20, before_seq=run.seq)
+        best = next(iter(await records_of_hits(deps.db, run.user_id, hits, 1)), None)
+        if best is not None and best.score >= RELEVANT:
+            found = _found(best, best.score)
+    return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": found})
+
+
+def _found(record: Record, score: float) -> Found:
+    return Found(
+        period=record.period, summary=record.summary, relevance_score=round(score, 3), lsm_record_id=str(record.id)
+    )
+
+
+def _within_budget(records: list[Record]) -> list[Record]:
+    kept, room = [], CANDIDATE_TOKENS
+    for record in records:
+        room -= tokens.count(record.summary) + 60
+        if room < 0:
+            break
+        kept.append(record)
+    return kept
+
+
+def _line(record: Record, now: datetime) -> str:
+    tags = ", ".join(record.tags)
+    scope = scope_of(record.occurred_at, now)
+    return (
+        f"- {record.id} | {record.period} ({scope}) | {escape(shorten(one_line(record.summary), 600))} [{escape(tags)}]"
+    )

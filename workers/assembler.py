@@ -1,0 +1,57 @@
+"""The Assembler condenses memory for this one question; code keeps the role and the query as they are."""
+
+from __future__ import annotations
+
+from maas.pipeline.draft import Draft, Payload
+from maas.pipeline.ledger import consult
+from maas.pipeline.prompts import Prompt, read_prompts
+from maas.pipeline.runs import Outcome, Run
+from maas.pipeline.stages import Deps
+from shared import tokens
+from shared.models.types import Message, Request
+from shared.text import clean, defuse, escape, fill
+
+NAME = "assembler"
+REPLY_TOKENS = 1500
+
+
+async def run(run: Run, deps: Deps) -> Outcome:
+    """Reads: draft_context only. Writes: final_context_payload, at most 8000 tokens. Next: READY."""
+    draft = Draft.parse(run.draft or "")
+    empty = Payload(draft.role, "", draft.query)
+    room = empty.room(deps.settings.payload_tokens)
+    memory = _memory_lines(draft)
+    request = Request(
+        role="Assembler",
+        messages=(
+            Message("user", fill(draft.instruction, {"user_query": escape(draft.query), "memory": "\n".join(memory)})),
+        ),
+        temperature=0.0,
+        max_tokens=REPLY_TOKENS,
+        inputs={"user_query": draft.query, "memory": memory, "max_tokens": room},
+    )
+    version = (await read_prompts(deps.db, "Assembler"))["Assembler"].version
+    condensed, is_degraded = await consult(
+        run,
+        deps,
+        NAME,
+        Prompt("Assembler", draft.instruction, version),
+        request,
+        _parse,
+        deps.settings.assembler_timeout,
+    )
+    payload = Payload(draft.role, tokens.fit(defuse(condensed), room), draft.query).render()
+    return Outcome(payload=payload, degraded="Assembler" if is_degraded else None)
+
+
+def _memory_lines(draft: Draft) -> list[str]:
+    lines: list[str] = []
+    if draft.recent:
+        lines += ["Recent messages:", *draft.recent]
+    if draft.focus:
+        lines += ["Remembered:", *draft.focus]
+    return lines
+
+
+def _parse(reply: str) -> str:
+    return clean(reply).strip()

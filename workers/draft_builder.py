@@ -1,0 +1,65 @@
+"""The Draft Builder puts query, history, role and instruction together, by code alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from maas.memory.context import build_context, turn_line
+from maas.pipeline.draft import Draft
+from maas.pipeline.prompts import read_prompts
+from maas.pipeline.runs import Outcome, Run
+from maas.pipeline.stages import Deps
+from shared import tokens
+from shared.errors import MaasError
+from shared.text import escape, one_line
+
+RECENT_TOKENS = 2000
+
+
+async def run(run: Run, deps: Deps) -> Outcome:
+    """Reads: the last log rows before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
+    role_name = await deps.db.value("assistant_role", run.assistant)
+    if role_name is None:
+        raise MaasError("missing_role", f"there is no active assistant {run.assistant!r} in the table assistants")
+    prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
+    recent_rows = await deps.db.rows(
+        "recent_turns", run.user_id, run.seq, str(run.conversation_id) if run.conversation_id else None,
+        deps.settings.history_rows,
+    )  # fmt: skip
+    focus: list[str] = []
+    sources: list[dict[str, Any]] = []
+    analysis = run.analysis or {}
+    if analysis.get("needs_context"):
+        found = analysis.get("context_found") or {}
+        if found.get("lsm_record_id"):
+            focus = [f"Period: {escape(found['period'])}", f"Summary: {escape(one_line(found['summary']))}"]
+            sources.append({"id": found["lsm_record_id"], "kind": "summary", "score": found["relevance_score"]})
+        context = await build_context(
+            deps.db, run.user_id, run.user_query, deps.settings.payload_tokens // 2, before_seq=run.seq,
+            without={row["id"] for row in recent_rows},
+        )  # fmt: skip
+        focus += context.lines
+        sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in context.hits]
+    draft = Draft(
+        query=run.user_query,
+        recent=_recent(recent_rows),
+        focus=tuple(focus),
+        role=f"{prompts['FinalResponder'].text}\n\n{prompts[role_name].text}",
+        instruction=prompts["Assembler"].text,
+    )
+    return Outcome(draft=draft.render(), sources=sources)
+
+
+def _recent(newest_first: Sequence[Any]) -> tuple[str, ...]:
+    """The log rows as lines, oldest first; the oldest are left out when they do not fit."""
+    lines: list[str] = []
+    room = RECENT_TOKENS
+    for row in newest_first:
+        speaker = row["speaker"] or ("user" if row["message_type"] == "user_query" else "assistant")
+        line = turn_line(row["occurred_at"], speaker, row["content"])
+        room -= tokens.count(line)
+        if room < 0:
+            break
+        lines.append(line)
+    return tuple(reversed(lines))

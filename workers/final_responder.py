@@ -1,0 +1,40 @@
+"""The Final Responder answers, from the payload alone."""
+
+from __future__ import annotations
+
+from maas.pipeline.draft import Payload
+from maas.pipeline.ledger import ask
+from maas.pipeline.prompts import Prompt, read_prompts
+from maas.pipeline.runs import Outcome, Run
+from maas.pipeline.stages import Deps
+from shared.models.types import Message, ModelError, Request
+from shared.text import clean, is_blank
+
+NAME = "final_responder"
+
+
+async def run(run: Run, deps: Deps) -> Outcome:
+    """Reads: final_context_payload only. Writes: final_answer. Next: COMPLETED."""
+    payload = Payload.parse(run.payload or "")
+    system = payload.system
+    if payload.memory.strip():
+        system += f"\n\n<memory>\n{payload.memory}\n</memory>"
+    request = Request(
+        role="FinalResponder",
+        system=system,
+        messages=(Message("user", payload.query),),
+        temperature=deps.settings.temperature,
+        max_tokens=deps.settings.max_tokens,
+        inputs={"user_query": payload.query, "memory": payload.memory.split("\n")},
+    )
+    version = (await read_prompts(deps.db, "FinalResponder"))["FinalResponder"].version
+    prompt = Prompt("FinalResponder", "", version)
+    reply = await ask(run, deps, NAME, prompt, request, deps.settings.responder_timeout)
+    answer = clean(reply.text).strip()
+    if is_blank(answer):
+        model = deps.models["FinalResponder"]
+        raise ModelError(
+            "filtered" if reply.finish == "filtered" else "malformed",
+            f"{model.provider}:{model.name} sent no text (finish: {reply.finish})",
+        )
+    return Outcome(answer=answer)
