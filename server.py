@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 import sys
-from socket import gaierror, getaddrinfo
 
 import structlog
 import uvicorn
@@ -20,8 +20,8 @@ from shared.settings import Settings, load_settings
 def refuse_open_door(settings: Settings) -> None:
     """Without access control only this machine may call. Raises MaasError('open_door')."""
     try:
-        addresses = {info[4][0] for info in getaddrinfo(settings.host, settings.port)}
-    except gaierror as error:
+        addresses = {info[4][0] for info in socket.getaddrinfo(settings.host, settings.port)}
+    except socket.gaierror as error:
         raise MaasError("bad_setting", f"MAAS_HOST: {settings.host!r} is no address of this machine") from error
     if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in addresses):
         raise MaasError(
@@ -30,16 +30,29 @@ def refuse_open_door(settings: Settings) -> None:
         )  # fmt: skip
 
 
+def bind(settings: Settings) -> socket.socket:
+    """The listening socket. Raises MaasError('port_in_use')."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        raise MaasError(
+            "port_in_use",
+            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); set MAAS_PORT to a free one",
+        ) from error
+
+
 def serve(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     refuse_open_door(settings)
     logger = structlog.get_logger()
     with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
         app = create_app(open_database(postgres.query, settings.pool_size, "maas server"), postgres.listen)
-        uvicorn.run(
-            app, host=settings.host, port=settings.port, log_config=None, access_log=False, server_header=False,
-            timeout_graceful_shutdown=5,
-        )  # fmt: skip
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
+        )
+        with bind(settings) as listener:
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def main() -> None:

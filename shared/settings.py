@@ -36,7 +36,7 @@ class Settings(BaseSettings):
     gemini_base_url: str | None = Field(None, validation_alias=_plain("GEMINI_BASE_URL"))
 
     host: str = Field("127.0.0.1", description="address of the HTTP server")
-    port: int = Field(8000, ge=0, le=65535, description="port of the HTTP server; 0 takes a free one")
+    port: int = Field(8000, ge=1, le=65535, description="port of the HTTP server")
     auth: Literal["none"] = Field("none", description="who may call; `none` only on loopback")
     data_dir: Path | None = Field(None, description="folder of the embedded Postgres; .maas when unset")
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -1,0 +1,32 @@
+"""A database and a folder for processes that will be killed, and a model that can be held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from tests.model_server import ModelServer
+from tests.stack import Stack
+
+
+@pytest.fixture
+def stack(database: str, tmp_path: Path) -> Iterator[Stack]:
+    """No process yet; the test starts what it will break."""
+    with Stack(database, tmp_path) as stack:
+        yield stack
+
+
+@pytest.fixture
+def models(httpserver: HTTPServer) -> Iterator[ModelServer]:
+    server = ModelServer(httpserver)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def user() -> UUID:
+    return uuid4()

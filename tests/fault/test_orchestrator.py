@@ -1,0 +1,242 @@
+"""Processes killed, silenced and cut off: every accepted run ends once, in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from shared.postgres import EmbeddedPostgres, acquire
+from tests.model_server import ModelServer
+from tests.polling import poll
+from tests.stack import Stack
+
+STAGE_OF_ROLE = {
+    "analyzer": "ANALYZING",
+    "assembler": "ASSEMBLING",
+    "responder": "RESPONDING",
+    "archivist": "COMPLETED",
+}
+
+
+def insert(stack: Stack, user: UUID, query: str = "What is a quark?") -> UUID:
+    row = stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, %s) returning id", user, query)[0]
+    return UUID(str(row["id"]))
+
+
+def assert_answered_once(stack: Stack, *runs: UUID) -> None:
+    for run_id in runs:
+        run = stack.rows("select * from pipeline_runs where id = %s", run_id)[0]
+        assert (run["status"], run["archive_status"], run["lane"]) == ("COMPLETED", "ARCHIVED", 2), run["error_message"]
+        logs = stack.rows("select message_type from raw_logs where run_id = %s order by seq", run_id)
+        assert [log["message_type"] for log in logs] == ["user_query", "assistant_response"]
+        assert len(stack.rows("select from lsm_storage where run_id = %s", run_id)) <= 1
+    assert stack.rows("select from raw_logs where archived_at is null") == []
+    assert stack.rows("select from lsm_storage where is_provisional") == []
+
+
+@pytest.mark.parametrize("role", STAGE_OF_ROLE)
+def test_kill_in_each_stage(stack: Stack, models: ModelServer, user: UUID, role: str) -> None:
+    """[SM-4, REQ-ARC-6, ARCH-4] kill -9 during the model call; another process goes on from the row, once."""
+    models.hold(role)
+    first = stack.start_orchestrator(**models.settings())
+    run_id, later = insert(stack, user), insert(stack, user, "And a gluon?")
+    poll(lambda: models.calls[role] == 1, 20)
+    assert stack.rows("select status from pipeline_runs where id = %s", run_id)[0]["status"] == STAGE_OF_ROLE[role]
+    stack.stop(first, signal.SIGKILL)
+    models.release(role)
+    stack.start_orchestrator(**models.settings())
+    stack.wait_archived(run_id, later)
+    assert_answered_once(stack, run_id, later)
+    # one call a role and run, and one more of the stage that was killed in the middle
+    assert models.calls == {name: 2 + (name == role) for name in STAGE_OF_ROLE}
+    events = stack.rows("select type from run_events where run_id = %s", run_id)
+    assert [event["type"] for event in events] == ["reclaimed"]
+
+
+def test_sigterm_hands_back(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """A stopped process gives its runs back at once, without blame, and ends."""
+    models.hold("responder")
+    process = stack.start_orchestrator(**models.settings())
+    run_id = insert(stack, user)
+    poll(lambda: models.calls["responder"] == 1, 20)
+    stack.stop(process)
+    assert process.returncode == 0
+    run = stack.rows("select * from pipeline_runs where id = %s", run_id)[0]
+    assert (run["status"], run["lane"], run["owner"], run["deaths"]) == ("RESPONDING", 0, None, 0)
+    models.release("responder")
+    stack.start_orchestrator(**models.settings())
+    stack.wait_archived(run_id)
+    assert_answered_once(stack, run_id)
+
+
+def test_silent_process_loses_its_runs_and_cannot_overwrite(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """[A-22] SIGSTOP: after the lease another takes over; what the returned one writes is refused."""
+    models.hold("responder")
+    silent = stack.start_orchestrator(**models.settings(), MAAS_LEASE="2")
+    run_id = insert(stack, user)
+    poll(lambda: models.calls["responder"] == 1, 20)
+    silent.send_signal(signal.SIGSTOP)
+    models.replies["responder"] = "The second one answered."
+    models.release("responder")
+    stack.start_orchestrator(**models.settings())
+    stack.wait_archived(run_id)
+    silent.send_signal(signal.SIGCONT)
+    poll(lambda: "session_lost" in stack.log(), 20)
+    run = stack.rows("select final_answer, deaths from pipeline_runs where id = %s", run_id)[0]
+    assert run == {"final_answer": "The second one answered.", "deaths": 1}
+    assert_answered_once(stack, run_id)
+
+
+def test_lost_connections(stack: Stack, user: UUID) -> None:
+    """[REQ-ORC-1, REQ-ORC-5, A-11] Every connection is terminated; a row inserted meanwhile is answered."""
+    stack.start_orchestrator()
+    for _ in range(3):
+        stack.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'maas orch%%'")
+        run_id = insert(stack, user)
+        stack.wait_archived(run_id)
+        assert_answered_once(stack, run_id)
+
+
+def test_lost_notification(stack: Stack, user: UUID) -> None:
+    """[A-11] The table is the truth: a run whose bell nobody heard is found by the sweep."""
+    stack.start_orchestrator()
+    stack.rows("alter table pipeline_runs disable trigger ring_bell")
+    stack.rows("alter table pipeline_runs disable trigger on_pipeline_change")
+    run_id = insert(stack, user)
+    stack.wait_archived(run_id)
+    assert_answered_once(stack, run_id)
+
+
+def test_bad_notification(stack: Stack, user: UUID) -> None:
+    """[FMT-6] A payload that is none is logged and dropped, an in-progress status is ignored."""
+    stack.start_orchestrator(MAAS_LOG_LEVEL="debug")
+    for payload in ("", "no json", "[]", "{}", '{"id": 1}', f'{{"id": "{uuid4()}", "status": "BOGUS"}}'):
+        stack.rows("select pg_notify('pipeline_events', %s)", payload)
+    run_id = insert(stack, user)
+    stack.wait_archived(run_id)
+    assert stack.log().count("event_dropped") == 6
+    assert '"event": "event_received"' in stack.log()  # [REQ-ORC-6]
+
+
+def test_server_accepts_while_the_orchestrator_is_down(stack: Stack, user: UUID) -> None:
+    """[REQ-RH-2, REQ-RH-4, ARCH-1] The row waits as NEW; the log is written; a process that comes later answers."""
+    stack.start_server()
+    run_id = stack.ask(user, "Is anybody there?")
+    state = stack.client.get(f"/v1/runs/{run_id}").json()
+    assert (state["status"], state["archive_status"]) == ("NEW", "PENDING")
+    assert stack.rows("select message_type from raw_logs where run_id = %s", run_id) == [{"message_type": "user_query"}]
+    stack.start_orchestrator()
+    assert stack.answer(run_id)["status"] == "COMPLETED"
+
+
+def test_one_stage_in_each_process(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """[ARCH-1, ARCH-2, REQ-ANL-5, REQ-ASM-6, REQ-FIN-6, ORC-8..ORC-11] Rows stop where no process runs the stage."""
+    run_id = insert(stack, user)
+    for stage, status in (
+        ("analyzer", "ANALYZED"), ("draft_builder", "ASSEMBLING"), ("assembler", "READY"), ("final_responder", "COMPLETED"),
+    ):  # fmt: skip
+        process = stack.start_orchestrator(stage, **models.settings())
+        poll(lambda status=status: _lane_and_status(stack, run_id) == (0, status), 20)  # type: ignore[misc]
+        stack.stop(process)
+    run = stack.rows("select * from pipeline_runs where id = %s", run_id)[0]
+    assert run["analysis_result"]["context_type"] == "GENERAL"
+    assert run["draft_context"].startswith("<draft>")
+    assert run["final_context_payload"].startswith("<system>")
+    assert run["final_answer"] == "A model answered."
+    stack.start_orchestrator("archivist", **models.settings())
+    stack.wait_archived(run_id)
+    assert_answered_once(stack, run_id)
+
+
+def test_three_processes_share_the_work(stack: Stack) -> None:
+    """[ARCH-4] Many users, three orchestrators: each run once, each user's runs in order."""
+    for _ in range(3):
+        stack.start_orchestrator()
+    users = [uuid4() for _ in range(20)]
+    stack.rows(
+        "insert into pipeline_runs (user_id, user_query) select u, 'note ' || n"
+        " from generate_series(1, 5) n, unnest(%s::uuid[]) u",
+        users,
+    )
+    poll(lambda: stack.rows("select from pipeline_runs where lane < 2") == [], 60)
+    runs = stack.rows("select id from pipeline_runs")
+    assert len(runs) == 100
+    assert_answered_once(stack, *(run["id"] for run in runs))
+    overlaps = stack.rows(
+        "select from pipeline_runs a join pipeline_runs b on a.user_id = b.user_id and a.seq < b.seq"
+        " where b.analyzing_at < a.archived_at"
+    )
+    assert overlaps == []
+
+
+def test_postgres_restarts_under_load(reachable_tmp: os.PathLike[str], stack: Stack) -> None:
+    """Postgres is killed -9 while requests run; everything that was accepted is completed."""
+    from pathlib import Path
+
+    from maas.pipeline.prompts import seed_prompts
+    from shared.migrate import migrate
+    from tests.conftest import MIGRATIONS
+
+    with acquire(Path(reachable_tmp) / f"restart-{uuid4().hex[:8]}") as server:
+        migrate(server.dsn, MIGRATIONS)
+        seed_prompts(server.dsn)
+        with Stack(server.dsn, stack.folder) as running:
+            running.start_server()
+            running.start_orchestrator()
+            users = [uuid4() for _ in range(10)]
+            ids = [running.ask(user, f"note {n} about tulips") for n in range(5) for user in users]
+            _kill_postgres(server)
+            more = [_ask_until_accepted(running, user) for user in users]
+            running.wait_archived(*ids, *more, seconds=60)
+            assert_answered_once(running, *ids, *more)
+
+
+def test_cancel_of_a_run_in_flight(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """The model call is interrupted, the run is FAILED as cancelled, the user's next run goes on."""
+    models.hold("responder")
+    stack.start_server()
+    stack.start_orchestrator(**models.settings())
+    run_id, later = stack.ask(user, "Take your time."), stack.ask(user, "Next, please.")
+    poll(lambda: models.calls["responder"] == 1, 20)
+    assert stack.client.post(f"/v1/runs/{run_id}/cancel").status_code == 202
+    state = stack.answer(run_id)
+    assert (state["status"], state["error_code"], state["final_answer"]) == ("FAILED", "cancelled", None)
+    models.release("responder")
+    assert stack.answer(later)["status"] == "COMPLETED"
+    assert stack.client.post(f"/v1/runs/{run_id}/cancel").status_code == 409
+
+
+def _lane_and_status(stack: Stack, run_id: UUID) -> tuple[int, str]:
+    row = stack.rows("select lane, status from pipeline_runs where id = %s", run_id)[0]
+    return row["lane"], row["status"]
+
+
+def _kill_postgres(server: EmbeddedPostgres) -> None:
+    before = server.pid
+    os.kill(before, signal.SIGKILL)
+    poll(lambda: server.pid != before and _answers(server.dsn), 30)
+
+
+def _answers(dsn: str) -> bool:
+    try:
+        psycopg.connect(dsn, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _ask_until_accepted(stack: Stack, user: UUID) -> UUID:
+    key = {"idempotency-key": str(uuid4())}
+
+    def post() -> UUID | None:
+        reply = stack.client.post("/v1/runs", json={"user_id": str(user), "query": "still there?"}, headers=key)
+        assert reply.status_code in (202, 503), reply.text
+        return UUID(reply.json()["request_id"]) if reply.status_code == 202 else None
+
+    found = poll(post, 30)
+    assert found is not None
+    return found

@@ -1,0 +1,219 @@
+"""The `maas` command as a person types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import httpx2
+import psycopg
+import pytest
+
+from tests.polling import poll
+from tests.stack import Stack, free_port
+
+MAAS = str(Path(sys.executable).parent / "maas")
+HISTORY = [
+    ("user", "Ann", "2024-03-01T10:00:00Z", "I finally adopted a greyhound, she is called Comet."),
+    ("assistant", "Ben", "2024-03-01T10:01:00Z", "Lovely! How old is she?"),
+    ("user", "Ann", "2024-03-01T10:02:00Z", "Four years, she used to race in Dublin."),
+    ("user", "Ann", "2024-04-02T09:00:00Z", "В апреле я ездила в Казань на поезде."),
+    ("assistant", "Ben", "2024-04-02T09:01:00Z", "И как тебе Казань?"),
+]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    path = tmp_path / "history.ndjson"
+    lines = [
+        {"role": role, "speaker": speaker, "at": at, "content": text, "conversation": at[:7], "external_id": str(n)}
+        for n, (role, speaker, at, text) in enumerate(HISTORY)
+    ]
+    path.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
+    return path
+
+
+def maas(stack: Stack, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [MAAS, *words], env=os.environ | {"DATABASE_URL": stack.dsn} | environment, cwd=stack.folder,
+        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def test_import_then_ask(stack: Stack, user: UUID, history: Path) -> None:
+    """A chat history becomes memory that is quoted with its date."""
+    imported = maas(stack, "import", str(history), "--user", str(user))
+    assert imported.returncode == 0, imported.stderr
+    assert "5 turns imported, 0 were known" in imported.stdout
+    assert "turns recorded" in imported.stderr
+    answer = maas(stack, "ask", "What is the name of the greyhound?", "--user", str(user))
+    assert answer.returncode == 0, answer.stderr
+    assert "Comet" in answer.stdout and "2024-03-01" in answer.stdout and "does not reason" in answer.stdout
+    russian = maas(stack, "ask", "Куда я ездила на поезде?", "--user", str(user))
+    assert "Казань" in russian.stdout and "не рассуждает" in russian.stdout
+    logs = stack.rows("select * from raw_logs where user_id = %s and external_id is not null order by seq", user)
+    assert [log["content"] for log in logs] == [text for _, _, _, text in HISTORY]
+    assert [log["speaker"] for log in logs] == ["Ann", "Ben", "Ann", "Ann", "Ben"]
+    assert logs[0]["occurred_at"].isoformat() == logs[0]["known_at"].isoformat() == "2024-03-01T10:00:00+00:00"
+    assert all(log["archived_at"] for log in logs)
+    records = stack.rows("select * from lsm_storage where user_id = %s and run_id is null order by occurred_at", user)
+    assert [str(record["time_bucket_start"]) for record in records] == ["2024-03-01", "2024-03-01", "2024-04-02"]
+    covered = [log for record in records for log in record["raw_log_ids"]]
+    assert sorted(covered) == sorted(log["id"] for log in logs)
+
+
+def test_import_again_adds_nothing(stack: Stack, user: UUID, history: Path) -> None:
+    maas(stack, "import", str(history), "--user", str(user))
+    again = maas(stack, "import", str(history), "--user", str(user))
+    assert "0 turns imported, 5 were known" in again.stdout
+    assert len(stack.rows("select from raw_logs where user_id = %s", user)) == 5
+
+
+def test_import_goes_on_after_a_stop(stack: Stack, user: UUID, tmp_path: Path) -> None:
+    """Killed in the middle; the second run adds what is missing and nothing twice."""
+    path = tmp_path / "long.ndjson"
+    path.write_text("\n".join(json.dumps({"role": "user", "content": f"line {n} about {n * 7}"}) for n in range(6000)))
+    command = subprocess.Popen(
+        [MAAS, "import", str(path), "--user", str(user), "--no-wait"], env=os.environ | {"DATABASE_URL": stack.dsn},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    poll(lambda: stack.rows("select from raw_logs where user_id = %s limit 1", user), 20)
+    command.kill()
+    command.wait()
+    assert maas(stack, "import", str(path), "--user", str(user), "--no-wait").returncode == 0
+    row = stack.rows("select count(*) as n, count(distinct content) as d from raw_logs where user_id = %s", user)[0]
+    assert row == {"n": 6000, "d": 6000}
+
+
+def test_search_runs_and_trace(stack: Stack, user: UUID, history: Path) -> None:
+    maas(stack, "import", str(history), "--user", str(user))
+    found = maas(stack, "search", "greyhound", "--user", str(user))
+    assert "Comet" in found.stdout.splitlines()[1]
+    assert "nothing found" in maas(stack, "search", "zeppelin", "--user", str(user)).stdout
+    run_id = stack.ask(user, "Which dog did I adopt?")
+    stack.wait_archived(run_id)
+    assert str(run_id) in maas(stack, "runs", "--user", str(user)).stdout
+    page = maas(stack, "trace", str(run_id)).stdout
+    for word in ("ANALYZING", "ARCHIVED", "extractive:builtin", "FinalResponder v1", "Comet"):
+        assert word in page
+    trace = json.loads(maas(stack, "trace", str(run_id), "--json").stdout)
+    assert trace["run"]["status"] == "COMPLETED"
+    assert len(trace["calls"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("ask", "  "), "blank"),
+        (("ask", "hi", "--user", "me"), "--user: 'me' is no UUID"),
+        (("ask", "hi", "--assistant", "nobody"), "no active assistant"),
+        (("trace", "7"), "no UUID"),
+        (("trace", str(uuid4())), "there is no run"),
+    ],
+)
+def test_bad_words_get_one_line(stack: Stack, words: tuple[str, ...], part: str) -> None:
+    done = maas(stack, *words)
+    assert done.returncode == 1
+    assert part in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_wrong_setting_and_wrong_database_get_one_line(stack: Stack) -> None:
+    wrong = maas(stack, "runs", MAAS_PORT="eighty")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
+    assert "MAAS_PORT" in wrong.stderr
+    for address in ("postgresql://nobody:secret99@127.0.0.1:1/x", "http://nonsense"):
+        lost = maas(stack, "runs", DATABASE_URL=address)
+        assert (lost.returncode, lost.stderr.count("\n")) == (1, 1), lost.stderr
+        assert "secret99" not in lost.stderr
+
+
+def test_doctor(stack: Stack) -> None:
+    """Every setting with its source, every part checked, secrets hidden."""
+    well = maas(stack, "doctor", OPENAI_API_KEY="sk-very-secret-key-123", MAAS_TIMEZONE="Europe/Moscow")
+    assert well.returncode == 0, well.stdout + well.stderr
+    assert "all is well" in well.stdout and "very-secret" not in well.stdout
+    for part in ("database", "migrations", "listen", "prompts", "models", "orchestrators"):
+        assert f"{part}:" in well.stdout
+    line = next(line for line in well.stdout.splitlines() if line.startswith("MAAS_TIMEZONE"))
+    assert line.split() == ["MAAS_TIMEZONE", "Europe/Moscow", "environment"]
+    ill = maas(stack, "doctor", MAAS_MODEL="openai:gpt-4o")
+    assert ill.returncode == 1
+    assert "OPENAI_API_KEY" in ill.stdout and "1 of the checks failed" in ill.stdout
+
+
+def test_help_names_every_command() -> None:
+    page = subprocess.run([MAAS, "--help"], capture_output=True, text=True, check=True).stdout
+    for name in ("up", "migrate", "ask", "import", "search", "runs", "trace", "doctor"):
+        assert name in page
+
+
+def test_up_does_everything_and_ends(reachable_tmp: Path, pg_bin: Path | None) -> None:
+    """One command on an empty folder: database, migrations, server, orchestrator; one Ctrl-C ends them all."""
+    folder = reachable_tmp / f"up {uuid4().hex[:8]}"
+    folder.mkdir()
+    port = free_port()
+    up = subprocess.Popen(
+        [MAAS, "up"], cwd=folder, env=os.environ | {"MAAS_PORT": str(port), "MAAS_DATA_DIR": str(folder / "data")},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert up.stdout is not None
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False) as client:
+            poll(lambda: _is_ready(client), 40)
+            body = {"user_id": str(uuid4()), "query": "My tent is green."}
+            url = client.post("/v1/runs", json=body).json()["poll_url"]
+            assert client.get(url, params={"wait": 30}).json()["status"] == "COMPLETED"
+            ready = up.stdout.readline()
+            while "MaaS answers at" not in ready:
+                ready = up.stdout.readline()
+            assert f"http://127.0.0.1:{port}" in ready
+    finally:
+        os.killpg(up.pid, signal.SIGINT)
+        output = up.communicate(timeout=30)[0]
+    assert up.returncode == 0, output
+    poll(lambda: not _is_listening(port), 10)
+    poll(lambda: not any((folder / "data").rglob("postmaster.pid")), 15)
+
+
+def test_up_refuses_an_open_door(stack: Stack) -> None:
+    done = maas(stack, "up", MAAS_HOST="0.0.0.0", MAAS_PORT=str(free_port()))
+    assert done.returncode == 1
+    assert "MAAS_AUTH=none" in done.stderr
+
+
+def test_migrate_prepares_any_database(stack: Stack) -> None:
+    name = f"empty_{uuid4().hex[:8]}"
+    dsn = stack.dsn.rpartition("/")[0] + f"/{name}"
+    with psycopg.connect(stack.dsn, autocommit=True) as admin:
+        admin.execute(f"create database {name}".encode())
+        try:
+            before = maas(stack, "runs", DATABASE_URL=dsn)
+            assert before.returncode == 1 and "maas migrate" in before.stderr
+            assert "5 prompts seeded" in maas(stack, "migrate", DATABASE_URL=dsn).stdout
+            assert maas(stack, "migrate", DATABASE_URL=dsn).stdout == "up to date\n"
+            idle = maas(stack, "ask", "hi", DATABASE_URL=dsn)
+            assert idle.returncode == 1 and "make run" in idle.stderr
+        finally:
+            admin.execute(f"drop database {name} with (force)".encode())
+
+
+def _is_ready(client: httpx2.Client) -> bool:
+    try:
+        return bool(client.get("/readyz").json().get("orchestrators"))
+    except httpx2.TransportError:
+        return False
+
+
+def _is_listening(port: int) -> bool:
+    try:
+        httpx2.get(f"http://127.0.0.1:{port}/healthz", trust_env=False)
+    except httpx2.TransportError:
+        return False
+    return True

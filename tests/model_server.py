@@ -1,0 +1,77 @@
+"""An HTTP server that speaks enough of the OpenAI protocol to hold a stage at its model call."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from typing import Any
+
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+ROLES = ("analyzer", "assembler", "responder", "archivist")
+REPLIES = {
+    "analyzer": json.dumps({"needs_context": False, "context_type": "GENERAL", "time_scope": "hot", "search_keywords": [],
+                            "context_found": None}),
+    "assembler": "",
+    "responder": "A model answered.",
+    "archivist": json.dumps({"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Test"],
+                             "summary": "A model was asked and answered."}),
+}  # fmt: skip
+
+
+class ModelServer:
+    """Each role is a model name; `hold(role)` keeps its calls waiting, `replies[role]` is what it says."""
+
+    def __init__(self, server: HTTPServer) -> None:
+        self.replies = dict(REPLIES)
+        self.statuses: dict[str, int] = {}
+        self.calls: Counter[str] = Counter()
+        self.requests: list[dict[str, Any]] = []
+        self._held: dict[str, threading.Event] = {}
+        self.url = server.url_for("/v1")
+        server.expect_request("/v1/chat/completions").respond_with_handler(self._answer)
+
+    def settings(self) -> dict[str, str]:
+        """Environment of a process that asks this server for every role."""
+        names = {f"MAAS_{role.upper()}_MODEL": f"openai:{role}" for role in ROLES}
+        limits = {f"MAAS_{role.upper()}_TIMEOUT": "60" for role in ROLES}
+        return (
+            names
+            | limits
+            | {"OPENAI_BASE_URL": self.url, "OPENAI_API_KEY": "sk-test-key-1234567890", "MAAS_RETRY_DELAY": "0.05"}
+        )
+
+    def hold(self, role: str) -> None:
+        self._held[role] = threading.Event()
+
+    def release(self, role: str) -> None:
+        if event := self._held.pop(role, None):
+            event.set()
+
+    def close(self) -> None:
+        for role in list(self._held):
+            self.release(role)
+
+    def prompts(self, role: str) -> list[str]:
+        """The messages of every call of a role, joined."""
+        return ["\n".join(str(m["content"]) for m in r["messages"]) for r in self.requests if r["model"] == role]
+
+    def _answer(self, request: Request) -> Response:
+        body = request.get_json()
+        role = body["model"]
+        self.calls[role] += 1
+        self.requests.append(body)
+        if event := self._held.get(role):
+            event.wait(60)
+        if status := self.statuses.get(role):
+            error = {"error": {"message": "on purpose", "type": "test", "code": None}}
+            return Response(json.dumps(error), status, content_type="application/json")
+        reply = {
+            "id": "1", "object": "chat.completion", "created": 0, "model": role,
+            "choices": [{"index": 0, "finish_reason": "stop",
+                         "message": {"role": "assistant", "content": self.replies[role]}}],
+            "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+        }  # fmt: skip
+        return Response(json.dumps(reply), content_type="application/json")

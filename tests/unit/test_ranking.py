@@ -1,0 +1,74 @@
+"""The arithmetic of recall."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+from maas.memory.context import fill_budget
+from maas.memory.ranking import Turn, rank
+from maas.memory.search import Hit
+from shared import tokens
+
+NOW = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def turn(mask: int, before: int = 0, after: int = 0, speaker: str | None = "Ann", **fields: object) -> Turn:
+    values: dict[str, object] = {
+        "id": uuid4(), "conversation": "c", "speaker": speaker, "is_assistant": False, "occurred_at": NOW,
+        "record_id": None, "mask": mask, "mask_before": before, "mask_after": after, "length": 10, "is_eligible": True,
+    } | fields  # fmt: skip
+    return Turn(**values)  # type: ignore[arg-type]
+
+
+def order(turns: list[Turn], question: str = "", terms: int = 3) -> list[UUID]:
+    return [one.turn.id for one in rank(turns, terms, 100, question)]
+
+
+def test_more_of_the_question_ranks_higher() -> None:
+    full, half = turn(0b111), turn(0b001)
+    assert order([half, full]) == [full.id, half.id]
+
+
+def test_rare_terms_weigh_more() -> None:
+    common = [turn(0b001) for _ in range(20)]
+    rare = turn(0b010)
+    assert order([*common, rare])[0] == rare.id
+
+
+def test_neighbours_count() -> None:
+    alone, between = turn(0b001, conversation="a"), turn(0b001, before=0b010, after=0b100, conversation="b")
+    others = [turn(0b110, conversation="z", is_eligible=False)]
+    assert order([alone, between, *others])[0] == between.id
+
+
+def test_named_speaker_counts() -> None:
+    ann, bob = turn(0b1, speaker="Ann"), turn(0b1, speaker="Bob")
+    assert order([ann, bob], "what did BOB say?", 1)[0] == bob.id
+
+
+def test_the_assistant_ranks_lower_but_is_not_hidden() -> None:
+    user, assistant = turn(0b1, speaker=None), turn(0b1, speaker=None, is_assistant=True)
+    assert order([assistant, user], terms=1) == [user.id, assistant.id]
+
+
+def test_newer_wins_among_equals() -> None:
+    older, newer = turn(0b1), turn(0b1, occurred_at=NOW + timedelta(days=1))
+    assert order([older, newer], terms=1) == [newer.id, older.id]
+
+
+def test_unknown_terms_lower_the_coverage() -> None:
+    """A question of which memory knows one word in three is not answered by it."""
+    (only,) = rank([turn(0b001)], 3, 10, "")
+    assert only.coverage < 0.5
+
+
+def hit(text: str) -> Hit:
+    return Hit(uuid4(), 0.5, 0.5, text, "Ann", NOW, NOW, "2025-Week-01", (), None, None)
+
+
+def test_budget_is_kept_and_nothing_is_shown_twice() -> None:
+    hits = [hit("the same words"), hit("the same words"), hit("long " * 400), hit("short")]
+    context = fill_budget(hits, 100)
+    assert [one.text for one in context.hits] == ["the same words", "short"]
+    assert tokens.count(context.fenced) <= 100
