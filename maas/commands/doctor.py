@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from os import environ
 from pathlib import Path
+from typing import Annotated
 
+import typer
 import uvloop
 from pydantic import SecretStr
 from rich.table import Table
@@ -24,10 +26,18 @@ from shared.models.registry import open_model
 from shared.settings import ROLES, Settings, load_settings
 
 
-def doctor() -> None:
+def doctor(
+    dsn: Annotated[
+        bool, typer.Option("--dsn", help="print the address of the database, with its password, and end")
+    ] = False,
+) -> None:
     """Print every setting with its source, check the database, LISTEN, models and prompts, and say what to do."""
     settings = load_settings()
     log.configure("error", settings.log_format)
+    if dsn:
+        with find_postgres(settings, note) as postgres:
+            typer.echo(postgres.query)
+        return
     _print_settings(settings)
     with find_postgres(settings, note) as postgres:
         failed = uvloop.run(_check_all(settings, postgres))

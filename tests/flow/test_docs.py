@@ -1,0 +1,55 @@
+"""What the documents show is what happens: their commands and queries are run, their output compared."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.stack import Stack
+
+ROOT = Path(__file__).resolve().parents[2]
+SQL_BLOCK = re.compile(r"```sql\n(.*?)```", re.DOTALL)
+
+
+def transcript() -> Iterator[tuple[str, str]]:
+    """The README's commands, each with the output that it shows."""
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+def test_readme_transcript(stack: Stack) -> None:
+    """Word for word; … stands for what is different each time, and for the id that was shown last."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    last = ""
+    for command, shown in transcript():
+        command = command.replace("127.0.0.1:8000", f"127.0.0.1:{stack.port}").replace("…", last)
+        done = subprocess.run(
+            command, shell=True, cwd=ROOT, env=os.environ | {"PATH": path, "DATABASE_URL": stack.dsn}, capture_output=True,
+            text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        output = done.stdout if done.stdout.endswith("\n") else done.stdout + "\n"
+        pattern = ".*?".join(re.escape(piece) for piece in shown.split("…"))
+        assert re.fullmatch(pattern, output, re.DOTALL), f"{command}\nshown:\n{shown}\nprinted:\n{output}"
+        if found := re.search(r'"request_id":"([0-9a-f-]+)"', output):
+            last = found[1]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/sql.md"])
+def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
+    """Each statement is tried in a transaction that is rolled back."""
+    blocks = SQL_BLOCK.findall((ROOT / name).read_text())
+    assert blocks
+    with psycopg.connect(stack.dsn) as connection:
+        for block in blocks:
+            connection.execute(block.encode())
+            connection.rollback()
