@@ -21,10 +21,12 @@ def stack(database: str, tmp_path: Path) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def models(httpserver: HTTPServer) -> Iterator[ModelServer]:
-    server = ModelServer(httpserver)
-    yield server
-    server.close()
+def models() -> Iterator[ModelServer]:
+    """Threaded: a role that is held must not hold the others."""
+    with HTTPServer(threaded=True) as server:
+        models = ModelServer(server)
+        yield models
+        models.close()
 
 
 @pytest.fixture

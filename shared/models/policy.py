@@ -1,0 +1,96 @@
+"""The one place where a model call is repeated."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+
+from shared.models.types import Model, ModelError, Reply, Request
+
+ATTEMPTS = 4
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A reply and the number of attempts that it took, from 1."""
+
+    reply: Reply
+    attempts: int
+
+
+async def complete(
+    model: Model,
+    request: Request,
+    *,
+    budget: float,
+    attempt_timeout: float,
+    first_delay: float = 1.0,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    clock: Callable[[], float] = time.monotonic,
+    jitter: Callable[[], float] = random.random,
+) -> Completion:
+    """Ask `model`, repeating up to three times what may succeed later. All times in seconds.
+
+    Pauses are `first_delay`, then twice and four times that, with up to a quarter of jitter on top; a Retry-After
+    that is longer is obeyed. A pause that would reach past `budget` is not begun: the last error is raised at once.
+    Raises ModelError of the last attempt, with its attribute `attempts` set.
+    """
+    end = clock() + budget
+
+    def pause(state: RetryCallState) -> float:
+        delay = first_delay * 2 ** (state.attempt_number - 1)
+        delay *= 1 + jitter() / 4
+        return max(delay, getattr(_error(state), "retry_after", None) or 0.0)
+
+    def exhausted(state: RetryCallState) -> bool:
+        return clock() + state.upcoming_sleep >= end
+
+    def note(state: RetryCallState) -> None:
+        error = _error(state)
+        _log.warning(
+            "model_call_repeated",
+            provider=model.provider,
+            model=model.name,
+            code=getattr(error, "code", None),
+            attempts=state.attempt_number,
+            pause=round(state.upcoming_sleep, 3),
+        )
+
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
+        stop=stop_after_attempt(ATTEMPTS) | exhausted,
+        wait=pause,
+        sleep=sleep,
+        before_sleep=note,
+        reraise=True,
+    )
+    attempts = 0
+    try:
+        async for attempt in retrying:
+            with attempt:
+                attempts += 1
+                reply = await _once(model, request, min(attempt_timeout, max(end - clock(), 0.0)))
+    except ModelError as error:
+        error.attempts = attempts
+        raise
+    return Completion(reply, attempts)
+
+
+async def _once(model: Model, request: Request, limit: float) -> Reply:
+    try:
+        async with asyncio.timeout(limit):
+            return await model.complete(request, limit)
+    except TimeoutError as error:
+        message = f"{model.provider}:{model.name} gave no answer within {limit:.1f} s"
+        raise ModelError("timeout", message, retryable=True) from error
+
+
+def _error(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None
