@@ -19,6 +19,7 @@ from shared.db import open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.registry import open_model
+from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
 from workers import analyzer, archivist, assembler, draft_builder, final_responder
 
@@ -60,6 +61,7 @@ def run_orchestrator(stages: str | None = None) -> None:
     """Run the orchestrator process."""
     settings = load_settings(**({"stages": stages} if stages is not None else {}))
     log.configure(settings.log_level, settings.log_format)
+    end_with_parent()
     logger = structlog.get_logger()
     with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
         uvloop.run(orchestrate(settings, postgres))

@@ -8,12 +8,14 @@ import sys
 
 import structlog
 import uvicorn
+import uvloop
 
 from maas.http.app import create_app
 from shared import log
 from shared.db import open_database
-from shared.dsn import find_postgres
+from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
+from shared.parent import end_with_parent
 from shared.settings import Settings, load_settings
 
 
@@ -42,24 +44,26 @@ def bind(settings: Settings) -> socket.socket:
         ) from error
 
 
-def serve(settings: Settings) -> None:
+async def serve(settings: Settings, postgres: Addresses) -> None:
     """Serve until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
-    refuse_open_door(settings)
-    logger = structlog.get_logger()
-    with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
-        app = create_app(open_database(postgres.query, settings.pool_size, "maas server"), postgres.listen)
-        config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
-        )
-        with bind(settings) as listener:
-            uvicorn.Server(config).run(sockets=[listener])
+    with bind(settings) as listener:
+        async with open_database(postgres.query, settings.pool_size, "maas server") as db:
+            app = create_app(db, postgres.listen)
+            config = uvicorn.Config(
+                app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
+            )
+            await uvicorn.Server(config).serve(sockets=[listener])
 
 
 def main() -> None:
     try:
         settings = load_settings()
         log.configure(settings.log_level, settings.log_format)
-        serve(settings)
+        refuse_open_door(settings)
+        end_with_parent()
+        logger = structlog.get_logger()
+        with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
+            uvloop.run(serve(settings, postgres))
     except MaasError as error:
         sys.exit(f"maas: {error.message}")
 

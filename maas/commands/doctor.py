@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from os import environ
 from pathlib import Path
 from typing import Annotated
 
 import typer
 import uvloop
+from dotenv import dotenv_values
 from pydantic import SecretStr
 from rich.table import Table
 
@@ -130,5 +130,4 @@ def _print_settings(settings: Settings) -> None:
 def _names_in_file(path: Path) -> set[str]:
     if not path.is_file():
         return set()
-    values = import_module("dotenv").dotenv_values(path)
-    return {name for name, value in values.items() if value}
+    return {name for name, value in dotenv_values(path).items() if value}

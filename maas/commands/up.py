@@ -17,6 +17,7 @@ from maas.commands.session import console, note
 from shared import log
 from shared.dsn import find_postgres
 from shared.errors import MaasError
+from shared.parent import VARIABLE
 from shared.settings import ROLES, Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,9 @@ def up() -> None:
         if applied:
             note(f"database prepared: {len(applied)} migrations")
         signal.signal(signal.SIGTERM, _interrupt)
-        environment = os.environ | {"DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen}
+        environment = os.environ | {
+            "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, VARIABLE: str(os.getpid()),
+        }  # fmt: skip
         children = [
             subprocess.Popen([sys.executable, str(ROOT / name)], env=environment) for name in ("main.py", "server.py")
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from starlette.applications import Starlette
@@ -20,16 +20,15 @@ from maas.pipeline.submissions import Submissions
 from shared.db import Database
 
 
-def create_app(database: AbstractAsyncContextManager[Database], listen_dsn: str) -> Starlette:
-    """The ASGI application; `database` is opened at start and closed at the end."""
+def create_app(db: Database, listen_dsn: str) -> Starlette:
+    """The ASGI application over an open database; it listens by itself on `listen_dsn`."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with database as db:
-            changes = Changes(db, listen_dsn)
-            app.state.rooms = Rooms(db, Submissions(db), changes)
-            async with changes.listening():
-                yield
+        changes = Changes(db, listen_dsn)
+        app.state.rooms = Rooms(db, Submissions(db), changes)
+        async with changes.listening():
+            yield
 
     routes = [
         *(Route(door.path, door.handler, methods=[door.method]) for door in DOORS),

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+import asyncpg
+
 from maas.pipeline.states import Status
 from shared.db import Database
 from shared.errors import MaasError
@@ -39,11 +41,13 @@ class Submissions:
 
         Raises MaasError: `unknown_assistant`, or `idempotency_conflict` for the same key with another body.
         """
-        if not await self._db.value("assistant_role", submission.assistant):
-            raise MaasError("unknown_assistant", f"assistant: there is no active assistant {submission.assistant!r}")
         run_id = uuid4()
-        if await self._inserts.submit((run_id, submission)):
-            return run_id
+        try:
+            if await self._inserts.submit((run_id, submission)):
+                return run_id
+        except asyncpg.ForeignKeyViolationError as error:
+            message = f"assistant: there is no active assistant {submission.assistant!r}"
+            raise MaasError("unknown_assistant", message) from error
         row = await self._db.row("run_of_key", submission.caller, submission.idempotency_key)
         if row is None:
             raise MaasError("conflict", "the request was erased while it was being repeated; send it again")

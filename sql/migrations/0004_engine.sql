@@ -344,13 +344,15 @@ create function maas_retry_run(p_id uuid) returns text language plpgsql as $$
 declare
   old_error jsonb;
 begin
+  -- An import that is tried again goes on with the turns that no record covers yet.
   select jsonb_build_object('try', try, 'error_code', error_code, 'error_message', error_message) into old_error
   from pipeline_runs where id = p_id and status = 'FAILED' and lane = 2 for update;
   if not found then
     return case when exists (select from pipeline_runs where id = p_id) then 'not_failed' else 'not_found' end;
   end if;
   perform maas_add_event(p_id, 'retried', old_error);
-  update raw_logs set archived_at = null, archived_run_id = null, record_id = null where run_id = p_id;
+  update raw_logs set archived_at = null, archived_run_id = null, record_id = null
+  where run_id = p_id and exists (select from pipeline_runs where id = p_id and kind = 'ask');
   update lsm_storage set superseded_at = now() where run_id = p_id and superseded_at is null;
   update pipeline_runs set status = 'NEW', lane = -2, try = try + 1, seq = nextval('run_seq'), deaths = 0,
     archive_status = 'PENDING', cancel_requested_at = null, error_code = null, error_message = null, degraded = '{}',

@@ -182,6 +182,22 @@ def test_up_does_everything_and_ends(reachable_tmp: Path, pg_bin: Path | None) -
     poll(lambda: not any((folder / "data").rglob("postmaster.pid")), 15)
 
 
+def test_up_that_is_killed_takes_its_children_along(reachable_tmp: Path) -> None:
+    """kill -9 of `maas up`: no process and no server is left behind."""
+    folder = reachable_tmp / f"killed-{uuid4().hex[:8]}"
+    folder.mkdir()
+    port = free_port()
+    environment = os.environ | {"MAAS_PORT": str(port), "MAAS_DATA_DIR": str(folder / "data")}
+    with (folder / "log").open("wb") as output:
+        up = subprocess.Popen([MAAS, "up"], cwd=folder, env=environment, stdout=output, stderr=output)
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False) as client:
+        poll(lambda: _is_ready(client), 40)
+    up.kill()
+    up.wait()
+    poll(lambda: not _is_listening(port), 15)
+    poll(lambda: not any((folder / "data").rglob("postmaster.pid")), 15)
+
+
 def test_up_refuses_an_open_door(stack: Stack) -> None:
     done = maas(stack, "up", MAAS_HOST="0.0.0.0", MAAS_PORT=str(free_port()))
     assert done.returncode == 1
