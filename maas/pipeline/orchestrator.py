@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import socket
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import timedelta
@@ -20,6 +21,7 @@ from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
 from shared.db import CONNECTION_LOST, queries
 from shared.errors import MaasError
 
+PING = 1.0
 log = structlog.get_logger()
 
 
@@ -35,7 +37,6 @@ class Orchestrator:
         self._stages = stages
         self._listen_dsn = listen_dsn
         self._stopping = asyncio.Event()
-        self.ready = asyncio.Event()
 
     def stop(self) -> None:
         """Hand back what is in flight and end."""
@@ -48,7 +49,6 @@ class Orchestrator:
             session = _Session(self._deps, self._stages, self._stopping)
             try:
                 await session.open(self._listen_dsn)
-                self.ready.set()
                 pause = 0.1
                 await session.work()
             except (LostSession, MaasError, *CONNECTION_LOST) as error:
@@ -56,7 +56,6 @@ class Orchestrator:
             except Exception:
                 log.exception("session_failed", again_in=round(pause, 1))
             finally:
-                self.ready.clear()
                 await session.close()
             with suppress(TimeoutError):
                 async with asyncio.timeout(0 if self._stopping.is_set() else pause * (0.5 + random.random())):
@@ -121,7 +120,10 @@ class _Session:
             await _cancel([*tasks, *self._working.values(), *self._drives.values()])
 
     async def close(self) -> None:
+        """Leave; what could not be given back is taken over by others at once."""
         if self._bell is not None:
+            with suppress(MaasError, *CONNECTION_LOST):
+                await self._bell.connection.execute(queries()["unregister_engine"], self._owner, timeout=2)
             await self._bell.close()
 
     def _hear(self, event: Event) -> None:
@@ -163,11 +165,15 @@ class _Session:
     async def _heartbeat_loop(self) -> None:
         bell = self._bell
         assert bell is not None
+        lease, every = self._settings.lease, min(self._settings.heartbeat, self._settings.lease / 3)
+        next_beat = time.monotonic() + every
         while True:
-            if not await self._deps.db.value("heartbeat", self._owner, timedelta(seconds=self._settings.lease)):
-                raise LostSession("the lease ran out")
-            await asyncio.sleep(min(self._settings.heartbeat, 1.0))
+            await asyncio.sleep(min(every, PING))
             await bell.ping()
+            if time.monotonic() >= next_beat:
+                next_beat = time.monotonic() + every
+                if not await self._deps.db.value("heartbeat", self._owner, timedelta(seconds=lease)):
+                    raise LostSession("the lease ran out")
 
     def _interrupt(self, runs: Iterable[UUID]) -> None:
         for run_id in runs:

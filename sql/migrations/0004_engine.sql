@@ -4,6 +4,13 @@
 
 create function maas_lock_engine() returns void language sql as $$ select pg_advisory_xact_lock(4712, 1) $$;
 
+create view v_engines as
+select e.*, e.lease_until > maas_now() and exists (
+  select from pg_locks l where l.locktype = 'advisory' and l.classid = 4711 and l.objid = e.owner::oid and l.objsubid = 2
+    and l.granted and l.database = (select oid from pg_database where datname = current_database())) as is_alive
+from engines e;
+comment on view v_engines is 'Orchestrators, and whether each holds its advisory lock and its lease';
+
 create function maas_register(p_host text, p_pid int, p_stages text[], p_concurrency int, p_lease interval) returns int language plpgsql as $$
 declare
   me int := nextval('owner_seq');
@@ -280,9 +287,7 @@ declare
   freed uuid[] := '{}';
 begin
   perform maas_lock_engine();
-  delete from engines e where not (e.lease_until > maas_now() and exists (
-    select from pg_locks l where l.locktype = 'advisory' and l.classid = 4711 and l.objid = e.owner::oid and l.objsubid = 2
-      and l.granted and l.database = (select oid from pg_database where datname = current_database())));
+  delete from engines e using v_engines v where v.owner = e.owner and not v.is_alive;
 
   with dead as materialized (
     select r.id, r.owner, r.status, r.deaths + 1 >= p_max_deaths as is_fatal from pipeline_runs r

@@ -18,14 +18,14 @@ from (
   select * from pipeline_runs where lane = -2 union all
   select * from pipeline_runs where lane = -1 union all
   select * from pipeline_runs where lane in (0, 1)  -- one branch an index: history is never read
-) r left join engines e on e.owner = r.owner;
+) r left join v_engines e on e.owner = r.owner and e.is_alive;
 comment on view v_runs_current is 'Every run that is not finished, and who works on it';
 
 create view v_runs_stuck as
 select c.*, case
+    when not exists (select from v_engines where is_alive) then 'no orchestrator is running; start one'
     when c.lane = 1 and c.host is null then 'its orchestrator is gone; another takes it over within seconds'
     when c.lane = 1 then 'in one status for over 5 minutes; look at the model or cancel it'
-    when not exists (select from engines where lease_until > now()) then 'no orchestrator is running; start one'
     when c.lane = -1 then 'waits behind an earlier run of its user'
     else 'not taken yet; every orchestrator is busy or none runs its stage'
   end as why

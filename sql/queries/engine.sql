@@ -30,4 +30,7 @@ select pg_notify($1, $2);
 select 1;
 
 -- name: living_engines
-select owner, host, pid, stages, concurrency, started_at from engines where lease_until > maas_now() order by owner;
+select owner, host, pid, stages, concurrency, started_at from v_engines where is_alive order by owner;
+
+-- name: unregister_engine
+delete from engines where owner = $1;
