@@ -1,0 +1,110 @@
+# Needs make and Python 3.11 or newer; everything else is installed into .venv, which any target makes or repairs.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test check bench bench-engine bench-recall lock clean model-server FORCE
+
+PYTHON ?=
+pythons := python3 python3.14 python3.13 python3.12 python3.11
+PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
+	[ "$$(basename "$${d%/bin}")" -ge 15 ] 2>/dev/null && [ -x "$$d/initdb" ] && echo "$$d" && break; done)
+
+pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
+npm_stamp := tests/contract/node_modules/.installed
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+run: .venv/runtime ## Start everything: database, migrations, HTTP server, orchestrator (Ctrl-C stops it)
+	@.venv/bin/maas up
+
+test: .venv/dev model-server ## Run the tests; those of SQL and flow also on an installed Postgres (PG_BIN=DIR)
+	@.venv/bin/pytest
+	@if [ -z "$(PG_BIN)" ]; then \
+		echo "Skipped: the SQL and flow tests on an installed Postgres 15 or newer (none found; PG_BIN=DIR names one)"; \
+	elif [ -n "$(wildcard tests/sql tests/flow)" ]; then \
+		echo "The SQL and flow tests again, on the Postgres of $(PG_BIN)"; \
+		.venv/bin/pytest $(wildcard tests/sql tests/flow) --pg-bin "$(PG_BIN)" || [ $$? -eq 5 ]; \
+	fi
+
+check: .venv/dev ## Lint, formatting, types, direction of imports
+	@.venv/bin/ruff check
+	@.venv/bin/ruff format --check
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports --no-logo
+
+bench: .venv/dev ## Measure the engine within a minute
+	@mkdir -p out
+	@.venv/bin/python -m bench.engine --quick --out out/engine.json
+
+bench-engine: .venv/dev ## Measure the engine in full
+	@mkdir -p out
+	@.venv/bin/python -m bench.engine --out out/engine.json
+
+bench-recall: .venv/dev ## Measure recall: DATA=DIR of conversations [OUT=FILE for the rankings]
+	@[ -n "$(DATA)" ] || { echo "Name the folder of conversations: make bench-recall DATA=DIR [OUT=FILE]" >&2; exit 1; }
+	@mkdir -p out
+	@.venv/bin/python -m bench.recall --data "$(DATA)" --out "$(or $(OUT),out/rankings.json)"
+
+# setuptools is locked for the runtime too, because maas itself is installed without build isolation;
+# the dev lock is constrained by the runtime lock, so that it holds the same versions and more.
+compile := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(ARGS)
+
+lock: .venv/made ## Write both lock files anew from pyproject.toml (ARGS=--upgrade takes the newest versions)
+	@$(pip) install uv
+	@echo setuptools | $(compile) pyproject.toml - --output-file requirements.lock
+	@$(compile) --extra dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
+
+clean: ## Remove what make made; your data (.maas) and settings (.env) stay
+	@rm -rf .venv out build *.egg-info tests/contract/node_modules
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
+
+# The stamp holds the folder that .venv was made in: one that was moved, half made or half filled is made again.
+.venv/made: FORCE
+	@if [ "$$(cat $@ 2>/dev/null)" = "$$(pwd -P)" ] && [ ! -e .venv/unfinished ] \
+			&& .venv/bin/python -c '' 2>/dev/null; then exit 0; fi; \
+	set -- $(pythons); [ -z "$(PYTHON)" ] || set -- "$(PYTHON)"; python=; \
+	for each do \
+		"$$each" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		python=$$each; \
+		if "$$each" -c 'import venv, ensurepip' 2>/dev/null; then \
+			rm -rf .venv && "$$each" -m venv .venv && pwd -P > $@; exit; \
+		fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "MaaS needs Python 3.11 or newer: install it, or name one: make PYTHON=/path/to/python ..." >&2; \
+	else \
+		echo "$$python has no venv module: install it (Debian, Ubuntu: apt install python3-venv)," \
+			"or name another Python: make PYTHON=/path/to/python ..." >&2; \
+	fi; \
+	exit 1
+
+define install
+@echo "Installing $(1) into .venv"
+@touch .venv/unfinished
+@$(pip) install --require-hashes -r $(1)
+@$(pip) install --no-deps --no-build-isolation -e .
+@rm .venv/unfinished
+endef
+
+.venv/runtime: .venv/made requirements.lock pyproject.toml
+	$(call install,requirements.lock)
+	@touch $@
+
+.venv/dev: .venv/made requirements-dev.lock pyproject.toml
+	$(call install,requirements-dev.lock)
+	@touch .venv/runtime $@
+
+node_is_new := node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 15) ? 0 : 1)'
+
+# The stand-in for model providers that the contract tests talk to.
+model-server:
+	@if [ ! -e tests/contract/package-lock.json ]; then :; \
+	elif ! $(node_is_new) 2>/dev/null || ! command -v npm >/dev/null; then \
+		echo "Skipped: the tests that talk to a model server (tests/contract): they need Node 20.15 or newer with npm"; \
+	elif [ ! -e $(npm_stamp) ] || [ tests/contract/package-lock.json -nt $(npm_stamp) ]; then \
+		echo "Installing the model server of the contract tests into tests/contract/node_modules"; \
+		(cd tests/contract && npm ci --loglevel=error --no-audit --no-fund >/dev/null) && touch $(npm_stamp); \
+	fi

@@ -1,0 +1,182 @@
+"""The rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ("maas", "workers", "shared")
+ROOTS = ("main.py", "server.py")
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+ADMINISTRATORS = ("postgres", "migrat")  # how modules begin that set up a server: they may name databases and roles
+VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
+
+ADDRESS = re.compile(r"[a-z+]+://|file:|--(extra-)?index-url|--find-links|(^|[\s'\"=])/[a-z]", re.MULTILINE)
+SQL = re.compile(
+    r"""\s*(
+        select\s+([\d*$:]|\w+\s*\(|.+\sfrom\s)
+      | insert\s+into\s+\w+
+      | update\s+\w+\s+(\w+\s+)?set\s
+      | delete\s+from\s+\w+
+      | with\s+\w+\s+as\s*\(
+      | (create|alter|drop)\s+(or\s+replace\s+)?
+        (table|index|view|function|trigger|type|role|schema|database|extension)\s
+      | truncate\s+\w+
+      | call\s+\w+\s*\(
+      | (un)?listen\s+["\w*]+\s*;?\s*$
+      | notify\s+\w+\s*[,;]
+    )""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+
+
+def product_files() -> list[Path]:
+    files = [path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")]
+    return sorted(files) + [ROOT / name for name in ROOTS if (ROOT / name).exists()]
+
+
+def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and text of every string that is not a docstring; in an f-string, x stands for what is put in."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
+            yield node.lineno, "".join(parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.lineno, node.value
+
+
+def sql_in(source: str) -> list[tuple[int, str]]:
+    return [(line, text) for line, text in texts(ast.parse(source)) if SQL.match(text)]
+
+
+def locked(name: str) -> dict[str, set[str]]:
+    """Package -> versions; more than one where an older Python needs an older version."""
+    found: dict[str, set[str]] = {}
+    for package, version in re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", (ROOT / name).read_text(), re.MULTILINE):
+        found.setdefault(package, set()).add(version)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pyproject.toml", "README.md", "LICENSE", "Makefile", *ROOTS, *PRODUCT, "sql/migrations", "sql/queries", "tests"],
+)
+def test_the_house_has_its_rooms(name: str) -> None:
+    assert (ROOT / name).exists()
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_lock_holds_no_address_and_no_path(name: str) -> None:
+    assert not [line for line in (ROOT / name).read_text().splitlines() if ADDRESS.search(line)]
+
+
+def test_npm_lock_holds_no_registry() -> None:
+    for path in ROOT.glob("tests/*/package-lock.json"):
+        assert '"resolved"' not in path.read_text(), path
+
+
+def test_dev_lock_holds_the_runtime_lock() -> None:
+    runtime, dev = map(locked, LOCKS)
+    assert runtime.items() <= dev.items()
+
+
+def test_locks_satisfy_pyproject() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = (project["dependencies"], project["optional-dependencies"]["dev"])
+    for name, requirements in zip(LOCKS, wanted, strict=True):
+        versions = locked(name)
+        for requirement in map(Requirement, requirements):
+            found = versions.get(requirement.name, set())
+            assert found, f"{requirement.name} is not in {name}: run make lock"
+            assert all(map(requirement.specifier.contains, found)), f"{name} does not meet {requirement}: run make lock"
+
+
+def test_files_stay_readable() -> None:
+    sizes = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in product_files()}
+    assert not {path: lines for path, lines in sizes.items() if lines > 400}
+
+
+def test_names_say_something() -> None:
+    folders = [ROOT / name for name in (*PRODUCT, "sql", "tests", "bench")]
+    paths = [path.relative_to(ROOT) for folder in folders for path in folder.rglob("*")]
+    assert not [str(path) for path in paths if path.stem in VAGUE and "node_modules" not in path.parts]
+
+
+def test_sql_lives_in_sql() -> None:
+    offenders = [
+        f"{path.relative_to(ROOT)}:{line}: {text.strip()[:60]}"
+        for path in product_files()
+        if not path.stem.startswith(ADMINISTRATORS)
+        for line, text in sql_in(path.read_text())
+    ]
+    assert not offenders
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select id from pipeline_runs",
+        "SELECT maas_claim($1)",
+        "select 1",
+        "\n  insert into raw_logs (id) values ($1)",
+        "update pipeline_runs set status = $1",
+        "delete from raw_logs where id = $1",
+        "with mine as (select 1) table mine",
+        "create table t (id int)",
+        "listen pipeline_events",
+        "notify bell, 'x'",
+    ],
+)
+def test_the_sql_rule_sees(text: str) -> None:
+    assert sql_in(f"async def f(c):\n    await c.execute({text!r})\n")
+
+
+def test_the_sql_rule_sees_through_f_strings() -> None:
+    assert sql_in("query = f'select {column} from {table}'")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Select the records that answer", "with care", "update", "listen", "create a run first", "NOTIFY was lost"],
+)
+def test_the_sql_rule_lets_prose_pass(text: str) -> None:
+    assert not sql_in(f"x = {text!r}")
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def below(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def test_server_imports_only_the_doors_and_what_lies_below() -> None:
+    ours = [name for name in imports(ast.parse((ROOT / "server.py").read_text())) if below(name, (*PRODUCT, "main"))]
+    allowed = ("shared", "maas.http", "maas.memory", "maas.pipeline")
+    assert not [name for name in ours if not below(name, allowed) or below(name, ("shared.models",))]
+
+
+def test_http_process_loads_no_model_and_no_stage() -> None:
+    program = "import sys, server; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.split()
+    assert "server" in loaded
+    barred = ("openai", "google.genai", "workers", "main", "maas.agents", "maas.assistants", "maas.commands")
+    providers = tuple(f"shared.models.{name}" for name in ("openai", "gemini", "extractive", "registry"))
+    assert not [module for module in loaded if below(module, barred + providers)]
