@@ -9,6 +9,8 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from maas.pipeline.doorbell import Doorbell
+from shared.db import open_database
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.model_server import ModelServer
 from tests.polling import poll
@@ -101,6 +103,30 @@ def test_lost_connections(stack: Stack, user: UUID) -> None:
         assert_answered_once(stack, run_id)
 
 
+async def test_deaf_listener_is_noticed(database: str, postgres: EmbeddedPostgres) -> None:
+    """[A-11] Who rings elsewhere is not heard, as behind a transaction-mode pooler; who rings here is."""
+    bell = await Doorbell.open(database, "test")
+    try:
+        async with open_database(database, 2, "test") as here, open_database(postgres.dsn, 2, "test") as elsewhere:
+            assert await bell.can_hear(here)
+            assert not await bell.can_hear(elsewhere, within=0.2)
+    finally:
+        await bell.close()
+
+
+def test_concurrency_is_limited(stack: Stack, models: ModelServer) -> None:
+    """No more runs in flight than MAAS_CONCURRENCY, whoever asks; the others wait and are answered."""
+    models.hold("responder")
+    stack.start_orchestrator(**models.settings(), MAAS_CONCURRENCY="2")
+    ids = [insert(stack, uuid4()) for _ in range(5)]
+    poll(lambda: models.calls["responder"] == 2, 20)
+    assert len(stack.rows("select from pipeline_runs where lane = 1")) == 2
+    assert models.calls["analyzer"] == 2
+    models.release("responder")
+    stack.wait_archived(*ids)
+    assert_answered_once(stack, *ids)
+
+
 def test_lost_notification(stack: Stack, user: UUID) -> None:
     """[A-11] The table is the truth: a run whose bell nobody heard is found by the sweep."""
     stack.start_orchestrator()
@@ -137,8 +163,11 @@ def test_one_stage_in_each_process(stack: Stack, models: ModelServer, user: UUID
     """[ARCH-1, ARCH-2, REQ-ANL-5, REQ-ASM-6, REQ-FIN-6, ORC-8..ORC-11] Rows stop where no process runs the stage."""
     run_id = insert(stack, user)
     for stage, status in (
-        ("analyzer", "ANALYZED"), ("draft_builder", "ASSEMBLING"), ("assembler", "READY"), ("final_responder", "COMPLETED"),
-    ):  # fmt: skip
+        ("analyzer", "ANALYZED"),
+        ("draft_builder", "ASSEMBLING"),
+        ("assembler", "READY"),
+        ("final_responder", "COMPLETED"),
+    ):
         process = stack.start_orchestrator(stage, **models.settings())
         poll(lambda status=status: _lane_and_status(stack, run_id) == (0, status), 20)  # type: ignore[misc]
         stack.stop(process)

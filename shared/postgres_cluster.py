@@ -1,0 +1,197 @@
+"""The files of one Postgres cluster: made whole or not at all, configured at every start. Standard library only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from shared.errors import MaasError
+from shared.postgres_process import backends, dies_with_parent, end, is_postmaster
+
+USER = "maas"
+DATABASE = "maas"
+ENVIRONMENT = {"LC_ALL": "C", "PATH": os.defpath}
+
+_CONFIGURATION = """\
+# Written at every start. Change a value with ALTER SYSTEM, which wins over this file.
+max_connections = 200
+shared_buffers = 128MB
+fsync = on
+synchronous_commit = on
+wal_level = replica
+wal_compression = on
+max_wal_size = 1GB
+checkpoint_timeout = 10min
+random_page_cost = 1.1
+jit = off
+timezone = 'UTC'
+log_timezone = 'UTC'
+log_checkpoints = off
+log_line_prefix = '%m [%p] %q%d '
+"""
+if sys.platform == "linux":  # after a kill, one call instead of one for each file
+    _CONFIGURATION += "recovery_init_sync_method = syncfs\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One cluster in `home`, and the programs of version `major` that serve it."""
+
+    home: Path
+    bin_dir: Path
+    major: int
+
+    @property
+    def data(self) -> Path:
+        return self.home / "cluster" / "data"
+
+    @property
+    def password(self) -> str:
+        return (self.home / "cluster" / "password").read_text().strip()
+
+    def ensure(self) -> None:
+        """Make the cluster unless it is there. Raises MaasError: data_dir_version, postgres_init_failed."""
+        whole, part = self.home / "cluster", self.home / "cluster.part"
+        if whole.exists():
+            self._check_version()
+            return
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        password = part / "password"
+        password.touch(0o600)
+        password.write_text(secrets.token_urlsafe(24) + "\n")
+        self._initdb(part)
+        with (part / "data" / "postgresql.conf").open("a") as file:
+            file.write("include_if_exists = 'maas.conf'\n")
+        self._run("postgres", "--single", "-D", str(part / "data"), "template1", stdin=f"create database {DATABASE}\n")
+        for path in (part / "data" / "postgresql.conf", password, part):
+            _sync(path)
+        part.rename(whole)
+        _sync(self.home)
+
+    def command(self, socket_dir: Path, port: int) -> list[str]:
+        """Write the configuration and say how to start the server."""
+        configuration = self.data / "maas.conf"
+        if not configuration.exists() or configuration.read_text() != _CONFIGURATION:
+            configuration.write_text(_CONFIGURATION)
+        for stale in socket_dir.glob(".s.PGSQL.*"):
+            stale.unlink(missing_ok=True)
+        return [
+            str(self.bin_dir / "postgres"), "-D", str(self.data), "-p", str(port),
+            "-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={socket_dir}",
+            "-c", "unix_socket_permissions=0700", "-c", "logging_collector=off", "-c", "log_destination=stderr",
+        ]  # fmt: skip
+
+    def ready_pid(self) -> int | None:
+        """Process id of the server that says of itself that it takes connections."""
+        lines = self._pid_file()
+        return int(lines[0]) if len(lines) > 7 and lines[7].strip() == "ready" else None
+
+    def clear_the_way(self) -> None:
+        """End what is left of a server whose keeper was killed; forget one that is gone, whoever has its number now.
+
+        A backend of a killed server holds its shared memory, and may compute on for minutes before it notices.
+        """
+        lines = self._pid_file()
+        if not lines:
+            return
+        pid = int(lines[0])
+        if is_postmaster(pid, self.data):
+            end(pid, lambda: is_postmaster(pid, self.data))
+        for number in (signal.SIGQUIT, signal.SIGKILL):
+            deadline = time.monotonic() + 1
+            while (left := list(backends(self.data))) and time.monotonic() < deadline:
+                for each in left:
+                    with contextlib.suppress(OSError):
+                        os.kill(each, number)
+                time.sleep(0.01)
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def choose_port(self, *, fresh: bool) -> int:
+        """The port of the last time, so that addresses stay valid, or a new one below those of outgoing connections."""
+        record = self.home / "port"
+        if not fresh and record.exists() and (text := record.read_text().strip()).isdigit():
+            return int(text)
+        candidates = [15432 + secrets.randbelow(16000) for _ in range(50)]
+        port = next((each for each in candidates if port_is_free(each)), None)
+        if port is None:
+            raise MaasError("postgres_start_failed", "no free TCP port on 127.0.0.1 between 15432 and 31432; free some")
+        part = record.with_suffix(".part")
+        part.write_text(f"{port}\n")
+        part.rename(record)
+        return port
+
+    def _check_version(self) -> None:
+        file = self.data / "PG_VERSION"
+        found = file.read_text().strip() if file.exists() else "unknown"
+        if found != str(self.major):
+            raise MaasError(
+                "data_dir_version",
+                f"{self.home} was made by Postgres {found}, these programs are {self.major}; set MAAS_DATA_DIR to a "
+                f"new folder, or start Postgres {found} on it and copy the data with pg_dump",
+            )
+
+    def _initdb(self, part: Path) -> None:
+        locale = (
+            ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+            if self.major >= 17
+            else ["--locale-provider=libc", "--locale=C.UTF-8"]
+        )
+        self._run(
+            "initdb", "-D", str(part / "data"), "-U", USER, "--encoding=UTF8", *locale, "--data-checksums",
+            "--auth-local=trust", "--auth-host=scram-sha-256", f"--pwfile={part / 'password'}", "--no-instructions",
+        )  # fmt: skip
+
+    def _run(self, program: str, *arguments: str, stdin: str = "") -> None:
+        done = subprocess.run(
+            [str(self.bin_dir / program), *arguments],
+            input=stdin,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            preexec_fn=dies_with_parent(signal.SIGTERM),
+        )
+        if done.returncode or "ERROR:" in done.stderr:
+            last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
+            raise MaasError(
+                "postgres_init_failed",
+                f"{program} could not make the database in {self.home}; check free space and that the disk is a local "
+                f"one, or set MAAS_DATA_DIR to another folder. It said:\n{last}",
+            )
+
+    def _pid_file(self) -> list[str]:
+        """Its lines, when the first is a process id: a crash of the machine may leave it empty."""
+        try:
+            lines = (self.data / "postmaster.pid").read_text(errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+        return lines if lines and lines[0].strip().isdigit() else ["0"]
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def port_is_free(port: int) -> bool:
+    """Whether a server could listen on 127.0.0.1 at `port` now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

