@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from maas.memory.records import Record, records_of_hits, scope_of
-from maas.memory.search import search
+from maas.memory.records import Record, records_of_hits
+from maas.memory.search import scope_of, search
 from maas.pipeline.ledger import consult
 from maas.pipeline.prompts import read_prompts
 from maas.pipeline.runs import Outcome, Run

@@ -37,7 +37,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
             sources.append({"id": found["lsm_record_id"], "kind": "summary", "score": found["relevance_score"]})
         context = await build_context(
             deps.db, run.user_id, run.user_query, deps.settings.payload_tokens // 2, before_seq=run.seq,
-            without={row["id"] for row in recent_rows},
+            scope=analysis.get("time_scope"), without={row["id"] for row in recent_rows},
         )  # fmt: skip
         focus += context.lines
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in context.hits]

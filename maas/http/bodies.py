@@ -71,6 +71,7 @@ class SearchQuery(Body):
     user_id: UUID
     query: Words
     tags: list[Annotated[str, AfterValidator(_storable)]] | None = Field(None, max_length=50)
+    scope: Literal["hot", "warm", "cold"] | None = Field(None, description="prefer up to 3 days, up to 14, older")
     since: Time | None = Field(None, alias="from", description="said at or after")
     until: Time | None = Field(None, alias="to", description="said before")
     as_of: Time | None = Field(None, description="only what was known then")

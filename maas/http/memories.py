@@ -23,7 +23,7 @@ async def post_search(request: Request) -> Response:
     body = await read_body(request, SearchQuery)
     hits = await search(
         rooms(request).db, body.user_id, body.query, limit=body.limit, as_of=body.as_of, since=body.since,
-        until=body.until, tags=body.tags,
+        until=body.until, tags=body.tags, scope=body.scope,
     )  # fmt: skip
     results = [
         Memory(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from maas.memory.search import EVERY_TURN, Hit, search
+from maas.memory.search import EVERY_TURN, Hit, Scope, search
 from shared import tokens
 from shared.db import Database
 from shared.text import escape, one_line, shorten
@@ -39,10 +39,11 @@ async def build_context(
     *,
     before_seq: int = EVERY_TURN,
     as_of: datetime | None = None,
+    scope: Scope | None = None,
     without: Collection[UUID] = (),
 ) -> Context:
     """What memory holds about the question, in at most `max_tokens` tokens. `without` names turns shown elsewhere."""
-    hits = await search(db, user_id, question, limit=CANDIDATES, before_seq=before_seq, as_of=as_of)
+    hits = await search(db, user_id, question, limit=CANDIDATES, before_seq=before_seq, as_of=as_of, scope=scope)
     return fill_budget([hit for hit in hits if hit.id not in without], max_tokens)
 
 

@@ -15,7 +15,8 @@ SESSION = 0.5
 SPEAKER = 0.6
 ASSISTANT = -1.0
 ASSISTANT_COVERAGE = 0.35
-SCALE = COVERAGE + WINDOW + SESSION + SPEAKER
+PERIOD = 0.3
+SCALE = COVERAGE + WINDOW + SESSION + SPEAKER + PERIOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Turn:
     mask_after: int
     length: int
     is_eligible: bool
+    is_preferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ def rank(turns: Sequence[Turn], terms: int, total: int, question: str) -> list[R
     """The eligible turns, best first. `total` counts all turns of the user, `terms` the question's.
 
     A term counts by its inverse document frequency among the user's own turns. A turn is worth what it holds, what it
-    and its neighbours hold together, how well its conversation fits, and whether its speaker is named.
+    and its neighbours hold together, how well its conversation fits, whether its speaker is named, and whether it is
+    of the preferred time.
     """
     frequency = [sum(turn.mask >> bit & 1 for turn in turns) for bit in range(terms)]
     weight = [math.log(1 + (total - df + 0.5) / (df + 0.5)) for df in frequency]
@@ -71,6 +74,7 @@ def rank(turns: Sequence[Turn], terms: int, total: int, question: str) -> list[R
             + WINDOW * held(turn.mask | turn.mask_before | turn.mask_after) / known
             + SESSION * sessions[turn.conversation]
             + SPEAKER * speaks
+            + PERIOD * turn.is_preferred
             + ASSISTANT * turn.is_assistant
         )
         ranked.append(Ranked(turn, score, own / whole))

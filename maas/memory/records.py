@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from maas.memory.search import Hit
 from shared.db import Database
 from shared.errors import MaasError
-
-Scope = Literal["hot", "warm", "cold"]
-HOT = timedelta(days=3)
-WARM = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +31,6 @@ class Record:
             row["id"], row["period"], row["summary"], tuple(row["tags"]), tuple(row["raw_log_ids"]),
             row["occurred_at"], score,
         )  # fmt: skip
-
-
-def scope_of(at: datetime, now: datetime) -> Scope:
-    """hot up to 3 days, warm up to 14, cold beyond."""
-    age = now - at
-    return "hot" if age <= HOT else "warm" if age <= WARM else "cold"
 
 
 async def records_of_hits(db: Database, user_id: UUID, hits: Sequence[Hit], limit: int = 20) -> list[Record]:

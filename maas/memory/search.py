@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 from maas.memory.ranking import SCALE, Ranked, Turn, rank
 from shared.db import Database
 
+Scope = Literal["hot", "warm", "cold"]
+HOT = timedelta(days=3)
+WARM = timedelta(days=14)
 EVERY_TURN = 2**63 - 1
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 
@@ -42,17 +46,20 @@ async def search(
     since: datetime | None = None,
     until: datetime | None = None,
     tags: Sequence[str] | None = None,
+    scope: Scope | None = None,
 ) -> list[Hit]:
     """At most `limit` turns of this user, best first; never anybody else's.
 
     `before_seq` hides requests of that turn and later ones. `as_of` shows only what was known then. `since` (inclusive)
-    and `until` (exclusive) bound when a turn was said; `tags` asks for turns whose record bears one of them.
+    and `until` (exclusive) bound when a turn was said; `tags` asks for turns whose record bears one of them. `scope`
+    prefers turns of an age, counted from `as_of` or now, and hides none.
     """
     rows = await db.rows(
         "rank_turns", user_id, question, before_seq, as_of or END_OF_TIME, since, until, list(tags) if tags else None
     )
     if not rows:
         return []
+    now = as_of or datetime.now(UTC)
     turns = [
         Turn(
             id=row["id"], conversation=row["conversation"], speaker=row["speaker"],
@@ -60,11 +67,18 @@ async def search(
             occurred_at=row["occurred_at"], record_id=row["record_id"], mask=row["mask"],
             mask_before=row["mask_before"], mask_after=row["mask_after"], length=row["length"],
             is_eligible=row["is_eligible"],
+            is_preferred=scope is not None and scope_of(row["occurred_at"], now) == scope,
         )
         for row in rows
     ]  # fmt: skip
     best = rank(turns, rows[0]["terms"], rows[0]["total"], question)[:limit]
     return await _read(db, user_id, best)
+
+
+def scope_of(at: datetime, now: datetime) -> Scope:
+    """hot up to 3 days, warm up to 14, cold beyond."""
+    age = now - at
+    return "hot" if age <= HOT else "warm" if age <= WARM else "cold"
 
 
 async def _read(db: Database, user_id: UUID, best: Sequence[Ranked]) -> list[Hit]:

@@ -33,8 +33,8 @@ def test_readme_transcript(stack: Stack) -> None:
     for command, shown in transcript():
         command = command.replace("127.0.0.1:8000", f"127.0.0.1:{stack.port}").replace("…", last)
         done = subprocess.run(
-            command, shell=True, cwd=ROOT, env=os.environ | {"PATH": path, "DATABASE_URL": stack.dsn}, capture_output=True,
-            text=True, timeout=60,
+            command, shell=True, cwd=ROOT, env=os.environ | {"PATH": path, "DATABASE_URL": stack.dsn},
+            capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         output = done.stdout if done.stdout.endswith("\n") else done.stdout + "\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID, uuid4
 
@@ -108,6 +110,39 @@ def test_recalled_text_is_not_recorded_again(stack: Stack, user: UUID) -> None:
     assert "marzipan" in stack.answer(asked)["final_answer"]
     records = stack.rows("select summary from lsm_storage where run_id = %s", asked)
     assert all("marzipan" not in record["summary"] for record in records)
+
+
+def test_the_fitting_record_is_found(stack: Stack, user: UUID) -> None:
+    """[REQ-ANL-2, REQ-ANL-3, ANL-8, ANL-12, FMT-1, FMT-2] By topic and by time, among the user's own records."""
+    now = datetime.now(UTC)
+    turns = [
+        ("cold", now - timedelta(days=90), "The garden fence was painted blue with marine paint."),
+        ("warm", now - timedelta(days=8), "The dentist moved the appointment of my daughter."),
+        ("hot", now - timedelta(days=1), "The garden fence lost three boards in the storm."),
+    ]
+    turns_json = [
+        {"role": "user", "content": text, "at": at.isoformat(), "conversation": name} for name, at, text in turns
+    ]
+    run = stack.rows("select run_id from maas_import(%s, 'test', %s::jsonb)", user, json.dumps(turns_json))[0]["run_id"]
+    stack.wait_archived(run)
+    for question, word, scope in (
+        ("Do you remember what happened to the garden fence yesterday?", "boards", "hot"),
+        ("Помнишь, when did the dentist move the appointment?", "dentist", "warm"),
+        ("Which paint did we use for the garden fence?", "paint", "cold"),
+    ):
+        asked = stack.ask(user, question)
+        stack.wait_archived(asked)
+        analysis = stack.rows("select analysis_result as a from pipeline_runs where id = %s", asked)[0]["a"]
+        assert analysis["needs_context"] and analysis["context_type"] == "SPECIFIC_HISTORY"
+        assert analysis["time_scope"] == scope
+        assert word in analysis["context_found"]["summary"]
+        assert analysis["context_found"]["period"] == f"{next(at for name, at, _ in turns if name == scope):%G-Week-%V}"
+        assert 0.3 <= analysis["context_found"]["relevance_score"] <= 1.0
+    general = stack.ask(user, "What is the boiling point of water at sea level?")
+    stack.wait_archived(general)
+    analysis = stack.rows("select analysis_result as a from pipeline_runs where id = %s", general)[0]["a"]
+    assert (analysis["needs_context"], analysis["context_type"]) == (False, "GENERAL")
+    assert analysis["context_found"]["lsm_record_id"] is None
 
 
 def test_small_talk_leaves_no_record(stack: Stack, user: UUID) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
+import pytest
+
 from maas.memory.context import fill_budget
 from maas.memory.ranking import Turn, rank
-from maas.memory.search import Hit
+from maas.memory.search import Hit, scope_of
 from shared import tokens
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
@@ -55,6 +57,20 @@ def test_the_assistant_ranks_lower_but_is_not_hidden() -> None:
 def test_newer_wins_among_equals() -> None:
     older, newer = turn(0b1), turn(0b1, occurred_at=NOW + timedelta(days=1))
     assert order([older, newer], terms=1) == [newer.id, older.id]
+
+
+def test_preferred_time_decides_among_equals_and_hides_nothing() -> None:
+    preferred, newer = turn(0b1, is_preferred=True), turn(0b1, occurred_at=NOW + timedelta(days=1))
+    better = turn(0b111)
+    assert order([newer, preferred, better]) == [better.id, preferred.id, newer.id]
+
+
+@pytest.mark.parametrize(
+    ("days", "scope"), [(0, "hot"), (3, "hot"), (4, "warm"), (14, "warm"), (15, "cold"), (900, "cold")]
+)
+def test_scopes(days: int, scope: str) -> None:
+    """[ANL-13, ANL-14, ANL-15, A-16]"""
+    assert scope_of(NOW - timedelta(days=days), NOW) == scope
 
 
 def test_unknown_terms_lower_the_coverage() -> None:
