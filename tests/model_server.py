@@ -11,14 +11,14 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 ROLES = ("analyzer", "assembler", "responder", "archivist")
+ANALYSIS = {"needs_context": False, "context_type": "GENERAL", "time_scope": "hot", "search_keywords": []}
+RECORD = {"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Test"]}
 REPLIES = {
-    "analyzer": json.dumps({"needs_context": False, "context_type": "GENERAL", "time_scope": "hot", "search_keywords": [],
-                            "context_found": None}),
+    "analyzer": json.dumps(ANALYSIS | {"context_found": None}),
     "assembler": "",
     "responder": "A model answered.",
-    "archivist": json.dumps({"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Test"],
-                             "summary": "A model was asked and answered."}),
-}  # fmt: skip
+    "archivist": json.dumps(RECORD | {"summary": "A model was asked and answered."}),
+}
 
 
 class ModelServer:

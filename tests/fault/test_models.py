@@ -41,7 +41,7 @@ def need(record: str | None, **changes: object) -> str:
 def test_each_role_is_asked_once_with_what_it_needs(
     stack: Stack, models: ModelServer, start: Start, user: UUID
 ) -> None:
-    """[ARCH-6, ANL-16, REQ-ASM-2, REQ-ASM-3, REQ-FIN-1, REQ-FIN-2, REQ-FIN-4, FIN-10, FIN-11, REQ-ARC-3, ARC-8, ARC-12]"""
+    """[ARCH-6, ANL-16, REQ-ASM-2, REQ-ASM-3, REQ-FIN-1, REQ-FIN-2, REQ-FIN-4, FIN-10, FIN-11, REQ-ARC-3, ARC-12]"""
     start()
     run_id = stack.ask(user, "Plan <my> week & {start_date}")
     stack.wait_archived(run_id)
@@ -147,7 +147,7 @@ def test_long_summary_is_shortened(stack: Stack, models: ModelServer, start: Sta
 def test_hanging_stages_degrade_within_their_budget(
     stack: Stack, models: ModelServer, start: Start, user: UUID
 ) -> None:
-    """[REQ-ANL-6, REQ-ASM-7, A-5, A-10] Analyzer, Assembler and Archivist are replaced by rules; the answer is the model's."""
+    """[REQ-ANL-6, REQ-ASM-7, A-5, A-10] Three stages are replaced by rules; the answer is the model's."""
     for role in ("analyzer", "assembler", "archivist"):
         models.hold(role)
     start(MAAS_ANALYZER_TIMEOUT="0.5", MAAS_ASSEMBLER_TIMEOUT="0.5", MAAS_ARCHIVIST_TIMEOUT="0.5")
