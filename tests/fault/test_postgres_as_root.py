@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from shared.postgres_binaries import find_binaries
-from shared.postgres_door import socket_folder
-from shared.postgres_place import SYSTEM_DIR, choose_place
+from shared.postgres.binaries import find_binaries
+from shared.postgres.door import socket_folder
+from shared.postgres.place import SYSTEM_DIR, choose_place
 from tests.fault.holder import NOBODY, ROOT, Holder, left_of
 from tests.polling import poll
 
@@ -181,8 +181,8 @@ def test_programs_that_their_user_cannot_reach_are_copied_once(private: Path, re
     system = reachable_tmp / "system"
     code = (
         "import sys; from pathlib import Path\n"
-        "from shared.postgres_binaries import find_binaries\n"
-        "from shared.postgres_place import choose_place\n"
+        "from shared.postgres.binaries import find_binaries\n"
+        "from shared.postgres.place import choose_place\n"
         "account = choose_place(Path(sys.argv[1]), print).account\n"
         "print(find_binaries(None, account, print, Path(sys.argv[2])).folder)"
     )

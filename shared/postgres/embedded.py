@@ -7,13 +7,12 @@ The line is the whole protocol: while one is open the server runs, and a process
 A supervisor that is killed takes the server with it; every process that still lives starts the next one, which
 listens on the same port.
 
-| file                    | is about                                                     |
-|-------------------------|--------------------------------------------------------------|
-| `postgres_place`        | the folder, and the user that owns it                        |
-| `postgres_binaries`     | the programs                                                 |
-| `postgres_line`         | this process's connection to the supervisor                  |
-| `postgres_supervisor`   | the process at the other end, with its `postgres_door`,      |
-|                         | the files of the `postgres_cluster`, and `postgres_process`  |
+| file         | is about                                                                  |
+|--------------|---------------------------------------------------------------------------|
+| `place`      | the folder, and the user that owns it                                     |
+| `binaries`   | the programs                                                              |
+| `line`       | this process's connection to the supervisor                               |
+| `supervisor` | the process at the other end, with its `door`, the `cluster`, `process`, `log` |
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from typing import Self
 from urllib.parse import quote
 
 from shared.errors import MaasError
-from shared.postgres_binaries import find_binaries
-from shared.postgres_cluster import DATABASE, USER
-from shared.postgres_line import Line, Server, knock
-from shared.postgres_place import Place, choose_place
+from shared.postgres.binaries import find_binaries
+from shared.postgres.cluster import DATABASE, USER
+from shared.postgres.line import Line, Server, knock
+from shared.postgres.place import Place, choose_place
 
 READY_PATIENCE = 120.0
 BUSY_PATIENCE = 30.0
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME")
 
 
@@ -197,7 +196,7 @@ def _spawn(place: Place, bin_dir: Path | None, on_note: Callable[[str], None]) -
     """Start a supervisor; False when another one holds the place. Raises MaasError."""
     binaries = find_binaries(bin_dir, place.account, on_note)
     command = [
-        sys.executable, "-P", "-S", "-m", "shared.postgres_supervisor",
+        sys.executable, "-P", "-S", "-m", "shared.postgres.supervisor",
         "--home", str(place.home), "--bin-dir", str(binaries.folder), "--major", str(binaries.major),
     ]  # fmt: skip
     if place.account.switch:

