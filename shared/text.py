@@ -13,7 +13,9 @@ _CHARACTERS = {entity: char for char, entity in _ENTITIES.items()}
 _ANY_ENTITY = re.compile("&(?:amp|lt|gt);")
 _REFUSED = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff]")
 # Letters and marks by category that nevertheless show nothing: fillers, the Braille blank, variation selectors.
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _END = re.compile(r"""(?:[.!?…]+["'»”’)\]]*(?=\s)|[。！？]+[」』”）]*)\s*|\n\s*""")
 _NO_END = re.compile(
     r"(?:^|[\s(«\"“])(?:[A-ZА-ЯЁ]|т|г|гг|в|вв|н|ул|д|кв|стр|рис|см|ср|др|пр|проф|акад|им|руб|коп|тыс|млн|млрд|т\.\s?[едпкн]|"
@@ -67,7 +69,7 @@ def one_line(text: str) -> str:
 
 
 def shorten(text: str, chars: int) -> str:
-    """Cut `text` to at most `chars` characters, at a sentence end in the second half, else at a word, with an ellipsis."""
+    """Cut `text` to at most `chars` characters, at a sentence end in the second half or else at a word, and add …"""
     if len(text) <= chars:
         return text
     if chars < 2:
@@ -80,9 +82,14 @@ def shorten(text: str, chars: int) -> str:
         head = re.sub(r"\s\S*$", "", room)
         if len(head) < len(room) and len(head) >= chars // 3:
             room = head
-    while room and (unicodedata.combining(room[-1]) or room[-1] == "\u200d"):
+    while room and (_joins(text[len(room)]) or room[-1] == "\u200d"):
         room = room[:-1]
     return room.rstrip(" \t\n,;:") + "…"
+
+
+def _joins(char: str) -> bool:
+    """Whether `char` belongs to the sign before it."""
+    return bool(unicodedata.combining(char)) or char == "\u200d" or "\ufe00" <= char <= "\ufe0f" or "🏻" <= char <= "🏿"
 
 
 def sentences(text: str) -> list[str]:

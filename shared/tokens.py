@@ -18,29 +18,29 @@ _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
 # Row: first letter, column: second letter, in the order of the alphabets above.
 _LATIN_UNIT = 1.25 / 9
-_LATIN_PRICES = (
-    "71006304261000615000103302 04440744123045045232044303 06250650060145035230254424 13530554054355055315235425 "
-    "04000125363010312000722015 05441055064245045132166337 12550430165264045115136436 05450455073443044340135413 "
-    "14000006661000014100517162 34331575433456033525247656 55550455173454558616555935 05400126063045035511544506 "
-    "02530554144325113515146505 05100303122432034500224312 43103023261100017010010536 17550541253056014021146725 "
-    "66574776577456953653055566 05310315071321044200234405 27250551063455013600055714 05340460065335034012054504 "
-    "33231427364010717000747546 25440445153456246555545556 05340350053452145234553446 44253466376446526631657324 "
-    "66562667375544626714776756 56652475374666566656465323 "
-).split()
-_CYRILLIC_UNIT = 0.2
-_CYRILLIC_PRICES = (
-    "52123120433222733325752132566752 27556336353344263442504533124523 17566256273263362243654555335553 "
-    "46655565567465264644654655454555 15365156364145362243523434544552 63412231344121351225635222766966 "
-    "48655457465654577666656656577755 24353455346224163552554544554745 45323242244223442325245256666761 "
-    "46654446446553576334554455556653 15546224165144164211650644445724 37657306276573476772766756560621 "
-    "26156257265325245653645755545750 16655257164574174313263565523751 61211200333123332214434153677762 "
-    "26544146244251120422342444342532 25445217354524365432644544534653 25264256364043223203734436435650 "
-    "28276255364273253363654556542655 33603324553423643337556140677826 47557357346556064560344545465644 "
-    "57766556456556381655656544455654 16367458177668566664766556467765 47746447365444577605664656556655 "
-    "58667457455375686765665544468766 39767467557665676776676755876956 57757367477667578666666555587954 "
-    "43255153527346434425625544565654 48757451463553487433675654565645 45556344344265484514253434444543 "
-    "67877666568566666636666061675566 58562352568656566854567765565855 "
-).split()
+_LATIN_PRICES = """
+71006304261000615000103302 04440744123045045232044303 06250650060145035230254424 13530554054355055315235425
+04000125363010312000722015 05441055064245045132166337 12550430165264045115136436 05450455073443044340135413
+14000006661000014100517162 34331575433456033525247656 55550455173454558616555935 05400126063045035511544506
+02530554144325113515146505 05100303122432034500224312 43103023261100017010010536 17550541253056014021146725
+66574776577456953653055566 05310315071321044200234405 27250551063455013600055714 05340460065335034012054504
+33231427364010717000747546 25440445153456246555545556 05340350053452145234553446 44253466376446526631657324
+66562667375544626714776756 56652475374666566656465323
+"""
+_CYRILLIC_UNIT = 0.212
+_CYRILLIC_PRICES = """
+52123120433222733325752132566752 27556336353344263442504533124523 17566256273263362243654555335553
+46655565567465264644654655454555 15365156364145362243523434544552 63412231344121351225635222766966
+48655457465654577666656656577755 24353455346224163552554544554745 45323242244223442325245256666761
+46654446446553576334554455556653 15546224165144164211650644445724 37657306276573476772766756560621
+26156257265325245653645755545750 16655257164574174313263565523751 61211200333123332214434153677762
+26544146244251120422342444342532 25445217354524365432644544534653 25264256364043223203734436435650
+28276255364273253363654556542655 33603324553423643337556140677826 47557357346556064560344545465644
+57766556456556381655656544455654 16367458177668566664766556467765 47746447365444577605664656556655
+58667457455375686765665544468766 39767467557665676776676755876956 57757367477667578666666555587954
+43255153527346434425625544565654 48757451463553487433675654565645 45556344344265484514253434444543
+67877666568566666636666061675566 58562352568656566854567765565855
+"""
 _ONE_TOKEN = frozenset(
     "¡¢£¤¥¦§¨©ª«¬®¯°±²³´µ¶·¹º»¼½¾¿ÀÁÂÃÄÇÉÍÎÐÑÓÖ×ÚÜßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýāăąćčĐđēęěğīİıłńōőœřśşšţť"
     "ūůűźżž‐‑–—―‘’‚“”„†•…‰′″›※、。《》「」『』【】〜あいうえおかがきくけこごさざしじすせそただちっつてでとどなにのはばまみめもやよらりるれろわをんアィイウェエオカキクグコサシジスズ"
@@ -58,9 +58,10 @@ _ONE_TOKEN_HAN = frozenset(
     "読计认议记论设证评试话询该详语误说请读调象责败账货购费资起超路身车转软载辑输达过运近还这进连述退送选通速造連道邮"
     "部都配释里重量金钟钮链销错键长開間関门闭问间队阳陆限院除雅集雷需非面音页项预频题额首验高黑"
 )
-_MARGIN = 1.06
-_NOISE_FROM, _NOISE = 0.2, 0.45
+_NOISE_FROM, _NOISE = 0.2, 0.9
+_MARGIN = 1.02
 _LATIN_FLOOR, _CYRILLIC_FLOOR = 1 / 4.2, 1 / 2.8
+_LONGEST_WORD = 40
 _RUN = re.compile(r"( )\1{2,63}|([\n\t])\2{2,7}|([-=*.#_/~])\3{3,15}")
 
 
@@ -88,7 +89,7 @@ def count(text: str) -> int:
 
 
 def fit(text: str, limit: int) -> str:
-    """Cut `text` to at most `limit` tokens as `count` sees them, at the end of a line, sentence or word if one is near."""
+    """Cut `text` to at most `limit` tokens by `count`, at the end of a line, sentence or word if one is near."""
     if limit <= 0:
         return ""
     high, most = len(text), count(text)
@@ -107,19 +108,27 @@ def fit(text: str, limit: int) -> str:
 
 
 def _boundary(text: str, end: int) -> int:
-    """The best place to cut in the last fifth before `end`, else `end` itself, never within a joined sign."""
-    start = end - end // 5
-    if end < len(text) and not text[end].isspace():
-        for pattern in ("\n", ". ", "! ", "? ", "。", " "):
-            place = text.rfind(pattern, start, end)
-            if place > 0:
-                return place + (len(pattern) > 1 or pattern == "。")
-    while end > 0 and (text[end : end + 1] in _JOINERS or text[end - 1] == "\u200d"):
+    """The best place to cut near before `end`, else `end` itself, but never within a joined sign."""
+    between = text[end].isspace()
+    if between and (text[end] == "\n" or text[end - 1] in ".!?…。"):
+        return end
+    near = end - end // 5
+    for pattern in ("\n", ". ", "! ", "? ", "。"):
+        if (place := text.rfind(pattern, near, end)) > 0:
+            return place + (pattern != "\n")
+    word = text.rfind(" ", max(min(near, end - _LONGEST_WORD), end - end // 3), end)
+    if word > 0 and not between:
+        return word
+    while end > 0 and (text[end] in _JOINERS or text[end - 1] == "\u200d"):
         end -= 1
     return end
 
 
-_JOINERS = frozenset("\u200d\ufe0e\ufe0f") | frozenset(map(chr, range(0x1F3FB, 0x1F400))) | frozenset(map(chr, range(0x300, 0x370)))
+_JOINERS = (
+    frozenset("\u200d\ufe0e\ufe0f")
+    | frozenset(map(chr, range(0x1F3FB, 0x1F400)))
+    | frozenset(map(chr, range(0x300, 0x370)))
+)
 
 
 def _shrink(run: re.Match[str]) -> str:
@@ -128,7 +137,7 @@ def _shrink(run: re.Match[str]) -> str:
 
 def _letter_pairs() -> dict[tuple[str, str], float]:
     pairs: dict[tuple[str, str], float] = {}
-    for first, row in zip(_LATIN, _LATIN_PRICES, strict=True):
+    for first, row in zip(_LATIN, _LATIN_PRICES.split(), strict=True):
         for second, digit in zip(_LATIN, row, strict=True):
             price = int(digit) * _LATIN_UNIT
             pairs[first, second] = pairs[first.upper(), second] = price
@@ -140,7 +149,7 @@ def _letter_pairs() -> dict[tuple[str, str], float]:
 def _russian_pairs() -> dict[tuple[str, str], float]:
     return {
         (first, second): int(digit) * _CYRILLIC_UNIT
-        for first, row in zip(_CYRILLIC, _CYRILLIC_PRICES, strict=True)
+        for first, row in zip(_CYRILLIC, _CYRILLIC_PRICES.split(), strict=True)
         for second, digit in zip(_CYRILLIC, row, strict=True)
     }
 
@@ -166,7 +175,9 @@ def _price(pair: tuple[str, str]) -> tuple[float, float]:
 def _word_start(before: str, char: str) -> float:
     if before == " ":
         return 0.0
-    return 0.1 if before in "'’" and char in "stmdlrvSTMDLRV" else 1.0
+    if before in "'’" and char in "stmdlrvSTMDLRV":
+        return 0.1
+    return 0.6 if _is_accented(before) else 0.8 if before.isascii() and before.isprintable() else 1.0
 
 
 def _ascii_sign(before: str, char: str) -> float:
@@ -176,7 +187,7 @@ def _ascii_sign(before: str, char: str) -> float:
         return 0.5 if before == char != " " else 1.0
     if before == " ":
         return 0.2
-    return 0.8 if before.isascii() and before.isprintable() and not before.isalnum() else 1.0
+    return 0.72 if before.isascii() and before.isprintable() and not before.isalnum() else 1.0
 
 
 def _russian(before: str, char: str) -> float:
@@ -193,9 +204,21 @@ def _russian(before: str, char: str) -> float:
 def _other(char: str) -> float:
     code = ord(char)
     if 0x4E00 <= code <= 0x9FFF:
-        return 1.0 if char in _ONE_TOKEN_HAN else 2.4
+        return 1.0 if char in _ONE_TOKEN_HAN else 2.5
     if char in _ONE_TOKEN:
-        return 0.9 if 0x600 <= code < 0x700 else 1.0
-    if code < 0x800 or 0x900 <= code < 0xB00 or 0xB80 <= code < 0xEC0 or 0x2000 <= code < 0x20C0 or 0x3000 <= code < 0x3100:
+        return 0.9 if 0x600 <= code < 0x700 else 0.75 if _is_accented(char) else 1.0
+    if 0xAC00 <= code < 0xD7A4:
+        return 2.0
+    if (
+        code < 0x800
+        or 0x900 <= code < 0xB00
+        or 0xB80 <= code < 0xEC0
+        or 0x2000 <= code < 0x20C0
+        or 0x3000 <= code < 0x3100
+    ):
         return 2.0
     return 3.0 if code < 0x10000 or 0x1F000 <= code < 0x20000 else 4.0
+
+
+def _is_accented(char: str) -> bool:
+    return "\u00c0" <= char < "\u0180"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import email.utils
+import math
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from shared.log import mask
 from shared.models.types import ErrorCode, ModelError
@@ -18,35 +20,52 @@ _CODES: dict[int, tuple[ErrorCode, bool]] = {
     409: ("provider_error", True),
     429: ("rate_limited", True),
 }
+_LONGEST = 500
+_SHORTEST_SECRET = 8  # less is a stand-in such as `none`, and cutting it out would garble the cause
 
 
-def failure(code: ErrorCode, who: str, cause: str, *, retryable: bool = False) -> ModelError:
-    """A ModelError whose message names the model (`provider:name`) and the cause."""
-    return ModelError(code, f"{who}: {_tidy(cause)}", retryable=retryable)
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Names the failures of one model, `who` being `provider:name`; its `secret` is cut out of every cause."""
 
+    who: str
+    secret: str = field(repr=False)
 
-def failure_of_status(status: int, who: str, cause: str, headers: Mapping[str, str] | None = None) -> ModelError:
-    """A ModelError for an HTTP status: 408, 409, 429 and 5xx may succeed later, the rest will not."""
-    code, retryable = _CODES.get(status, ("provider_error", True) if status >= 500 else ("bad_request", False))
-    return ModelError(
-        code, f"{who} answered {status}: {_tidy(cause)}", retryable=retryable, retry_after=retry_after(headers or {})
-    )
+    def failure(self, code: ErrorCode, cause: str, *, retryable: bool = False) -> ModelError:
+        """A ModelError whose message names the model and the cause."""
+        return ModelError(code, f"{self.who}: {self._tidy(cause)}", retryable=retryable)
+
+    def of_status(self, status: int, cause: str, pause: float | None = None) -> ModelError:
+        """A ModelError for an HTTP status; `pause` is how many seconds the server asks to wait.
+
+        408, 409, 429 and 5xx may succeed later, the rest will not.
+        """
+        code, retryable = _CODES.get(status, ("provider_error", True) if status >= 500 else ("bad_request", False))
+        message = f"{self.who} answered {status}: {self._tidy(cause)}"
+        return ModelError(code, message, retryable=retryable, retry_after=pause)
+
+    def timeout(self, seconds: float) -> ModelError:
+        return self.failure("timeout", f"no answer within {seconds:.1f} s", retryable=True)
+
+    def _tidy(self, cause: str) -> str:
+        if len(self.secret) >= _SHORTEST_SECRET:
+            cause = cause.replace(self.secret, "***")
+        return shorten(one_line(mask(clean(cause))), _LONGEST) or "no reason given"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait as the server asks: Retry-After as a number or a date, or retry-after-ms."""
+    """Seconds to wait as the server asks: retry-after-ms, or Retry-After as a number or a date; None without either."""
     try:
         if given := headers.get("retry-after-ms"):
-            return max(float(given) / 1000, 0.0)
-        given = headers.get("retry-after")
-        if given is None:
+            return _seconds(float(given) / 1000)
+        if not (given := headers.get("retry-after")):
             return None
-        if given.strip().replace(".", "", 1).isdigit():
-            return float(given)
+        if given[:1].isdigit():
+            return _seconds(float(given))
         return max(email.utils.parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 
-def _tidy(cause: str) -> str:
-    return shorten(one_line(mask(clean(cause))), 500) or "no reason given"
+def _seconds(number: float) -> float | None:
+    return number if math.isfinite(number) and number >= 0 else None

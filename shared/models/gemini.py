@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 from typing import Any
 
 import httpx2
@@ -10,11 +10,19 @@ from google import genai
 from google.genai import errors, types
 from pydantic import ValidationError
 
-from shared.models.faults import failure, failure_of_status
+from shared.models.faults import Faults, retry_after
 from shared.models.types import Finish, Reply, Request, ToolCall, Usage
 from shared.text import clean
 
-_FINISH: dict[str, Finish] = {"STOP": "stop", "MAX_TOKENS": "length", "MALFORMED_FUNCTION_CALL": "malformed"}
+_FINISH: dict[str, Finish] = {
+    "STOP": "stop",
+    "FINISH_REASON_UNSPECIFIED": "stop",
+    "MAX_TOKENS": "length",
+    "MALFORMED_FUNCTION_CALL": "malformed",
+    "UNEXPECTED_TOOL_CALL": "malformed",
+    "OTHER": "error",
+}
+_ROLES = {"user": "user", "assistant": "model"}
 
 
 class GeminiModel:
@@ -24,73 +32,99 @@ class GeminiModel:
 
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         self.name = name
-        self._who = f"gemini:{name}"
-        options = types.HttpOptions(base_url=base_url, retry_options=types.HttpRetryOptions(attempts=1))
+        self._faults = Faults(f"gemini:{name}", api_key)
+        # The SDK lets transport errors through and may use another HTTP client when it finds one: give it ours.
+        self._http = httpx2.AsyncClient(follow_redirects=True)
+        options = types.HttpOptions(
+            base_url=base_url,
+            api_version="v1beta",  # v1, the SDK's default, knows no alias such as gemini-flash-latest
+            retry_options=types.HttpRetryOptions(attempts=1),
+            httpx_async_client=self._http,
+        )
         self._client = genai.Client(api_key=api_key, vertexai=False, http_options=options)
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
         try:
             done = await self._client.aio.models.generate_content(
-                model=self.name, contents=self._contents(request), config=self._config(request, timeout)
+                model=self.name, contents=_contents(request), config=_config(request, timeout)
             )
         except errors.APIError as error:
-            headers = getattr(error.response, "headers", None) or {}
-            raise failure_of_status(
-                error.code or 500, self._who, str(error.message or error.status), headers
-            ) from error
-        except (httpx2.TimeoutException, TimeoutError) as error:
-            raise failure("timeout", self._who, f"no answer within {timeout:.1f} s", retryable=True) from error
+            cause = str(error.message or error.status or "")
+            raise self._faults.of_status(error.code or 500, cause, _pause(error)) from error
+        except httpx2.TimeoutException as error:
+            raise self._faults.timeout(timeout) from error
         except (httpx2.TransportError, OSError) as error:
-            raise failure("unreachable", self._who, str(error) or "connection failed", retryable=True) from error
-        except (errors.UnknownApiResponseError, ValidationError, ValueError, TypeError, AttributeError) as error:
-            raise failure("malformed", self._who, "the reply is no generated content") from error
-        return self._reply(done)
+            raise self._faults.failure("unreachable", str(error) or "connection failed", retryable=True) from error
+        except (
+            errors.UnknownApiResponseError,
+            ValidationError,
+            json.JSONDecodeError,
+            AttributeError,
+            TypeError,
+        ) as error:
+            raise self._faults.failure("malformed", "the reply is not generated content") from error
+        return _reply(done)
 
     async def close(self) -> None:
-        await self._client.aio.aclose()
-        await asyncio.to_thread(self._client.close)
-
-    def _contents(self, request: Request) -> Any:
-        roles = {"user": "user", "assistant": "model"}
-        return [types.Content(role=roles[turn.role], parts=[types.Part(text=turn.text)]) for turn in request.messages]
-
-    def _config(self, request: Request, timeout: float) -> types.GenerateContentConfig:
-        json_mode: dict[str, Any] = {}
-        if request.json_schema is not None:
-            json_mode = {"response_mime_type": "application/json", "response_json_schema": dict(request.json_schema)}
-        return types.GenerateContentConfig(
-            system_instruction=request.system or None,
-            temperature=request.temperature,
-            max_output_tokens=request.max_tokens,
-            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-            http_options=types.HttpOptions(timeout=max(int(timeout * 1000), 1)),
-            **json_mode,
-        )
-
-    def _reply(self, done: types.GenerateContentResponse) -> Reply:
-        counts = done.usage_metadata
-        usage = Usage()
-        if counts is not None:
-            written = (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0)
-            usage = Usage(counts.prompt_token_count or 0, written, counts.cached_content_token_count or 0)
-        if not done.candidates:
-            blocked = done.prompt_feedback is not None and done.prompt_feedback.block_reason is not None
-            return Reply("", "filtered" if blocked else "malformed", usage=usage)
-        candidate = done.candidates[0]
-        parts = (candidate.content.parts if candidate.content else None) or []
-        text = "".join(part.text for part in parts if part.text and not part.thought)
-        calls = tuple(
-            ToolCall(
-                call.id or f"call-{number}", call.name or "", types.FunctionCall.model_dump_json(call, include={"args"})
-            )
-            for number, part in enumerate(parts)
-            if (call := part.function_call) is not None
-        )
-        finish: Finish = "tool_calls" if calls else _FINISH.get(_name(candidate.finish_reason), "filtered")
-        raw = candidate.content.model_dump(mode="json", exclude_none=True) if candidate.content else {}
-        return Reply(clean(text), finish, calls, usage, raw)
+        await self._http.aclose()
+        self._client.close()
 
 
-def _name(reason: types.FinishReason | None) -> str:
-    return reason.name if reason is not None else "STOP"
+def _contents(request: Request) -> Any:
+    return [
+        types.Content(role=_ROLES[turn.role], parts=[types.Part(text=clean(turn.text))]) for turn in request.messages
+    ]
+
+
+def _config(request: Request, timeout: float) -> types.GenerateContentConfig:
+    json_mode: dict[str, Any] = {}
+    if request.json_schema is not None:
+        json_mode = {"response_mime_type": "application/json", "response_json_schema": dict(request.json_schema)}
+    return types.GenerateContentConfig(
+        system_instruction=clean(request.system) or None,
+        temperature=request.temperature,
+        max_output_tokens=request.max_tokens,
+        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+        http_options=types.HttpOptions(timeout=max(int(timeout * 1000), 1)),
+        **json_mode,
+    )
+
+
+def _reply(done: types.GenerateContentResponse) -> Reply:
+    usage = _usage(done.usage_metadata)
+    if not done.candidates:
+        blocked = done.prompt_feedback is not None and done.prompt_feedback.block_reason is not None
+        return Reply("", "filtered" if blocked else "malformed", usage=usage)
+    candidate = done.candidates[0]
+    parts = (candidate.content.parts if candidate.content else None) or []
+    text = "".join(part.text for part in parts if part.text and not part.thought)
+    calls = tuple(
+        ToolCall(call.id or f"call-{number}", call.name or "", json.dumps(call.args or {}, ensure_ascii=False))
+        for number, part in enumerate(parts)
+        if (call := part.function_call) is not None
+    )
+    reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
+    finish: Finish = "tool_calls" if calls else _FINISH.get(reason, "filtered")
+    if finish == "stop" and not parts:
+        finish = "malformed"
+    raw = candidate.content.model_dump(mode="json", exclude_none=True) if candidate.content else {}
+    return Reply(clean(text), finish, calls, usage, raw)
+
+
+def _usage(counts: types.GenerateContentResponseUsageMetadata | None) -> Usage:
+    if counts is None:
+        return Usage()
+    written = (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0)
+    return Usage(counts.prompt_token_count or 0, written, counts.cached_content_token_count or 0)
+
+
+def _pause(error: errors.APIError) -> float | None:
+    """The wait that the server asks for: a header, or a RetryInfo among the details of the error (`"37s"`)."""
+    if (asked := retry_after(getattr(error.response, "headers", None) or {})) is not None:
+        return asked
+    body = error.details.get("error") if isinstance(error.details, dict) else None
+    for detail in (body.get("details") if isinstance(body, dict) else None) or ():
+        if isinstance(detail, dict) and isinstance(delay := detail.get("retryDelay"), str):
+            return retry_after({"retry-after": delay.removesuffix("s")})
+    return None

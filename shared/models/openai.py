@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, get_args
+from typing import Any
 
 import openai
+from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion
 
-from shared.models.faults import failure, failure_of_status
-from shared.models.types import Finish, ModelError, Reply, Request, ToolCall, Usage
+from shared.models.faults import Faults, retry_after
+from shared.models.types import Finish, Reply, Request, ToolCall, Usage
 from shared.text import clean
 
 _REASONING = re.compile(r"^(?:.*/)?(?:gpt-[5-9]|o\d)")
-_FINISH: dict[str, Finish] = {"content_filter": "filtered", "function_call": "tool_calls"}
+_FINISH: dict[str, Finish] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "filtered",
+}
 
 
 class OpenAIModel:
@@ -24,34 +31,35 @@ class OpenAIModel:
 
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         self.name = name
-        self._who = f"openai:{name}"
+        self._faults = Faults(f"openai:{name}", api_key)
         self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
         try:
             done = await self._client.chat.completions.create(
-                model=self.name, messages=self._messages(request), timeout=timeout, **self._parameters(request)
+                model=self.name, messages=_messages(request), timeout=timeout, **self._parameters(request)
             )
-            return self._reply(done)
         except openai.APITimeoutError as error:
-            raise failure("timeout", self._who, f"no answer within {timeout:.1f} s", retryable=True) from error
+            raise self._faults.timeout(timeout) from error
         except openai.APIStatusError as error:
-            raise failure_of_status(error.status_code, self._who, _message(error), error.response.headers) from error
+            pause = retry_after(error.response.headers)
+            raise self._faults.of_status(error.status_code, _message(error), pause) from error
         except openai.APIConnectionError as error:
-            cause = str(error.__cause__ or error)
-            raise failure("unreachable", self._who, cause or "connection failed", retryable=True) from error
-        except (openai.APIResponseValidationError, json.JSONDecodeError, AttributeError, TypeError) as error:
-            raise failure("malformed", self._who, "the reply is not a chat completion") from error
+            cause = str(error.__cause__ or "") or "connection failed"
+            raise self._faults.failure("unreachable", cause, retryable=True) from error
+        except (openai.APIResponseValidationError, json.JSONDecodeError) as error:
+            raise self._faults.failure("malformed", "the reply is not a chat completion") from error
         except openai.OpenAIError as error:
-            raise failure("provider_error", self._who, str(error)) from error
+            raise self._faults.failure("provider_error", str(error)) from error
+        try:
+            return _reply(done)
+        except (AttributeError, TypeError) as error:
+            # The SDK does not check what it parsed: any JSON, or none, may stand where a completion should.
+            raise self._faults.failure("malformed", "the reply is not a chat completion") from error
 
     async def close(self) -> None:
         await self._client.close()
-
-    def _messages(self, request: Request) -> Any:
-        system = [{"role": "system", "content": request.system}] if request.system else []
-        return [*system, *({"role": turn.role, "content": turn.text} for turn in request.messages)]
 
     def _parameters(self, request: Request) -> dict[str, Any]:
         # Reasoning families refuse max_tokens and any temperature of their own.
@@ -64,31 +72,41 @@ class OpenAIModel:
             parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
         return parameters
 
-    def _reply(self, done: ChatCompletion) -> Reply:
-        if not done.choices:
-            raise self._malformed("there are no choices")
-        choice = done.choices[0]
-        message, usage = choice.message, done.usage
-        finish = str(choice.finish_reason or "stop")
-        cached = usage.prompt_tokens_details.cached_tokens if usage and usage.prompt_tokens_details else None
-        return Reply(
-            text=clean(message.content or message.refusal or ""),
-            finish=_FINISH.get(finish) or ("filtered" if message.refusal else _known(finish)),
-            calls=tuple(
-                ToolCall(call.id, call.function.name, call.function.arguments)
-                for call in message.tool_calls or ()
-                if call.type == "function"
-            ),
-            usage=Usage(usage.prompt_tokens, usage.completion_tokens, cached or 0) if usage else Usage(),
-            raw=message.model_dump(exclude_none=True),
-        )
 
-    def _malformed(self, cause: str) -> ModelError:
-        return failure("malformed", self._who, cause)
+def _messages(request: Request) -> Any:
+    system = [{"role": "system", "content": clean(request.system)}] if request.system else []
+    return [*system, *({"role": turn.role, "content": clean(turn.text)} for turn in request.messages)]
 
 
-def _known(finish: str) -> Finish:
-    return finish if finish in get_args(Finish) else "stop"  # type: ignore[return-value]
+def _reply(done: ChatCompletion) -> Reply:
+    usage = _usage(done.usage)
+    if not done.choices:
+        return Reply("", "malformed", usage=usage)
+    choice = done.choices[0]
+    message = choice.message
+    calls = tuple(
+        ToolCall(call.id, call.function.name, call.function.arguments)
+        for call in message.tool_calls or ()
+        if call.type == "function"
+    )
+    finish = _FINISH.get(str(choice.finish_reason), "stop")
+    return Reply(
+        text=clean(message.content or message.refusal or ""),
+        finish="tool_calls" if calls else "filtered" if message.refusal else finish,
+        calls=calls,
+        usage=usage,
+        raw=message.model_dump(exclude_none=True),
+    )
+
+
+def _usage(counts: CompletionUsage | None) -> Usage:
+    if counts is None:
+        return Usage()
+    details = counts.prompt_tokens_details
+    # Compatible servers send null where the SDK promises a number.
+    return Usage(
+        counts.prompt_tokens or 0, counts.completion_tokens or 0, (details.cached_tokens if details else 0) or 0
+    )
 
 
 def _message(error: openai.APIStatusError) -> str:

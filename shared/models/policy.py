@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import structlog
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from shared.models.types import Model, ModelError, Reply, Request
 
@@ -45,12 +45,13 @@ async def complete(
     end = clock() + budget
 
     def pause(state: RetryCallState) -> float:
-        delay = first_delay * 2 ** (state.attempt_number - 1)
+        delay = first_delay * 2.0 ** (state.attempt_number - 1)
         delay *= 1 + jitter() / 4
-        return max(delay, getattr(_error(state), "retry_after", None) or 0.0)
+        error = _error(state)
+        return max(delay, (error.retry_after if error else None) or 0.0)
 
     def exhausted(state: RetryCallState) -> bool:
-        return clock() + state.upcoming_sleep >= end
+        return state.attempt_number >= ATTEMPTS or clock() + state.upcoming_sleep >= end
 
     def note(state: RetryCallState) -> None:
         error = _error(state)
@@ -58,14 +59,14 @@ async def complete(
             "model_call_repeated",
             provider=model.provider,
             model=model.name,
-            code=getattr(error, "code", None),
+            code=error.code if error else None,
             attempts=state.attempt_number,
             pause=round(state.upcoming_sleep, 3),
         )
 
     retrying = AsyncRetrying(
         retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
-        stop=stop_after_attempt(ATTEMPTS) | exhausted,
+        stop=exhausted,
         wait=pause,
         sleep=sleep,
         before_sleep=note,
@@ -92,5 +93,6 @@ async def _once(model: Model, request: Request, limit: float) -> Reply:
         raise ModelError("timeout", message, retryable=True) from error
 
 
-def _error(state: RetryCallState) -> BaseException | None:
-    return state.outcome.exception() if state.outcome else None
+def _error(state: RetryCallState) -> ModelError | None:
+    error = state.outcome.exception() if state.outcome else None
+    return error if isinstance(error, ModelError) else None

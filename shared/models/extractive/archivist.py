@@ -15,9 +15,11 @@ from shared.text import one_line, sentences, shorten
 
 _MARKUP = re.compile(r"```.*?(?:```|\Z)|^\s{0,3}(?:#{1,6}|[-*•>]|\d{1,2}[.)])\s+|\*\*|__|`", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"\d")
-_SELF = frozenset(
-    "я мне меня мной мы нас нам мой моя мое мои моего моей моему моим моих мою наш наша наше наши нашу нашей i i'm i've me my we our us mine".split()
-)
+_FIRST_PERSON = """
+я мне меня мной мы нас нам мой моя мое мои моего моей моему моим моих мою наш наша наше наши нашу нашей i i'm i've me
+my we our us mine
+"""
+_SELF = frozenset(_FIRST_PERSON.split())
 _SENTENCES = 4
 _LONGEST = 300
 _LONGEST_LOG = 8000
@@ -60,6 +62,8 @@ def summarise(logs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         for index, (log, text, own) in enumerate(zip(logs, texts, mine, strict=True))
     ]
     chosen = _choose(logs, said)
+    if not chosen:
+        return record
     voice = VOICES[language(" ".join(one.text for one in chosen))]
     closing = _closing(voice, [text for text, own in zip(texts, mine, strict=True) if own])
     record["summary"] = _tell(logs, chosen, voice, closing)
@@ -77,9 +81,10 @@ def _said(log: int, text: str, is_assistant: bool) -> list[Said]:
     found = []
     for place, sentence in enumerate(sentences(text)):
         flat = one_line(sentence)
-        if not content(flat) or (is_courtesy(flat) if is_assistant else is_small_talk(flat)):
+        told = set(content(flat))
+        if not told or (is_courtesy(flat) if is_assistant else is_small_talk(flat)):
             continue
-        worth = min(len(set(content(flat))), 12) + 2.0 * min(len(names_in([flat])), 3) + 3.0 / (1 + place)
+        worth = min(len(told), 12) + 2.0 * min(len(names_in([flat])), 3) + 3.0 / (1 + place)
         worth += 1.5 * bool(_NUMBER.search(flat))
         if not is_assistant and not _SELF.isdisjoint(words(flat)):
             worth += 3.0
@@ -116,7 +121,7 @@ def _tell(logs: Sequence[Mapping[str, Any]], chosen: Sequence[Said], voice: Voic
         log = logs[one.log]
         speaker = log.get("speaker") or (voice.assistant if log["role"] == "assistant" else voice.user)
         text = shorten(one.text, _LONGEST)
-        text = text if text[-1] in ".!?…»\"”。！？" else text.rstrip(",;:") + "."
+        text = text if text[-1] in '.!?…»"”。！？' else text.rstrip(",;:") + "."
         parts.append(text if speaker == last else f"{speaker}: {text}")
         last = speaker
     if closing and len(parts) < _SENTENCES:

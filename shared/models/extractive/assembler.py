@@ -19,7 +19,7 @@ def answer(inputs: Mapping[str, Any]) -> str:
 def condense(memory: Sequence[str], max_tokens: int) -> str:
     """Join the lines that fit into `max_tokens`, in their order; a line is cut only when it is the first."""
     whole = "\n".join(memory)
-    if len(whole.encode()) <= max_tokens:
+    if len(whole.encode()) <= max_tokens or tokens.count(whole) <= max_tokens:
         return whole
     kept: list[str] = []
     room = max_tokens

@@ -9,38 +9,67 @@ Scope = Literal["hot", "warm", "cold"]
 
 _NOUN = (
     r"(?:проект|задач|план|разговор|бесед|иде|вопрос|тем[аеуыо]|файл|документ|код|стать|книг|человек|люд|день|дня|случа|"
-    r"список|списк|вариант|решени|встреч|рецепт|поездк|фильм|сериал|песн|игр|ошибк|функци|баз|отчет|письм|врач|отел|ресторан)"
+    r"список|списк|вариант|решени|встреч|рецепт|поездк|фильм|сериал|песн|игр|ошибк|функци|баз|отчет|письм|врач|отел|ресторан)\w*"
+)
+_BETWEEN_RU = (
+    r"(?:(?:с\s+тобой|с\s+вами|тебе|вам|мне|нам|его|ее|их|это|эту|об\s+этом|про\s+это|тогда|уже|вчера|позавчера|недавно|сегодня|"
+    r"ранее|раньше|прежде|как-то|однажды|же|ведь|вместе|тут|там|не|только\s+что|в\s+прошлый\s+раз|на\s+\w+)\s+){0,3}"
+)
+_SAID_RU = (
+    r"(?:говорил|сказал|рассказ(?:ыва)?л|писал|написал|упом(?:ина|яну)л|просил|спрашивал|спросил|обещал|показ(?:ыва)?л|присл?ал|"
+    r"присылал)\w*"
 )
 _RECALL_RU = (
-    r"(?:по|вс|на|за|при)?помн(?:ишь|ите|им|ишься|ил[аи]?|и|ить|ю)|напомин\w*|вспомина\w+",
-    r"(?:мы|ты|вы|я)\s+(?:\w+\s+){0,3}?(?:обсу(?:жда|ди)л\w*|говорил\w*|сказал\w*|рассказ(?:ыва)?л\w*|писал\w*|упом(?:ина|яну)л\w*|"
-    r"решил\w*|решал\w*|договорил\w*|договаривал\w*|останов\w+|совето?вал\w*|посовето?вал\w*|предл(?:ага|ожи)л\w*|планировал\w*|"
-    r"просил\w*|спрашивал\w*|начал[аи]?|начинал\w*|делал\w*|обещал\w*|рекомендовал\w*|объяснял\w*)",
+    r"(?:по|вс|на|при)?помн(?:ишь|ите|им|ил[аи]?|и|ить|ю)|напомин\w*|вспомина\w+",
+    r"(?:мы|ты|вы|я)\s+" + _BETWEEN_RU + _SAID_RU,
+    r"(?:ты|вы)\s+"
+    + _BETWEEN_RU
+    + r"(?:совето?вал|посовето?вал|предл(?:ага|ожи)л|рекомендовал|порекомендовал|объясн(?:я|и)л)\w*",
+    r"мы\s+"
+    + _BETWEEN_RU
+    + r"(?:реш(?:а|и)л|договорил|договаривал|остан(?:ови|авлива)л|планировал|запланировал|начал|начинал|"
+    r"делал|сделал|выбрал|выбирал|общал|болтал)\w*",
     r"(?:обсуждал[аио]?|обсуждавш\w+|обсудил[аи]|обговаривал[аи]|договорились|договаривались)",
-    r"как\s+(?:и\s+)?(?:тогда|раньше|прежде|в\s+прошлый\s+раз|обычно\s+у\s+нас|всегда\s+у\s+нас)|в\s+(?:прошлый|тот|последний)\s+раз",
-    r"(?:прошл|предыдущ|последн)\w+\s+(?:разговор|бесед|диалог|встреч|переписк|обсуждени|сообщени)\w*",
-    r"продолж(?:и|ите|им|ай|айте|аем|ить|ать|ение|ения)|верн(?:емся|ись|итесь)\s+к|на\s+чем\s+мы\s+остановились",
-    r"(?:ранее|до\s+этого|выше)\s+(?:\w+\s+)?(?:обсужд|говор|упом|сказа|писа|реш)\w*|из\s+нашей\s+переписки|наша\s+переписка",
-    r"(?:обо?\s+мне|про\s+меня)|как\s+меня\s+зовут|кто\s+я|где\s+я\s+(?:живу|работаю|учусь)",
+    r"как\s+(?:и\s+)?тогда|как\s+(?:и\s+)?(?:раньше|прежде)(?=\s*(?:[,.!?]|$))|в\s+(?:прошлый|тот)\s+раз",
+    r"(?:прошл|предыдущ|последн)\w+\s+(?:разговор|бесед|диалог|переписк|обсуждени|сообщени)\w*",
+    r"продолж(?:и|ите|им|ай|айте|аем)|продолж(?:ить|ать|ение|ения)\s+(?:нач|разговор|бесед|диалог|обсужд|тему)\w*|"
+    r"верн(?:емся|ись|итесь)\s+к|на\s+чем\s+мы\s+остановились",
+    r"(?:ранее|выше)\s+(?:\w+\s+)?(?:обсужд|говор|упом|сказа|писа)\w*|(?:обо?\s+мне|про\s+меня)|как\s+меня\s+зовут|кто\s+я|"
+    r"где\s+я\s+(?:живу|работаю|учусь)",
 )
 _OWN_RU = (
     r"мо(?:й|я|е|и|его|ей|ему|им|их|ими|ю|ем)|наш(?:а|е|и|его|ей|ему|им|их|ими|у|ем)?",
     r"(?:тот|та|ту|той|те|тех|теми)\s+(?:сам\w+\s+)?(?!же\b|кто\b|что\b|котор|или\b|и\b|не\b|самы|самой|стороны?\b)\w{3,}",
-    r"(?:то|того|тому|тем|том|этот|эта|эту|этой|этого|этому|этим|этом|эти|этих)\s+(?:сам\w+\s+|же\s+)?" + _NOUN + r"\w*",
+    r"(?:то|того|тому|тем|том|этот|эта|эту|этой|этого|этому|этим|этом|эти|этих)\s+(?:сам\w+\s+|же\s+)?" + _NOUN,
 )
+_BETWEEN_EN = r"(?:(?:just|already|once|also|previously|earlier|recently|both|all|never|actually|have|had)\s+){0,2}"
 _RECALL_EN = (
-    r"remember(?:ed|s|ing)?|recall(?:ed)?|remind(?:ed)?(?:\s+me)?",
-    r"(?:we|you|i|we've|you've|i've)\s+(?:\w+\s+){0,2}?(?:discuss(?:ed)?|talk(?:ed|ing)?|spoke|chat(?:ted)?|mention(?:ed)?|said|told|"
-    r"decid(?:e|ed)|agree(?:d)?|suggest(?:ed)?|recommend(?:ed)?|advis(?:ed)?|promis(?:ed)?|plann?ed|wrote|asked|started|left\s+off)",
-    r"(?:last|previous|other|that|first)\s+(?:time|talk|chat|conversation|discussion|session|message)s?|like\s+before|as\s+before|"
-    r"as\s+(?:usual|then)|like\s+then|back\s+then|(?:as|like)\s+(?:i|we|you)\s+(?:said|did)|earlier\s+(?:we|you|i)|(?:we|you|i)\s+earlier",
-    r"continue|carry\s+on|go\s+on\s+with|pick\s+up\s+where|keep\s+going|where\s+were\s+we|let's\s+(?:get|go)\s+back\s+to|resume",
-    r"(?:did|have|had|was)\s+(?:i|we)|about\s+me|who\s+am\s+i|where\s+do\s+i\s+(?:live|work|study)|do\s+you\s+know\s+(?:me|what\s+i)",
+    r"remember(?:ed|s|ing)?|reminds?\s+(?:me|us)|(?:you|i)\s+recall|recall\s+(?:our|my|what|when|how|that)",
+    r"(?:we|we've)\s+"
+    + _BETWEEN_EN
+    + r"(?:discussed|talked|spoke|chatted|mentioned|said|decided|agreed|planned|started|left\s+off|"
+    r"chose|picked|did)",
+    r"(?:you|you've)\s+"
+    + _BETWEEN_EN
+    + r"(?:said|told|mentioned|suggested|recommended|advised|promised|wrote|asked|explained|"
+    r"offered)",
+    r"(?:i|i've)\s+"
+    + _BETWEEN_EN
+    + r"(?:said|told|mentioned|promised|shared|asked\s+you|showed\s+you|sent\s+you|gave\s+you)",
+    r"(?:did|have|had|was)\s+i|did\s+(?:we|you)\s+(?:\w+\s+)?(?:discuss|talk|say|tell|mention|decide|agree|suggest|recommend|advise|"
+    r"promise|write|ask|plan|choose|do)|did\s+we|(?:we|i|you)\s+(?:were|was)\s+(?:talking|saying|discussing)",
+    r"(?:last|previous)\s+(?:time|talk|chat|conversation|discussion|session|message)s?|(?:like|as)\s+(?:before|then)|back\s+then|"
+    r"(?:as|like)\s+(?:i|we|you)\s+(?:said|did)|earlier\s+(?:we|you|i)",
+    r"(?:please|let's|lets|to|we|you|ok|okay|now|so|and|yes|[,.!?:;]|^)\W*continue|continue\s+(?:our|my|from|where|what|with)|carry\s+on|"
+    r"go\s+on\s+with|pick\s+up\s+where|keep\s+going|where\s+were\s+we|(?:get|go|come)\s+back\s+to\s+(?:our|my|the|that|what)|"
+    r"resume\s+(?:our|the\s+(?:talk|chat|conversation|discussion))",
+    r"about\s+me|who\s+am\s+i|where\s+do\s+i\s+(?:live|work|study)|do\s+you\s+know\s+(?:me|what\s+i)",
 )
 _OWN_EN = (
-    r"my|mine|our|ours",
-    r"(?:that|those)\s+(?:project|task|plan|idea|chat|conversation|file|document|code|article|book|person|guy|list|option|decision|"
-    r"meeting|recipe|trip|movie|film|show|song|game|bug|error|function|report|email|letter|doctor|hotel|restaurant|place|one)s?",
+    r"my|(?<!a )mine|our|ours",
+    r"(?:that|those)\s+(?:project|task|plan|idea|chat|conversation|file|document|code|article|book|person|guy|list|option|"
+    r"decision|meeting|recipe|trip|movie|film|show|song|game|bug|error|function|report|email|letter|doctor|hotel|"
+    r"restaurant|place|one)s?",
 )
 
 _MONTH = (
@@ -71,14 +100,15 @@ _AGO = re.compile(
     r"(дн|ден|день|недел|месяц|лет|год|day|week|month|year)\w*\s+(?:тому\s+)?(?:назад|ago)\b"
 )
 _NUMBERS = {
-    "четыре": 4, "пять": 5, "шесть": 6, "семь": 7, "несколько": 4, "пару": 2, "two": 2, "three": 3, "four": 4, "five": 5,
-    "six": 6, "seven": 7, "ten": 10, "few": 3, "several": 4,
+    "четыре": 4, "пять": 5, "шесть": 6, "семь": 7, "несколько": 4, "пару": 2, "two": 2, "three": 3, "four": 4,
+    "five": 5, "six": 6, "seven": 7, "ten": 10, "few": 3, "several": 4,
 }  # fmt: skip
 _DAYS = {"дн": 1, "ден": 1, "день": 1, "day": 1, "недел": 7, "week": 7, "месяц": 30, "month": 30}
 
 
 def _any(*groups: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(r"\b(?:" + "|".join(pattern for group in groups for pattern in group) + r")\b")
+    # (?!\w) and not \b: a pattern may end in a look-ahead at a sign.
+    return re.compile(r"\b(?:" + "|".join(pattern for group in groups for pattern in group) + r")(?!\w)")
 
 
 _CONTEXT = _any(_RECALL_RU, _OWN_RU, _RECALL_EN, _OWN_EN)
@@ -93,7 +123,7 @@ def refers_back(query: str) -> bool:
 
 
 def time_scope(query: str) -> Scope | None:
-    """How long ago the query's time markers point: hot 3 days, warm 14, cold more. The farthest wins; None without one."""
+    """How long ago the time markers point: hot 3 days, warm 14, cold more; the farthest wins, None without any."""
     text = _plain(query)
     if ago := _AGO.search(text):
         days = _DAYS.get(ago[2], 365) * _number(ago[1])

@@ -27,7 +27,9 @@ class Extractive:
         """Answer one of the four roles. Raises ModelError('bad_request') for another role or missing inputs."""
         role = _ROLES.get(request.role)
         if role is None:
-            raise ModelError("bad_request", f"extractive:builtin cannot play {request.role}; it knows {', '.join(_ROLES)}")
+            raise ModelError(
+                "bad_request", f"extractive:builtin cannot play {request.role}; it knows {', '.join(_ROLES)}"
+            )
         try:
             text = role(request.inputs)
         except KeyError as error:

@@ -15,7 +15,9 @@ from shared.models.extractive.words import content, language, stem, words
 from shared.text import one_line, shorten, unescape
 
 _LINE = re.compile(r"(?:[-*•]\s*)?\[(?P<at>[^\]\n]{4,40})\]\s*(?:(?P<who>[^:\n]{1,60}?):\s)?(?P<said>.*)", re.DOTALL)
-_HEADING = re.compile(r"(?:[-*•#]+\s*)?(?P<name>Period|Summary|Период|Сводка)\s*:\s*(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
+_HEADING = re.compile(
+    r"(?:[-*•#]+\s*)?(?P<name>Period|Summary|Период|Сводка)\s*:\s*(?P<rest>.*)", re.DOTALL | re.IGNORECASE
+)
 _ASKS = re.compile(
     r"\?|^\W*(?:кто|что|где|когда|куда|откуда|почему|зачем|как|какой|какая|какие|какое|какую|каким|сколько|чей|чья|чье|напомни|"
     r"расскажи|скажи|покажи|назови|найди|перечисли|объясни|продолж\w+|помнишь|who|what|where|when|why|how|which|whose|do|does|did|"
@@ -89,14 +91,20 @@ def _summary(text: str, period: str) -> Line:
 
 
 def best_lines(query: str, lines: Sequence[Line]) -> list[Line]:
-    """Up to three lines that answer `query` best, best first; none when nothing fits."""
+    """Up to three lines that answer `query` best, best first; none when nothing fits.
+
+    A query that only refers back ("what did we talk about yesterday?") gets the newest lines.
+    """
     asked = {stem(word) for word in content(query)}
-    about = {stem(word) for word in content(markers.without_markers(query))} or (set() if markers.refers_back(query) else asked)
+    about = {stem(word) for word in content(markers.without_markers(query))} or (
+        set() if markers.refers_back(query) else asked
+    )
     same = words(query)
     usable = [line for line in lines if line.said and not is_own(line.said) and words(line.said) != same]
     if not about:
-        recent = [line for line in usable if not _is_echo(line, asked, frozenset(_stems(line)))]
-        return recent[:_QUOTES] if markers.refers_back(query) else []
+        told = [line for line in usable if not _is_echo(line, asked, _stems(line))]
+        newest = sorted(told, key=lambda line: line.at, reverse=True)
+        return newest[:_QUOTES] if markers.refers_back(query) else []
     held = [_stems(line) | _stems_of(line.who) for line in usable]
     df = Counter(term for terms in held for term in about & terms)
     weight = {term: math.log(1 + (len(usable) + 5) / (1 + df[term])) for term in about}

@@ -54,19 +54,18 @@ VOICES: dict[Language, Voice] = {
     ),
 }
 
-_SMALL_WORDS = frozenset(
-    """
-    привет приветик приветствую здравствуй здравствуйте здорово добрый доброе доброго доброй день дня утро утра вечер вечера ночи
-    хай хеллоу салют спасибо спасибки благодарю большое огромное пасиб спс ок окей окэй хорошо ладно понятно понял поняла ясно да нет
-    угу ага пока прощай до свидания свиданья встречи скорой завтра как дела ты вы у тебя вас супер отлично класс классно круто
-    здорово прекрасно договорились ха хаха хахах хе лол пожалуйста давай ну и а тебе вам за помощь все всё удачи
-    спокойной ночи рад рада извини извините прости точно конечно ура вау ого ой эх хм ммм
-    hi hello hey hiya yo greetings good morning afternoon evening night thanks thank thx ty you u ok okay k kk fine cool great nice
-    awesome perfect sure yes yeah yep no nope bye goodbye cya see later soon take care how are is it going doing what's up sup
-    there so very much a lot for the your help lol haha hahaha hmm wow oh well alright right got it sorry please welcome and too
-    everyone all again today have day
-    """.replace("ё", "е").split()
-)
+_SMALL = """
+привет приветик приветствую здравствуй здравствуйте здорово добрый доброе доброго доброй день дня утро утра вечер
+вечера ночи хай хеллоу салют спасибо спасибки благодарю большое огромное пасиб спс ок окей окэй хорошо ладно понятно
+понял поняла ясно да нет угу ага пока прощай до свидания свиданья встречи скорой завтра как дела ты вы у тебя вас
+супер отлично класс классно круто прекрасно договорились ха хаха хахах хе лол пожалуйста давай ну и а тебе вам за
+помощь все удачи спокойной рад рада извини извините прости точно конечно ура вау ого ой эх хм ммм hi hello hey hiya yo
+greetings good morning afternoon evening night thanks thank thx ty you u ok okay k kk fine cool great nice awesome
+perfect sure yes yeah yep no nope bye goodbye cya see later soon take care how are is it going doing what's up sup
+there so very much a lot for the your help lol haha hahaha hmm wow oh well alright right got sorry please welcome and
+too everyone all again today have day
+"""
+_SMALL_WORDS = frozenset(_SMALL.split())
 _COURTEOUS = re.compile(
     r"привет|здравств|добр(?:ый|ое|ого)|помочь|помог|пожалуйста|обращай|рад\b|рада\b|удачи|хорош\w+\s+дня|спасибо|свидан|до\s+встреч|"
     r"чем\s+могу|всегда\s+(?:рад|готов)|дела\b|"
@@ -74,6 +73,7 @@ _COURTEOUS = re.compile(
     r"have\s+a|pleasure|anytime|no\s+problem|how\s+are)\b"
 )
 _SMALL_LENGTH = 8
+_DIGIT = re.compile(r"\d")
 
 
 def is_own(text: str) -> bool:
@@ -91,6 +91,6 @@ def is_small_talk(text: str) -> bool:
 def is_courtesy(sentence: str) -> bool:
     """Whether a `sentence` of an assistant only keeps up manners; one with a digit never does."""
     said = words(sentence)
-    if any(char.isdigit() for char in sentence):
+    if _DIGIT.search(sentence):
         return False
     return len(said) <= 3 or is_small_talk(sentence) or (len(said) <= 14 and bool(_COURTEOUS.search(sentence.lower())))

@@ -12,32 +12,32 @@ _WORD = re.compile(r"[^\W_]+(?:[-'’.+#][^\W_]+)*[+#]*")
 _CYRILLIC = re.compile("[а-яёА-ЯЁ]")
 _LATIN = re.compile("[a-zA-Z]")
 
-STOP = frozenset(
-    """
-    а без более больше бы был была были было быть в вам вами вас ваш ваша ваше ваши весь во вот все всегда всего всей всем всех
-    всю вы где да даже для до его ее ей если есть еще ж же за зачем и из или им ими их к как какая какие какой каким каких какого
-    какую ко когда который которая которое которые которого которой которых кто кого кому ли либо лучше между меня мне много может
-    можно мои мой моя мое моего моей моему моим моих мою моими моем мы на над надо нам нами нас наш наша наше наши нашего нашей
-    нашему нашим наших нашу нашем не него нее ней нет нибудь никогда ним них ничего но ну о об один обо он она они оно от очень
-    перед по под пожалуйста после потом потому почему почти при про просто раз разве с сам сама сами свой своя свое свои своего
-    своей своих свою себе себя сейчас сколько со совсем так также такая такие такое такой там тебе тебя тем то того той только том
-    тот ту ты тут у уж уже хорошо хоть чего чей чем через что чтоб чтобы чуть эта эти этих это этого этой этом этот эту я
-    скажи скажите расскажи расскажите напомни напомните назови подскажи подскажите покажи хочу нужно нужен нужна знаешь знаете
-    a about after again all also am an and any are as at be because been before being between both but by can could did do does
-    doing done don't for from get give had has have having he her here hers him his how i i'd i'll i'm i've if in into is it it's
-    its just know let like ll many may me might mine more most much must my need no nor not now of off on once one only or other our
-    ours out over own please re s same shall she should so some such t tell than that that's the their them then there these they
-    this those through to too under until up us ve very want was we were what what's when where where's which while who who's whom
-    whose why will with would yes you your yours
-    """.split()
-)
+_STOP = """
+а без более больше бы был была были было быть в вам вами вас ваш ваша ваше ваши весь во вот все всегда всего всей всем
+всех всю вы где да даже для до его ее ей если есть еще ж же за зачем и из или им ими их к как какая какие какой каким
+каких какого какую ко когда который которая которое которые которого которой которых кто кого кому ли либо лучше между
+меня мне много может можно мои мой моя мое моего моей моему моим моих мою моими моем мы на над надо нам нами нас наш
+наша наше наши нашего нашей нашему нашим наших нашу нашем не него нее ней нет нибудь никогда ним них ничего но ну о об
+один обо он она они оно от очень перед по под пожалуйста после потом потому почему почти при про просто раз разве с
+сам сама сами свой своя свое свои своего своей своих свою себе себя сейчас сколько со совсем так также такая такие
+такое такой там тебе тебя тем то того той только том тот ту ты тут у уж уже хорошо хоть чего чей чем через что чтоб
+чтобы чуть эта эти этих это этого этой этом этот эту я скажи скажите расскажи расскажите напомни напомните назови
+подскажи подскажите покажи хочу нужно нужен нужна знаешь знаете a about after again all also am an and any are as at
+be because been before being between both but by can could did do does doing done don't for from get give had has have
+having he her here hers him his how i i'd i'll i'm i've if in into is it it's its just know let like ll many may me
+might mine more most much must my need no nor not now of off on once one only or other our ours out over own please re
+s same shall she should so some such t tell than that that's the their them then there these they this those through
+to too under until up us ve very want was we were what what's when where where's which while who who's whom whose why
+will with would yes you your yours
+"""
+STOP = frozenset(_STOP.split())
 
 _RU_ENDING = re.compile(
     r"(.{3,}?)(?:(?:ованн|ирован|ующ|ющ|вш|енн|нн)(?:ый|ая|ое|ые|ого|ой|ому|ым|ых|ую|ом|ыми)|"
     r"ировать|ировал[аи]?|овать|овал[аио]?|ывать|ывал[аи]?|ивать|ивал[аи]?|"
     r"ость|ости|остью|иями|иях|иям|ием|ией|ия|ии|ию|ие|"
     r"ыми|ими|ого|его|ому|ему|ами|ями|ая|яя|ое|ее|ые|ый|ий|ую|юю|ых|их|ым|им|"
-    r"уешь|ует|уют|ешь|ишь|ете|ите|ала|яла|ила|ела|ыла|ало|яло|ило|ело|али|яли|или|ели|ыли|ать|ять|ить|еть|ыть|"
+    r"уешь|ует|уют|аешь|ает|ают|аем|аете|яешь|яет|яют|еет|еют|ешь|ишь|ете|ите|ала|яла|ила|ела|ыла|ало|яло|ило|ело|али|яли|или|ели|ыли|ать|ять|ить|еть|ыть|"
     r"ал|ял|ил|ел|ыл|ут|ют|ат|ят|ет|ит|"
     r"ах|ях|ам|ям|ов|ев|ей|ой|ом|ем|ью|[аяоеиыуюьй]|)$"
 )
@@ -49,6 +49,8 @@ _EN_PAST = {
     "sold": "sell", "spoke": "speak", "spent": "spend", "taught": "teach", "thought": "think", "told": "tell",
     "took": "take", "went": "go", "women": "woman", "won": "win", "wrote": "write",
 }  # fmt: skip
+
+_EN_ENDINGS = (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
 
 
 def words(text: str) -> list[str]:
@@ -88,7 +90,7 @@ def _english(word: str) -> str:
     word = _EN_PAST.get(word, word)
     if len(word) <= 3:
         return word
-    for ending, instead in (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", "")):
+    for ending, instead in _EN_ENDINGS:
         head = word.removesuffix(ending)
         if head == word or len(head) < 3 or not re.search("[aeiouy]", head):
             continue

@@ -1,0 +1,126 @@
+"""The product's processes, as an operator starts them; none outlives the benchmark."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+from shared.errors import MaasError
+from shared.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+TICKS = os.sysconf("SC_CLK_TCK")
+PATIENCE = 20.0
+# A child ends when its parent is killed, too: 1 is PR_SET_PDEATHSIG, and exec keeps it. Elsewhere than on Linux not.
+LEASH = (
+    "import ctypes, os, signal, sys; sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGTERM); "
+    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+)
+
+
+class Processes:
+    """Processes of one benchmark over one database; all are ended when the context is left."""
+
+    def __init__(self, folder: Path, dsn: str, settings: Settings, **environment: str) -> None:
+        keys = {
+            "OPENAI_API_KEY": settings.openai_api_key and settings.openai_api_key.get_secret_value(),
+            "OPENAI_BASE_URL": settings.openai_base_url,
+            "GEMINI_API_KEY": settings.gemini_api_key and settings.gemini_api_key.get_secret_value(),
+            "GEMINI_BASE_URL": settings.gemini_base_url,
+        }
+        self._folder = folder
+        self._environment = (
+            {name: value for name, value in os.environ.items() if not name.startswith("MAAS_")}
+            | {name: value for name, value in keys.items() if value}
+            | {"DATABASE_URL": dsn, "LISTEN_DATABASE_URL": dsn, "MAAS_LOG_FORMAT": "json", "MAAS_LOG_LEVEL": "warning"}
+            | environment
+        )
+        self._running: dict[subprocess.Popen[bytes], Path] = {}
+        self._started = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in list(self._running):
+            process.send_signal(signal.SIGTERM)
+        for process in list(self._running):
+            self.stop(process)
+
+    def start(self, program: str, **environment: str) -> subprocess.Popen[bytes]:
+        """Start a program of the checkout."""
+        return self.spawn(program, str(ROOT / program), **environment)
+
+    def spawn(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+        """Start Python with these arguments."""
+        self._started += 1
+        output = self._folder / f"{name}-{self._started}.log"
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-S", "-c", LEASH, *arguments], env=self._environment | environment, cwd=self._folder,
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+            )  # fmt: skip
+        self._running[process] = output
+        return process
+
+    def check(self) -> None:
+        """Raise MaasError('child_ended') with its last words when a process has ended by itself."""
+        for process, output in self._running.items():
+            if process.poll() is not None:
+                words = "\n".join(output.read_text(errors="replace").splitlines()[-5:])
+                raise MaasError("child_ended", f"{output.stem} ended with status {process.returncode}: {words}")
+
+    def log(self) -> str:
+        """The last lines that the processes have logged."""
+        lines = [line for output in self._running.values() for line in output.read_text(errors="replace").splitlines()]
+        return "\n".join(lines[-5:]) or "nothing was logged"
+
+    def stop(self, process: subprocess.Popen[bytes]) -> None:
+        """End a process: politely at first."""
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        del self._running[process]
+
+
+def cpu_seconds(*pids: int) -> float:
+    """CPU time, user and system, that these processes and their ended children have used."""
+    return sum(_cpu_ticks(pid) for pid in pids) / TICKS
+
+
+def children_of(pid: int) -> list[int]:
+    """The living children of a process."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(path.parent.name))
+    return found
+
+
+def _cpu_ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(field) for field in fields[11:15])
+
+
+class Deadline:
+    """Bounds a wait: `check` raises MaasError('too_slow') when the time is over."""
+
+    def __init__(self, seconds: float, what: str) -> None:
+        self._seconds, self._what = seconds, what
+        self._end = time.monotonic() + seconds
+
+    def check(self) -> None:
+        if time.monotonic() > self._end:
+            raise MaasError("too_slow", f"{self._what} took longer than {self._seconds:.0f} s")

@@ -1,0 +1,186 @@
+"""How well memory is found again: conversations are imported and archived, then questions are asked.
+
+`python -m bench.recall --data DIR --out RANKINGS.json` writes, by conversation and question, the turns found in rank
+order, the milliseconds of the search, and the context at three budgets. It does not know the evidence; a scorer does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+import typer
+import uvloop
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from bench.command import prepare_output, run_command
+from bench.conversations import Conversation, Question, read_folder, shorten_for_quick
+from bench.processes import Processes
+from bench.report import console, percentile, print_table, write_json
+from bench.sandbox import notes, open_sandbox
+from maas.memory.context import build_context
+from maas.memory.history import BATCH, import_turns, read_history
+from maas.memory.search import search
+from maas.pipeline.states import ArchiveStatus
+from shared.db import Database, open_database
+from shared.errors import MaasError
+from shared.models.registry import open_model
+from shared.settings import Settings, load_settings
+
+LIMIT = 50
+BUDGETS = (500, 2000, 8000)
+FAILURES = (ArchiveStatus.FAILED, ArchiveStatus.SKIPPED)
+STALLED = 180.0  # seconds without a single record: more than every budget of an Archivist's model
+
+
+@dataclass(slots=True)
+class Family:
+    """The conversations of one family and what was measured; times in seconds, `searches` in ms."""
+
+    conversations: list[Conversation]
+    import_s: float = 0.0
+    archive_s: float = 0.0
+    searches: list[float] = field(default_factory=list)
+
+
+def recall(
+    data: Annotated[Path, typer.Option(help="folder of conversations (*.json)")],
+    out: Annotated[Path, typer.Option(help="file for the rankings (JSON)")],
+    model: Annotated[str, typer.Option(help="the Archivist's model, provider:model")] = "extractive:builtin",
+    quick: Annotated[bool, typer.Option("--quick", help="the smallest conversation of each family")] = False,
+) -> None:
+    """Import and archive conversations, ask their questions, write what was found."""
+    settings = load_settings()
+    model = "extractive:builtin" if model == "extractive" else model
+    open_model(model, settings)
+    conversations = read_folder(data)
+    if quick:
+        conversations = shorten_for_quick(conversations)
+    prepare_output(out)
+    with open_sandbox(settings) as sandbox, sandbox.database() as dsn:
+        rankings, families = uvloop.run(measure(sandbox.folder, dsn, settings, conversations, model))
+    write_json(out, rankings)
+    _report(families)
+    scorer = data.absolute().parent / "score.py"
+    if scorer.is_file():
+        console.print(f"rankings are in {out}; score them: {scorer} {data} {out}", markup=False, soft_wrap=True)
+
+
+async def measure(
+    folder: Path, dsn: str, settings: Settings, conversations: Sequence[Conversation], model: str
+) -> tuple[dict[str, Any], dict[str, Family]]:
+    """Rankings by conversation and question, and the measured families."""
+    families: dict[str, Family] = {}
+    for conversation in conversations:
+        families.setdefault(conversation.family, Family([])).conversations.append(conversation)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    async with open_database(dsn, 4, "maas bench") as db:
+        with Progress(*columns, console=notes) as progress:
+            with Processes(folder, dsn, settings, MAAS_ARCHIVIST_MODEL=model) as processes:
+                await _remember(db, folder, families, processes, progress)
+            return await _ask(db, families, progress), families
+
+
+async def _remember(
+    db: Database, folder: Path, families: dict[str, Family], processes: Processes, progress: Progress
+) -> None:
+    """Import and archive, one family after the other, so that each has its own figures."""
+    total = sum(conversation.length for family in families.values() for conversation in family.conversations)
+    logged = progress.add_task("turns logged", total=total)
+    recorded = progress.add_task("turns recorded", total=total)
+    processes.start("main.py")
+    for family in families.values():
+        began = time.perf_counter()
+        runs: list[UUID] = []
+        for conversation in family.conversations:
+            runs += await _import(db, folder, conversation)
+            progress.advance(logged, conversation.length)
+        family.import_s = time.perf_counter() - began
+        await _follow(db, runs, processes, lambda count: progress.advance(recorded, count))
+        family.archive_s = time.perf_counter() - began
+
+
+async def _import(db: Database, folder: Path, conversation: Conversation) -> list[UUID]:
+    """The runs that will archive it."""
+    path = folder / "history.ndjson"
+    conversation.write_history(path)
+    turns = read_history(path)
+    runs = []
+    for start in range(0, len(turns), BATCH):
+        done = await import_turns(db, user_of(conversation), turns[start : start + BATCH], conversation.name)
+        if done.run_id is not None:
+            runs.append(done.run_id)
+    return runs
+
+
+async def _follow(db: Database, runs: Sequence[UUID], processes: Processes, on_recorded: Callable[[int], None]) -> None:
+    """Return when every turn is in a record. Raises MaasError when that fails or stands still."""
+    known, moved_at = 0, time.monotonic()
+    while True:
+        row = await db.row("import_progress", runs)
+        assert row is not None
+        if row["recorded"] > known:
+            on_recorded(row["recorded"] - known)
+            known, moved_at = row["recorded"], time.monotonic()
+        states = [await db.row("run_state", run) for run in runs]
+        if any(state is None or state["archive_status"] in FAILURES for state in states):
+            raise MaasError("archive_failed", f"an import was not archived; the log ends: {processes.log()}")
+        if all(state is not None and state["archive_status"] == ArchiveStatus.ARCHIVED for state in states):
+            return
+        processes.check()
+        if time.monotonic() - moved_at > STALLED:
+            raise MaasError("archive_stalled", f"no record for {STALLED:.0f} s; the log ends: {processes.log()}")
+        await asyncio.sleep(0.1)
+
+
+async def _ask(db: Database, families: dict[str, Family], progress: Progress) -> dict[str, Any]:
+    everything = [one for family in families.values() for one in family.conversations]
+    task = progress.add_task("questions asked", total=sum(len(one.questions) for one in everything))
+    rankings: dict[str, Any] = {one.name: {} for one in everything}
+    for family in families.values():
+        for conversation in family.conversations:
+            for question in conversation.questions:
+                answer = await _answer(db, user_of(conversation), question)
+                rankings[conversation.name][question.id] = answer
+                family.searches.append(answer["ms"])
+                progress.advance(task)
+    return rankings
+
+
+async def _answer(db: Database, user_id: UUID, question: Question) -> dict[str, Any]:
+    began = time.perf_counter()
+    hits = await search(db, user_id, question.text, limit=LIMIT, as_of=question.asked_at)
+    elapsed = time.perf_counter() - began
+    context = {}
+    for budget in BUDGETS:
+        found = await build_context(db, user_id, question.text, budget, as_of=question.asked_at)
+        context[str(budget)] = found.fenced
+    ranked = list(dict.fromkeys(hit.external_id for hit in hits if hit.external_id))
+    return {"ranked": ranked[:LIMIT], "ms": round(elapsed * 1000, 3), "context": context}
+
+
+def user_of(conversation: Conversation) -> UUID:
+    """The user that a conversation is remembered for."""
+    return uuid5(NAMESPACE_OID, conversation.name)
+
+
+def _report(families: dict[str, Family]) -> None:
+    columns = ("family", "conversations", "turns", "questions", "import s", "archive s", "search p50 ms", "p95 ms")
+    rows = [
+        (
+            name, len(one.conversations), sum(conversation.length for conversation in one.conversations),
+            len(one.searches), one.import_s, one.archive_s, percentile(one.searches, 0.5),
+            percentile(one.searches, 0.95),
+        )
+        for name, one in families.items()
+    ]  # fmt: skip
+    print_table("recall", columns, rows)
+
+
+if __name__ == "__main__":
+    run_command(recall)

@@ -1,0 +1,106 @@
+"""What a benchmark says: a table for people, the same figures as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+console = Console(highlight=False, width=None if os.isatty(1) else 160)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured value; `limit` is what it must stay below, where something says so."""
+
+    name: str
+    unit: str
+    value: float
+    limit: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is below its limit."""
+        return self.limit is None or self.value < self.limit
+
+    def to_json(self, values: Sequence[float]) -> dict[str, object]:
+        """With every value that it is the median of."""
+        body: dict[str, object] = {"name": self.name, "unit": self.unit, "value": _significant(self.value)}
+        if len(values) > 1:
+            body["values"] = [_significant(value) for value in values]
+        if self.limit is not None:
+            body |= {"limit": self.limit, "holds": self.holds}
+        return body
+
+
+def median_of(repetitions: Sequence[Sequence[Figure]]) -> list[tuple[Figure, list[float]]]:
+    """Each figure's median over the repetitions, and the values that it was taken from."""
+    found = []
+    for figures in zip(*repetitions, strict=True):
+        values = [figure.value for figure in figures]
+        first = figures[0]
+        found.append((Figure(first.name, first.unit, statistics.median(values), first.limit), values))
+    return found
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that `share` (0 to 1) of all do not exceed; NaN of nothing."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
+
+
+def percentiles(name: str, values: Sequence[float], shares: Sequence[int], limit: float | None = None) -> list[Figure]:
+    """Percentiles in ms, such as p50 and p95; the limit is that of p95, or of the last one."""
+    bounded = 95 if 95 in shares else shares[-1]
+    return [
+        Figure(f"{name} p{share}", "ms", percentile(values, share / 100), limit if share == bounded else None)
+        for share in shares
+    ]
+
+
+def machine(postgres: str) -> dict[str, object]:
+    """What the figures depend on."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    libraries = {name: version(name) for name in ("maas", "asyncpg", "uvicorn", "uvloop", "starlette")}
+    return {
+        "cores": cores, "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(),
+        "postgres": postgres, "load_before": round(os.getloadavg()[0], 2), "versions": libraries,
+    }  # fmt: skip
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """The first column to the left, the others to the right; None is an empty cell."""
+    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    console.print(table, markup=False)
+
+
+def write_json(path: Path, value: Mapping[str, object]) -> None:
+    """Write the file whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+    return str(value)
+
+
+def _significant(value: float) -> float:
+    return float(f"{value:.4g}")

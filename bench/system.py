@@ -1,0 +1,135 @@
+"""The product under measurement: a fresh database, its processes, and what they use."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import asyncpg
+
+from bench.http_load import Caller
+from bench.processes import Deadline, Processes, children_of, cpu_seconds
+from bench.sandbox import Sandbox
+from shared.db import connect
+from shared.errors import MaasError
+from shared.settings import Settings
+
+PATIENCE = 30.0
+UNFINISHED = "select exists (select from v_runs_current)"
+UNARCHIVED = "select count(*) from pipeline_runs where archive_status <> 'ARCHIVED'"
+ENGINES = "select count(*) from engines where pid = any($1::int[])"
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What every case gets; `stages` collects milliseconds for the plot."""
+
+    sandbox: Sandbox
+    settings: Settings
+    quick: bool
+    stages: dict[str, list[float]] = field(default_factory=dict)
+
+    def pick(self, full: int, quick: int) -> int:
+        """How much of something is measured."""
+        return quick if self.quick else full
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """CPU seconds since the processes began; `postgres` is 0 when the server is not ours."""
+
+    postgres: float
+    server: float
+    orchestrators: float
+
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            self.postgres - other.postgres, self.server - other.server, self.orchestrators - other.orchestrators
+        )
+
+
+class System:
+    """Running processes over one database, and a connection of the benchmark's own."""
+
+    def __init__(self, sandbox: Sandbox, dsn: str, processes: Processes, connection: asyncpg.Connection) -> None:
+        self.dsn = dsn
+        self.connection = connection
+        self.port = free_port()
+        self._sandbox = sandbox
+        self._processes = processes
+        self._server: list[subprocess.Popen[bytes]] = []
+        self._orchestrators: list[subprocess.Popen[bytes]] = []
+
+    async def start(self, server: bool, orchestrators: int) -> None:
+        """Start the processes and wait until they are ready. Raises MaasError."""
+        self._orchestrators += [self._processes.start("main.py") for _ in range(orchestrators)]
+        if server:
+            self._server.append(self._processes.start("server.py", MAAS_PORT=str(self.port)))
+        deadline = Deadline(PATIENCE, "the start of the processes")
+        pids = [process.pid for process in self._orchestrators]
+        while await self.connection.fetchval(ENGINES, pids) < orchestrators or (
+            server and not await is_ready(self.port)
+        ):
+            await self.pause(deadline)
+
+    async def wait_archived(self, seconds: float = 120.0) -> None:
+        """Return when every exchange is in memory. Raises MaasError when that takes longer, or one fails."""
+        deadline = Deadline(seconds, "the archiving of all runs")
+        while await self.connection.fetchval(UNFINISHED):
+            await self.pause(deadline)
+        if failed := await self.connection.fetchval(UNARCHIVED):
+            raise MaasError(
+                "bench_runs_failed", f"{failed} runs were not archived; the log ends: {self._processes.log()}"
+            )
+
+    async def pause(self, deadline: Deadline) -> None:
+        """Wait a little. Raises MaasError when the time is over or a process has ended."""
+        deadline.check()
+        self._processes.check()
+        await asyncio.sleep(0.02)
+
+    def usage(self) -> Usage:
+        """What Postgres, server and orchestrators have used so far."""
+        postgres = self._sandbox.server.pid if self._sandbox.server else None
+        return Usage(
+            cpu_seconds(postgres, *children_of(postgres)) if postgres else 0.0,
+            cpu_seconds(*(process.pid for process in self._server)),
+            cpu_seconds(*(process.pid for process in self._orchestrators)),
+        )
+
+
+@asynccontextmanager
+async def open_system(bench: Bench, *, server: bool = False, orchestrators: int = 0) -> AsyncIterator[System]:
+    """A fresh database and ready processes over it; all gone at the end. Raises MaasError."""
+    with (
+        bench.sandbox.database() as dsn,
+        Processes(bench.sandbox.folder, dsn, bench.settings, MAAS_MODEL="extractive:builtin") as processes,
+    ):
+        connection = await connect(dsn)
+        try:
+            system = System(bench.sandbox, dsn, processes, connection)
+            await system.start(server, orchestrators)
+            yield system
+        finally:
+            await connection.close(timeout=5)
+
+
+async def is_ready(port: int, orchestrators: int = 0) -> bool:
+    """Whether the server answers that it is ready, with so many orchestrators."""
+    try:
+        async with Caller(port) as caller:
+            status, body = await caller.get("/readyz")
+    except (OSError, EOFError):
+        return False
+    return status == 200 and body["orchestrators"] >= orchestrators
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,155 @@
+"""The Final Responder and the Assembler by rules: quoted, never invented."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared import tokens
+from shared.models.extractive.assembler import condense
+from shared.models.extractive.responder import answer
+from shared.models.extractive.voice import VOICES, is_own
+from shared.text import escape
+
+RU, EN = VOICES["ru"], VOICES["en"]
+MEMORY = [
+    "Recent messages:",
+    "- [2024-01-05 09:00] user: Как зовут мою собаку?",
+    f"- [2024-01-05 09:01] assistant: {RU.opening} {RU.found} — вы: «Мою собаку зовут Рекс»",
+    "Remembered:",
+    "Period: 2023-Week-19",
+    "Summary: Caroline moved from Sweden and works as a counsellor.",
+    "- [2024-01-02 10:00] user: Мою собаку зовут Рекс, ей три года.",
+    "- [2024-01-02 10:01] assistant: Рекс — отличное имя для собаки!",
+    "- [2023-05-08 13:56] Caroline: I moved from Sweden four years ago &amp; I love it &lt;3",
+    "- [2023-05-08 13:57] Melanie: What did you like in Sweden?",
+    "- [2024-01-03 12:00] user: I bought a red bicycle in Berlin for 300 euros.",
+]
+
+
+def ask(query: str, memory: list[str] | None = None) -> list[str]:
+    return answer({"user_query": query, "memory": MEMORY if memory is None else memory}).split("\n")
+
+
+@pytest.mark.parametrize(
+    ("query", "quoted"),
+    [
+        ("Как зовут мою собаку?", "— вы, 2024-01-02 10:00: «Мою собаку зовут Рекс, ей три года.»"),
+        ("Сколько лет собаке?", "— вы, 2024-01-02 10:00: «Мою собаку зовут Рекс, ей три года.»"),
+        ("When did Caroline move from Sweden?",
+         "— Caroline, 2023-05-08 13:56: «I moved from Sweden four years ago & I love it <3»"),
+        ("What colour is the bicycle that I buy?",
+         "— you, 2024-01-03 12:00: «I bought a red bicycle in Berlin for 300 euros.»"),
+        ("Who is a counsellor?", "— 2023-Week-19: «Caroline moved from Sweden and works as a counsellor.»"),
+    ],
+)  # fmt: skip
+def test_the_line_that_answers_is_quoted_first(query: str, quoted: str) -> None:
+    voice = RU if query[0] in "КС" else EN
+    lines = ask(query)
+    assert lines[:3] == [voice.opening, voice.found, quoted]
+    assert len(lines) <= 5
+
+
+@pytest.mark.parametrize("query", ["Столица Франции?", "What is the capital of France?", "Кто изобрёл радио?"])
+def test_nothing_fits(query: str) -> None:
+    voice = EN if query.isascii() else RU
+    assert ask(query) == [voice.opening, voice.nothing, voice.advice]
+
+
+def test_no_memory() -> None:
+    assert ask("Как зовут мою собаку?", []) == [RU.opening, RU.nothing, RU.advice]
+    assert ask("Как зовут мою собаку?", [""]) == [RU.opening, RU.nothing, RU.advice]
+
+
+def test_the_question_itself_is_no_evidence() -> None:
+    lines = ["- [2024-01-05 09:00] user: Как зовут мою собаку?", "- [2024-01-04 09:00] user: как зовут собаку"]
+    assert ask("Как зовут мою собаку?", lines[:1]) == [RU.opening, RU.nothing, RU.advice]
+    assert ask("Как зовут собаку?", lines[1:]) == [RU.opening, RU.nothing, RU.advice]
+    assert "Как зовут" not in "".join(ask("Как зовут мою собаку?"))
+
+
+@pytest.mark.parametrize("closing", [RU.quoted, RU.unanswered])
+def test_the_record_of_an_earlier_question_is_no_evidence(closing: str) -> None:
+    memory = ["Period: 2024-Week-01", f"Summary: Пользователь: Как зовут мою собаку? {closing}"]
+    assert ask("Как зовут мою собаку?", memory) == [RU.opening, RU.nothing, RU.advice]
+
+
+def test_own_answers_are_no_evidence() -> None:
+    own = f"- [2024-01-05 09:01] assistant: {EN.opening} {EN.found} — you: «I have a parrot»"
+    assert ask("Which parrot do I have?", [own]) == [EN.opening, EN.nothing, EN.advice]
+
+
+def test_what_the_user_said_comes_before_what_was_answered() -> None:
+    quotes = [line for line in ask("Какое имя у собаки Рекс?") if line.startswith("—")]
+    assert quotes[0].startswith("— вы")
+
+
+def test_a_query_that_only_refers_back_gets_the_newest_lines() -> None:
+    quotes = [line for line in ask("О чём мы говорили вчера?") if line.startswith("—")]
+    assert [quote.split(": ")[0] for quote in quotes[:2]] == ["— вы, 2024-01-05 09:00", "— вы, 2024-01-03 12:00"]
+    assert len(quotes) == 3
+
+
+@pytest.mark.parametrize(
+    "query", ["привет", "Спасибо большое!", "ок", "hi", "Thanks, bye!", "Good morning", "👍", "😀😀", "..."]
+)
+def test_small_talk_gets_a_polite_line(query: str) -> None:
+    (line,) = ask(query)
+    assert line in (RU.greeting, EN.greeting)
+
+
+def test_a_statement_is_noted() -> None:
+    assert ask("Мой кот любит рыбу.", []) == [RU.opening, RU.noted]
+    assert ask("I adopted a cat.", []) == [EN.opening, EN.noted]
+
+
+def test_every_answer_is_known_as_own() -> None:
+    for query in ("Как зовут мою собаку?", "привет", "Столица Франции?", "I adopted a cat.", "Who moved from Sweden?"):
+        assert is_own("\n".join(ask(query)))
+
+
+def test_long_lines_are_cut() -> None:
+    (quote,) = [line for line in ask("Где Рекс?", ["- [2024-01-02] user: Рекс " + "тут " * 2000]) if line[0] == "—"]
+    assert len(quote) < 450
+    assert quote.endswith("…»")
+
+
+@settings(deadline=None)
+@given(st.text(), st.lists(st.text().map(escape), max_size=6))
+def test_anything_is_answered_and_the_same_way_twice(query: str, memory: list[str]) -> None:
+    first = ask(query, memory)
+    assert first == ask(query, memory)
+    assert any(first)
+
+
+def test_the_assembler_keeps_what_fits_in_order() -> None:
+    lines = [f"- [2024-01-0{day} 10:00] user: line number {day} of the memory" for day in range(1, 8)]
+    cost = tokens.count(lines[0]) + 1
+    assert condense(lines, 10_000) == "\n".join(lines)
+    assert condense(lines, 3 * cost).split("\n") == lines[:3]
+    assert condense([], 100) == ""
+
+
+def test_the_assembler_leaves_out_a_line_that_is_too_long() -> None:
+    lines = ["first of all", "long " * 500, "last of all"]
+    assert condense(lines, 60) == "first of all\nlast of all"
+
+
+def test_the_assembler_cuts_only_the_first_line() -> None:
+    text = "Он сказал &lt;b&gt; и ушёл домой. " * 100
+    cut = condense([text, "short"], 40)
+    assert text.startswith(cut)
+    assert 20 <= tokens.count(cut) <= 40
+    assert not cut.rpartition("&")[2].isalpha()
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(max_size=80).map(escape), max_size=12), st.integers(0, 120))
+def test_the_assembler_keeps_its_limit(lines: list[str], limit: int) -> None:
+    lines = [line.replace("\n", " ") for line in lines]
+    kept = condense(lines, limit)
+    assert tokens.count(kept) <= limit + 1
+    if kept and len(kept.split("\n")) > 1:
+        remaining = iter(lines)
+        assert all(line in remaining for line in kept.split("\n"))

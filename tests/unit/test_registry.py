@@ -1,0 +1,64 @@
+"""`provider:model` becomes a model, or one clear line; no SDK is loaded without need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shared.errors import MaasError
+from shared.models.registry import open_model
+from shared.settings import load_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "said"),
+    [
+        ("gpt-4o", "bad_setting", "must be written provider:model, for instance openai:gpt-4o"),
+        ("openai:", "bad_setting", "must be written provider:model"),
+        ("", "bad_setting", "must be written provider:model"),
+        ("opnai:gpt-4o", "bad_setting", "unknown provider 'opnai'; known are extractive, gemini, openai"),
+        ("extractive:gpt", "bad_setting", "the built-in model is extractive:builtin"),
+        ("openai:gpt-4o", "missing_key", "openai:gpt-4o needs OPENAI_API_KEY"),
+        ("gemini:gemini-2.5-flash", "missing_key", "gemini:gemini-2.5-flash needs GEMINI_API_KEY"),
+    ],
+)
+def test_what_cannot_be_opened(spec: str, code: str, said: str) -> None:
+    with pytest.raises(MaasError) as caught:
+        open_model(spec, load_settings())
+    assert caught.value.code == code
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings"),
+    [
+        ("extractive:builtin", {}),
+        ("openai:gpt-4o", {"openai_api_key": "sk-0123456789"}),
+        ("openai:qwen3:8b", {"openai_base_url": "http://localhost:11434/v1"}),
+        (" gemini : gemini-2.5-flash ", {"gemini_api_key": "0123456789"}),
+    ],
+)
+async def test_what_can_be_opened(spec: str, settings: dict[str, str]) -> None:
+    model = open_model(spec, load_settings(**settings))
+    provider, _, name = spec.partition(":")
+    assert (model.provider, model.name) == (provider.strip(), name.strip())
+    assert "0123456789" not in repr(vars(model).get("_faults"))
+    await model.close()
+
+
+def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
+    program = (
+        "import sys\n"
+        "from shared.models.registry import open_model\n"
+        "from shared.settings import load_settings\n"
+        "import shared.models.policy\n"
+        "open_model('extractive:builtin', load_settings())\n"
+        "print([name for name in ('openai', 'google.genai', 'httpx2') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
