@@ -16,6 +16,7 @@ SPEAKER = 0.6
 ASSISTANT = -1.0
 ASSISTANT_COVERAGE = 0.35
 PERIOD = 0.3
+NAMED = 0.25  # what a named speaker adds to coverage: the name stands in the question and not in the words
 SCALE = COVERAGE + WINDOW + SESSION + SPEAKER + PERIOD
 
 
@@ -39,7 +40,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A turn with its score, and the share (0 to 1) of the question's weight that it holds itself."""
+    """A turn with its score, and the share (0 to 1) of the question's weight that stands in it and beside it."""
 
     turn: Turn
     score: float
@@ -68,16 +69,17 @@ def rank(turns: Sequence[Turn], terms: int, total: int, question: str) -> list[R
         if not turn.is_eligible:
             continue
         own = held(turn.mask)
+        around = held(turn.mask | turn.mask_before | turn.mask_after)
         speaks = turn.speaker is not None and turn.speaker.casefold() in named
         score = (
             COVERAGE * own / known * (ASSISTANT_COVERAGE if turn.is_assistant else 1.0)
-            + WINDOW * held(turn.mask | turn.mask_before | turn.mask_after) / known
+            + WINDOW * around / known
             + SESSION * sessions[turn.conversation]
             + SPEAKER * speaks
             + PERIOD * turn.is_preferred
             + ASSISTANT * turn.is_assistant
         )
-        ranked.append(Ranked(turn, score, own / whole))
+        ranked.append(Ranked(turn, score, min(around / whole + NAMED * speaks, 1.0)))
     ranked.sort(key=lambda one: (-one.score, -one.turn.occurred_at.timestamp()))
     return ranked
 

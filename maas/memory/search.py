@@ -20,7 +20,7 @@ END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A turn that was found. `score` is 0 to 1; `coverage` is the share of the question's weight in the turn itself."""
+    """A turn that was found. `score` is 0 to 1; `coverage` is the share of the question's weight around it."""
 
     id: UUID
     score: float

@@ -27,7 +27,9 @@ _ASKS = re.compile(
 _LABEL = re.compile(r"([^:.!?\n]{1,40}):\s+(.*)", re.DOTALL)
 _QUOTES = 3
 _ENOUGH = 0.3
-_NEAR_BEST = 0.6
+_FOUND = "Remembered:"  # the heading over what search found, best first
+_FOUND_FIRST = 0.6  # what the first of them is worth by its place; the second half of it, and so on
+_NEAR_BEST = 0.3
 _QUESTION_SHARE = 0.5
 _ASSISTANT_SHARE = 0.6
 _SUMMARY_SHARE = 0.8
@@ -39,12 +41,13 @@ _ASSISTANTS = frozenset({"assistant", "ассистент", "ai", "bot", "model"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of memory, unescaped; `at` is its time or period as written, `who` its speaker."""
+    """One line of memory, unescaped: its time or period and its speaker as written, its rank in a search."""
 
     said: str
     at: str = ""
     who: str = ""
     is_summary: bool = False
+    place: int | None = None
 
 
 def answer(inputs: Mapping[str, Any]) -> str:
@@ -64,13 +67,17 @@ def answer(inputs: Mapping[str, Any]) -> str:
 
 
 def parse(memory: Sequence[str]) -> list[Line]:
-    """Read escaped memory lines; a `Period:` heading dates the summary below it."""
+    """Read escaped memory lines; a `Period:` heading dates the summary below it, what search found has its place."""
     lines: list[Line] = []
     period = ""
+    place: int | None = None
     for escaped in memory:
         text = unescape(escaped[:_LONGEST_LINE]).strip()
         if dated := _LINE.match(text):
-            lines.append(Line(dated["said"].strip(), dated["at"].strip(), (dated["who"] or "").strip()))
+            lines.append(Line(dated["said"].strip(), dated["at"].strip(), (dated["who"] or "").strip(), place=place))
+            place = None if place is None else place + 1
+        elif text == _FOUND:
+            place = 0
         elif heading := _HEADING.match(text):
             if heading["name"].lower() in ("period", "период"):
                 period = heading["rest"].strip()
@@ -110,10 +117,12 @@ def best_lines(query: str, lines: Sequence[Line]) -> list[Line]:
     weight = {term: math.log(1 + (len(usable) + 5) / (1 + df[term])) for term in about}
     total = sum(weight.values())
     scored: list[tuple[float, int]] = []
+    if not df:
+        return []
     for rank, (line, terms) in enumerate(zip(usable, held, strict=True)):
         share = sum(weight[term] for term in about & terms) / total
-        if share and not _is_echo(line, asked, terms):
-            scored.append((share * _trust(line) + 0.05 * (share > 0) / (1 + rank), rank))
+        if (share or _prior(line)) and not _is_echo(line, asked, terms):
+            scored.append((share * _trust(line) + _prior(line), rank))
     scored.sort(key=lambda pair: (-pair[0], pair[1]))
     if not scored or scored[0][0] < _ENOUGH:
         return []
@@ -124,6 +133,11 @@ def best_lines(query: str, lines: Sequence[Line]) -> list[Line]:
         if score >= least and len(chosen) < _QUOTES and not any(_overlap(line, other) for other in chosen):
             chosen.append(line)
     return chosen
+
+
+def _prior(line: Line) -> float:
+    """What a line is worth because search put it first: search sees all of memory, these rules only its words."""
+    return 0.0 if line.place is None else _FOUND_FIRST / (1 + line.place)
 
 
 def _overlap(one: Line, other: Line) -> bool:
