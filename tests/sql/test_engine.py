@@ -338,54 +338,6 @@ def test_flood_of_one_user_does_not_hide_others(connection: Connection, engine: 
     assert len(claimed) == 6
 
 
-def test_status_updates_are_hot(connection: Connection, engine: Engine) -> None:
-    """Large texts in the same UPDATE keep it heap-only: no transition inside lane 1 touches an index."""
-    for _ in range(20):
-        insert(connection)
-    runs = engine.claim()
-    connection.execute("select pg_stat_force_next_flush()") if connection.info.server_version >= 150000 else None
-    before = _updates(connection)
-    for run in runs:
-        engine.advance(run, analysis='{"a": 1}')
-        engine.advance(run, draft="x" * 4000)
-        engine.advance(run, payload="y" * 4000)
-        engine.advance(run)
-    after = _updates(connection)
-    total, hot = after[0] - before[0], after[1] - before[1]
-    assert total == 80
-    assert hot >= 0.95 * total
-
-
-def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -> None:
-    """Finished runs cost the queue nothing."""
-    connection.execute("set session_replication_role = replica")
-    connection.execute(
-        """insert into pipeline_runs (lane_key, user_id, user_query, status, lane, seq, archive_status)
-           select u, u, 'q', 'COMPLETED', 2, n, 'ARCHIVED'
-           from (select gen_random_uuid() u, n from generate_series(1, 20000) n) s"""
-    )
-    connection.execute("reset session_replication_role")
-    connection.execute("analyze pipeline_runs")
-    for condition, index in (
-        ("lane = 0 order by seq limit 10", "idx_pipeline_runs_status"),
-        ("lane = -2 order by seq limit 10", "idx_pipeline_runs_inbox"),
-        ("lane = -1 and lane_key = gen_random_uuid() order by seq limit 1", "idx_pipeline_runs_waiting"),
-        ("lane in (0, 1) and lane_key = '00000000-0000-0000-0000-000000000000'", "idx_pipeline_runs_baton"),
-    ):
-        plan = connection.execute(f"explain select id from pipeline_runs where {condition}").fetchall()
-        assert index in str(plan), plan
-
-
-def _updates(connection: Connection) -> tuple[int, int]:
-    connection.execute("select pg_stat_force_next_flush()")
-    connection.execute("select 1")
-    row = connection.execute(
-        "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'pipeline_runs'"
-    ).fetchone()
-    assert row is not None
-    return row["n_tup_upd"], row["n_tup_hot_upd"]
-
-
 def _reap_the_dead(connection: Connection) -> None:
     """Reap until the backend of the closed connection is seen to be gone."""
     poll(lambda: connection.execute("select from maas_reap(3) where reclaimed + failed > 0").fetchone() is not None, 10)
