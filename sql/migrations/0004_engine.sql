@@ -61,7 +61,8 @@ begin
       where l.is_provisional
     returning l.id, l.raw_log_ids
   ), forgotten as (
-    delete from lsm_storage l using items i where l.run_id = i.run_id and l.is_provisional and i.summary = ''
+    delete from lsm_storage l using items i where l.run_id = i.run_id and l.is_provisional
+      and (i.summary = '' or not exists (select from spans s where s.n = i.n))
   )
   update raw_logs g set archived_at = now(), archived_run_id = i.archiver, record_id = w.id, archive_owed = false,
     -- A query that waited while others were answered was said, as the dialogue goes, when its turn began.

@@ -142,6 +142,18 @@ def test_small_talk_leaves_no_record_but_is_processed(connection: Connection, en
     assert all(log["archived_at"] and log["record_id"] is None for log in logs)
 
 
+def test_record_of_nothing_is_none(connection: Connection, engine: Engine) -> None:
+    """A run whose words are gone leaves no provisional trace behind."""
+    run_id = insert(connection)
+    (run,) = engine.claim()
+    engine.complete(run)
+    word = engine.archived(run)
+    connection.execute("delete from raw_logs where run_id = %s", (run_id,))
+    engine.step(done=[word])
+    assert connection.execute("select from lsm_storage where run_id = %s", (run_id,)).fetchall() == []
+    assert run_of(connection, run_id)["archive_status"] == "ARCHIVED"
+
+
 def test_failed_run_frees_its_user_and_keeps_what_was_said(connection: Connection, engine: Engine) -> None:
     """[REQ-ORC-4, SM-3, REQ-LOG-4, A-3, A-5]"""
     user = uuid4()
