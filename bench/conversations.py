@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ValidationError
 
 from shared.errors import MaasError
+from shared.text import is_blank
 
 Time = Annotated[datetime, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
 
@@ -80,7 +81,7 @@ def read_folder(folder: Path) -> list[Conversation]:
 
 
 def read_conversation(path: Path) -> Conversation:
-    """One conversation. Raises MaasError('bad_data')."""
+    """One conversation, without turns that hold no text. Raises MaasError('bad_data')."""
     try:
         conversation = Conversation.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -89,6 +90,8 @@ def read_conversation(path: Path) -> Conversation:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise MaasError("bad_data", f"{path} is not a conversation: {where}: {first['msg']}") from error
+    for session in conversation.sessions:
+        session.turns = [turn for turn in session.turns if not is_blank(turn.text)]  # a picture, say; import refuses it
     ids = [turn.id for session in conversation.sessions for turn in session.turns]
     for what, values in (("turns", ids), ("questions", [question.id for question in conversation.questions])):
         value, count = next(iter(Counter(values).most_common(1)), ("", 0))

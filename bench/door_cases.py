@@ -33,7 +33,7 @@ async def post_at_once(bench: Bench) -> list[Figure]:
     return [
         Figure("POST, 64 connections", "requests/s", load.rate),
         *percentiles("POST, 64 connections", load.ms, (50, 99)),
-        Figure("CPU of the server a request", "µs", 1e6 * used.server / len(load.ms)),
+        *used.figures(len(load.ms)),
         Figure("CPU of the client, which is Python", "% of a core", load.client_cpu),
     ]
 

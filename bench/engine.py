@@ -137,7 +137,7 @@ def ratios(measured: dict[str, Measured]) -> Measured:
 def _report(about: Mapping[str, object], result: Result) -> None:
     title = "engine, on {cores} cores (load {load_before} before), Postgres {postgres}, fsync {fsync}, Python {python}"
     rows: list[tuple[object, ...]] = []
-    for name, found in result.figures.items():
+    for name, found in ((name, found) for name, found in result.figures.items() if found):
         rows.append((f"{name}:", None, None, None))
         for figure, _ in found:
             limit = None if figure.limit is None else f"< {figure.limit:g}" + ("" if figure.holds else " EXCEEDED")

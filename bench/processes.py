@@ -16,6 +16,7 @@ from shared.settings import Settings
 ROOT = Path(__file__).resolve().parent.parent
 TICKS = os.sysconf("SC_CLK_TCK")
 PATIENCE = 20.0
+HAS_PROC = Path("/proc/self/stat").exists()
 # A child ends when its parent is killed, too: 1 is PR_SET_PDEATHSIG, and exec keeps it. Elsewhere than on Linux not.
 LEASH = (
     "import ctypes, os, signal, sys; sys.platform == 'linux' and ctypes.CDLL(None).prctl(1, signal.SIGTERM); "
@@ -92,8 +93,8 @@ class Processes:
 
 
 def cpu_seconds(*pids: int) -> float:
-    """CPU time, user and system, that these processes and their ended children have used."""
-    return sum(_cpu_ticks(pid) for pid in pids) / TICKS
+    """CPU time, user and system, that these processes and their ended children have used; 0 where there is no /proc."""
+    return sum(_cpu_ticks(pid) for pid in pids) / TICKS if HAS_PROC else 0.0
 
 
 def children_of(pid: int) -> list[int]:

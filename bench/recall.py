@@ -109,7 +109,10 @@ async def _import(db: Database, folder: Path, conversation: Conversation) -> lis
     """The runs that will archive it."""
     path = folder / "history.ndjson"
     conversation.write_history(path)
-    turns = read_history(path)
+    try:
+        turns = read_history(path)
+    except MaasError as error:
+        raise MaasError("bad_data", f"{conversation.name} cannot be imported: {error.message}") from error
     runs = []
     for start in range(0, len(turns), BATCH):
         done = await import_turns(db, user_of(conversation), turns[start : start + BATCH], conversation.name)

@@ -79,7 +79,8 @@ def machine(postgres: str) -> dict[str, object]:
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """The first column to the left, the others to the right; None is an empty cell."""
-    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    console.print(title, style="bold", markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
     for number, name in enumerate(columns):
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:

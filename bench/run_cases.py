@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from bench.processes import Deadline
+from bench.processes import HAS_PROC, Deadline
 from bench.report import Figure, percentile, percentiles
 from bench.sentences import sentence
 from bench.system import PATIENCE, Bench, System, open_system
@@ -122,28 +122,24 @@ async def _drain(bench: Bench, orchestrators: int) -> list[Figure]:
         await system.wait_archived()
         seconds = await system.connection.fetchval(SPAN, inserted_at)
         used = system.usage() - before
-    noun = "orchestrator" if orchestrators == 1 else "orchestrators"
-    figures = [
-        Figure(f"runs archived, {orchestrators} {noun}", "runs/s", count / seconds),
-        Figure(f"CPU of the orchestrators a run, {orchestrators} {noun}", "ms", 1000 * used.orchestrators / count),
-    ]
-    if used.postgres:
-        figures.append(Figure(f"CPU of Postgres a run, {orchestrators} {noun}", "ms", 1000 * used.postgres / count))
-    return figures
+    by = "1 orchestrator" if orchestrators == 1 else f"{orchestrators} orchestrators"
+    return [Figure(f"runs archived, {by}", "runs/s", count / seconds), *used.figures(count, by)]
 
 
 async def rest(bench: Bench) -> list[Figure]:
     """What an orchestrator costs that has nothing to do."""
-    seconds = bench.pick(10, 3)
+    seconds = bench.pick(10, 5)
     async with open_system(bench, orchestrators=1) as system:
         await asyncio.sleep(1)
         before, began = system.usage(), time.perf_counter()
         await asyncio.sleep(seconds)
         used, took = system.usage() - before, time.perf_counter() - began
-    figures = [Figure("CPU of an idle orchestrator", "% of a core", 100 * used.orchestrators / took, IDLE_PERCENT)]
-    if bench.sandbox.server:
-        figures.append(Figure("CPU of Postgres beside it", "% of a core", 100 * used.postgres / took))
-    return figures
+    figures = [
+        ("CPU of an idle orchestrator", used.orchestrators, IDLE_PERCENT),
+        ("CPU of Postgres beside it", used.postgres, None),
+    ]
+    measured = figures[: 2 if bench.sandbox.server else 1] if HAS_PROC else []
+    return [Figure(name, "% of a core", 100 * seconds_used / took, limit) for name, seconds_used, limit in measured]
 
 
 async def open_loop(bench: Bench) -> list[Figure]:

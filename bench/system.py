@@ -13,6 +13,7 @@ import asyncpg
 
 from bench.http_load import Caller
 from bench.processes import Deadline, Processes, children_of, cpu_seconds
+from bench.report import Figure
 from bench.sandbox import Sandbox
 from shared.db import connect
 from shared.errors import MaasError
@@ -40,7 +41,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds since the processes began; `postgres` is 0 when the server is not ours."""
+    """CPU seconds since the processes began; 0 for what is not there, and for a Postgres that is not ours."""
 
     postgres: float
     server: float
@@ -50,6 +51,16 @@ class Usage:
         return Usage(
             self.postgres - other.postgres, self.server - other.server, self.orchestrators - other.orchestrators
         )
+
+    def figures(self, count: int, by: str = "") -> list[Figure]:
+        """CPU a request, of everything that used any."""
+        used = {"server": self.server, "orchestrators": self.orchestrators, "Postgres": self.postgres}
+        end = f", {by}" if by else ""
+        return [
+            Figure(f"CPU of {who} a request{end}", "ms", 1000 * seconds / count)
+            for who, seconds in used.items()
+            if seconds
+        ]
 
 
 class System:
