@@ -58,6 +58,9 @@ class Analysis(BaseModel):
         return [word for raw in value[:8] if (word := clean(one_line(raw))[:100])]
 
 
+SCHEMA = Analysis.model_json_schema()
+
+
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result. Next: ANALYZED."""
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
@@ -74,7 +77,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     request = Request(
         role="Analyzer",
         messages=(Message("user", text),),
-        json_schema=Analysis.model_json_schema(),
+        json_schema=SCHEMA,
         temperature=0.0,
         max_tokens=1000,
         inputs={

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 COVERAGE = 1.0
@@ -59,18 +61,19 @@ def rank(turns: Sequence[Turn], terms: int, total: int, question: str) -> list[R
     whole = sum(weight) or 1.0
     known = sum(w for w, df in zip(weight, frequency, strict=True) if df) or 1.0
 
+    @cache
     def held(mask: int) -> float:
         return sum(weight[bit] for bit in range(terms) if mask >> bit & 1)
 
     sessions = _session_scores(turns, weight)
-    named = question.casefold()
+    words = set(re.findall(r"\w+", question.casefold()))
     ranked = []
     for turn in turns:
         if not turn.is_eligible:
             continue
         own = held(turn.mask)
         around = held(turn.mask | turn.mask_before | turn.mask_after)
-        speaks = turn.speaker is not None and turn.speaker.casefold() in named
+        speaks = turn.speaker is not None and not words.isdisjoint(turn.speaker.casefold().split())
         score = (
             COVERAGE * own / known * (ASSISTANT_COVERAGE if turn.is_assistant else 1.0)
             + WINDOW * around / known

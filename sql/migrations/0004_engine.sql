@@ -45,7 +45,8 @@ begin
   ), spans as materialized (
     select i.n, min(g.occurred_at) as first_at, max(g.occurred_at) as last_at, max(g.known_at) as known_at,
       array_agg(g.id order by g.occurred_at, g.seq) as log_ids
-    from items i cross join lateral unnest(i.log_ids) as u(id) join raw_logs g on g.id = u.id
+    from items i cross join lateral unnest(i.log_ids) as u(id)
+    cross join lateral (select * from raw_logs r where r.id = u.id offset 0) g  -- one probe an id, never the whole table
     where g.user_id = i.user_id and g.archived_at is null
     group by i.n
   ), written as (

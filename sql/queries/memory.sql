@@ -2,9 +2,10 @@
 
 -- name: rank_turns  -- $1 user, $2 question, $3 turns before this seq, $4 known at, $5 from, $6 to, $7 tags
 with question as materialized (
-  select array(
+  select terms, (select string_agg(t::text, ' | ') from unnest(terms) t)::tsquery as any_term
+  from (select array(
     select ('''' || replace(replace(t.lexeme, '\', '\\'), '''', '''''') || '''')::tsquery
-    from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms
+    from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms) q
 ), hidden as materialized (
   -- a query that waits, or comes later, is in no answer
   select array(
@@ -12,10 +13,13 @@ with question as materialized (
     union all
     select id from pipeline_runs where lane = -2 and user_id = $1 and kind = 'ask') as runs
 ), turns as (
+  -- offset 0: the mask is computed once a row, not again for each neighbour; strip: a long text is unpacked once
   select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.occurred_at, l.record_id,
-    maas_term_mask(l.tsv, q.terms) as mask
-  from raw_logs l cross join question q
-  where l.user_id = $1 and l.known_at <= $4 and l.run_id <> all ((select runs from hidden)::uuid[])
+    case when l.lexemes @@ q.any_term then maas_term_mask(l.lexemes, q.terms) else 0 end as mask
+  from (
+    select *, strip(tsv) as lexemes from raw_logs
+    where user_id = $1 and known_at <= $4 and run_id <> all ((select runs from hidden)::uuid[]) offset 0
+  ) l cross join question q offset 0
 ), placed as (
   select t.*, coalesce(lag(t.mask) over w, 0) as mask_before, coalesce(lead(t.mask) over w, 0) as mask_after,
     count(*) over () as total, count(*) over (partition by t.conversation) as length

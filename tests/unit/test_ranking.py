@@ -49,6 +49,11 @@ def test_named_speaker_counts() -> None:
     assert order([ann, bob], "what did BOB say?", 1)[0] == bob.id
 
 
+def test_a_name_within_a_word_is_no_name() -> None:
+    al, zoe = turn(0b1, speaker="Al"), turn(0b1, speaker="Zoe", occurred_at=NOW + timedelta(days=1))
+    assert order([al, zoe], "did anybody also come?", 1)[0] == zoe.id
+
+
 def test_the_assistant_ranks_lower_but_is_not_hidden() -> None:
     user, assistant = turn(0b1, speaker=None), turn(0b1, speaker=None, is_assistant=True)
     assert order([assistant, user], terms=1) == [user.id, assistant.id]
