@@ -190,12 +190,15 @@ def test_responder_that_recovers(stack: Stack, models: ModelServer, start: Start
 
 @pytest.mark.parametrize("role", ["analyzer", "assembler", "responder"])
 def test_wrong_key_fails_at_once(stack: Stack, models: ModelServer, start: Start, user: UUID, role: str) -> None:
-    """[A-10] What no rule may hide: one attempt, FAILED, the key in no row and no log."""
+    """[A-10, ORC-12, DRB-8] What no rule may hide: one attempt, FAILED, logged; the key in no row and no log."""
     models.statuses[role] = 401
     start()
     state = stack.answer(stack.ask(user, "Hello?"))
     assert (state["status"], state["error_code"]) == ("FAILED", "unauthorized")
     assert models.calls[role] == 1
+    assert '"event": "run_failed"' in stack.log() and state["request_id"] in stack.log()
+    draft = stack.rows("select draft_context as d from pipeline_runs")[0]["d"]
+    assert (draft is None) == (role == "analyzer")
     assert "sk-test-key-1234567890" not in stack.log() + str(stack.rows("select * from pipeline_runs"))
     assert stack.rows("select archive_status as s from pipeline_runs") == [{"s": "SKIPPED"}]
 

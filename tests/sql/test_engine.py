@@ -77,7 +77,7 @@ def test_two_runs_of_a_key_in_flight_are_impossible(connection: Connection, engi
 
 
 def test_whole_way_is_recorded(connection: Connection, engine: Engine) -> None:
-    """[ARCH-3, ARCH-7, SM-2, ANL-9, ASM-9, FIN-9] The history of a run is a query."""
+    """[ARCH-3, ARCH-7, SM-2, ANL-9, ASM-9, FIN-9, REQ-ARC-2] The history of a run is a query."""
     run_id = insert(connection)
     (run,) = engine.claim()
     trace = connection.execute("select * from lsm_storage where run_id = %s", (run_id,)).fetchone()

@@ -24,7 +24,7 @@ def test_insert_starts_a_run(connection: Connection) -> None:
 
 
 def test_query_is_logged_in_the_same_transaction(connection: Connection) -> None:
-    """[REQ-LOG-1, REQ-LOG-4, REQ-LOG-5, LOG-6, FMT-5, A-12] Committed together, gone together."""
+    """[REQ-RH-3, REQ-LOG-1, REQ-LOG-4, REQ-LOG-5, LOG-6, FMT-5, A-12] Committed together, gone together."""
     run_id = insert(connection, query="what did we decide?")
     log = connection.execute("select * from raw_logs where run_id = %s", (run_id,)).fetchone()
     assert log is not None

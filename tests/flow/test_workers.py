@@ -1,0 +1,109 @@
+"""Each stage alone, on a row that was written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from maas.pipeline.draft import Draft, Payload
+from maas.pipeline.runs import Run
+from maas.pipeline.stages import Deps
+from maas.pipeline.states import Status
+from shared import tokens
+from shared.db import open_database
+from shared.errors import MaasError
+from shared.models.registry import open_model
+from shared.settings import ROLES, load_settings
+from workers import analyzer, archivist, assembler, draft_builder, final_responder
+
+
+@pytest.fixture
+async def deps(database: str) -> AsyncIterator[Deps]:
+    """What a process with the built-in model hands to its stages."""
+    settings = load_settings(history_rows=4)
+    rules = open_model("extractive:builtin", settings)
+    async with open_database(database, 2, "test") as db:
+        yield Deps(db, settings, {role: rules for role in ROLES}, rules)
+
+
+def a_run(**fields: Any) -> Run:
+    values: dict[str, Any] = {
+        "id": uuid4(), "attempt": 1, "try_no": 1, "seq": 10**9, "kind": "ask", "status": Status.NEW, "user_id": uuid4(),
+        "user_query": "Where does Alma live?", "assistant": "mentor", "conversation_id": None,
+        "created_at": datetime.now(UTC),
+    } | fields  # fmt: skip
+    return Run(**values)
+
+
+async def imported(deps: Deps, run: Run, *texts: str) -> None:
+    turns = [{"role": "user", "content": text, "at": f"2024-05-0{n + 1}T10:00:00Z"} for n, text in enumerate(texts)]
+    await deps.db.rows("import_turns", run.user_id, "by hand", turns, "test")
+
+
+async def test_analyzer_alone(deps: Deps) -> None:
+    """[ARCH-2, ANL-8, ANL-9]"""
+    run = a_run(user_query="Do you remember where Alma lives?")
+    await imported(deps, run, "Alma lives in Lisbon.")
+    outcome = await analyzer.run(run, deps)
+    assert outcome.analysis is not None and outcome.analysis["needs_context"]
+    assert [call["stage"] for call in run.calls] == ["analyzer"]
+
+
+async def test_draft_builder_alone(deps: Deps) -> None:
+    """[ARCH-2, REQ-DRB-2, REQ-DRB-3, REQ-DRB-7, DRB-8] N is a setting; focus only when needed; no model."""
+    run = a_run(status=Status.ANALYZED, analysis={"needs_context": True, "time_scope": "cold", "context_found": {}})
+    await imported(deps, run, *(f"Alma said {n} things." for n in range(6)))
+    outcome = await draft_builder.run(run, deps)
+    assert outcome.draft is not None
+    draft = Draft.parse(outcome.draft)
+    assert [line[-9:] for line in draft.recent] == [f"{n} things." for n in (2, 3, 4, 5)]
+    assert len(draft.focus) == 2
+    assert run.calls == []
+    run.analysis = {"needs_context": False}
+    assert Draft.parse((await draft_builder.run(run, deps)).draft or "").focus == ()
+
+
+@pytest.mark.parametrize("word", ["слово ", "word ", "漢字", "😀", "if (x) { y[0] += 1; }\n", "\u202e"])
+async def test_assembler_alone(deps: Deps, word: str) -> None:
+    """[ARCH-2, REQ-ASM-1, REQ-ASM-4] A hand-written draft of 30,000 tokens comes out within 8000."""
+    line = f"- [2024-01-01 10:00] user: {' '.join((word * 150).split()) or word * 150}"
+    lines = (line,) * (30_000 // tokens.count(line) + 1)
+    draft = Draft("What now?", lines[:10], lines[10:], "A role.", "Condense {memory} for {user_query}.")
+    assert tokens.count(draft.render()) >= 30_000
+    outcome = await assembler.run(a_run(status=Status.ASSEMBLING, draft=draft.render()), deps)
+    assert outcome.payload is not None
+    assert 4000 < tokens.count(outcome.payload) <= 8000
+    payload = Payload.parse(outcome.payload)
+    assert (payload.system, payload.query) == ("A role.", "What now?")
+
+
+async def test_assembler_refuses_what_cannot_fit(deps: Deps) -> None:
+    draft = Draft("why? " * 9000, (), (), "A role.", "x")
+    with pytest.raises(MaasError) as caught:
+        await assembler.run(a_run(status=Status.ASSEMBLING, draft=draft.render()), deps)
+    assert caught.value.code == "query_too_long"
+
+
+async def test_final_responder_alone(deps: Deps) -> None:
+    """[ARCH-2, REQ-FIN-1] From the payload alone: nothing else of the row or the user is looked at."""
+    memory = "Remembered:\n- [2024-05-01 10:00] user: Alma lives in Lisbon &amp; likes it."
+    payload = Payload("A role.", memory, "Where does Alma live?").render()
+    outcome = await final_responder.run(
+        a_run(status=Status.RESPONDING, payload=payload, user_query="not looked at"), deps
+    )
+    assert outcome.answer is not None
+    assert "Alma lives in Lisbon & likes it." in outcome.answer
+
+
+async def test_archivist_alone(deps: Deps) -> None:
+    """[ARCH-2] Imported turns, an exchange at a time."""
+    run = a_run()
+    await imported(deps, run, "My kiln is set up in the barn.", "The first glaze was cobalt.")
+    row = (await deps.db.rows("list_runs", run.user_id, None, None, None, 1))[0]
+    outcome = await archivist.run(a_run(id=row["id"], kind="archive", status=Status.COMPLETED), deps)
+    assert outcome.has_more and outcome.record is not None
+    assert "kiln" in outcome.record["summary"] and len(outcome.record["log_ids"]) == 1

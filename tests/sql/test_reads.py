@@ -1,0 +1,106 @@
+"""The named reads of memory: whose rows, in which order, and what is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+
+from shared.db import queries
+from tests.sql.engine import Engine, insert
+
+Connection = psycopg.Connection[DictRow]
+Read = Callable[..., list[dict[str, Any]]]
+LAST = 2**63 - 1
+
+
+@pytest.fixture
+def engine(connection: Connection) -> Engine:
+    return Engine(connection)
+
+
+@pytest.fixture
+def read(connection: Connection) -> Read:
+    """A named query with its $1 placeholders."""
+
+    def run(name: str, *args: object) -> list[dict[str, Any]]:
+        with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
+            return cursor.execute(queries()[name].encode(), args).fetchall()
+
+    return run
+
+
+def rank(read: Read, user: UUID, question: str, before: int = LAST) -> list[UUID]:
+    return [row["id"] for row in read("rank_turns", user, question, before, "9999-01-01", None, None, None)]
+
+
+def test_archive_input(connection: Connection, engine: Engine, read: Read) -> None:
+    """[ARC-8, A-2, A-73, A-74] This run's words and those owed of earlier ones, in order, no others."""
+    user, other = uuid4(), uuid4()
+    first, second, third = (insert(connection, user, word) for word in ("first", "second", "third"))
+    stranger = insert(connection, other, "stranger")
+    runs = {run["id"]: run for run in engine.claim()}
+    for run in runs.values():
+        engine.complete(run)
+    owed = {"outcome": "archive_failed", "calls": []}
+    done = [{"id": run["id"], "attempt": run["attempt"]} | owed for run in runs.values()]
+    (run,) = engine.step(done=done)["claimed"]
+    assert run["id"] == str(second)
+    engine.complete(run)
+    found = [(row["content"], row["message_type"]) for row in read("exchange_of_run", second)]
+    assert sorted(found) == [
+        ("an answer", "assistant_response"), ("an answer", "assistant_response"), ("first", "user_query"),
+        ("second", "user_query"),
+    ]  # fmt: skip
+    assert {str(first), str(stranger)} == set(runs)
+    assert third != second
+    engine.step(done=[engine.archived(run)])
+    assert [row["content"] for row in read("exchange_of_run", second)] == ["first", "an answer"]
+
+
+def test_waiting_and_later_queries_are_hidden(connection: Connection, engine: Engine, read: Read) -> None:
+    """[A-73, REQ-DRB-2] A run sees neither itself nor what comes after it, in search and in history."""
+    user = uuid4()
+    for number in range(3):
+        insert(connection, user, f"the kayak number {number}")
+    (run,) = engine.claim()
+    assert rank(read, user, "kayak", run["seq"]) == []
+    assert read("recent_turns", user, run["seq"], None, 10) == []
+    (following,) = engine.finish(run)["claimed"]
+    assert len(rank(read, user, "kayak", following["seq"])) == 2  # the first query, and the answer beside it
+    history = read("recent_turns", user, following["seq"], None, 10)
+    assert [row["content"] for row in history] == ["an answer", "the kayak number 0"]
+    assert len(read("recent_turns", user, following["seq"], None, 1)) == 1
+
+
+@pytest.mark.parametrize(
+    "question", ["kayak", "' or true --", "kayak:*", "!!&|()<->", "\\", "'", "к" * 3000, "%", "kayak\t\n"]
+)
+def test_nobody_reads_anothers_turns(connection: Connection, read: Read, question: str) -> None:
+    """[A-1] Whatever is asked, whatever ids are given."""
+    mine, theirs = uuid4(), uuid4()
+    log = connection.execute(
+        "select id from raw_logs where run_id = %s", (insert(connection, theirs, "a kayak"),)
+    ).fetchone()
+    assert log is not None
+    connection.execute("update pipeline_runs set lane = 2")
+    assert rank(read, mine, question) == []
+    assert read("turns", mine, [log["id"]]) == []
+    assert ("kayak" in question and ":" not in question) <= (rank(read, theirs, question) == [log["id"]])
+
+
+def test_search_knows_both_languages(connection: Connection, read: Read) -> None:
+    user = uuid4()
+    for text in ("Мы купили зелёные палатки", "we were buying tents", "ничего общего"):
+        insert(connection, user, text)
+    connection.execute("update pipeline_runs set lane = 2")
+    assert len(rank(read, user, "зеленая палатка")) >= 1
+    assert len(rank(read, user, "buy a tent")) >= 1
+    masks = {
+        row["id"]: row["mask"] for row in read("rank_turns", user, "палатку", LAST, "9999-01-01", None, None, None)
+    }
+    assert sum(mask != 0 for mask in masks.values()) == 1
