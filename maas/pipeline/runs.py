@@ -9,11 +9,14 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+import structlog
+
 from maas.pipeline.states import Status
-from shared.db import Database
+from shared.db import BAD_DATA, Database
 from shared.errors import MaasError
 from shared.group_commit import GroupCommit
 
+log = structlog.get_logger()
 OutcomeWord = Literal["archived", "archive_failed", "failed", "released"]
 
 
@@ -107,13 +110,32 @@ class Claims:
         self._advances: GroupCommit[tuple[Run, Status, Outcome], bool | None] = GroupCommit(self._advance_batch)
 
     async def step(self, capacity: int, done: Sequence[Done]) -> Step:
-        """Tell what is done, take what is next: one commit."""
-        rows = await self._db.rows("step", self._owner, self._statuses, capacity, [one.to_json() for one in done])
+        """Tell what is done, take what is next: one commit. What the database refuses to store fails by itself."""
+        try:
+            rows = await self._step(capacity, done)
+        except BAD_DATA:
+            for one in done:
+                await self._end_alone(one)
+            rows = await self._step(capacity, ())
         return Step(
             claimed=tuple(Run.from_json(row["run"]) for row in rows if row["verdict"] == "claimed"),
             to_cancel=tuple(row["id"] for row in rows if row["verdict"] == "cancel"),
             has_more=any(row["verdict"] == "more" for row in rows),
         )
+
+    async def _step(self, capacity: int, done: Sequence[Done]) -> list[Any]:
+        return await self._db.rows("step", self._owner, self._statuses, capacity, [one.to_json() for one in done])
+
+    async def _end_alone(self, done: Done) -> None:
+        try:
+            await self._step(0, [done])
+        except BAD_DATA as error:
+            log.error("outcome_refused", run_id=str(done.run.id), outcome=done.outcome, cause=str(error))
+            done.run.calls = []
+            if done.run.status is Status.COMPLETED:
+                await self._step(0, [Done(done.run, "archive_failed")])
+            else:
+                await self._step(0, [Done(done.run, "failed", code="bad_data", message="its outcome cannot be stored")])
 
     async def advance(self, run: Run, status: Status, outcome: Outcome) -> None:
         """One status on. Raises LostRun, or MaasError('cancelled') when that was asked for."""
