@@ -104,7 +104,7 @@ async def cancel_run(db: Database, run_id: UUID) -> None:
 
 
 async def retry_run(db: Database, run_id: UUID) -> None:
-    """A new try of a FAILED run. Raises MaasError: `not_found`, `not_failed`."""
+    """A new try of a FAILED run, or of a failed archive. Raises MaasError: `not_found`, `not_failed`."""
     verdict = await db.value("retry_run", run_id)
     if verdict == "not_found":
         raise not_found(run_id)

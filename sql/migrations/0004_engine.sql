@@ -351,7 +351,14 @@ create function maas_retry_run(p_id uuid) returns text language plpgsql as $$
 declare
   old_error jsonb;
 begin
-  -- An import that is tried again goes on with the turns that no record covers yet.
+  -- An archive that failed is tried again by itself: the answer stands, an import goes on with what no record covers.
+  update pipeline_runs set lane = -2, seq = nextval('run_seq'), deaths = 0, archive_status = 'PENDING'
+  where id = p_id and status = 'COMPLETED' and archive_status = 'FAILED' and lane = 2;
+  if found then
+    perform maas_add_event(p_id, 'archive_retried', '{}');
+    perform pg_notify('pipeline_bell', '');
+    return 'archiving';
+  end if;
   select jsonb_build_object('try', try, 'error_code', error_code, 'error_message', error_message) into old_error
   from pipeline_runs where id = p_id and status = 'FAILED' and lane = 2 for update;
   if not found then
@@ -370,7 +377,7 @@ begin
   perform pg_notify('pipeline_bell', '');
   return 'retrying';
 end $$;
-comment on function maas_retry_run is 'retrying, not_failed or not_found; a FAILED run becomes NEW, a new try in a new turn';
+comment on function maas_retry_run is 'retrying, archiving, not_failed or not_found; a FAILED run becomes NEW, a new try in a new turn';
 
 -- Words from elsewhere ------------------------------------------------------------------------------------------------
 

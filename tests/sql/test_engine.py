@@ -333,6 +333,24 @@ def test_archive_that_failed_is_owed(connection: Connection, engine: Engine) -> 
     assert {row["run_id"] for row in owed} == {first}
 
 
+def test_failed_archive_is_tried_again(connection: Connection, engine: Engine) -> None:
+    """The answer stands; only the record is made anew, in a turn of its own."""
+    user = uuid4()
+    first = insert(connection, user, "first")
+    (run,) = engine.claim()
+    engine.complete(run)
+    engine.step(done=[{"id": run["id"], "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}])
+    assert _retry(connection, first) == "archiving"
+    (again,) = engine.claim()
+    assert (again["status"], again["try"], again["attempt"]) == ("COMPLETED", 1, 2)
+    assert run_of(connection, first)["archive_status"] == "ARCHIVING"
+    engine.step(done=[engine.archived(again)])
+    row = run_of(connection, first)
+    assert (row["archive_status"], row["final_answer"], row["lane"]) == ("ARCHIVED", "an answer", 2)
+    assert len(connection.execute("select from lsm_storage where run_id = %s", (first,)).fetchall()) == 1
+    assert connection.execute("select from raw_logs where archive_owed").fetchall() == []
+
+
 def test_flood_of_one_user_does_not_hide_others(connection: Connection, engine: Engine) -> None:
     """The inbox is taken in portions, and the step says when it holds more."""
     flood = uuid4()
