@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.ledger import consult
-from maas.pipeline.prompts import Prompt, read_prompts
+from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared import tokens
@@ -30,16 +30,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
         max_tokens=REPLY_TOKENS,
         inputs={"user_query": draft.query, "memory": memory, "max_tokens": room},
     )
-    version = (await read_prompts(deps.db, "Assembler"))["Assembler"].version
-    condensed, is_degraded = await consult(
-        run,
-        deps,
-        NAME,
-        Prompt("Assembler", draft.instruction, version),
-        request,
-        _parse,
-        deps.settings.assembler_timeout,
-    )
+    prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
+    budget = deps.settings.assembler_timeout
+    condensed, is_degraded = await consult(run, deps, NAME, prompt, request, _parse, budget)
     payload = Payload(draft.role, tokens.fit(defuse(condensed), room), draft.query).render()
     return Outcome(payload=payload, degraded="Assembler" if is_degraded else None)
 

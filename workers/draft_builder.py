@@ -47,6 +47,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
         focus=tuple(focus),
         role=f"{prompts['FinalResponder'].text}\n\n{prompts[role_name].text}",
         instruction=prompts["Assembler"].text,
+        role_version=prompts["FinalResponder"].version,
+        instruction_version=prompts["Assembler"].version,
     )
     return Outcome(draft=draft.render(), sources=sources)
 

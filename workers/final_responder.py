@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from maas.pipeline.draft import Payload
+from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.ledger import ask
-from maas.pipeline.prompts import Prompt, read_prompts
+from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared.models.types import Message, ModelError, Request
@@ -14,7 +14,7 @@ NAME = "final_responder"
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: final_context_payload only. Writes: final_answer. Next: COMPLETED."""
+    """Reads: final_context_payload only (the draft for the ledger's version). Writes: final_answer. Next: COMPLETED."""
     payload = Payload.parse(run.payload or "")
     system = payload.system
     if payload.memory.strip():
@@ -27,8 +27,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
         max_tokens=deps.settings.max_tokens,
         inputs={"user_query": payload.query, "memory": payload.memory.split("\n")},
     )
-    version = (await read_prompts(deps.db, "FinalResponder"))["FinalResponder"].version
-    prompt = Prompt("FinalResponder", "", version)
+    version = Draft.parse(run.draft).role_version if run.draft else 0
+    prompt = Prompt("FinalResponder", payload.system, version)
     reply = await ask(run, deps, NAME, prompt, request, deps.settings.responder_timeout)
     answer = clean(reply.text).strip()
     if is_blank(answer):

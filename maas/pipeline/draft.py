@@ -11,8 +11,9 @@ from shared.text import defuse, escape, unescape
 
 _DRAFT = re.compile(
     r"<draft>\n<query>\n(?P<query>.*?)\n</query>\n<history>\n<recent>\n(?P<recent>.*?)\n</recent>\n"
-    r"<focus>\n(?P<focus>.*?)\n</focus>\n</history>\n<role>\n(?P<role>.*?)\n</role>\n"
-    r"<instruction>\n(?P<instruction>.*?)\n</instruction>\n</draft>",
+    r"<focus>\n(?P<focus>.*?)\n</focus>\n</history>\n"
+    r'<role version="(?P<role_version>\d+)">\n(?P<role>.*?)\n</role>\n'
+    r'<instruction version="(?P<instruction_version>\d+)">\n(?P<instruction>.*?)\n</instruction>\n</draft>',
     re.DOTALL,
 )
 _PAYLOAD = re.compile(
@@ -23,19 +24,25 @@ _PAYLOAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Everything that an answer may need. `recent` and `focus` are escaped lines; the rest is plain text."""
+    """Everything that an answer may need. `recent` and `focus` are escaped lines; the rest is plain text.
+
+    The versions are those of the prompts FinalResponder and Assembler that the draft was built from.
+    """
 
     query: str
     recent: tuple[str, ...]
     focus: tuple[str, ...]
     role: str
     instruction: str
+    role_version: int = 0
+    instruction_version: int = 0
 
     def render(self) -> str:
         return (
             f"<draft>\n<query>\n{escape(self.query)}\n</query>\n<history>\n<recent>\n{_join(self.recent)}\n</recent>\n"
-            f"<focus>\n{_join(self.focus)}\n</focus>\n</history>\n<role>\n{escape(self.role)}\n</role>\n"
-            f"<instruction>\n{escape(self.instruction)}\n</instruction>\n</draft>"
+            f"<focus>\n{_join(self.focus)}\n</focus>\n</history>\n"
+            f'<role version="{self.role_version}">\n{escape(self.role)}\n</role>\n'
+            f'<instruction version="{self.instruction_version}">\n{escape(self.instruction)}\n</instruction>\n</draft>'
         )
 
     @classmethod
@@ -48,7 +55,7 @@ class Draft:
             )
         return cls(
             unescape(match["query"]), _lines(match["recent"]), _lines(match["focus"]), unescape(match["role"]),
-            unescape(match["instruction"]),
+            unescape(match["instruction"]), int(match["role_version"]), int(match["instruction_version"]),
         )  # fmt: skip
 
 

@@ -30,7 +30,6 @@ class Run:
 
     id: UUID
     attempt: int
-    try_no: int
     seq: int
     kind: str
     status: Status
@@ -48,7 +47,7 @@ class Run:
     def from_json(cls, row: dict[str, Any]) -> Run:
         """From the `run` column of maas_step."""
         return cls(
-            id=UUID(row["id"]), attempt=row["attempt"], try_no=row["try"], seq=row["seq"], kind=row["kind"],
+            id=UUID(row["id"]), attempt=row["attempt"], seq=row["seq"], kind=row["kind"],
             status=Status(row["status"]), user_id=UUID(row["user_id"]), user_query=row["user_query"],
             assistant=row["assistant"],
             conversation_id=UUID(row["conversation_id"]) if row["conversation_id"] else None,

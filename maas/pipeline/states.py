@@ -19,7 +19,7 @@ class Status(StrEnum):
 
 
 class ArchiveStatus(StrEnum):
-    """Whether the exchange is in memory; the user's next run waits for one of TERMINAL_ARCHIVE."""
+    """Whether the exchange is in memory; the user's next run waits for one of the last three."""
 
     PENDING = "PENDING"
     ARCHIVING = "ARCHIVING"
@@ -37,7 +37,6 @@ NEXT: dict[Status, Status] = {
     Status.RESPONDING: Status.COMPLETED,
 }
 TERMINAL = frozenset({Status.COMPLETED, Status.FAILED})
-TERMINAL_ARCHIVE = frozenset({ArchiveStatus.ARCHIVED, ArchiveStatus.SKIPPED, ArchiveStatus.FAILED})
 
 STAGE_OF: dict[Status, str] = {
     Status.NEW: "analyzer",

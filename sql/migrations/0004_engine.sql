@@ -210,7 +210,7 @@ begin
     from moved m where m.lane = 1 and m.status = 'ANALYZING' and m.kind = 'ask'
     on conflict (run_id) where superseded_at is null do nothing
   )
-  select 'claimed', m.id, jsonb_build_object('id', m.id, 'attempt', m.attempt, 'try', m.try, 'seq', m.seq, 'kind', m.kind,
+  select 'claimed', m.id, jsonb_build_object('id', m.id, 'attempt', m.attempt, 'seq', m.seq, 'kind', m.kind,
     'status', m.status, 'user_id', m.user_id, 'user_query', m.user_query, 'assistant', m.assistant,
     'conversation_id', m.conversation_id, 'created_at', m.created_at, 'analysis_result', m.analysis_result,
     'draft_context', m.draft_context, 'final_context_payload', m.final_context_payload)

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
+from psycopg.rows import DictRow
 
 from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.runs import Run
@@ -32,7 +34,7 @@ async def deps(database: str) -> AsyncIterator[Deps]:
 
 def a_run(**fields: Any) -> Run:
     values: dict[str, Any] = {
-        "id": uuid4(), "attempt": 1, "try_no": 1, "seq": 10**9, "kind": "ask", "status": Status.NEW, "user_id": uuid4(),
+        "id": uuid4(), "attempt": 1, "seq": 10**9, "kind": "ask", "status": Status.NEW, "user_id": uuid4(),
         "user_query": "Where does Alma live?", "assistant": "mentor", "conversation_id": None,
         "created_at": datetime.now(UTC),
     } | fields  # fmt: skip
@@ -79,6 +81,16 @@ async def test_assembler_alone(deps: Deps, word: str) -> None:
     assert 4000 < tokens.count(outcome.payload) <= 8000
     payload = Payload.parse(outcome.payload)
     assert (payload.system, payload.query) == ("A role.", "What now?")
+
+
+async def test_the_ledger_names_the_prompt_that_was_used(deps: Deps, connection: psycopg.Connection[DictRow]) -> None:
+    """An UPDATE between the draft and its stages does not change the version that they note."""
+    run = a_run(status=Status.ANALYZED, analysis={"needs_context": False})
+    run.draft = (await draft_builder.run(run, deps)).draft
+    connection.execute("update system_prompts set prompt_template = prompt_template || ' New.'")
+    run.payload = (await assembler.run(run, deps)).payload
+    await final_responder.run(run, deps)
+    assert [(call["stage"], call["prompt_version"]) for call in run.calls] == [("assembler", 1), ("final_responder", 1)]
 
 
 async def test_assembler_refuses_what_cannot_fit(deps: Deps) -> None:

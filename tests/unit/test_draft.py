@@ -22,7 +22,7 @@ LINE = HOSTILE.map(lambda text: escape(" ".join(text.split())) or "-")
 @given(HOSTILE, st.lists(LINE, max_size=5), st.lists(LINE, max_size=5), HOSTILE, HOSTILE)
 def test_draft_round_trip(query: str, recent: list[str], focus: list[str], role: str, instruction: str) -> None:
     """[REQ-DRB-6, A-68] Exactly four elements, none of which can leave its place."""
-    draft = Draft(query, tuple(recent), tuple(focus), role, instruction)
+    draft = Draft(query, tuple(recent), tuple(focus), role, instruction, 3, 4)
     assert Draft.parse(draft.render()) == draft
 
 
