@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
+from asyncio.subprocess import Process
 from contextlib import AsyncExitStack
 
 import structlog
 import uvloop
 
 from maas.commands.app import build_cli
+from maas.pipeline.isolation import Isolation
 from maas.pipeline.orchestrator import Orchestrator
 from maas.pipeline.stages import Deps, Stage
 from maas.pipeline.states import STAGES
@@ -19,6 +22,7 @@ from shared.db import open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.registry import open_model
+from shared.parent import VARIABLE as PARENT
 from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
 from workers import analyzer, archivist, assembler, draft_builder, final_responder
@@ -39,7 +43,20 @@ def choose_stages(names: tuple[str, ...]) -> dict[str, Stage]:
     return {name: WORKERS[name] for name in STAGES if not names or name in names}
 
 
-async def orchestrate(settings: Settings, postgres: Addresses) -> None:
+def isolate(settings: Settings, postgres: Addresses) -> Isolation:
+    """What starts this program again for suspects, over the same database and with the same stages."""
+    arguments = ["--alone", *(["--stages", ",".join(settings.stages)] if settings.stages else [])]
+    environment = os.environ | {
+        "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, PARENT: str(os.getpid()),
+    }  # fmt: skip
+
+    async def spawn() -> Process:
+        return await asyncio.create_subprocess_exec(sys.executable, __file__, *arguments, env=environment)
+
+    return Isolation(spawn)
+
+
+async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -> None:
     """Answer requests until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     stages = choose_stages(settings.stages)
     async with AsyncExitStack() as stack:
@@ -50,21 +67,22 @@ async def orchestrate(settings: Settings, postgres: Addresses) -> None:
         db = await stack.enter_async_context(open_database(postgres.query, settings.pool_size, "maas orchestrator"))
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
-        orchestrator = Orchestrator(Deps(db, settings, models, rules), stages, postgres.listen)
+        isolation = None if is_alone else isolate(settings, postgres)
+        orchestrator = Orchestrator(Deps(db, settings, models, rules), stages, postgres.listen, isolation)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, orchestrator.stop)
         await orchestrator.run()
 
 
-def run_orchestrator(stages: str | None = None) -> None:
-    """Run the orchestrator process."""
+def run_orchestrator(stages: str | None, is_alone: bool) -> None:
+    """Run the orchestrator process; `is_alone`: only for runs that must be executed alone, and not longer."""
     settings = load_settings(**({"stages": stages} if stages is not None else {}))
     log.configure(settings.log_level, settings.log_format)
     end_with_parent()
     logger = structlog.get_logger()
     with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
-        uvloop.run(orchestrate(settings, postgres))
+        uvloop.run(orchestrate(settings, postgres, is_alone))
 
 
 cli = build_cli(run_orchestrator)

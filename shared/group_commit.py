@@ -13,38 +13,49 @@ Result = TypeVar("Result")
 
 
 class GroupCommit(Generic[Item, Result]):
-    """Coalesces `submit` calls into `flush(items) -> results`, in order, one flush at a time.
+    """Coalesces `submit` calls into `flush(items) -> results`, in order, at most `width` flushes at a time.
 
     When the database refuses the data of a batch, each item goes alone, so that a bad one fails by itself.
     """
 
-    def __init__(self, flush: Callable[[list[Item]], Awaitable[list[Result]]], limit: int = 256) -> None:
+    def __init__(
+        self, flush: Callable[[list[Item]], Awaitable[list[Result]]], limit: int = 256, width: int = 1
+    ) -> None:
         self._flush = flush
         self._limit = limit
+        self._width = width
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
-        self._worker: asyncio.Task[None] | None = None
+        self._workers: set[asyncio.Task[None] | None] = set()
 
     async def submit(self, item: Item) -> Result:
         """The item's own result. Raises what the flush raised for it."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
+        if len(self._workers) < self._width:
+            worker = asyncio.create_task(self._work())
+            self._workers.add(worker)
         return await future
 
     async def _work(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
-            try:
-                await self._settle(batch)
-            except BAD_DATA:
-                for one in batch:
-                    try:
-                        await self._settle([one])
-                    except Exception as error:
-                        _fail([one], error)
-            except Exception as error:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
+                await self._settle_or_fail(batch)
+        finally:
+            # Here and not in a callback, which would come later: what is submitted in between would wait for nobody.
+            self._workers.discard(asyncio.current_task())
+
+    async def _settle_or_fail(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
+        try:
+            await self._settle(batch)
+        except BAD_DATA as error:
+            if len(batch) == 1:
                 _fail(batch, error)
+            else:
+                for one in batch:
+                    await self._settle_or_fail([one])
+        except Exception as error:
+            _fail(batch, error)
 
     async def _settle(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
         results = await self._flush([item for item, _ in batch])

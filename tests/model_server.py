@@ -30,6 +30,8 @@ class ModelServer:
         self.calls: Counter[str] = Counter()
         self.requests: list[dict[str, Any]] = []
         self._held: dict[str, threading.Event] = {}
+        self._kept: dict[str, str] = {}
+        self._closed = threading.Event()
         self.url = server.url_for("/v1")
         server.expect_request("/v1/chat/completions").respond_with_handler(self._answer)
 
@@ -46,11 +48,15 @@ class ModelServer:
     def hold(self, role: str) -> None:
         self._held[role] = threading.Event()
 
-    def release(self, role: str) -> None:
+    def release(self, role: str, keeping: str = "") -> None:
+        """Let its calls go on, but for those that come later and speak of `keeping`."""
+        if keeping:
+            self._kept[role] = keeping
         if event := self._held.pop(role, None):
             event.set()
 
     def close(self) -> None:
+        self._closed.set()
         for role in list(self._held):
             self.release(role)
 
@@ -65,6 +71,8 @@ class ModelServer:
         self.requests.append(body)
         if event := self._held.get(role):
             event.wait(60)
+        if (word := self._kept.get(role)) and word in str(body["messages"]):
+            self._closed.wait(60)
         if status := self.statuses.get(role):
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
             return Response(json.dumps(error), status, content_type="application/json")

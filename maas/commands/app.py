@@ -26,7 +26,7 @@ class _Group(typer.core.TyperGroup):
             sys.exit(130)
 
 
-def build_cli(run_orchestrator: Callable[[str | None], None]) -> typer.Typer:
+def build_cli(run_orchestrator: Callable[[str | None, bool], None]) -> typer.Typer:
     """All commands; main.py hands the orchestrator over, since commands know no worker."""
     cli = typer.Typer(
         cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -44,8 +44,9 @@ def build_cli(run_orchestrator: Callable[[str | None], None]) -> typer.Typer:
     @cli.command("orchestrator")
     def orchestrator(
         stages: Annotated[str | None, typer.Option(help="run these stages only, separated by commas")] = None,
+        alone: Annotated[bool, typer.Option("--alone", help="execute suspects one by one, then end")] = False,
     ) -> None:
         """Run one orchestrator process; `maas up` starts one."""
-        run_orchestrator(stages)
+        run_orchestrator(stages, alone)
 
     return cli

@@ -22,6 +22,9 @@ from shared.settings import ROLES, Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 10.0
+LOOK = 0.2
+YOUNG, EARLY_DEATHS = 5.0, 3  # one that dies within so many seconds, so often in a row, is not started again
+PROGRAMS = {"orchestrator": "main.py", "server": "server.py"}
 
 
 def up() -> None:
@@ -36,23 +39,57 @@ def up() -> None:
         environment = os.environ | {
             "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, VARIABLE: str(os.getpid()),
         }  # fmt: skip
-        children = [
-            subprocess.Popen([sys.executable, str(ROOT / name)], env=environment) for name in ("main.py", "server.py")
-        ]
+        children = [_Child(name, program, environment) for name, program in PROGRAMS.items()]
         try:
             _announce(settings, children)
-            _watch(children)
+            while True:
+                for child in children:
+                    child.revive()
+                time.sleep(LOOK)
         except KeyboardInterrupt:
             note("\nstopping")
         finally:
             _stop(children)
 
 
-def _announce(settings: Settings, children: list[subprocess.Popen[bytes]]) -> None:
+class _Child:
+    """One of the processes; started again when it dies, unless it dies young and often."""
+
+    def __init__(self, name: str, program: str, environment: dict[str, str]) -> None:
+        self.name = name
+        self._command = [sys.executable, str(ROOT / program)]
+        self._environment = environment
+        self._early_deaths = 0
+        self._start()
+
+    def _start(self) -> None:
+        self._started = time.monotonic()
+        self.process = subprocess.Popen(self._command, env=self._environment)
+
+    def check(self) -> None:
+        """Raise MaasError('child_ended') when it has ended."""
+        if self.process.poll() is not None:
+            raise MaasError(
+                "child_ended", f"the {self.name} ended with status {self.process.returncode}; see its last lines above"
+            )
+
+    def revive(self) -> None:
+        """Start it again when it has ended. Raises MaasError('child_ended') when that does not help."""
+        if self.process.poll() is None:
+            return
+        self._early_deaths = self._early_deaths + 1 if time.monotonic() - self._started < YOUNG else 0
+        if self._early_deaths >= EARLY_DEATHS:
+            self.check()
+        note(f"the {self.name} ended with status {self.process.returncode}; starting it again")
+        self._start()
+
+
+def _announce(settings: Settings, children: list[_Child]) -> None:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{host}:{settings.port}"
     while not _is_ready(f"{address}/readyz"):
-        _check(children)
+        for child in children:
+            child.check()
         time.sleep(0.05)
     models = sorted({settings.role_model(role) for role in ROLES})
     console.print(f"MaaS answers at {address}  (try it: {address}/docs)")
@@ -67,29 +104,18 @@ def _is_ready(url: str) -> bool:
         return False
 
 
-def _watch(children: list[subprocess.Popen[bytes]]) -> None:
-    while True:
-        _check(children)
-        time.sleep(0.2)
-
-
-def _check(children: list[subprocess.Popen[bytes]]) -> None:
-    for child, name in zip(children, ("orchestrator", "server"), strict=True):
-        if child.poll() is not None:
-            raise MaasError("child_ended", f"the {name} ended with status {child.returncode}; see its last lines above")
-
-
-def _stop(children: list[subprocess.Popen[bytes]]) -> None:
-    for child in children:
-        if child.poll() is None:
-            child.terminate()
+def _stop(children: list[_Child]) -> None:
+    processes = [child.process for child in children]
+    for process in processes:
+        if process.poll() is None:
+            process.terminate()
     deadline = time.monotonic() + PATIENCE
-    for child in children:
+    for process in processes:
         try:
-            child.wait(max(deadline - time.monotonic(), 0.1))
+            process.wait(max(deadline - time.monotonic(), 0.1))
         except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+            process.kill()
+            process.wait()
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:

@@ -65,7 +65,7 @@ class Changes:
             bell: Doorbell | None = None
             try:
                 bell = await Doorbell.open(self._listen_dsn, "maas server listener")
-                await bell.listen(self._hear, lambda: None)
+                await bell.listen(self._hear)
                 while not bell.lost.is_set():
                     await asyncio.sleep(LOOK)
                     await bell.ping()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -59,16 +60,25 @@ class Doorbell:
         """Connect. Raises MaasError('database_unreachable')."""
         return cls(await connect(dsn, server_settings={"application_name": name}))
 
-    async def listen(self, on_event: Callable[[Event], None], on_bell: Callable[[], None]) -> None:
-        """Call back at each event and each ring, from now on."""
+    async def listen(self, on_event: Callable[[Event], None]) -> None:
+        """Call back at each change of a run, from now on."""
 
-        def hear_event(_: Any, __: int, ___: str, payload: str) -> None:
+        def hear(_: Any, __: int, ___: str, payload: str) -> None:
             if event := parse_event(payload):
-                log.debug("event_received", run_id=str(event.id), status=event.status, operation=event.operation)
                 on_event(event)
 
-        await self.connection.add_listener(EVENTS, hear_event)
-        await self.connection.add_listener(BELL, lambda *_: on_bell())
+        await self.connection.add_listener(EVENTS, hear)
+
+    async def listen_for_work(self, on_ring: Callable[[], None]) -> None:
+        """Call back when there may be something to claim; events are logged at level debug and cost little otherwise."""
+        is_verbose = log.is_enabled_for(logging.DEBUG)
+
+        def hear(_: Any, __: int, ___: str, payload: str) -> None:
+            if is_verbose and (event := parse_event(payload)):
+                log.debug("event_received", run_id=str(event.id), status=event.status, operation=event.operation)
+
+        await self.connection.add_listener(EVENTS, hear)
+        await self.connection.add_listener(BELL, lambda *_: on_ring())
 
     async def can_hear(self, db: Database, within: float = 2.0) -> bool:
         """Ring from another connection; False when nothing arrives, as behind a transaction-mode pooler."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import random
 import socket
@@ -13,8 +14,10 @@ from datetime import timedelta
 from uuid import UUID
 
 import structlog
+from structlog.contextvars import bind_contextvars
 
-from maas.pipeline.doorbell import Doorbell, Event
+from maas.pipeline.doorbell import Doorbell
+from maas.pipeline.isolation import Isolation
 from maas.pipeline.runs import Claims, Done, LostRun, Outcome, Run
 from maas.pipeline.stages import Deps, Stage
 from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
@@ -22,6 +25,7 @@ from shared.db import CONNECTION_LOST, queries
 from shared.errors import MaasError
 
 PING = 1.0
+LOOKS = 4  # looks for the dead in the time of a sweep
 log = structlog.get_logger()
 
 
@@ -30,12 +34,17 @@ class LostSession(Exception):
 
 
 class Orchestrator:
-    """Runs sessions until stopped. A session is one owner number on one pinned connection; losing it drops its runs."""
+    """Runs sessions until stopped. A session is one owner number on one pinned connection; losing it drops its runs.
 
-    def __init__(self, deps: Deps, stages: Mapping[str, Stage], listen_dsn: str) -> None:
+    With `isolation` it is an ordinary one, which has suspects executed in processes of their own; without, it is the
+    orchestrator of such a process: it takes suspects only, one after another, and ends when there are no more.
+    """
+
+    def __init__(self, deps: Deps, stages: Mapping[str, Stage], listen_dsn: str, isolation: Isolation | None) -> None:
         self._deps = deps
         self._stages = stages
         self._listen_dsn = listen_dsn
+        self._isolation = isolation
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -46,7 +55,7 @@ class Orchestrator:
         """Work until `stop`; survives every loss of the database."""
         pause = 0.1
         while not self._stopping.is_set():
-            session = _Session(self._deps, self._stages, self._stopping)
+            session = _Session(self._deps, self._stages, self._isolation, self._stopping)
             try:
                 await session.open(self._listen_dsn)
                 pause = 0.1
@@ -61,20 +70,28 @@ class Orchestrator:
                 async with asyncio.timeout(0 if self._stopping.is_set() else pause * (0.5 + random.random())):
                     await self._stopping.wait()
             pause = min(pause * 2, 5.0)
+        if self._isolation is not None:
+            await self._isolation.close()
 
 
 class _Session:
     """One owner and its runs in flight."""
 
-    def __init__(self, deps: Deps, stages: Mapping[str, Stage], stopping: asyncio.Event) -> None:
+    def __init__(
+        self, deps: Deps, stages: Mapping[str, Stage], isolation: Isolation | None, stopping: asyncio.Event
+    ) -> None:
         self._deps = deps
+        self._isolation = isolation
+        self._capacity = deps.settings.concurrency if isolation is not None else 1
         self._settings = deps.settings
         self._stages = stages
+        self._statuses = statuses_of(frozenset(stages))
         self._stopping = stopping
         self._wake = asyncio.Event()
         self._done: list[Done] = []
         self._drives: dict[UUID, asyncio.Task[None]] = {}
-        self._working: dict[UUID, asyncio.Task[Outcome]] = {}
+        self._working: dict[UUID, asyncio.Task[None]] = {}
+        self._interrupted: set[UUID] = set()
         self._cancelled: set[UUID] = set()
         self._bell: Doorbell | None = None
         self._claims: Claims
@@ -85,17 +102,17 @@ class _Session:
         """Connect, register, take over what the dead left behind."""
         settings = self._settings
         self._bell = await Doorbell.open(listen_dsn, "maas orchestrator")
-        await self._bell.listen(self._hear, self._wake.set)
+        await self._bell.listen_for_work(self._wake.set)
         if not await self._bell.can_hear(self._deps.db):
             self._sweep = min(self._sweep, 0.2)
             log.warning("listen_is_deaf", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
         await self._deps.db.value("configure_engine", settings.blocking_scope, settings.timezone)
         self._owner = await self._bell.connection.fetchval(
             queries()["register_engine"], socket.gethostname(), os.getpid(), list(self._stages),
-            settings.concurrency, timedelta(seconds=settings.lease),
+            self._capacity, timedelta(seconds=settings.lease),
         )  # fmt: skip
-        self._claims = Claims(self._deps.db, self._owner, statuses_of(frozenset(self._stages)))
-        log.info("orchestrator_ready", owner=self._owner, stages=list(self._stages), concurrency=settings.concurrency)
+        self._claims = Claims(self._deps.db, self._owner, self._statuses, self._isolation is None)
+        log.info("orchestrator_ready", owner=self._owner, stages=list(self._stages), concurrency=self._capacity)
 
     async def work(self) -> None:
         """Return when stopped and empty. Raises LostSession, or what a background task died of."""
@@ -126,12 +143,6 @@ class _Session:
                 await self._bell.connection.execute(queries()["unregister_engine"], self._owner, timeout=2)
             await self._bell.close()
 
-    def _hear(self, event: Event) -> None:
-        if event.status is Status.FAILED:
-            log.debug("run_is_failed", run_id=str(event.id))
-        if STAGE_OF.get(event.status) in self._stages:
-            self._wake.set()
-
     async def _claim_loop(self) -> None:
         stop = asyncio.create_task(self._stopping.wait())
         stop.add_done_callback(lambda _: self._wake.set())
@@ -141,13 +152,16 @@ class _Session:
                     self._interrupt(list(self._working))
                 self._wake.clear()
                 done, self._done = self._done, []
-                capacity = 0 if self._stopping.is_set() else self._settings.concurrency - len(self._drives)
+                capacity = 0 if self._stopping.is_set() else self._capacity - len(self._drives)
                 step = await self._claims.step(capacity, done)
                 for run in step.claimed:
                     self._drives[run.id] = asyncio.create_task(self._drive(run))
                 self._cancelled.update(step.to_cancel)
                 self._interrupt(step.to_cancel)
                 if self._done or (step.has_more and capacity > 0):
+                    continue
+                if self._isolation is None and not self._drives:
+                    self._stopping.set()
                     continue
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._sweep):
@@ -156,11 +170,14 @@ class _Session:
             stop.cancel()
 
     async def _reap_loop(self) -> None:
-        while True:
-            row = await self._deps.db.row("reap", self._settings.max_deaths)
+        statuses = [str(status) for status in self._statuses]
+        for number in itertools.count():
+            row = await self._deps.db.row("reap", self._settings.max_deaths, statuses, number % LOOKS == 0)
             if row is not None and any(row.values()):
                 log.warning("runs_reaped", **dict(row))
-            await asyncio.sleep(self._settings.sweep)
+                if self._isolation is not None and row["suspects"]:
+                    await self._isolation.start(row["suspects"])
+            await asyncio.sleep(self._settings.sweep / LOOKS)
 
     async def _heartbeat_loop(self) -> None:
         bell = self._bell
@@ -177,25 +194,26 @@ class _Session:
 
     def _interrupt(self, runs: Iterable[UUID]) -> None:
         for run_id in runs:
-            if work := self._working.get(run_id):
-                work.cancel()
+            if run_id not in self._interrupted and (drive := self._working.get(run_id)):
+                self._interrupted.add(run_id)
+                drive.cancel()
 
     async def _drive(self, run: Run) -> None:
-        """Take one run as far as this process can."""
-        with structlog.contextvars.bound_contextvars(run_id=str(run.id), user_id=str(run.user_id), attempt=run.attempt):
-            try:
-                done = await self._run_stages(run)
-            except LostRun:
-                log.warning("run_lost", status=run.status)
-                done = None
-            except CONNECTION_LOST as error:
-                # Whether the write arrived is unknown: give up the owner, somebody goes on from the row.
-                log.warning("write_lost", status=run.status, cause=repr(error))
-                done = None
-                if self._bell is not None:
-                    self._bell.lost.set()
-            except Exception as error:
-                done = self._failure(run, error)
+        """Take one run as far as this process can; a task of its own, so that its log context is its own."""
+        bind_contextvars(run_id=run.id, user_id=run.user_id, attempt=run.attempt)
+        try:
+            done = await self._run_stages(run)
+        except LostRun:
+            log.warning("run_lost", status=run.status)
+            done = None
+        except CONNECTION_LOST as error:
+            # Whether the write arrived is unknown: give up the owner, somebody goes on from the row.
+            log.warning("write_lost", status=run.status, cause=repr(error))
+            done = None
+            if self._bell is not None:
+                self._bell.lost.set()
+        except Exception as error:
+            done = self._failure(run, error)
         del self._drives[run.id]
         self._cancelled.discard(run.id)
         if done is not None:
@@ -223,20 +241,20 @@ class _Session:
 
     async def _work(self, name: str, run: Run) -> Outcome | None:
         """The stage's outcome; None when it was interrupted to be given back."""
-        task = asyncio.ensure_future(self._stages[name](run, self._deps))
-        self._working[run.id] = task
+        drive = self._drives[run.id]
+        self._working[run.id] = drive
+        bind_contextvars(stage=name)
         try:
-            with structlog.contextvars.bound_contextvars(stage=name):
-                return await task
+            return await self._stages[name](run, self._deps)
         except asyncio.CancelledError:
-            if not task.cancelled() or not (self._stopping.is_set() or run.id in self._cancelled):
-                task.cancel()
-                raise
+            if run.id not in self._interrupted or drive.uncancel() > 0:
+                raise  # the session ends
             if run.id in self._cancelled and run.status is not Status.COMPLETED:
                 raise MaasError("cancelled", "cancelled by request") from None
             return None
         finally:
             del self._working[run.id]
+            self._interrupted.discard(run.id)
 
     def _failure(self, run: Run, error: Exception) -> Done:
         stage = STAGE_OF[run.status]

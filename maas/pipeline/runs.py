@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -17,6 +17,8 @@ from shared.errors import MaasError
 from shared.group_commit import GroupCommit
 
 log = structlog.get_logger()
+BATCH = 128  # with two under way, one is stored while the next is being made
+WIDTH = 2
 OutcomeWord = Literal["archived", "archive_failed", "failed", "released"]
 
 
@@ -44,14 +46,12 @@ class Run:
     calls: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Run:
-        """From the `run` column of maas_step."""
+    def from_row(cls, row: Mapping[str, Any]) -> Run:
+        """From a row of maas_step."""
         return cls(
-            id=UUID(row["id"]), attempt=row["attempt"], seq=row["seq"], kind=row["kind"],
-            status=Status(row["status"]), user_id=UUID(row["user_id"]), user_query=row["user_query"],
-            assistant=row["assistant"],
-            conversation_id=UUID(row["conversation_id"]) if row["conversation_id"] else None,
-            created_at=datetime.fromisoformat(row["created_at"]), analysis=row["analysis_result"],
+            id=row["id"], attempt=row["attempt"], seq=row["seq"], kind=row["kind"], status=Status(row["status"]),
+            user_id=row["user_id"], user_query=row["user_query"], assistant=row["assistant"],
+            conversation_id=row["conversation_id"], created_at=row["created_at"], analysis=row["analysis_result"],
             draft=row["draft_context"], payload=row["final_context_payload"],
         )  # fmt: skip
 
@@ -71,6 +71,13 @@ class Outcome:
     degraded: str | None = None
     record: dict[str, Any] | None = None
     has_more: bool = False
+
+    @property
+    def wrote(self) -> str | None:
+        """The text of the column that belongs to the next status."""
+        if self.analysis is not None:
+            return json.dumps(self.analysis, ensure_ascii=False, default=str)
+        return self.draft or self.payload or self.answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +107,16 @@ class Step:
 
 
 class Claims:
-    """The runs of one owner: the engine's side of pipeline_runs."""
+    """The runs of one owner: the engine's side of pipeline_runs. `is_alone`: only runs that must be executed alone."""
 
-    def __init__(self, db: Database, owner: int, statuses: Sequence[Status]) -> None:
+    def __init__(self, db: Database, owner: int, statuses: Sequence[Status], is_alone: bool) -> None:
         self._db = db
         self._owner = owner
         self._statuses = [str(status) for status in statuses]
-        self._advances: GroupCommit[tuple[Run, Status, Outcome], bool | None] = GroupCommit(self._advance_batch)
+        self._is_alone = is_alone
+        self._advances: GroupCommit[tuple[Run, Status, Outcome], bool | None] = GroupCommit(
+            self._advance_batch, limit=BATCH, width=WIDTH
+        )
 
     async def step(self, capacity: int, done: Sequence[Done]) -> Step:
         """Tell what is done, take what is next: one commit. What the database refuses to store fails by itself."""
@@ -117,13 +127,14 @@ class Claims:
                 await self._end_alone(one)
             rows = await self._step(capacity, ())
         return Step(
-            claimed=tuple(Run.from_json(row["run"]) for row in rows if row["verdict"] == "claimed"),
+            claimed=tuple(Run.from_row(row) for row in rows if row["verdict"] == "claimed"),
             to_cancel=tuple(row["id"] for row in rows if row["verdict"] == "cancel"),
             has_more=any(row["verdict"] == "more" for row in rows),
         )
 
     async def _step(self, capacity: int, done: Sequence[Done]) -> list[Any]:
-        return await self._db.rows("step", self._owner, self._statuses, capacity, [one.to_json() for one in done])
+        words = [one.to_json() for one in done]
+        return await self._db.rows("step", self._owner, self._statuses, capacity, words, self._is_alone)
 
     async def _end_alone(self, done: Done) -> None:
         try:
@@ -154,10 +165,9 @@ class Claims:
         outcomes = [outcome for _, _, outcome in items]
         rows = await self._db.rows(
             "advance", self._owner, [run.id for run in runs], [run.attempt for run in runs],
-            [str(run.status) for run in runs], [str(status) for _, status, _ in items],
-            [_json(o.analysis) for o in outcomes], [_json(o.sources) for o in outcomes], [o.draft for o in outcomes],
-            [o.payload for o in outcomes], [o.answer for o in outcomes], [o.degraded for o in outcomes],
-            [call for run in runs for call in run.calls],
+            [status for _, status, _ in items], _column([o.wrote for o in outcomes]),
+            _column([None if o.sources is None else json.dumps(o.sources, default=str) for o in outcomes]),
+            _column([o.degraded for o in outcomes]), [call for run in runs for call in run.calls],
         )  # fmt: skip
         moved = {row["id"]: bool(row["is_cancelled"]) for row in rows}
         return [moved.get(run.id) for run in runs]
@@ -170,5 +180,6 @@ class Claims:
         run.calls = []
 
 
-def _json(value: object | None) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
+def _column(values: list[str | None]) -> list[str | None] | None:
+    """None for a column that is empty throughout: arrays are what a batch costs on the way to the database."""
+    return values if any(value is not None for value in values) else None

@@ -163,33 +163,6 @@ create function maas_day(p_at timestamptz) returns date language sql stable as $
 $$;
 comment on function maas_day is 'The calendar day in MAAS_TIMEZONE';
 
-create function run_intake() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  if new.status in ('ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED') then
-    new.status := 'NEW';  -- a client cannot skip a stage; a word that is no status is left for the CHECK
-  end if;
-  if not exists (select from assistants a where a.name = new.assistant and a.is_active) then
-    raise foreign_key_violation using message = format('assistant: there is no active assistant "%s"', new.assistant),
-      hint = 'select name from assistants where is_active', table = 'pipeline_runs', column = 'assistant';
-  end if;
-  new.lane_key := case
-    when new.kind = 'archive' then md5('archive:' || new.user_id)::uuid
-    when new.kind = 'task' then new.id
-    when (select value from engine_settings where key = 'blocking_scope') = 'global' then '00000000-0000-0000-0000-000000000000'
-    else new.user_id
-  end;
-  new.seq := nextval('run_seq');
-  new.lane := -2; new.owner := null; new.attempt := 0; new.deaths := 0; new.try := 1;
-  new.cancel_requested_at := null; new.archive_status := 'PENDING'; new.degraded := '{}';
-  new.analysis_result := null; new.sources := null; new.draft_context := null; new.final_context_payload := null; new.final_answer := null;
-  new.error_code := null; new.error_message := null;
-  new.created_at := now(); new.updated_at := now();
-  new.claimed_at := null; new.analyzing_at := null; new.analyzed_at := null; new.assembling_at := null;
-  new.ready_at := null; new.responding_at := null; new.completed_at := null; new.failed_at := null; new.archived_at := null;
-  return new;
-end $$;
-create trigger run_intake before insert on pipeline_runs for each row execute function run_intake();
-
 create function maas_is_legal(p_from text, p_to text) returns boolean language sql immutable as $$
   select (p_from, p_to) in (
     ('NEW', 'ANALYZING'), ('ANALYZING', 'ANALYZED'), ('ANALYZED', 'ASSEMBLING'), ('ASSEMBLING', 'READY'),

@@ -1,11 +1,10 @@
 -- What the orchestrator says to the engine's functions.
 
 -- name: step
-select verdict, id, run from maas_step($1, $2::text[], $3, $4::jsonb);
+select * from maas_step($1, $2::text[], $3, $4::jsonb, $5);
 
 -- name: advance
-select id, is_cancelled from maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[],
-  $8::text[], $9::text[], $10::text[], $11::text[], $12::jsonb);
+select id, is_cancelled from maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb);
 
 -- name: archive_exchange
 select maas_archive_exchange($1, $2, $3, $4::jsonb, $5::jsonb);
@@ -17,7 +16,7 @@ select maas_register($1, $2, $3::text[], $4, $5::interval);
 select maas_heartbeat($1, $2::interval);
 
 -- name: reap
-select reclaimed, failed, adopted from maas_reap($1);
+select reclaimed, failed, adopted, suspects from maas_reap($1, $2::text[], $3);
 
 -- name: configure_engine
 update engine_settings s set value = v.value

@@ -88,9 +88,48 @@ def test_silent_process_loses_its_runs_and_cannot_overwrite(stack: Stack, models
     stack.wait_archived(run_id)
     silent.send_signal(signal.SIGCONT)
     poll(lambda: "session_lost" in stack.log(), 20)
-    run = stack.rows("select final_answer, deaths from pipeline_runs where id = %s", run_id)[0]
-    assert run == {"final_answer": "The second one answered.", "deaths": 1}
+    run = stack.rows("select final_answer from pipeline_runs where id = %s", run_id)[0]
+    assert run == {"final_answer": "The second one answered."}
+    events = stack.rows("select type, payload->'deaths' as deaths from run_events where run_id = %s", run_id)
+    assert events == [{"type": "reclaimed", "deaths": 1}]
     assert_answered_once(stack, run_id)
+
+
+def test_run_that_kills_its_process(stack: Stack, models: ModelServer) -> None:
+    """[A-22] It ends FAILED with its cause and frees its user; those beside it are answered and not blamed."""
+    models.hold("responder")
+    poison, patient = uuid4(), uuid4()
+    killer, later = insert(stack, poison, "poison"), insert(stack, poison, "What is a quark?")
+    others = [insert(stack, user) for user in (patient, uuid4(), uuid4())]
+    process = stack.start_orchestrator(**models.settings())
+
+    def victim() -> int | None:
+        rows = stack.rows(
+            "select e.pid from pipeline_runs r join v_engines e using (owner)"
+            " where r.id = %s and r.status = 'RESPONDING' and e.is_alive",
+            killer,
+        )
+        return rows[0]["pid"] if rows else None
+
+    for number in range(5):
+        pid = poll(victim, 30)
+        assert pid is not None
+        assert (pid == process.pid) == (number < 2), "a suspect has a process of its own"
+        if number < 2:
+            poll(lambda: models.calls["responder"] % 4 == 0, 20)
+            stack.stop(process, signal.SIGKILL)
+            process = stack.start_orchestrator(**models.settings())
+        else:
+            models.release("responder", keeping="poison")
+            os.kill(pid, signal.SIGKILL)
+            poll(lambda pid=pid: victim() != pid, 20)  # type: ignore[misc]
+    run = poll(lambda: stack.rows("select * from pipeline_runs where id = %s and lane = 2", killer), 20)[0]
+    assert (run["status"], run["error_code"]) == ("FAILED", "engine_died")
+    assert "RESPONDING" in run["error_message"]
+    stack.wait_archived(later, *others, seconds=30)
+    assert_answered_once(stack, later, *others)
+    blamed = stack.rows("select from run_events where run_id <> %s and (payload->>'deaths')::int > 0", killer)
+    assert blamed == []
 
 
 def test_lost_connections(stack: Stack, user: UUID) -> None:

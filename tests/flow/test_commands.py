@@ -14,6 +14,7 @@ import httpx2
 import psycopg
 import pytest
 
+from bench.processes import children_of
 from tests.polling import poll
 from tests.stack import Stack, free_port
 
@@ -180,6 +181,26 @@ def test_up_does_everything_and_ends(reachable_tmp: Path, pg_bin: Path | None) -
     assert up.returncode == 0, output
     poll(lambda: not _is_listening(port), 10)
     poll(lambda: not any((folder / "data").rglob("postmaster.pid")), 15)
+
+
+def test_up_starts_a_dead_process_again(database: str, tmp_path: Path) -> None:
+    """kill -9 of orchestrator and server: `maas up` goes on with new ones."""
+    port = free_port()
+    environment = os.environ | {"DATABASE_URL": database, "MAAS_PORT": str(port)}
+    with (tmp_path / "log").open("wb") as output:
+        up = subprocess.Popen([MAAS, "up"], cwd=tmp_path, env=environment, stdout=output, stderr=output)
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False) as client:
+            poll(lambda: _is_ready(client), 40)
+            for child in children_of(up.pid):
+                os.kill(child, signal.SIGKILL)
+            poll(lambda: (tmp_path / "log").read_text().count("starting it again") == 2, 10)
+            poll(lambda: _is_ready(client), 20)
+            url = client.post("/v1/runs", json={"user_id": str(uuid4()), "query": "Still there?"}).json()["poll_url"]
+            assert client.get(url, params={"wait": 30}).json()["status"] == "COMPLETED"
+    finally:
+        up.send_signal(signal.SIGINT)
+        up.wait(30)
 
 
 def test_up_that_is_killed_takes_its_children_along(reachable_tmp: Path) -> None:

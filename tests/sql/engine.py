@@ -35,32 +35,32 @@ class Engine:
         self.owner: int = row["owner"]
 
     def step(
-        self, capacity: int = 64, done: list[dict[str, Any]] | None = None, statuses: list[str] | None = None
+        self,
+        capacity: int = 64,
+        done: list[dict[str, Any]] | None = None,
+        statuses: list[str] | None = None,
+        is_alone: bool = False,
     ) -> dict[str, list[Any]]:
         """One step; {"claimed": [run], "ended": [id], "cancel": [id], "more": [None]}."""
         rows = self.connection.execute(
-            "select verdict, id, run from maas_step(%s, %s, %s, %s)",
-            (self.owner, statuses or ALL, capacity, Jsonb(done or [])),
+            "select * from maas_step(%s, %s, %s, %s, %s)",
+            (self.owner, statuses or ALL, capacity, Jsonb(done or []), is_alone),
         ).fetchall()
         found: dict[str, list[Any]] = {"claimed": [], "ended": [], "cancel": [], "more": []}
         for row in rows:
-            found[row["verdict"]].append(row["run"] or row["id"])
+            found[row["verdict"]].append(row if row["verdict"] == "claimed" else row["id"])
         return found
 
     def claim(self, capacity: int = 64) -> list[dict[str, Any]]:
         return self.step(capacity)["claimed"]
 
-    def advance(self, run: dict[str, Any], **wrote: str) -> bool:
+    def advance(self, run: dict[str, Any], wrote: str | None = None) -> bool:
         """One status on; False when the run is not this engine's any more."""
         after = NEXT[Status(run["status"])]
         rows = self.connection.execute(
-            "select id from maas_advance(%s, %s::uuid[], %s, %s, %s, %s, %s, %s, %s, %s, %s, '[]')",
-            (
-                self.owner, [run["id"]], [run["attempt"]], [run["status"]], [after.value], [wrote.get("analysis")],
-                [wrote.get("sources")], [wrote.get("draft")], [wrote.get("payload")], [wrote.get("answer")],
-                [wrote.get("degraded")],
-            ),
-        ).fetchall()  # fmt: skip
+            "select id from maas_advance(%s, %s::uuid[], %s, %s, %s, null, null, '[]')",
+            (self.owner, [run["id"]], [run["attempt"]], [after.value], [wrote]),
+        ).fetchall()
         if rows:
             run["status"] = after.value
         return bool(rows)
@@ -68,8 +68,7 @@ class Engine:
     def complete(self, run: dict[str, Any], answer: str = "an answer") -> None:
         """Take a run to COMPLETED."""
         while run["status"] != "COMPLETED":
-            wrote = {"answer": answer} if run["status"] == "RESPONDING" else {}
-            assert self.advance(run, **wrote)
+            assert self.advance(run, answer if run["status"] == "RESPONDING" else None)
 
     def archived(
         self, run: dict[str, Any], summary: str = "They talked.", tags: tuple[str, ...] = ("Talk",)
@@ -79,7 +78,7 @@ class Engine:
             "select id from raw_logs where run_id = %s order by seq", (run["id"],)
         ).fetchall()
         item = {"log_ids": [str(row["id"]) for row in logs], "tags": list(tags), "summary": summary, "degraded": False}
-        return {"id": run["id"], "attempt": run["attempt"], "outcome": "archived", "item": item, "calls": []}
+        return {"id": str(run["id"]), "attempt": run["attempt"], "outcome": "archived", "item": item, "calls": []}
 
     def finish(self, run: dict[str, Any], **words: Any) -> dict[str, list[Any]]:
         """Complete, archive, and claim what became free."""
@@ -89,7 +88,7 @@ class Engine:
 
 def failed(run: dict[str, Any], code: str = "test", message: str = "on purpose") -> dict[str, Any]:
     return {
-        "id": run["id"],
+        "id": str(run["id"]),
         "attempt": run["attempt"],
         "outcome": "failed",
         "code": code,
@@ -99,7 +98,7 @@ def failed(run: dict[str, Any], code: str = "test", message: str = "on purpose")
 
 
 def released(run: dict[str, Any]) -> dict[str, Any]:
-    return {"id": run["id"], "attempt": run["attempt"], "outcome": "released", "calls": []}
+    return {"id": str(run["id"]), "attempt": run["attempt"], "outcome": "released", "calls": []}
 
 
 def run_of(connection: psycopg.Connection[DictRow], run_id: UUID | str) -> DictRow:

@@ -23,9 +23,9 @@ def test_status_updates_are_hot(connection: Connection, engine: Engine) -> None:
     runs = engine.claim()
     before = _updates(connection)
     for run in runs:
-        engine.advance(run, analysis='{"a": 1}')
-        engine.advance(run, draft="x" * 4000)
-        engine.advance(run, payload="y" * 4000)
+        engine.advance(run, '{"a": 1}')
+        engine.advance(run, "x" * 4000)
+        engine.advance(run, "y" * 4000)
         engine.advance(run)
     after = _updates(connection)
     total, hot = after[0] - before[0], after[1] - before[1]

@@ -14,6 +14,7 @@ from tests.polling import poll
 from tests.sql.engine import Engine, failed, insert, released, run_of
 
 Connection = psycopg.Connection[DictRow]
+REAP = "select reclaimed, suspects from maas_reap(3, array['ANALYZING']) where reclaimed > 0"
 
 
 @pytest.fixture
@@ -38,12 +39,12 @@ def test_next_run_waits_until_the_last_is_archived(connection: Connection, engin
     user = uuid4()
     first, second = insert(connection, user), insert(connection, user)
     (run,) = engine.claim()
-    assert run["id"] == str(first)
+    assert run["id"] == first
     engine.complete(run)
     assert engine.claim() == []
     assert run_of(connection, second)["status"] == "NEW"
     found = engine.step(done=[engine.archived(run)])
-    assert [one["id"] for one in found["claimed"]] == [str(second)]
+    assert [one["id"] for one in found["claimed"]] == [second]
 
 
 def test_users_do_not_wait_for_each_other(connection: Connection, engine: Engine) -> None:
@@ -60,7 +61,7 @@ def test_turns_follow_intake(connection: Connection, engine: Engine) -> None:
     claimed = engine.claim()
     while claimed:
         (run,) = claimed
-        order.append(UUID(run["id"]))
+        order.append(run["id"])
         turns.append(run["seq"])
         claimed = engine.finish(run)["claimed"]
     assert order == ids
@@ -124,7 +125,7 @@ def test_archiving_twice_changes_nothing(connection: Connection, engine: Engine)
     (run,) = engine.claim()
     engine.complete(run)
     word = engine.archived(run)
-    assert engine.step(done=[word])["ended"] == [UUID(run["id"])]
+    assert engine.step(done=[word])["ended"] == [run["id"]]
     word["item"]["summary"] = "something else"
     assert engine.step(done=[word])["ended"] == []
     records = connection.execute("select summary from lsm_storage where run_id = %s", (run_id,)).fetchall()
@@ -160,7 +161,7 @@ def test_failed_run_frees_its_user_and_keeps_what_was_said(connection: Connectio
     first, second = insert(connection, user, "remember my number is 7"), insert(connection, user)
     (run,) = engine.claim()
     found = engine.step(done=[failed(run, "unauthorized", "final_responder: no key")])
-    assert [one["id"] for one in found["claimed"]] == [str(second)]
+    assert [one["id"] for one in found["claimed"]] == [second]
     row = run_of(connection, first)
     assert (row["status"], row["archive_status"], row["lane"]) == ("FAILED", "SKIPPED", 2)
     assert (row["error_code"], row["error_message"]) == ("unauthorized", "final_responder: no key")
@@ -218,7 +219,7 @@ def test_write_of_an_older_attempt_is_refused(connection: Connection, database: 
         engine = Engine(connection)
         (run,) = engine.claim()
         assert run["attempt"] == 2
-        assert not silent.advance(stale, analysis='{"late": true}')
+        assert not silent.advance(stale, '{"late": true}')
         assert silent.step(done=[failed(stale)])["ended"] == []
     row = run_of(connection, run_id)
     assert (row["status"], row["analysis_result"], row["owner"]) == ("ANALYZING", None, engine.owner)
@@ -230,26 +231,57 @@ def test_status_never_moves_backwards_by_a_reclaim(connection: Connection, datab
     with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
         dying = Engine(other)
         (run,) = dying.claim()
-        dying.advance(run, analysis="{}")
-        dying.advance(run, draft="d")
+        dying.advance(run, "{}")
+        dying.advance(run, "d")
     engine = Engine(connection)
     _reap_the_dead(connection)
     (again,) = engine.claim()
-    assert (again["id"], again["status"], again["draft_context"]) == (str(run_id), "ASSEMBLING", "d")
+    assert (again["id"], again["status"], again["draft_context"]) == (run_id, "ASSEMBLING", "d")
 
 
-def test_run_that_outlives_too_many_engines_fails(connection: Connection, database: str) -> None:
-    """[A-22] It ends FAILED with its cause and frees its user."""
+def test_run_that_kills_its_engine_fails(connection: Connection, database: str) -> None:
+    """[A-22] Alone in flight each time, so it is to blame: FAILED with its cause, and its user is free."""
     user = uuid4()
     first, second = insert(connection, user), insert(connection, user)
-    for _ in range(3):
-        with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
-            assert [run["id"] for run in Engine(other).claim()] == [str(first)]
+    for is_alone in (False, False, True):
+        assert [run["id"] for run in _die(database, is_alone)] == [first]
         _reap_the_dead(connection)
     row = run_of(connection, first)
     assert (row["status"], row["error_code"], row["deaths"], row["lane"]) == ("FAILED", "engine_died", 3, 2)
     assert run_of(connection, second)["lane"] == 0
     assert len(connection.execute("select from run_events where run_id = %s", (first,)).fetchall()) == 3
+
+
+def test_bystanders_are_not_blamed(connection: Connection, database: str) -> None:
+    """[A-22] Of several in flight nobody is blamed; lost twice in a row they are executed alone, one by one."""
+    runs = {insert(connection) for _ in range(3)}
+    for _ in range(2):
+        assert {run["id"] for run in _die(database)} == runs
+        _reap_the_dead(connection)
+    engine = Engine(connection)
+    assert engine.claim() == []
+    for number in range(3):
+        (run,) = engine.step(capacity=1, is_alone=True)["claimed"]
+        assert run_of(connection, run["id"])["deaths"] == 0
+        if number == 0:  # one that moved on is trusted again
+            engine.advance(run, "{}")
+            engine.step(capacity=0, done=[released(run)])
+            assert [one["id"] for one in engine.claim()] == [run["id"]]
+    assert engine.step(capacity=1, is_alone=True)["claimed"] == []
+
+
+def test_suspects_are_told_to_one(connection: Connection, database: str) -> None:
+    """Who reaps hears of them at once, the others only when nobody came."""
+    insert(connection)
+    for _ in range(2):
+        _die(database)
+        found = poll(lambda: connection.execute(REAP).fetchone(), 10)
+    assert found == {"reclaimed": 1, "suspects": 1}
+    count = "select suspects from maas_reap(3, array['ANALYZING'])"
+    assert connection.execute(count).fetchone() == {"suspects": 0}
+    connection.execute("update pipeline_runs set updated_at = now() - interval '6 seconds'")
+    assert connection.execute(count).fetchone() == {"suspects": 1}
+    assert connection.execute("select suspects from maas_reap(3, array['READY'])").fetchone() == {"suspects": 0}
 
 
 def test_orphaned_key_is_adopted(connection: Connection, engine: Engine) -> None:
@@ -261,7 +293,7 @@ def test_orphaned_key_is_adopted(connection: Connection, engine: Engine) -> None
     connection.execute("update pipeline_runs set lane = 2, owner = null where id = %s", (run["id"],))
     assert engine.claim() == []
     assert connection.execute("select adopted from maas_reap(3)").fetchone() == {"adopted": 1}
-    assert [one["id"] for one in engine.claim()] == [str(second)]
+    assert [one["id"] for one in engine.claim()] == [second]
 
 
 def test_released_run_goes_to_the_engine_of_its_stage(connection: Connection, database: str) -> None:
@@ -270,7 +302,7 @@ def test_released_run_goes_to_the_engine_of_its_stage(connection: Connection, da
     with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
         one, two = Engine(connection), Engine(other)
         (run,) = one.step(statuses=["NEW", "ANALYZING"])["claimed"]
-        one.advance(run, analysis="{}")
+        one.advance(run, "{}")
         assert one.step(statuses=["NEW", "ANALYZING"], done=[released(run)])["claimed"] == []
         (mine,) = two.step(statuses=["ANALYZED"])["claimed"]
         assert (mine["status"], mine["attempt"]) == ("ANALYZED", 2)
@@ -286,7 +318,7 @@ def test_cancel_of_a_waiting_run(connection: Connection, engine: Engine) -> None
     engine.step()
     row = run_of(connection, second)
     assert (row["status"], row["error_code"], row["lane"]) == ("FAILED", "cancelled", 2)
-    assert [one["id"] for one in engine.finish(run)["claimed"]] == [str(third)]
+    assert [one["id"] for one in engine.finish(run)["claimed"]] == [third]
     assert _cancel(connection, first) == "finished"
     assert _cancel(connection, uuid4()) == "not_found"
 
@@ -325,9 +357,9 @@ def test_archive_that_failed_is_owed(connection: Connection, engine: Engine) -> 
     first, second = insert(connection, user, "first"), insert(connection, user, "second")
     (run,) = engine.claim()
     engine.complete(run)
-    word = {"id": run["id"], "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}
+    word = {"id": str(run["id"]), "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}
     (next_run,) = engine.step(done=[word])["claimed"]
-    assert next_run["id"] == str(second)
+    assert next_run["id"] == second
     assert run_of(connection, first)["archive_status"] == "FAILED"
     owed = connection.execute("select run_id from raw_logs where archive_owed").fetchall()
     assert {row["run_id"] for row in owed} == {first}
@@ -339,7 +371,7 @@ def test_failed_archive_is_tried_again(connection: Connection, engine: Engine) -
     first = insert(connection, user, "first")
     (run,) = engine.claim()
     engine.complete(run)
-    engine.step(done=[{"id": run["id"], "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}])
+    engine.step(done=[{"id": str(run["id"]), "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}])
     assert _retry(connection, first) == "archiving"
     (again,) = engine.claim()
     assert (again["status"], again["attempt"]) == ("COMPLETED", 2)
@@ -365,8 +397,14 @@ def test_flood_of_one_user_does_not_hide_others(connection: Connection, engine: 
         claimed += found["claimed"]
         if not found["more"]:
             break
-    assert {UUID(run["id"]) for run in claimed} >= set(others)
+    assert {run["id"] for run in claimed} >= set(others)
     assert len(claimed) == 6
+
+
+def _die(database: str, is_alone: bool = False) -> list[Any]:
+    """An engine that claims all it can, and whose connection is then lost; what it claimed."""
+    with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
+        return Engine(other).step(is_alone=is_alone)["claimed"]
 
 
 def _reap_the_dead(connection: Connection) -> None:

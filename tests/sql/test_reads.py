@@ -47,16 +47,16 @@ def test_archive_input(connection: Connection, engine: Engine, read: Read) -> No
     for run in runs.values():
         engine.complete(run)
     owed = {"outcome": "archive_failed", "calls": []}
-    done = [{"id": run["id"], "attempt": run["attempt"]} | owed for run in runs.values()]
+    done = [{"id": str(run["id"]), "attempt": run["attempt"]} | owed for run in runs.values()]
     (run,) = engine.step(done=done)["claimed"]
-    assert run["id"] == str(second)
+    assert run["id"] == second
     engine.complete(run)
     found = [(row["content"], row["message_type"]) for row in read("exchange_of_run", second)]
     assert sorted(found) == [
         ("an answer", "assistant_response"), ("an answer", "assistant_response"), ("first", "user_query"),
         ("second", "user_query"),
     ]  # fmt: skip
-    assert {str(first), str(stranger)} == set(runs)
+    assert {first, stranger} == set(runs)
     assert third != second
     engine.step(done=[engine.archived(run)])
     assert [row["content"] for row in read("exchange_of_run", second)] == ["first", "an answer"]
