@@ -37,7 +37,7 @@ bench: .venv/dev ## Measure the engine within a minute
 	@mkdir -p out
 	@.venv/bin/python -m bench.engine --quick --out out/engine.json
 
-bench-engine: .venv/dev ## Measure the engine in full
+bench-engine: .venv/dev .venv-peers/made ## Measure the engine in full
 	@mkdir -p out
 	@.venv/bin/python -m bench.engine --out out/engine.json
 
@@ -51,13 +51,14 @@ bench-recall: .venv/dev ## Measure recall: DATA=DIR of conversations [OUT=FILE f
 compile := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(ARGS)
 
-lock: .venv/made ## Write both lock files anew from pyproject.toml (ARGS=--upgrade takes the newest versions)
+lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrade takes the newest versions)
 	@$(pip) install uv
 	@echo setuptools | $(compile) pyproject.toml - --output-file requirements.lock
 	@$(compile) --extra dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
+	@$(compile) --extra peers --constraint requirements.lock pyproject.toml --output-file requirements-peers.lock
 
 clean: ## Remove what make made; your data (.maas) and settings (.env) stay
-	@rm -rf .venv out build *.egg-info tests/contract/node_modules
+	@rm -rf .venv .venv-peers out build *.egg-info tests/contract/node_modules
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
 
@@ -96,6 +97,14 @@ endef
 .venv/dev: .venv/made requirements-dev.lock pyproject.toml
 	$(call install,requirements-dev.lock)
 	@touch .venv/runtime $@
+
+# What the engine is compared with has an environment of its own; the benchmark does without it where it cannot be had.
+.venv-peers/made: .venv/made requirements-peers.lock
+	@echo "Installing requirements-peers.lock into .venv-peers"
+	@rm -rf .venv-peers && .venv/bin/python -m venv .venv-peers
+	@if .venv-peers/bin/python -m pip -qq --disable-pip-version-check --no-input \
+			install --require-hashes -r requirements-peers.lock; then touch $@; \
+	else rm -rf .venv-peers; echo "Left out: the comparison with other systems; they could not be installed"; fi
 
 node_is_new := node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 15) ? 0 : 1)'
 

@@ -57,13 +57,15 @@ class Processes:
         """Start a program of the checkout."""
         return self.spawn(program, str(ROOT / program), **environment)
 
-    def spawn(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    def spawn(
+        self, name: str, *arguments: str, python: str = sys.executable, **environment: str
+    ) -> subprocess.Popen[bytes]:
         """Start Python with these arguments."""
         self._started += 1
         output = self._folder / f"{name}-{self._started}.log"
         with output.open("wb") as file:
             process = subprocess.Popen(
-                [sys.executable, "-S", "-c", LEASH, *arguments], env=self._environment | environment, cwd=self._folder,
+                [python, "-S", "-c", LEASH, *arguments], env=self._environment | environment, cwd=self._folder,
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file,
             )  # fmt: skip
         self._running[process] = output
@@ -75,6 +77,10 @@ class Processes:
             if process.poll() is not None:
                 words = "\n".join(output.read_text(errors="replace").splitlines()[-5:])
                 raise MaasError("child_ended", f"{output.stem} ended with status {process.returncode}: {words}")
+
+    def output(self, process: subprocess.Popen[bytes]) -> str:
+        """All that a process has printed so far."""
+        return self._running[process].read_text(errors="replace")
 
     def log(self) -> str:
         """The last lines that the processes have logged."""

@@ -39,6 +39,12 @@ class Sandbox:
         with _database(self.server_dsn, self.template) as dsn:
             yield dsn
 
+    @contextmanager
+    def empty_database(self) -> Iterator[str]:
+        """DSN of a database that holds nothing; dropped at the end. Raises MaasError."""
+        with _database(self.server_dsn, "template1") as dsn:
+            yield dsn
+
 
 @contextmanager
 def open_sandbox(settings: Settings) -> Iterator[Sandbox]:

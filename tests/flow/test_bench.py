@@ -1,4 +1,4 @@
-"""bench.recall on a small conversation of our own: it ranks, stays within its budgets, and says what is wrong."""
+"""The benchmarks on little of everything: they measure what they say, and say what is wrong."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from bench import peer_cases
 from bench.conversations import read_folder
+from bench.sandbox import Sandbox
+from bench.system import Bench
 from shared import tokens
 from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres
+from shared.settings import load_settings
 from tests.stack import ROOT
 
 TALK = {
@@ -124,3 +130,58 @@ def test_two_conversations_of_one_name_are_refused(folder: Path) -> None:
     (folder / "other.json").write_text(json.dumps(conversation()), encoding="utf-8")
     with pytest.raises(MaasError, match="both named 'own-1'"):
         read_folder(folder)
+
+
+@pytest.fixture
+def empty(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[str]:
+    with Sandbox(tmp_path, postgres.dsn, postgres, "template1").empty_database() as dsn:
+        yield dsn
+
+
+def peer(name: str, dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [peer_cases.python_of(name), "-m", f"bench.peers.{name}", dsn, *arguments], cwd=ROOT, capture_output=True,
+        text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in peer_cases.PEERS if peer_cases.is_installed(name)])
+def test_a_peer_prints_one_line_about_work_that_it_did(empty: str, name: str) -> None:
+    concurrencies = peer_cases.module_of(name).CONCURRENCIES
+    assert len(concurrencies) == 3
+    done = peer(name, empty, "--runs", "50", "--users", "7", "--concurrency", str(concurrencies[0]))
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    result = json.loads(line)
+    assert set(result) == {"peer", "version", "runs", "seconds", "unit", "settings"}
+    assert (result["peer"], result["runs"], result["settings"]["concurrency"]) == (name, 50, concurrencies[0])
+    assert result["seconds"] > 0
+
+
+def test_the_literal_reading_completes_every_run_in_six_commits(empty: str) -> None:
+    assert peer("spec_literal", empty, "--runs", "50", "--users", "7", "--concurrency", "4").returncode == 0
+    with psycopg.connect(empty, autocommit=True) as connection:
+        assert connection.execute("select status, count(*) from pipeline_runs group by 1").fetchall() == [
+            ("COMPLETED", 50)
+        ]
+        overtaken = """
+        select count(*) from pipeline_runs a join pipeline_runs b
+          on a.user_id = b.user_id and a.seq < b.seq and b.updated_at < a.updated_at"""
+        assert connection.execute(overtaken).fetchall() == [(0,)]
+
+
+async def test_a_peer_is_measured_over_an_empty_database(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    bench = Bench(Sandbox(tmp_path, postgres.dsn, postgres, "template1"), load_settings(), quick=True)
+    result = await peer_cases.run_peer(bench, "spec_literal", 50, 4)
+    assert (result.name, result.runs, result.concurrency) == ("spec_literal", 50, 4)
+    assert result.runs_per_second == pytest.approx(50 / result.seconds)
+    assert result.client_cpu_us_per_run > 0
+
+
+async def test_a_peer_that_is_not_installed_says_how_to_install_it(
+    postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peer_cases, "APART", tmp_path)
+    bench = Bench(Sandbox(tmp_path, postgres.dsn, postgres, "template1"), load_settings(), quick=True)
+    with pytest.raises(MaasError, match="dbos is left out: make bench-engine installs it"):
+        await peer_cases.run_peer(bench, "dbos", 50, 4)

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock")
 ADMINISTRATORS = ("shared/postgres/", "shared/migrate.py")  # they set up a server: they may name databases and roles
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
@@ -86,13 +86,21 @@ def test_npm_lock_holds_no_registry() -> None:
 
 
 def test_dev_lock_holds_the_runtime_lock() -> None:
-    runtime, dev = map(locked, LOCKS)
+    runtime, dev, _ = map(locked, LOCKS)
     assert runtime.items() <= dev.items()
+
+
+def test_peers_run_on_the_libraries_of_the_runtime() -> None:
+    runtime, _, peers = map(locked, LOCKS)
+    shared = runtime.keys() & peers.keys()
+    assert {"asyncpg", "psycopg", "uvloop"} <= shared
+    assert {name: peers[name] for name in shared} == {name: runtime[name] for name in shared}
 
 
 def test_locks_satisfy_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = (project["dependencies"], project["optional-dependencies"]["dev"])
+    extras = project["optional-dependencies"]
+    wanted = (project["dependencies"], extras["dev"], extras["peers"])
     for name, requirements in zip(LOCKS, wanted, strict=True):
         versions = locked(name)
         for requirement in map(Requirement, requirements):
