@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench bench-engine bench-recall lock clean model-server FORCE
+.PHONY: help run test check bench bench-engine bench-recall lock clean model-server wrk FORCE
 
 PYTHON ?=
 pythons := python3 python3.14 python3.13 python3.12 python3.11
@@ -37,7 +37,7 @@ bench: .venv/dev ## Measure the engine within a minute
 	@mkdir -p out
 	@.venv/bin/python -m bench.engine --quick --out out/engine.json
 
-bench-engine: .venv/dev .venv-peers/made ## Measure the engine in full
+bench-engine: .venv/dev .venv-peers/made wrk ## Measure the engine in full
 	@mkdir -p out
 	@.venv/bin/python -m bench.engine --out out/engine.json
 
@@ -97,6 +97,13 @@ endef
 .venv/dev: .venv/made requirements-dev.lock pyproject.toml
 	$(call install,requirements-dev.lock)
 	@touch .venv/runtime $@
+
+# The HTTP load is made by wrk (Debian, Ubuntu); without it the benchmark makes the load in Python, and says so.
+wrk:
+	@command -v wrk >/dev/null || [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null || { \
+		echo "Installing wrk"; \
+		{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends wrk; } \
+			>/dev/null 2>&1 || true; }
 
 # What the engine is compared with has an environment of its own; the benchmark does without it where it cannot be had.
 .venv-peers/made: .venv/made requirements-peers.lock

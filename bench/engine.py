@@ -142,9 +142,8 @@ def _report(about: Mapping[str, object], result: Result) -> None:
     for name, found in ((name, found) for name, found in result.figures.items() if found):
         rows.append((f"{name}:", None, None, None))
         for figure, _ in found:
-            limit = None if figure.limit is None else f"< {figure.limit:g}" + ("" if figure.holds else " EXCEEDED")
-            rows.append((f"  {figure.name}", figure.value, figure.unit, limit))
-    print_table(title.format(**about), ("", "median", "unit", "limit"), rows)
+            rows.append((f"  {figure.name}", figure.value, figure.unit, figure.bound))
+    print_table(title.format(**about), ("", "median", "unit", "bound"), rows)
     if result.left_out:
         console.print(f"left out, the minute is over: {', '.join(result.left_out)}; without --quick they are measured")
 

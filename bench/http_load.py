@@ -53,25 +53,38 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load did: replies a second, milliseconds of each, and the CPU of the client in percent of a core."""
+    """What a load did: how many were accepted, ms of each, and what the client used, in percent of a core."""
 
-    rate: float
+    client: str
+    accepted: int
+    seconds: float
     ms: list[float]
     client_cpu: float
 
+    @property
+    def rate(self) -> float:
+        """Accepted requests a second."""
+        return self.accepted / self.seconds
 
-async def post_runs(port: int, connections: int, seconds: float = 0.0, count: int = 0) -> Load:
-    """POST /v1/runs on so many connections, as fast as each is answered; for a time, or so often. Raises MaasError."""
-    numbers = iter(range(count)) if count else iter(range(2**31))
+
+async def post_runs(port: int, connections: int, seconds: float = 0.0, count: int = 0, rate: int = 0) -> Load:
+    """POST /v1/runs for a time or so often, each when the last is answered; or so many a second.
+
+    At a rate a latency counts from when the request was due, not from when it was sent. Raises MaasError.
+    """
+    numbers = iter(range(count or (int(rate * seconds) if rate else 2**31)))
     elapsed: list[float] = []
     cpu, began = time.process_time(), time.perf_counter()
-    end = began + seconds if seconds else float("inf")
+    end = began + seconds if seconds and not rate else float("inf")
 
     async def call() -> None:
         async with Caller(port) as caller:
             for number in numbers:
                 body = {"user_id": str(uuid4()), "query": sentence(number)}
                 start = time.perf_counter()
+                if rate:
+                    start = began + number / rate
+                    await asyncio.sleep(max(0.0, start - time.perf_counter()))
                 if start > end:
                     return
                 status = await caller.post("/v1/runs", body)
@@ -81,4 +94,4 @@ async def post_runs(port: int, connections: int, seconds: float = 0.0, count: in
 
     await asyncio.gather(*(call() for _ in range(connections)))
     took = time.perf_counter() - began
-    return Load(len(elapsed) / took, elapsed, 100 * (time.process_time() - cpu) / took)
+    return Load("Python", len(elapsed), took, elapsed, 100 * (time.process_time() - cpu) / took)

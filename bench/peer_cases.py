@@ -12,7 +12,7 @@ from importlib.metadata import distributions
 from typing import Any
 
 from bench.peers.work import BEGUN
-from bench.processes import ROOT, Deadline, Processes, children_of, cpu_seconds
+from bench.processes import ROOT, Deadline, Processes, cpu_seconds, family_seconds
 from bench.report import Figure
 from bench.sandbox import notes
 from bench.system import Bench
@@ -101,7 +101,7 @@ def module_of(name: str) -> Any:
 
 def _postgres(bench: Bench) -> float:
     server = bench.sandbox.server
-    return cpu_seconds(server.pid, *children_of(server.pid)) if server else 0.0
+    return family_seconds(server.pid) if server else 0.0
 
 
 async def _wait_for(words: str, peer: subprocess.Popen[bytes], processes: Processes, deadline: Deadline) -> float:

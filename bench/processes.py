@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -101,6 +102,13 @@ class Processes:
 def cpu_seconds(*pids: int) -> float:
     """CPU time, user and system, that these processes and their ended children have used; 0 where there is no /proc."""
     return sum(_cpu_ticks(pid) for pid in pids) / TICKS if HAS_PROC else 0.0
+
+
+def family_seconds(pid: int) -> float:
+    """CPU time of a process and its children, those that ended meanwhile included."""
+    while True:
+        with suppress(FileNotFoundError):  # a child that ends while it is read is counted with its parent
+            return cpu_seconds(pid, *children_of(pid))
 
 
 def children_of(pid: int) -> list[int]:

@@ -8,7 +8,7 @@ import os
 import platform
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,25 +20,34 @@ console = Console(highlight=False, width=None if os.isatty(1) else 160)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured value; `limit` is what it must stay below, where something says so."""
+    """One measured value; where something says so, it must stay below `limit`, or reach `floor`."""
 
     name: str
     unit: str
     value: float
     limit: float | None = None
+    floor: float | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether it is below its limit."""
-        return self.limit is None or self.value < self.limit
+        """Whether it is within its bounds."""
+        return (self.limit is None or self.value < self.limit) and (self.floor is None or self.value >= self.floor)
+
+    @property
+    def bound(self) -> str | None:
+        """What it is held to, and whether it fails that; None when nothing says so."""
+        words = [f"< {self.limit:g}"] if self.limit is not None else []
+        words += [f">= {self.floor:g}"] if self.floor is not None else []
+        return " ".join(words + ([] if self.holds else ["MISSED"])) or None
 
     def to_json(self, values: Sequence[float]) -> dict[str, object]:
         """With every value that it is the median of."""
         body: dict[str, object] = {"name": self.name, "unit": self.unit, "value": _significant(self.value)}
         if len(values) > 1:
             body["values"] = [_significant(value) for value in values]
-        if self.limit is not None:
-            body |= {"limit": self.limit, "holds": self.holds}
+        bounds = {name: value for name, value in (("limit", self.limit), ("floor", self.floor)) if value is not None}
+        if bounds:
+            body |= {**bounds, "holds": self.holds}
         return body
 
 
@@ -48,7 +57,7 @@ def median_of(repetitions: Sequence[Sequence[Figure]]) -> list[tuple[Figure, lis
     for figures in zip(*repetitions, strict=True):
         values = [figure.value for figure in figures]
         first = figures[0]
-        found.append((Figure(first.name, first.unit, statistics.median(values), first.limit), values))
+        found.append((replace(first, value=statistics.median(values)), values))
     return found
 
 

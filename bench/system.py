@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import asyncpg
 
 from bench.http_load import Caller
-from bench.processes import Deadline, Processes, children_of, cpu_seconds
+from bench.processes import Deadline, Processes, cpu_seconds, family_seconds
 from bench.report import Figure
 from bench.sandbox import Sandbox
 from shared.db import connect
@@ -107,7 +107,7 @@ class System:
         """What Postgres, server and orchestrators have used so far."""
         postgres = self._sandbox.server.pid if self._sandbox.server else None
         return Usage(
-            cpu_seconds(postgres, *children_of(postgres)) if postgres else 0.0,
+            family_seconds(postgres) if postgres else 0.0,
             cpu_seconds(*(process.pid for process in self._server)),
             cpu_seconds(*(process.pid for process in self._orchestrators)),
         )

@@ -13,10 +13,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from bench import peer_cases
+from bench import door_cases, peer_cases
 from bench.conversations import read_folder
 from bench.sandbox import Sandbox
-from bench.system import Bench
+from bench.system import Bench, open_system
+from bench.wrk import find_wrk
 from shared import tokens
 from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres
@@ -185,3 +186,19 @@ async def test_a_peer_that_is_not_installed_says_how_to_install_it(
     bench = Bench(Sandbox(tmp_path, postgres.dsn, postgres, "template1"), load_settings(), quick=True)
     with pytest.raises(MaasError, match="dbos is left out: make bench-engine installs it"):
         await peer_cases.run_peer(bench, "dbos", 50, 4)
+
+
+@pytest.mark.parametrize("client", ["Python", *(["wrk"] if find_wrk() else [])])
+async def test_every_accepted_request_is_a_row(
+    postgres: EmbeddedPostgres, template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    if client == "Python":
+        monkeypatch.setattr(door_cases, "find_wrk", lambda: None)
+    bench = Bench(Sandbox(tmp_path, postgres.dsn, postgres, template), load_settings(), quick=True)
+    async with open_system(bench, server=True) as system:
+        load = await door_cases.post_for(bench, system, 1)
+        steady = await door_cases.post_for(bench, system, 1, rate=100)
+        users = await system.connection.fetchval("select count(distinct user_id) from pipeline_runs")
+    assert (load.client, steady.client) == (client, client)
+    assert steady.accepted == len(steady.ms) == 100
+    assert users == load.accepted + steady.accepted
