@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
-from asyncio.subprocess import Process
 from contextlib import AsyncExitStack
 
 import structlog
@@ -22,7 +20,6 @@ from shared.db import open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.registry import open_model
-from shared.parent import VARIABLE as PARENT
 from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
 from workers import analyzer, archivist, assembler, draft_builder, final_responder
@@ -45,15 +42,9 @@ def choose_stages(names: tuple[str, ...]) -> dict[str, Stage]:
 
 def isolate(settings: Settings, postgres: Addresses) -> Isolation:
     """What starts this program again for suspects, over the same database and with the same stages."""
-    arguments = ["--alone", *(["--stages", ",".join(settings.stages)] if settings.stages else [])]
-    environment = os.environ | {
-        "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, PARENT: str(os.getpid()),
-    }  # fmt: skip
-
-    async def spawn() -> Process:
-        return await asyncio.create_subprocess_exec(sys.executable, __file__, *arguments, env=environment)
-
-    return Isolation(spawn)
+    stages = ["--stages", ",".join(settings.stages)] if settings.stages else []
+    addresses = {"DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen}
+    return Isolation([sys.executable, __file__, "--alone", *stages], addresses)
 
 
 async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -> None:

@@ -1,15 +1,16 @@
 """A figure of the engine: how fast it accepts, reacts and works, by the real processes over a real database.
 
 `python -m bench.engine [--quick] --out FILE.json` prints a table, writes the same figures as JSON and, where matplotlib
-is installed, a PNG beside it. Every figure is the median of three repetitions, with --quick of one.
+is installed, a PNG beside it. Every figure is the median of its case's repetitions, with --quick of one; what is
+compared with each other is measured in turns.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,27 +23,47 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bench.calibration import calibrate
 from bench.command import prepare_output, run_command
 from bench.door_cases import post_at_once, post_one_by_one, start_installed
-from bench.peer_cases import compare
-from bench.plot import plot_stages
+from bench.drain_cases import bare_queue, everything_on, grown_table, long_queue, product_path
+from bench.peer_cases import PEERS, is_installed
+from bench.plot import plot_rates, plot_stages
 from bench.report import Figure, console, machine, median_of, print_table, write_json
-from bench.run_cases import RATE, drain, open_loop, react, rest
+from bench.run_cases import hot_user, offered_50, offered_300, offered_to_the_product, react, rest, takeover
 from bench.sandbox import notes, open_sandbox
 from bench.system import Bench
 from shared.errors import MaasError
 from shared.settings import load_settings
 
-Case = Callable[[Bench], Awaitable[list[Figure]]]
 Measured = list[tuple[Figure, list[float]]]
-CASES: tuple[tuple[str, Case], ...] = (
-    ("accept", post_one_by_one),
-    ("accept at once", post_at_once),
-    ("react", react),
-    ("work off", drain),
-    (f"open loop, {RATE} runs/s", open_loop),
-    ("start", start_installed),
-    ("rest", rest),
-    ("compare", compare),
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Something to measure, and how often."""
+
+    name: str
+    run: Callable[[Bench], Awaitable[list[Figure]]]
+    repetitions: int = 5
+    is_quick: bool = False
+
+
+CASES = (
+    Case("accept", post_one_by_one, 3, is_quick=True),
+    Case("accept at once", post_at_once, 5, is_quick=True),
+    Case("react", react, 3, is_quick=True),
+    Case("bare queue", bare_queue),
+    Case("everything on", everything_on),
+    Case("product path", product_path, 5, is_quick=True),
+    Case("50 runs/s offered", offered_50),
+    Case("300 runs/s offered", offered_300),
+    Case("product, 50 runs/s offered", offered_to_the_product, 3, is_quick=True),
+    Case("a hot user", hot_user),
+    Case("a grown table", grown_table, 3),
+    Case("a long queue", long_queue, 3),
+    Case("takeover", takeover, 3),
+    Case("start", start_installed, 3, is_quick=True),
+    Case("rest", rest, 3, is_quick=True),
 )
+CALIBRATION = 2300.0  # commits/s that the floors of rates are meant for
 QUICK_SECONDS = 42.0  # no case begins later, and none takes a quarter of a minute
 SERVER = "select current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit')"
 
@@ -62,9 +83,12 @@ def engine(
     case: Annotated[list[str] | None, typer.Option(help="only cases whose name begins so")] = None,
 ) -> None:
     """Measure the engine."""
-    cases = [(name, run) for name, run in CASES if not case or name.startswith(tuple(case))]
+    cases = [one for one in CASES if (one.name.startswith(tuple(case)) if case else one.is_quick or not quick)]
     if not cases:
-        raise MaasError("bad_parameter", f"--case: there is none of that name; cases are {[name for name, _ in CASES]}")
+        raise MaasError("bad_parameter", f"--case: there is none of that name; cases are {[one.name for one in CASES]}")
+    for name in PEERS:
+        if not quick and not is_installed(name):
+            notes.print(f"left out: the comparison with {name}; make bench-engine installs it", markup=False)
     settings = load_settings()
     prepare_output(out)
     until = time.monotonic() + QUICK_SECONDS if quick else math.inf
@@ -76,8 +100,18 @@ def engine(
         bench = Bench(sandbox, settings, quick)
         result = uvloop.run(measure(bench, cases, until))
     _report(about, result)
-    if bench.stages and plot_stages(bench.stages, f"A run at {RATE} runs/s, stage by stage", out.with_suffix(".png")):
-        console.print(f"plot: {out.with_suffix('.png')}", markup=False, soft_wrap=True)
+    rates = {
+        figure.name: figure.value for found in result.figures.values() for figure, _ in found if figure.unit == "runs/s"
+    }
+    for picture, is_drawn in (
+        (out.with_suffix(".png"), plot_rates(rates, "Runs a second", out.with_suffix(".png"))),
+        (
+            out.with_suffix(".stages.png"),
+            plot_stages(bench.stages, "A run of the product at 50 runs/s", out.with_suffix(".stages.png")),
+        ),
+    ):
+        if is_drawn:
+            console.print(f"plot: {picture}", markup=False, soft_wrap=True)
     figures = {name: [figure.to_json(values) for figure, values in found] for name, found in result.figures.items()}
     write_json(
         out,
@@ -93,46 +127,43 @@ def engine(
         raise MaasError("bench_failed", "; ".join(f"{name}: {cause}" for name, cause in result.failures.items()))
 
 
-async def measure(bench: Bench, cases: list[tuple[str, Case]], until: float) -> Result:
-    """Calibrate, then measure case by case; none begins after `until` on the monotonic clock."""
-    repetitions = bench.pick(3, 1)
+async def measure(bench: Bench, cases: Sequence[Case], until: float) -> Result:
+    """Calibrate before, between and after; measure case by case, of which none begins after `until`."""
     result = Result()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=notes) as progress:
-        task = progress.add_task("calibration", total=repetitions * (1 + len(cases)))
+        total = sum(1 if bench.quick else case.repetitions for case in cases)
+        task = progress.add_task("calibration", total=total)
         calibrations = [await calibrate(bench.sandbox, bench.pick(3, 1))]
-        progress.advance(task)
-        for name, run in cases:
-            if time.monotonic() > until or (bench.quick and run is compare):
-                result.left_out.append(name)
+        for case in cases:
+            if time.monotonic() > until:
+                result.left_out.append(case.name)
                 continue
-            progress.update(task, description=name)
+            progress.update(task, description=case.name)
             found = []
             try:
-                for _ in range(repetitions):
-                    found.append(await run(bench))
+                for _ in range(1 if bench.quick else case.repetitions):
+                    found.append(await case.run(bench))
                     progress.advance(task)
-                result.figures[name] = median_of(found)
+                result.figures[case.name] = median_of(found)
             except (MaasError, OSError, asyncpg.PostgresError) as error:
-                result.failures[name] = str(error) or repr(error)
-        while len(calibrations) < repetitions:
-            progress.update(task, description="calibration")
-            calibrations.append(await calibrate(bench.sandbox, bench.pick(3, 1)))
-            progress.advance(task)
+                result.failures[case.name] = str(error) or repr(error)
+            if not bench.quick:
+                calibrations.append(await calibrate(bench.sandbox, 2))
     result.figures = {"calibration": median_of(calibrations)} | result.figures
-    result.figures["ratios"] = ratios(result.figures)
+    result.figures["scaled"] = scaled(result.figures)
     return result
 
 
-def ratios(measured: dict[str, Measured]) -> Measured:
-    """Rates as a share of the durable inserts that the same machine did: comparable where rates are not."""
+def scaled(measured: Mapping[str, Measured]) -> Measured:
+    """The rates that depend on the disk, as they would be on one that does 2,300 commits/s by the calibration."""
     if not measured["calibration"]:
         return []
     unit, _ = measured["calibration"][0]
     return [
-        (Figure(f"{figure.name}, against {unit.name}", "x", figure.value / unit.value), [])
-        for name, found in measured.items() if name != "calibration"
-        for figure, _ in found if figure.unit in ("runs/s", "requests/s") and figure.name != "offered"
+        (replace(figure, name=f"{figure.name}, on a disk of {CALIBRATION:,.0f} commits/s", aim=None,
+                 value=figure.value * CALIBRATION / unit.value), [])
+        for found in measured.values() for figure, _ in found if figure.scales
     ]  # fmt: skip
 
 
@@ -140,10 +171,10 @@ def _report(about: Mapping[str, object], result: Result) -> None:
     title = "engine, on {cores} cores (load {load_before} before), Postgres {postgres}, fsync {fsync}, Python {python}"
     rows: list[tuple[object, ...]] = []
     for name, found in ((name, found) for name, found in result.figures.items() if found):
-        rows.append((f"{name}:", None, None, None))
+        rows.append((f"{name}:", None, None, None, None))
         for figure, _ in found:
-            rows.append((f"  {figure.name}", figure.value, figure.unit, figure.bound))
-    print_table(title.format(**about), ("", "median", "unit", "bound"), rows)
+            rows.append((f"  {figure.name}", figure.value, figure.unit, figure.bound, figure.wish))
+    print_table(title.format(**about), ("", "median", "unit", "gate", "aim"), rows)
     if result.left_out:
         console.print(f"left out, the minute is over: {', '.join(result.left_out)}; without --quick they are measured")
 

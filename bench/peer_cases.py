@@ -13,8 +13,6 @@ from typing import Any
 
 from bench.peers.work import BEGUN
 from bench.processes import ROOT, Deadline, Processes, cpu_seconds, family_seconds
-from bench.report import Figure
-from bench.sandbox import notes
 from bench.system import Bench
 from shared.errors import MaasError
 
@@ -36,22 +34,6 @@ class PeerResult:
     runs_per_second: float
     postgres_cpu_us_per_run: float
     client_cpu_us_per_run: float
-
-
-async def compare(bench: Bench) -> list[Figure]:
-    """The best rate of every peer that is installed."""
-    figures = []
-    for name in PEERS:
-        if not is_installed(name):
-            notes.print(f"left out: {name}; make bench-engine installs it", markup=False)
-            continue
-        best = await best_of(bench, name, module_of(name).RUNS)
-        figures += [
-            Figure(" ".join(filter(None, (name, best.version))), "runs/s", best.runs_per_second),
-            Figure(f"CPU of Postgres a run, {name}", "ms", best.postgres_cpu_us_per_run / 1000),
-            Figure(f"CPU of the client a run, {name}", "ms", best.client_cpu_us_per_run / 1000),
-        ]
-    return figures
 
 
 async def best_of(bench: Bench, name: str, runs: int) -> PeerResult:

@@ -1,4 +1,4 @@
-"""A picture of where the milliseconds of a run go."""
+"""Pictures: where the milliseconds of a run go, and how many runs a second."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ def plot_stages(stages: Mapping[str, Sequence[float]], title: str, path: Path) -
         from matplotlib.figure import Figure
     except ImportError:
         return False
+    if not stages:
+        return False
     figure = Figure(figsize=(8, 4.2), layout="constrained")
     axes = figure.subplots()
     names = list(stages)[::-1]
@@ -23,5 +25,26 @@ def plot_stages(stages: Mapping[str, Sequence[float]], title: str, path: Path) -
     axes.set_xlabel("ms (box: middle half, line: median, whiskers: p5 and p95)")
     axes.set_title(title)
     axes.grid(axis="x", which="both", alpha=0.3)
+    figure.savefig(path, dpi=120)
+    return True
+
+
+def plot_rates(rates: Mapping[str, float], title: str, path: Path) -> bool:
+    """One bar a rate, on a logarithmic axis, written as PNG; False where matplotlib is not installed, or of nothing."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    if not rates:
+        return False
+    figure = Figure(figsize=(9, 1.2 + 0.36 * len(rates)), layout="constrained")
+    axes = figure.subplots()
+    names = list(rates)[::-1]
+    bars = axes.barh(names, [rates[name] for name in names], color="#9ecae1", edgecolor="#08306b")
+    axes.bar_label(bars, labels=[f"{rates[name]:,.0f}" for name in names], padding=3)
+    axes.set_xscale("log")
+    axes.set_xlabel("runs/s")
+    axes.set_title(title)
+    axes.margins(x=0.15)
     figure.savefig(path, dpi=120)
     return True

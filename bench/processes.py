@@ -88,6 +88,12 @@ class Processes:
         lines = [line for output in self._running.values() for line in output.read_text(errors="replace").splitlines()]
         return "\n".join(lines[-5:]) or "nothing was logged"
 
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """kill -9 a process."""
+        process.kill()
+        process.wait()
+        del self._running[process]
+
     def stop(self, process: subprocess.Popen[bytes]) -> None:
         """End a process: politely at first."""
         process.send_signal(signal.SIGTERM)
@@ -102,6 +108,14 @@ class Processes:
 def cpu_seconds(*pids: int) -> float:
     """CPU time, user and system, that these processes and their ended children have used; 0 where there is no /proc."""
     return sum(_cpu_ticks(pid) for pid in pids) / TICKS if HAS_PROC else 0.0
+
+
+def memory_mb(pid: int) -> float:
+    """The most that a process has had in memory, in MB; 0 where there is no /proc."""
+    if not HAS_PROC:
+        return 0.0
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
 
 
 def family_seconds(pid: int) -> float:

@@ -20,13 +20,18 @@ console = Console(highlight=False, width=None if os.isatty(1) else 160)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured value; where something says so, it must stay below `limit`, or reach `floor`."""
+    """One measured value; where something says so, it must stay below `limit`, or reach `floor`; `aim` is what we want.
+
+    `scales`: it is a rate that the disk bounds, so its floor is meant for a disk of a certain speed.
+    """
 
     name: str
     unit: str
     value: float
     limit: float | None = None
     floor: float | None = None
+    aim: float | None = None
+    scales: bool = False
 
     @property
     def holds(self) -> bool:
@@ -40,12 +45,21 @@ class Figure:
         words += [f">= {self.floor:g}"] if self.floor is not None else []
         return " ".join(words + ([] if self.holds else ["MISSED"])) or None
 
+    @property
+    def wish(self) -> str | None:
+        """The aim, and whether it is reached; None when there is none."""
+        if self.aim is None:
+            return None
+        is_reached = self.value <= self.aim if self.limit is not None else self.value >= self.aim
+        return f"{self.aim:g}" + (" reached" if is_reached else "")
+
     def to_json(self, values: Sequence[float]) -> dict[str, object]:
         """With every value that it is the median of."""
         body: dict[str, object] = {"name": self.name, "unit": self.unit, "value": _significant(self.value)}
         if len(values) > 1:
             body["values"] = [_significant(value) for value in values]
-        bounds = {name: value for name, value in (("limit", self.limit), ("floor", self.floor)) if value is not None}
+        named = (("limit", self.limit), ("floor", self.floor), ("aim", self.aim))
+        bounds = {name: value for name, value in named if value is not None}
         if bounds:
             body |= {**bounds, "holds": self.holds}
         return body

@@ -1,4 +1,4 @@
-"""What happens to a run: how soon it is taken, how many are done, how long each stage takes."""
+"""What happens to a run: how soon it is taken, answered and recorded, alone and under load."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ DISPATCH_MS = 10.0
 TRACE_MS = 50.0
 STAGE_MS = 3000.0
 IDLE_PERCENT = 1.0
-USERS = 200
-RATE = 50
+PRODUCT_RATE = 50
 GAP = 0.005
 INSERT = "insert into pipeline_runs (id, user_id, user_query) values ($1, $2, $3)"
 INSERT_MANY = "insert into pipeline_runs (user_id, user_query) select * from unnest($1::uuid[], $2::text[])"
@@ -32,7 +31,12 @@ select (extract(epoch from r.analyzing_at - r.created_at) * 1000)::float8 as cla
   (extract(epoch from l.created_at - r.created_at) * 1000)::float8 as trace
 from pipeline_runs r left join lsm_storage l on l.run_id = r.id where r.id = any($1::uuid[])"""
 CLOCK = "select clock_timestamp()"
-SPAN = "select extract(epoch from max(archived_at) - $1)::float8 from pipeline_runs"
+INBOX = "select exists (select from pipeline_runs where lane = -2)"
+UNFINISHED_OF = "select exists (select from pipeline_runs where id = any($1::uuid[]) and lane < 2)"
+RESPONDING = "select count(*) from pipeline_runs where lane = 1 and status = 'RESPONDING'"
+TAKEN_OVER = "select count(*) from pipeline_runs where claimed_at > $1"
+TAKEOVER = "select extract(epoch from max(claimed_at) - $1)::float8 from pipeline_runs where claimed_at > $1"
+MILESTONES = {"claimed": "analyzing_at", "COMPLETED": "completed_at", "archived": "archived_at"}
 STAGES = {
     "claim": ("created_at", "analyzing_at"),
     "analyzer": ("analyzing_at", "analyzed_at"),
@@ -43,7 +47,7 @@ STAGES = {
     "insert to COMPLETED": ("created_at", "completed_at"),
     "insert to archived": ("created_at", "archived_at"),
 }
-TIMES = "select * from pipeline_runs where created_at > $1"
+TIMES = "select * from pipeline_runs where id = any($1::uuid[])"
 
 
 class Ear:
@@ -99,33 +103,6 @@ async def react(bench: Bench) -> list[Figure]:
     ]
 
 
-async def drain(bench: Bench) -> list[Figure]:
-    """Runs of 200 users inserted at once, until all are archived; by one orchestrator and by two."""
-    one = await _drain(bench, 1)
-    two = await _drain(bench, 2)
-    return [*one, *two, Figure("two orchestrators against one", "x", two[0].value / one[0].value)]
-
-
-async def _drain(bench: Bench, orchestrators: int) -> list[Figure]:
-    count = bench.pick(2000, 500)
-    users = [uuid4() for _ in range(USERS)]
-    async with open_system(bench, orchestrators=orchestrators) as system:
-        await system.connection.execute(INSERT_MANY, users[:20], [sentence(number) for number in range(20)])
-        await system.wait_archived()
-        before = system.usage()
-        await system.connection.execute(
-            INSERT_MANY,
-            [users[number % USERS] for number in range(count)],
-            [sentence(number) for number in range(count)],
-        )
-        inserted_at = await system.connection.fetchval(CLOCK)
-        await system.wait_archived()
-        seconds = await system.connection.fetchval(SPAN, inserted_at)
-        used = system.usage() - before
-    by = "1 orchestrator" if orchestrators == 1 else f"{orchestrators} orchestrators"
-    return [Figure(f"runs archived, {by}", "runs/s", count / seconds), *used.figures(count, by)]
-
-
 async def rest(bench: Bench) -> list[Figure]:
     """What an orchestrator costs that has nothing to do."""
     seconds = bench.pick(10, 5)
@@ -142,39 +119,114 @@ async def rest(bench: Bench) -> list[Figure]:
     return [Figure(name, "% of a core", 100 * seconds_used / took, limit) for name, seconds_used, limit in measured]
 
 
-async def open_loop(bench: Bench) -> list[Figure]:
-    """Inserts at a fixed rate, whether the earlier ones are done or not; each by another user."""
-    seconds = bench.pick(10, 3)
-    async with (
-        open_system(bench, orchestrators=1) as system,
-        asyncpg.create_pool(system.dsn, min_size=4, max_size=16) as pool,
-    ):
-        for number in range(20):
-            await pool.execute(INSERT, uuid4(), uuid4(), sentence(number))
-        await system.wait_archived()
-        start = await system.connection.fetchval(CLOCK)
-        began = time.perf_counter()
-        inserts = []
-        for number in range(RATE * seconds):
-            await asyncio.sleep(max(0.0, began + number / RATE - time.perf_counter()))
-            inserts.append(asyncio.create_task(pool.execute(INSERT, uuid4(), uuid4(), sentence(number))))
-        await asyncio.gather(*inserts)
-        offered = len(inserts) / (time.perf_counter() - began)
-        await system.wait_archived()
-        rows = await system.connection.fetch(TIMES, start)
+async def offered_50(bench: Bench) -> list[Figure]:
+    """50 runs/s, each of another user, whether the earlier ones are done or not."""
+    return _latencies(await _offer(bench, 50), 50, {"claimed": (10, 2), "COMPLETED": (30, 9), "archived": (None, None)})
+
+
+async def offered_300(bench: Bench) -> list[Figure]:
+    """300 runs/s."""
+    return _latencies(
+        await _offer(bench, 300), 300, {"claimed": (30, 10), "COMPLETED": (150, 50), "archived": (180, 60)}
+    )
+
+
+async def offered_to_the_product(bench: Bench) -> list[Figure]:
+    """The same with the product's stages and its built-in model, and where the time goes."""
+    rows = await _offer(bench, PRODUCT_RATE, noop=False)
     stages = {
         name: [1000 * (row[end] - row[begin]).total_seconds() for row in rows] for name, (begin, end) in STAGES.items()
     }
     for name, values in stages.items():
         bench.stages.setdefault(name, []).extend(values)
     return [
-        Figure("offered", "runs/s", offered),
-        *percentiles("insert to claim", stages["claim"], (50, 99)),
-        *percentiles("insert to COMPLETED", stages["insert to COMPLETED"], (50, 99)),
-        *percentiles("insert to archived", stages["insert to archived"], (50, 99)),
-        Figure("stage Analyzer p95", "ms", percentile(stages["analyzer"], 0.95), STAGE_MS),
-        Figure("stage Assembler p95", "ms", percentile(stages["assembler"], 0.95), STAGE_MS),
+        *_latencies(rows, PRODUCT_RATE, dict.fromkeys(MILESTONES, (None, None)), ", product"),
+        Figure("stage Analyzer p95", "ms", percentile(stages["analyzer"], 0.95), limit=STAGE_MS),
+        Figure("stage Assembler p95", "ms", percentile(stages["assembler"], 0.95), limit=STAGE_MS),
     ]
+
+
+async def hot_user(bench: Bench) -> list[Figure]:
+    """What 1,000 others feel of one user who has 10,000 runs waiting."""
+    waiting, others = bench.pick(10_000, 2000), bench.pick(1000, 200)
+    without = _milliseconds(await _offer(bench, 100, count=others), "claimed")
+    beside = _milliseconds(await _offer(bench, 100, count=others, waiting=waiting), "claimed")
+    middle, tail = (percentile(beside, share) / percentile(without, share) for share in (0.5, 0.99))
+    return [
+        Figure(f"claim beside a user with {waiting:,} waiting, against without, p50", "x", middle, limit=1.5, aim=1.1),
+        Figure(f"claim beside a user with {waiting:,} waiting, against without, p99", "x", tail),
+    ]
+
+
+async def takeover(bench: Bench) -> list[Figure]:
+    """kill -9 of one of two orchestrators with runs in flight, until the other has claimed them all."""
+    seconds = []
+    async with open_system(bench, orchestrators=1, noop=True, BENCH_ANSWER_SECONDS="1") as system:
+        for _ in range(bench.pick(5, 2)):
+            users = [uuid4() for _ in range(16)]
+            await system.connection.execute(INSERT_MANY, users, [sentence(n) for n in range(16)])
+            deadline = Deadline(PATIENCE, "the claim of 16 runs")
+            while await system.connection.fetchval(RESPONDING) < 16:
+                await system.pause(deadline)
+            await system.start(server=False, orchestrators=1)
+            began = await system.connection.fetchval(CLOCK)
+            system.kill_first()
+            while await system.connection.fetchval(TAKEN_OVER, began) < 16:
+                await system.pause(deadline)
+            seconds.append(await system.connection.fetchval(TAKEOVER, began))
+            await system.wait_archived()
+    return [
+        Figure("takeover after kill -9, median", "s", percentile(seconds, 0.5), limit=2, aim=0.5),
+        Figure("takeover after kill -9, slowest", "s", max(seconds), limit=2),
+    ]
+
+
+async def _offer(
+    bench: Bench, rate: int, *, noop: bool = True, count: int | None = None, waiting: int = 0
+) -> list[asyncpg.Record]:
+    """Rows of the runs that were inserted at this rate, when all are archived; `waiting`: those of one user beside."""
+    count = count or rate * bench.pick(10, 3)
+    async with (
+        open_system(bench, orchestrators=1, noop=noop) as system,
+        asyncpg.create_pool(system.dsn, min_size=4, max_size=16) as pool,
+    ):
+        for number in range(20):
+            await pool.execute(INSERT, uuid4(), uuid4(), sentence(number))
+        await system.wait_archived()
+        if waiting:
+            user = uuid4()
+            await system.connection.execute(INSERT_MANY, [user] * waiting, [sentence(n) for n in range(waiting)])
+            deadline = Deadline(PATIENCE, "the intake")
+            while await system.connection.fetchval(INBOX):
+                await system.pause(deadline)
+        ids = [uuid4() for _ in range(count)]
+        began = time.perf_counter()
+        inserts = []
+        for number, run in enumerate(ids):
+            await asyncio.sleep(max(0.0, began + number / rate - time.perf_counter()))
+            inserts.append(asyncio.create_task(pool.execute(INSERT, run, uuid4(), sentence(number))))
+        await asyncio.gather(*inserts)
+        deadline = Deadline(PATIENCE, "the archiving of the offered runs")
+        while await system.connection.fetchval(UNFINISHED_OF, ids):
+            await system.pause(deadline)
+        return list(await system.connection.fetch(TIMES, ids))
+
+
+def _milliseconds(rows: list[asyncpg.Record], milestone: str) -> list[float]:
+    end = MILESTONES[milestone]
+    return [1000 * (row[end] - row["created_at"]).total_seconds() for row in rows]
+
+
+def _latencies(
+    rows: list[asyncpg.Record], rate: int, bounds: dict[str, tuple[float | None, float | None]], what: str = ""
+) -> list[Figure]:
+    figures = []
+    for milestone, (limit, aim) in bounds.items():
+        values = _milliseconds(rows, milestone)
+        name = f"{rate} runs/s{what}: insert to {milestone}"
+        figures.append(Figure(f"{name} p50", "ms", percentile(values, 0.5)))
+        figures.append(Figure(f"{name} p99", "ms", percentile(values, 0.99), limit=limit, aim=aim))
+    return figures
 
 
 async def _wait(system: System, event: asyncio.Event) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import asyncpg
 
 from bench.http_load import Caller
-from bench.processes import Deadline, Processes, cpu_seconds, family_seconds
+from bench.processes import ROOT, Deadline, Processes, cpu_seconds, family_seconds
 from bench.report import Figure
 from bench.sandbox import Sandbox
 from shared.db import connect
@@ -27,12 +27,13 @@ ENGINES = "select count(*) from engines where pid = any($1::int[])"
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What every case gets; `stages` collects milliseconds for the plot."""
+    """What every case gets; `stages` collects milliseconds for the plot, `concurrency` what suits a peer best."""
 
     sandbox: Sandbox
     settings: Settings
     quick: bool
     stages: dict[str, list[float]] = field(default_factory=dict)
+    concurrency: dict[str, int] = field(default_factory=dict)
 
     def pick(self, full: int, quick: int) -> int:
         """How much of something is measured."""
@@ -66,26 +67,40 @@ class Usage:
 class System:
     """Running processes over one database, and a connection of the benchmark's own."""
 
-    def __init__(self, sandbox: Sandbox, dsn: str, processes: Processes, connection: asyncpg.Connection) -> None:
+    def __init__(
+        self, sandbox: Sandbox, dsn: str, processes: Processes, connection: asyncpg.Connection, is_noop: bool
+    ) -> None:
         self.dsn = dsn
         self.connection = connection
         self.port = free_port()
         self._sandbox = sandbox
         self._processes = processes
+        self._is_noop = is_noop
         self._server: list[subprocess.Popen[bytes]] = []
         self._orchestrators: list[subprocess.Popen[bytes]] = []
 
+    @property
+    def orchestrator_pids(self) -> list[int]:
+        return [process.pid for process in self._orchestrators]
+
+    def kill_first(self) -> None:
+        """kill -9 the orchestrator that runs the longest."""
+        self._processes.kill(self._orchestrators.pop(0))
+
     async def start(self, server: bool, orchestrators: int) -> None:
         """Start the processes and wait until they are ready. Raises MaasError."""
-        self._orchestrators += [self._processes.start("main.py") for _ in range(orchestrators)]
+        start = self._start_noop if self._is_noop else lambda: self._processes.start("main.py")
+        self._orchestrators += [start() for _ in range(orchestrators)]
         if server:
             self._server.append(self._processes.start("server.py", MAAS_PORT=str(self.port)))
         deadline = Deadline(PATIENCE, "the start of the processes")
-        pids = [process.pid for process in self._orchestrators]
-        while await self.connection.fetchval(ENGINES, pids) < orchestrators or (
+        while await self.connection.fetchval(ENGINES, self.orchestrator_pids) < len(self._orchestrators) or (
             server and not await is_ready(self.port)
         ):
             await self.pause(deadline)
+
+    def _start_noop(self) -> subprocess.Popen[bytes]:
+        return self._processes.spawn("noop", "-m", "bench.noop", PYTHONPATH=str(ROOT))
 
     async def wait_archived(self, seconds: float = 120.0) -> None:
         """Return when every exchange is in memory. Raises MaasError when that takes longer, or one fails."""
@@ -114,15 +129,21 @@ class System:
 
 
 @asynccontextmanager
-async def open_system(bench: Bench, *, server: bool = False, orchestrators: int = 0) -> AsyncIterator[System]:
-    """A fresh database and ready processes over it; all gone at the end. Raises MaasError."""
+async def open_system(
+    bench: Bench, *, server: bool = False, orchestrators: int = 0, noop: bool = False, **settings: str
+) -> AsyncIterator[System]:
+    """A fresh database and ready processes over it; all gone at the end. Raises MaasError.
+
+    `noop`: orchestrators with the stages of bench.noop in place of the product's.
+    """
+    environment = {"MAAS_MODEL": "extractive:builtin"} | settings
     with (
         bench.sandbox.database() as dsn,
-        Processes(bench.sandbox.folder, dsn, bench.settings, MAAS_MODEL="extractive:builtin") as processes,
+        Processes(bench.sandbox.folder, dsn, bench.settings, **environment) as processes,
     ):
         connection = await connect(dsn)
         try:
-            system = System(bench.sandbox, dsn, processes, connection)
+            system = System(bench.sandbox, dsn, processes, connection, noop)
             await system.start(server, orchestrators)
             yield system
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Hashable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -79,9 +79,24 @@ class Database:
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
+        self._turns: dict[tuple[object, ...], asyncio.Lock] = {}
+        self._upcoming: dict[tuple[object, ...], asyncio.Task[list[asyncpg.Record]]] = {}
 
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
         return list(await self._pool.fetch(queries()[query], *args))
+
+    async def shared_rows(self, query: str, *args: Hashable) -> list[asyncpg.Record]:
+        """Rows that many ask for at one moment: they share one answer, which is never older than the question."""
+        key = (query, *args)
+        task = self._upcoming.get(key)
+        if task is None:
+            task = self._upcoming[key] = asyncio.create_task(self._ask(key, query, *args))
+        return await asyncio.shield(task)
+
+    async def _ask(self, key: tuple[object, ...], query: str, *args: object) -> list[asyncpg.Record]:
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            del self._upcoming[key]  # who comes from now on needs an answer that is newer than this one
+            return await self.rows(query, *args)
 
     async def row(self, query: str, *args: object) -> asyncpg.Record | None:
         return await self._pool.fetchrow(queries()[query], *args)

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from maas.memory.records import Record, records_of_hits
-from maas.memory.search import scope_of, search
+from maas.memory.records import Record, records_of_turns
+from maas.memory.search import rank_turns, scope_of
 from maas.pipeline.ledger import consult
 from maas.pipeline.prompts import read_prompts
 from maas.pipeline.runs import Outcome, Run
@@ -64,8 +64,8 @@ SCHEMA = Analysis.model_json_schema()
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result. Next: ANALYZED."""
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
-    hits = await search(deps.db, run.user_id, run.user_query, limit=50, before_seq=run.seq)
-    records = _within_budget(await records_of_hits(deps.db, run.user_id, hits, CANDIDATES))
+    turns = await rank_turns(deps.db, run.user_id, run.user_query, limit=50, before_seq=run.seq)
+    records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES))
     now = datetime.now(UTC)
     text = fill(
         prompt.text,
@@ -82,7 +82,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         max_tokens=1000,
         inputs={
             "user_query": run.user_query,
-            "memory_score": max((hit.coverage for hit in hits), default=0.0),
+            "memory_score": max((one.coverage for one in turns), default=0.0),
             "candidates": [
                 {"id": str(r.id), "period": r.period, "summary": r.summary, "score": r.score,
                  "scope": scope_of(r.occurred_at, now)}
@@ -119,8 +119,9 @@ async def _settle(run: Run, deps: Deps, analysis: Analysis, known: Mapping[str, 
     if record is not None:
         found = _found(record, min(max(analysis.context_found.relevance_score, 0.0), 1.0))
     elif analysis.search_keywords:
-        hits = await search(deps.db, run.user_id, " ".join(analysis.search_keywords), limit=20, before_seq=run.seq)
-        best = next(iter(await records_of_hits(deps.db, run.user_id, hits, 1)), None)
+        keywords = " ".join(analysis.search_keywords)
+        turns = await rank_turns(deps.db, run.user_id, keywords, limit=20, before_seq=run.seq)
+        best = next(iter(await records_of_turns(deps.db, run.user_id, turns, 1)), None)
         if best is not None and best.score >= RELEVANT:
             found = _found(best, best.score)
     return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": found})

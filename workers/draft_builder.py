@@ -19,9 +19,10 @@ RECENT_TOKENS = 2000
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the last log rows before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
-    role_name = await deps.db.value("assistant_role", run.assistant)
-    if role_name is None:
+    assistants = await deps.db.shared_rows("assistant_role", run.assistant)
+    if not assistants:
         raise MaasError("missing_role", f"there is no active assistant {run.assistant!r} in the table assistants")
+    role_name = assistants[0]["role_name"]
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
     recent_rows = await deps.db.rows(
         "recent_turns", run.user_id, run.seq, str(run.conversation_id) if run.conversation_id else None,

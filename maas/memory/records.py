@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from maas.memory.search import Hit
+from maas.memory.ranking import Ranked
 from shared.db import Database
 from shared.errors import MaasError
 
@@ -33,18 +33,16 @@ class Record:
         )  # fmt: skip
 
 
-async def records_of_hits(db: Database, user_id: UUID, hits: Sequence[Hit], limit: int = 20) -> list[Record]:
-    """The records that cover the hits, best first, then the newest ones with score 0; at most `limit`."""
+async def records_of_turns(db: Database, user_id: UUID, turns: Sequence[Ranked], limit: int = 20) -> list[Record]:
+    """The records that cover the turns, best first, then the newest ones with score 0; at most `limit`."""
     scores: dict[UUID, float] = {}
-    for hit in hits:
-        if hit.record_id is not None:
-            scores[hit.record_id] = max(scores.get(hit.record_id, 0.0), min(hit.coverage, 1.0))
-    rows = {row["id"]: row for row in await db.rows("records", user_id, list(scores))} if scores else {}
-    found = [Record.from_row(rows[id_], score) for id_, score in scores.items() if id_ in rows]
-    found.sort(key=lambda record: -record.score)
-    if len(found) < limit:
-        newest = await db.rows("newest_records", user_id, limit)
-        found += [Record.from_row(row) for row in newest if row["id"] not in scores]
+    for one in turns:
+        if (record_id := one.turn.record_id) is not None:
+            scores[record_id] = max(scores.get(record_id, 0.0), min(one.coverage, 1.0))
+    rows = await db.rows("records", user_id, list(scores), max(limit - len(scores), 0))
+    found = [Record.from_row(row, scores.get(row["id"], 0.0)) for row in rows]  # newest first
+    places = {record_id: place for place, record_id in enumerate(scores)}
+    found.sort(key=lambda record: (-record.score, places.get(record.id, len(places))))
     return found[:limit]
 
 

@@ -50,6 +50,30 @@ async def search(
 ) -> list[Hit]:
     """At most `limit` turns of this user, best first; never anybody else's.
 
+    The arguments are those of `rank_turns`.
+    """
+    best = await rank_turns(
+        db, user_id, question, limit=limit, before_seq=before_seq, as_of=as_of, since=since, until=until, tags=tags,
+        scope=scope,
+    )  # fmt: skip
+    return await _read(db, user_id, best) if best else []
+
+
+async def rank_turns(
+    db: Database,
+    user_id: UUID,
+    question: str,
+    *,
+    limit: int,
+    before_seq: int = EVERY_TURN,
+    as_of: datetime | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    tags: Sequence[str] | None = None,
+    scope: Scope | None = None,
+) -> list[Ranked]:
+    """Which turns a search finds, without their words.
+
     `before_seq` hides requests of that turn and later ones. `as_of` shows only what was known then. `since` (inclusive)
     and `until` (exclusive) bound when a turn was said; `tags` asks for turns whose record bears one of them. `scope`
     prefers turns of an age, counted from `as_of` or now, and hides none.
@@ -71,8 +95,7 @@ async def search(
         )
         for row in rows
     ]  # fmt: skip
-    best = rank(turns, rows[0]["terms"], rows[0]["total"], question)[:limit]
-    return await _read(db, user_id, best)
+    return rank(turns, rows[0]["terms"], rows[0]["total"], question)[:limit]
 
 
 def scope_of(at: datetime, now: datetime) -> Scope:

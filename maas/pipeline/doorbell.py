@@ -70,7 +70,7 @@ class Doorbell:
         await self.connection.add_listener(EVENTS, hear)
 
     async def listen_for_work(self, on_ring: Callable[[], None]) -> None:
-        """Call back when there may be something to claim; events are logged at level debug and cost little otherwise."""
+        """Call back when there may be something to claim; events are logged at debug level and cost little else."""
         is_verbose = log.is_enabled_for(logging.DEBUG)
 
         def hear(_: Any, __: int, ___: str, payload: str) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from asyncio.subprocess import Process
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import structlog
+
+from shared.parent import VARIABLE as PARENT
 
 PROCESSES = 2
 PATIENCE = 10.0
@@ -15,17 +18,18 @@ log = structlog.get_logger()
 
 
 class Isolation:
-    """Starts such processes with `spawn`, a few at a time; each ends by itself when no suspect is left."""
+    """Starts such processes by `command`, a few at a time; each ends by itself when no suspect is left."""
 
-    def __init__(self, spawn: Callable[[], Awaitable[Process]]) -> None:
-        self._spawn = spawn
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._command = command
+        self._environment = os.environ | environment | {PARENT: str(os.getpid())}
         self._processes: list[Process] = []
 
     async def start(self, suspects: int) -> None:
         """See that suspects are being executed."""
         self._processes = [process for process in self._processes if process.returncode is None]
         for _ in range(min(suspects, PROCESSES) - len(self._processes)):
-            process = await self._spawn()
+            process = await asyncio.create_subprocess_exec(*self._command, env=self._environment)
             log.warning("isolation_started", pid=process.pid, suspects=suspects)
             self._processes.append(process)
 

@@ -35,7 +35,7 @@ async def read_prompts(db: Database, *roles: str) -> dict[str, Prompt]:
     A stage's missing prompt is replaced by the built-in one, with a warning. An assistant's missing role raises
     MaasError('missing_role').
     """
-    rows = await db.rows("prompts", list(roles))
+    rows = await db.shared_rows("prompts", roles)
     found = {row["role_name"]: Prompt(row["role_name"], row["prompt_template"], row["version"]) for row in rows}
     for role in roles:
         if role in found:

@@ -50,16 +50,16 @@ from raw_logs l
 where l.user_id = $1 and ($3::text is null or l.conversation = $3) and l.run_id <> all ((select runs from hidden)::uuid[])
 order by l.occurred_at desc, l.seq desc limit $4;
 
--- name: records  -- $1 user, $2 ids
+-- name: records  -- $1 user, $2 ids, $3 how many of the newest beside them; newest first
+with newest as materialized (
+  select id from lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
+  order by time_bucket_end desc, created_at desc limit $3 + cardinality($2::uuid[])
+)
 select id, level, maas_period(time_bucket_start) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
   occurred_at, created_at
-from lsm_storage where user_id = $1 and id = any($2::uuid[]) and not is_provisional and superseded_at is null;
-
--- name: newest_records  -- $1 user, $2 how many
-select id, level, maas_period(time_bucket_start) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
-  occurred_at, created_at
-from lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
-order by time_bucket_end desc, created_at desc limit $2;
+from lsm_storage
+where user_id = $1 and id = any ($2::uuid[] || array(select id from newest)) and not is_provisional and superseded_at is null
+order by time_bucket_end desc, created_at desc;
 
 -- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many
 select id, level, maas_period(time_bucket_start) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
