@@ -48,7 +48,7 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
     """Serve until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     with bind(settings) as listener:
         async with open_database(postgres.query, settings.pool_size, "maas server") as db:
-            app = create_app(db, postgres.listen)
+            app = create_app(db, postgres.listen, settings.user_queue_limit)
             config = uvicorn.Config(
                 app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
             )

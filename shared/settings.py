@@ -50,6 +50,9 @@ class Settings(BaseSettings):
 
     timezone: str = Field("UTC", description="zone of day and week buckets")
     blocking_scope: Literal["user", "global"] = Field("user", description="whose next request waits for the archive")
+    user_queue_limit: int = Field(
+        100, ge=1, le=100_000, description="unfinished requests of one user before HTTP answers 429"
+    )
     concurrency: int = Field(64, ge=1, le=10_000, description="runs in flight in one orchestrator")
     pool_size: int = Field(8, ge=2, le=200, description="database connections of one process")
     stages: Annotated[tuple[str, ...], NoDecode] = Field((), description="stages of this process; empty means all")

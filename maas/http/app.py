@@ -20,13 +20,13 @@ from maas.pipeline.submissions import Submissions
 from shared.db import Database
 
 
-def create_app(db: Database, listen_dsn: str) -> Starlette:
+def create_app(db: Database, listen_dsn: str, queue_limit: int | None = None) -> Starlette:
     """The ASGI application over an open database; it listens by itself on `listen_dsn`."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         changes = Changes(db, listen_dsn)
-        app.state.rooms = Rooms(db, Submissions(db), changes)
+        app.state.rooms = Rooms(db, Submissions(db, queue_limit), changes)
         async with changes.listening():
             yield
 

@@ -36,7 +36,7 @@ class Door:
 
 
 DOORS = (
-    Door("POST", "/v1/runs", runs.post_run, bodies.NewRun, bodies.Accepted, 202, errors=(400, 409, 413, 415, 422)),
+    Door("POST", "/v1/runs", runs.post_run, bodies.NewRun, bodies.Accepted, 202, errors=(400, 409, 413, 415, 422, 429)),
     Door(
         "GET", "/v1/runs", runs.get_runs, reply=bodies.RunPage, errors=(400,),
         query={"user_id": (_UUID, "whose"), "status": ({"type": "string"}, "in this status"), **_PAGE},

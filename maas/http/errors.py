@@ -26,6 +26,7 @@ STATUS = {
     "unsupported_media_type": 415,
     "invalid_request": 422,
     "unknown_assistant": 422,
+    "queue_full": 429,
     "database_unreachable": 503,
 }
 log = structlog.get_logger()
@@ -41,7 +42,8 @@ def error_response(error: MaasError, headers: Mapping[str, str] | None = None) -
 
 async def on_maas_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MaasError)
-    return error_response(error)
+    seconds = (error.details or {}).get("retry_after")
+    return error_response(error, {"Retry-After": str(seconds)} if seconds else None)
 
 
 async def on_http_error(request: Request, error: Exception) -> JSONResponse:

@@ -23,8 +23,9 @@ ERROR = {
 }
 REASONS = {
     400: "not understood", 404: "not there", 409: "conflicts with what is there", 413: "too large", 415: "not JSON",
-    422: "refused", 503: "not ready",
+    422: "refused", 429: "the user has too many unfinished requests", 503: "not ready",
 }  # fmt: skip
+RETRY_AFTER = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer", "minimum": 1}}}
 
 
 def describe(doors: Sequence[Door], version: str) -> dict[str, Any]:
@@ -68,13 +69,18 @@ def _operation(door: Door) -> dict[str, Any]:
         "summary": summary,
         "tags": [door.path.split("/")[2] if door.path.startswith("/v1/") else "operations"],
         "responses": {str(door.status): {"description": "done", **_content(door.reply)}}
-        | {str(code): {"description": REASONS[code], "content": _json("Error")} for code in door.errors},
+        | {str(code): _refusal(code) for code in door.errors},
     }
     if parameters:
         operation["parameters"] = parameters
     if door.body is not None:
         operation["requestBody"] = {"required": True, "content": _json(door.body.__name__)}
     return operation
+
+
+def _refusal(code: int) -> dict[str, Any]:
+    refusal = {"description": REASONS[code], "content": _json("Error")}
+    return refusal | {"headers": RETRY_AFTER} if code == 429 else refusal
 
 
 def _content(model: type[Any] | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,24 +31,32 @@ class Submission:
 
 
 class Submissions:
-    """Inserts runs; those that arrive at one moment go in one statement."""
+    """Inserts runs; those that arrive at one moment go in one statement.
 
-    def __init__(self, db: Database) -> None:
+    A user who has `queue_limit` unfinished runs is refused; processes that insert at one moment may exceed it a little.
+    """
+
+    def __init__(self, db: Database, queue_limit: int | None = None) -> None:
         self._db = db
-        self._inserts: GroupCommit[tuple[UUID, Submission], bool] = GroupCommit(self._insert)
+        self._queue_limit = queue_limit
+        self._inserts: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
 
     async def submit(self, submission: Submission) -> UUID:
         """Insert the row and return its id; a repeated idempotency key returns the earlier row's.
 
-        Raises MaasError: `unknown_assistant`, or `idempotency_conflict` for the same key with another body.
+        Raises MaasError: `unknown_assistant`, `queue_full` with `retry_after` in seconds, or `idempotency_conflict` for
+        the same key with another body.
         """
         run_id = uuid4()
         try:
-            if await self._inserts.submit((run_id, submission)):
-                return run_id
+            inserted = await self._inserts.submit((run_id, submission))
         except asyncpg.ForeignKeyViolationError as error:
             message = f"assistant: there is no active assistant {submission.assistant!r}"
             raise MaasError("unknown_assistant", message) from error
+        if isinstance(inserted, MaasError):
+            raise inserted
+        if inserted:
+            return run_id
         row = await self._db.row("run_of_key", submission.caller, submission.idempotency_key)
         if row is None:
             raise MaasError("conflict", "the request was erased while it was being repeated; send it again")
@@ -60,17 +69,26 @@ class Submissions:
             raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
         return UUID(str(row["id"]))
 
-    async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool]:
+    async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool | MaasError]:
         submissions = [submission for _, submission in items]
         rows = await self._db.rows(
             "insert_runs", [run_id for run_id, _ in items], [s.user_id for s in submissions],
             [s.query for s in submissions], [s.assistant for s in submissions],
             [s.conversation_id for s in submissions],
             [s.metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
-            [s.idempotency_key for s in submissions],
+            [s.idempotency_key for s in submissions], self._queue_limit,
         )  # fmt: skip
-        inserted = {row["id"] for row in rows}
-        return [run_id in inserted for run_id, _ in items]
+        verdicts = {row["id"]: row["unfinished"] is None or self._queue_full(row) for row in rows}
+        return [verdicts.get(run_id, False) for run_id, _ in items]
+
+    def _queue_full(self, row: Mapping[str, int]) -> MaasError:
+        unfinished, seconds = row["unfinished"], row["retry_after"]
+        return MaasError(
+            "queue_full",
+            f"{unfinished} requests of this user are not finished yet and {self._queue_limit} may be; "
+            f"wait for one of them and send this again, in {seconds} s perhaps",
+            {"unfinished": unfinished, "limit": self._queue_limit, "retry_after": seconds},
+        )
 
 
 async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:

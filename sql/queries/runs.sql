@@ -1,10 +1,44 @@
 -- The client's side of pipeline_runs.
 
--- name: insert_runs
-insert into pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key)
-select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[])
-on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
-returning id;
+-- name: insert_runs  -- $10 how many unfinished runs a user may have, or null; what is above is refused
+with sent as materialized (
+  select s.*,
+    row_number() over (partition by s.caller, s.idempotency_key, case when s.idempotency_key is null then s.id end order by s.n) > 1
+      or s.idempotency_key is not null and exists (
+        select from pipeline_runs r where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
+  from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[])
+    with ordinality as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, n)
+), queues as materialized (
+  select u.user_id, q.unfinished
+  from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
+    -- a client of SQL may have put in any number; ten times the limit is as good as more
+    select count(*) as unfinished from (
+      select from pipeline_runs r where r.user_id = u.user_id and r.lane < 2 and r.kind = 'ask' limit 10 * $10) r) q
+), placed as materialized (
+  select s.*, q.unfinished, coalesce(not s.is_repeat and
+    q.unfinished + count(*) filter (where not s.is_repeat) over (partition by s.user_id order by s.n) > $10, false) as is_refused
+  from sent s left join queues q using (user_id)
+), added as (
+  insert into pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key)
+  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key
+  from placed where not is_repeat and not is_refused order by n
+  on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
+  returning id
+), paces as materialized (
+  -- seconds that the last ten finished runs of the user took, among the newest
+  select u.user_id, (
+    select avg(extract(epoch from f.archived_at - f.analyzing_at)) from (
+      select r.archived_at, r.analyzing_at from (
+        select archived_at, analyzing_at from pipeline_runs where user_id = u.user_id order by seq desc limit 10 * $10 + 10) r
+      where r.archived_at is not null limit 10) f) as seconds
+  from (select distinct user_id from placed where is_refused) u
+)
+select id, null::bigint as unfinished, null::int as retry_after from added
+union all
+select p.id, p.unfinished, greatest(1, least(60, ceil(coalesce(c.seconds, 5) * (p.unfinished + 1 - $10))))::int
+from placed p join paces c using (user_id)
+where p.is_refused or exists (
+  select from placed f where f.is_refused and f.caller = p.caller and f.idempotency_key = p.idempotency_key);
 
 -- name: run_of_key
 select id, user_id, user_query, assistant, conversation_id, metadata from pipeline_runs where caller = $1 and idempotency_key = $2;
