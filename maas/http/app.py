@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -16,6 +17,7 @@ from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import docs_files, home
 from maas.http.rooms import Rooms
+from maas.http.traffic import Metered, Traffic
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
 
@@ -23,10 +25,12 @@ from shared.db import Database
 def create_app(db: Database, listen_dsn: str, queue_limit: int | None = None) -> Starlette:
     """The ASGI application over an open database; it listens by itself on `listen_dsn`."""
 
+    traffic = Traffic()
+
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         changes = Changes(db, listen_dsn)
-        app.state.rooms = Rooms(db, Submissions(db, queue_limit), changes)
+        app.state.rooms = Rooms(db, Submissions(db, queue_limit), changes, traffic)
         async with changes.listening():
             yield
 
@@ -35,6 +39,7 @@ def create_app(db: Database, listen_dsn: str, queue_limit: int | None = None) ->
         Mount("/docs/static", StaticFiles(directory=docs_files())),
         Route("/", home),
     ]
-    app = Starlette(routes=routes, exception_handlers=HANDLERS, lifespan=lifespan)
+    metered = [Middleware(Metered, traffic=traffic)]
+    app = Starlette(routes=routes, middleware=metered, exception_handlers=HANDLERS, lifespan=lifespan)
     app.state.openapi = describe(DOORS, version("maas"))
     return app

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http import bodies, memories, operations, runs
+from maas.http import bodies, memories, metrics, operations, runs
 
 Handler = Callable[[Request], Awaitable[Response]]
 _UUID = {"type": "string", "format": "uuid"}
@@ -59,6 +59,7 @@ DOORS = (
          errors=(400, 413, 415, 422)),
     Door("GET", "/healthz", operations.healthz, reply=bodies.Health),
     Door("GET", "/readyz", operations.readyz, reply=bodies.Readiness, errors=(503,)),
+    Door("GET", "/metrics", metrics.metrics),
     Door("GET", "/openapi.json", operations.openapi),
     Door("GET", "/docs", operations.docs),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What every handler may reach: the database, the submissions, the changes."""
+"""What every handler may reach: the database, the submissions, the changes, the traffic."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from maas.http.changes import Changes
+from maas.http.traffic import Traffic
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
 
@@ -18,6 +19,7 @@ class Rooms:
     db: Database
     submissions: Submissions
     changes: Changes
+    traffic: Traffic
 
 
 def rooms(request: Request) -> Rooms:

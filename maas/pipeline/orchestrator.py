@@ -18,6 +18,7 @@ from structlog.contextvars import bind_contextvars
 
 from maas.pipeline.doorbell import Doorbell
 from maas.pipeline.isolation import Isolation
+from maas.pipeline.metrics import EVERY, Metrics
 from maas.pipeline.runs import Claims, Done, LostRun, Outcome, Run
 from maas.pipeline.stages import Deps, Stage
 from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
@@ -46,6 +47,7 @@ class Orchestrator:
         self._listen_dsn = listen_dsn
         self._isolation = isolation
         self._stopping = asyncio.Event()
+        self._metrics = Metrics()
 
     def stop(self) -> None:
         """Hand back what is in flight and end."""
@@ -55,7 +57,7 @@ class Orchestrator:
         """Work until `stop`; survives every loss of the database."""
         pause = 0.1
         while not self._stopping.is_set():
-            session = _Session(self._deps, self._stages, self._isolation, self._stopping)
+            session = _Session(self._deps, self._stages, self._isolation, self._stopping, self._metrics)
             try:
                 await session.open(self._listen_dsn)
                 pause = 0.1
@@ -78,8 +80,9 @@ class _Session:
     """One owner and its runs in flight."""
 
     def __init__(
-        self, deps: Deps, stages: Mapping[str, Stage], isolation: Isolation | None, stopping: asyncio.Event
-    ) -> None:
+        self, deps: Deps, stages: Mapping[str, Stage], isolation: Isolation | None, stopping: asyncio.Event,
+        metrics: Metrics,
+    ) -> None:  # fmt: skip
         self._deps = deps
         self._isolation = isolation
         self._capacity = deps.settings.concurrency if isolation is not None else 1
@@ -87,6 +90,7 @@ class _Session:
         self._stages = stages
         self._statuses = statuses_of(frozenset(stages))
         self._stopping = stopping
+        self._metrics = metrics
         self._wake = asyncio.Event()
         self._done: list[Done] = []
         self._drives: dict[UUID, asyncio.Task[None]] = {}
@@ -124,6 +128,7 @@ class _Session:
                 ("claim", self._claim_loop()),
                 ("reap", self._reap_loop()),
                 ("heartbeat", self._heartbeat_loop()),
+                ("metrics", self._metrics_loop()),
                 ("watch", bell.lost.wait()),
             )
         ]
@@ -140,6 +145,7 @@ class _Session:
         """Leave; what could not be given back is taken over by others at once."""
         if self._bell is not None:
             with suppress(MaasError, *CONNECTION_LOST):
+                await self._metrics.flush(self._deps.db)
                 await self._bell.connection.execute(queries()["unregister_engine"], self._owner, timeout=2)
             await self._bell.close()
 
@@ -155,6 +161,7 @@ class _Session:
                 capacity = 0 if self._stopping.is_set() else self._capacity - len(self._drives)
                 step = await self._claims.step(capacity, done)
                 for run in step.claimed:
+                    self._metrics.claimed(run)
                     self._drives[run.id] = asyncio.create_task(self._drive(run))
                 self._cancelled.update(step.to_cancel)
                 self._interrupt(step.to_cancel)
@@ -175,6 +182,8 @@ class _Session:
             row = await self._deps.db.row("reap", self._settings.max_deaths, statuses, number % LOOKS == 0)
             if row is not None and any(row.values()):
                 log.warning("runs_reaped", **dict(row))
+                self._metrics.count("runs_reclaimed", row["reclaimed"])
+                self._metrics.count("runs_adopted", row["adopted"])
                 if self._isolation is not None and row["suspects"]:
                     await self._isolation.start(row["suspects"])
             await asyncio.sleep(self._settings.sweep / LOOKS)
@@ -191,6 +200,11 @@ class _Session:
                 next_beat = time.monotonic() + every
                 if not await self._deps.db.value("heartbeat", self._owner, timedelta(seconds=lease)):
                     raise LostSession("the lease ran out")
+
+    async def _metrics_loop(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            await self._metrics.flush(self._deps.db)
 
     def _interrupt(self, runs: Iterable[UUID]) -> None:
         for run_id in runs:
@@ -226,7 +240,7 @@ class _Session:
                 await self._claims.advance(run, NEXT[run.status], Outcome())
                 continue
             if run.status is not Status.COMPLETED and run.kind != "ask":
-                await self._claims.advance(run, NEXT[run.status], Outcome())
+                await self._advance(run, Outcome())
                 continue
             outcome = await self._work(name, run)
             if outcome is None:
@@ -236,14 +250,20 @@ class _Session:
                 continue
             if run.status is Status.COMPLETED:
                 return Done(run, "archived", record=outcome.record or {})
-            await self._claims.advance(run, NEXT[run.status], outcome)
+            await self._advance(run, outcome)
         return Done(run, "released")
+
+    async def _advance(self, run: Run, outcome: Outcome) -> None:
+        await self._claims.advance(run, NEXT[run.status], outcome)
+        if run.status is Status.COMPLETED:
+            self._metrics.completed(run)
 
     async def _work(self, name: str, run: Run) -> Outcome | None:
         """The stage's outcome; None when it was interrupted to be given back."""
         drive = self._drives[run.id]
         self._working[run.id] = drive
         bind_contextvars(stage=name)
+        began = time.monotonic()
         try:
             return await self._stages[name](run, self._deps)
         except asyncio.CancelledError:
@@ -255,6 +275,8 @@ class _Session:
         finally:
             del self._working[run.id]
             self._interrupted.discard(run.id)
+            self._metrics.observe(name, time.monotonic() - began)
+            self._metrics.called(run.calls)
 
     def _failure(self, run: Run, error: Exception) -> Done:
         stage = STAGE_OF[run.status]

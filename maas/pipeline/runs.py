@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,7 +29,10 @@ class LostRun(Exception):
 
 @dataclass(slots=True)
 class Run:
-    """What a stage may know of its run. `calls` holds model calls that are not stored yet."""
+    """What a stage may know of its run. `calls` holds model calls that are not stored yet.
+
+    `waited`: seconds from insert to this claim, by the database's clock.
+    """
 
     id: UUID
     attempt: int
@@ -44,6 +48,12 @@ class Run:
     draft: str | None = None
     payload: str | None = None
     calls: list[dict[str, Any]] = field(default_factory=list)
+    waited: float | None = None
+    claimed: float = field(default_factory=time.monotonic)
+
+    def age(self) -> float | None:
+        """Seconds since it was inserted; None for a later try."""
+        return None if self.waited is None else self.waited + time.monotonic() - self.claimed
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Run:
@@ -53,6 +63,7 @@ class Run:
             user_id=row["user_id"], user_query=row["user_query"], assistant=row["assistant"],
             conversation_id=row["conversation_id"], created_at=row["created_at"], analysis=row["analysis_result"],
             draft=row["draft_context"], payload=row["final_context_payload"],
+            waited=row["waited"],
         )  # fmt: skip
 
 

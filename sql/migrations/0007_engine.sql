@@ -131,8 +131,8 @@ comment on function maas_record_failures is 'A failed run keeps a record of what
 
 create function maas_step(p_owner int, p_statuses text[], p_capacity int, p_done jsonb default '[]', p_is_alone boolean default false)
 returns table (verdict text, id uuid, attempt int, seq bigint, kind varchar, status varchar, user_id uuid, user_query text,
-  assistant varchar, conversation_id uuid, created_at timestamptz, analysis_result jsonb, draft_context text,
-  final_context_payload text) language plpgsql
+  assistant varchar, conversation_id uuid, created_at timestamptz, waited double precision, analysis_result jsonb,
+  draft_context text, final_context_payload text) language plpgsql
 as $$
 #variable_conflict use_column
 declare
@@ -189,7 +189,7 @@ begin
       where d.outcome = 'archive_failed' and d.id = any(ended) and g.run_id = d.id and g.archived_at is null;
     end if;
     return query select 'ended', e, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
-      null::varchar, null::uuid, null::timestamptz, null::jsonb, null::text, null::text from unnest(ended) e;
+      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text from unnest(ended) e;
   end if;
 
   -- Runs that were cancelled before anybody worked on them.
@@ -202,7 +202,7 @@ begin
     select freed || coalesce(array_agg(u.lane_key), '{}'), coalesce(array_agg(u.id), '{}') into freed, failures from u;
     perform maas_record_failures(failures);
     return query select 'cancel', r.id, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
-      null::varchar, null::uuid, null::timestamptz, null::jsonb, null::text, null::text
+      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text
     from pipeline_runs r where r.cancel_requested_at is not null and r.lane = 1 and r.owner = p_owner;
   end if;
 
@@ -259,7 +259,7 @@ begin
       updated_at = now_at
     from plan p where r.id = p.id
     returning r.id, r.lane, r.attempt, r.seq, r.kind, r.status, r.user_id, r.user_query, r.assistant, r.conversation_id,
-      r.created_at, r.analysis_result, r.draft_context, r.final_context_payload
+      r.created_at, r.try, r.analysis_result, r.draft_context, r.final_context_payload
   ), traces as (
     -- Signal 1 of the Archivist: a trace of the query, without any model.
     insert into lsm_storage (user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, is_provisional)
@@ -268,10 +268,11 @@ begin
     on conflict (run_id) where superseded_at is null do nothing
   )
   select 'claimed', m.id, m.attempt, m.seq, m.kind, m.status, m.user_id, m.user_query, m.assistant, m.conversation_id,
-    m.created_at, m.analysis_result, m.draft_context, m.final_context_payload
+    m.created_at, case m.try when 1 then extract(epoch from now_at - m.created_at) end::float8, m.analysis_result,
+    m.draft_context, m.final_context_payload
   from moved m where m.lane = 1
   union all
-  select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null
+  select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null, null
   from (select count(*) as taken from inbox) t where t.taken = taking and taking > 0;
 
   if waiting_elsewhere or cardinality(freed) > 0 then

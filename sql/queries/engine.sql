@@ -33,3 +33,15 @@ select owner, host, pid, stages, concurrency, started_at from v_engines where is
 
 -- name: unregister_engine
 delete from engines where owner = $1;
+
+-- name: add_metrics
+select maas_add_metrics($1::jsonb);
+
+-- name: metrics
+select name, labels, le, sum(events)::bigint as events, sum(seconds) as seconds from engine_metrics
+group by name, labels, le order by name, labels, le;
+
+-- name: queue
+select inbox, waiting, runnable, in_flight, coalesce(extract(epoch from oldest_for), 0)::float8 as oldest_seconds,
+  oldest_user, orchestrators, notify_queue_usage
+from v_queue;

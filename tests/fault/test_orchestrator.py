@@ -57,6 +57,8 @@ def test_kill_in_each_stage(stack: Stack, models: ModelServer, user: UUID, role:
     assert models.calls == {name: 2 + (name == role) for name in STAGE_OF_ROLE}
     events = stack.rows("select type from run_events where run_id = %s", run_id)
     assert [event["type"] for event in events] == ["reclaimed"]
+    counted = "select sum(events)::int as n from engine_metrics where name = 'runs_reclaimed'"
+    poll(lambda: stack.rows(counted)[0]["n"] == 1)
 
 
 def test_sigterm_hands_back(stack: Stack, models: ModelServer, user: UUID) -> None:

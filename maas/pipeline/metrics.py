@@ -1,0 +1,87 @@
+"""What an orchestrator counts: kept in memory and added to engine_metrics each second; no run waits for a counter."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import asyncpg
+import structlog
+
+from maas.pipeline.runs import Run
+from shared.db import CONNECTION_LOST, Database
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
+EVERY = 1.0
+PATIENCE = 5.0
+Cell = tuple[str, tuple[tuple[str, str], ...], float | None]
+Sums = tuple[int, float]
+log = structlog.get_logger()
+
+
+class Metrics:
+    """Counters and times since the last `take`."""
+
+    def __init__(self) -> None:
+        self._cells: dict[Cell, Sums] = {}
+
+    def count(self, name: str, events: int = 1, seconds: float = 0.0, **labels: str) -> None:
+        """So many events, which took `seconds` together."""
+        if events:
+            self._add((name, tuple(labels.items()), None), events, seconds)
+
+    def observe(self, stage: str, seconds: float) -> None:
+        """How long a stage took, `claim` (from insert to first claim) and `answer` (to the answer) among them."""
+        place = bisect_left(BUCKETS, seconds)
+        le = BUCKETS[place] if place < len(BUCKETS) else None
+        self._add(("stage", (("stage", stage),), le), 1, seconds)
+
+    def claimed(self, run: Run) -> None:
+        """A run came into these hands."""
+        if run.attempt == 1 and run.kind == "ask" and run.waited is not None:
+            self.observe("claim", run.waited)
+
+    def completed(self, run: Run) -> None:
+        """Its answer is visible."""
+        self.count("runs_finished", kind=run.kind, status="COMPLETED", code="")
+        if run.kind == "ask" and (age := run.age()) is not None:
+            self.observe("answer", age)
+
+    def called(self, calls: Iterable[Mapping[str, Any]]) -> None:
+        """Model calls as the ledger notes them."""
+        for call in calls:
+            labels = (("provider", call["provider"]), ("model", call["model"]), ("finish", call["finish"]))
+            self._add(("model_calls", labels, None), 1, call["ms"] / 1000)
+
+    def take(self) -> list[dict[str, Any]]:
+        """What was counted since the last time, ready for JSON."""
+        cells, self._cells = self._cells, {}
+        return _to_json(cells)
+
+    async def flush(self, db: Database) -> None:
+        """Store what was counted; what cannot be stored now is kept for the next time."""
+        cells, self._cells = self._cells, {}
+        if not cells:
+            return
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await db.value("add_metrics", _to_json(cells))
+        except BaseException as error:
+            for cell, (events, seconds) in cells.items():
+                self._add(cell, events, seconds)
+            if not isinstance(error, (asyncpg.PostgresError, *CONNECTION_LOST)):
+                raise
+            log.warning("metrics_kept_back", cause=repr(error))
+
+    def _add(self, cell: Cell, events: int, seconds: float) -> None:
+        before = self._cells.get(cell, (0, 0.0))
+        self._cells[cell] = (before[0] + events, before[1] + seconds)
+
+
+def _to_json(cells: Mapping[Cell, Sums]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "labels": dict(labels), "le": le, "events": events, "seconds": round(seconds, 6)}
+        for (name, labels, le), (events, seconds) in cells.items()
+    ]

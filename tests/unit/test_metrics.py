@@ -1,0 +1,33 @@
+"""What an orchestrator counts between two looks."""
+
+from __future__ import annotations
+
+import json
+
+from maas.pipeline.metrics import BUCKETS, Metrics
+
+LABELS = {"finish": "stop", "model": "m", "provider": "openai"}
+
+
+def test_take_gives_what_came_since_the_last_time() -> None:
+    metrics = Metrics()
+    metrics.count("runs_adopted", 2)
+    metrics.count("runs_adopted")
+    metrics.count("runs_reclaimed", 0)
+    metrics.called(
+        [{"provider": "openai", "model": "m", "finish": "stop", "ms": 1500.0, "reply": "text of a user"}] * 2
+    )
+    assert json.loads(json.dumps(metrics.take())) == [
+        {"name": "runs_adopted", "labels": {}, "le": None, "events": 3, "seconds": 0},
+        {"name": "model_calls", "labels": LABELS, "le": None, "events": 2, "seconds": 3},
+    ]
+    assert metrics.take() == []
+
+
+def test_a_time_falls_into_one_bucket() -> None:
+    """The limit belongs to its bucket, as Prometheus has it; the last bucket has none."""
+    metrics = Metrics()
+    for seconds in (0.0, 0.001, 0.0011, BUCKETS[-1], BUCKETS[-1] + 1):
+        metrics.observe("analyzer", seconds)
+    found = {one["le"]: one["events"] for one in metrics.take()}
+    assert found == {0.001: 2, 0.0025: 1, BUCKETS[-1]: 1, None: 1}
