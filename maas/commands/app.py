@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maas.commands import ask, doctor, history, migrate, runs, search, trace, up
+from maas.commands import ask, doctor, history, migrate, runs, search, top, trace, up
 from shared.errors import MaasError
 
 
@@ -38,6 +38,7 @@ def build_cli(run_orchestrator: Callable[[str | None, bool], None]) -> typer.Typ
     cli.command("import")(history.import_history)
     cli.command("search")(search.search_memory)
     cli.command("runs")(runs.list_runs)
+    cli.command("top")(top.top)
     cli.command("trace")(trace.trace_run)
     cli.command("doctor")(doctor.doctor)
 

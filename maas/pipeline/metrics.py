@@ -13,7 +13,10 @@ import structlog
 from maas.pipeline.runs import Run
 from shared.db import CONNECTION_LOST, Database
 
-BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
+BUCKETS = (
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+    90.0, 150.0, 300.0, 1800.0,
+)  # fmt: skip
 EVERY = 1.0
 PATIENCE = 5.0
 Cell = tuple[str, tuple[tuple[str, str], ...], float | None]

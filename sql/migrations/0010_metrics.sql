@@ -68,8 +68,9 @@ from (
     count(*) filter (where r.lane = 0) as runnable, count(*) filter (where r.lane = 1) as in_flight,
     min(r.created_at) filter (where r.lane < 1) as oldest_at
   from (
-    select lane, created_at from pipeline_runs where lane = -2 union all
-    select lane, created_at from pipeline_runs where lane = -1 union all
+    -- bounded, so that looking at a flood does not add to it
+    (select lane, created_at from pipeline_runs where lane = -2 order by seq limit 100000) union all
+    (select lane, created_at from pipeline_runs where lane = -1 order by lane_key, seq limit 100000) union all
     select lane, created_at from pipeline_runs where lane in (0, 1)
   ) r) q;
-comment on view v_queue is 'The queue in one row: runs by lane, who waits longest, who is there to work';
+comment on view v_queue is 'The queue in one row: runs by lane (inbox and waiting are counted up to 100,000), who waits longest, who works';

@@ -95,3 +95,32 @@ def test_the_queue_in_one_row(connection: Connection, engine: Engine) -> None:
     row = connection.execute("select * from v_queue").fetchone()
     assert row is not None
     assert (row["inbox"], row["waiting"], row["runnable"], row["in_flight"]) == (0, 2, 1, 1)
+
+
+def test_rates_are_of_the_last_seconds(connection: Connection) -> None:
+    """A window ends now and begins with a slot: 10 to 15 s, 60 to 65 s."""
+    labels = {"kind": "ask", "status": "COMPLETED", "code": ""}
+    connection.execute("select set_config('maas.now', (now() - interval '30 s')::text, false)")
+    add(connection, "runs_finished", 300, labels=labels)
+    connection.execute("reset maas.now")
+    add(connection, "runs_finished", 30, labels=labels)
+    add(connection, "runs_finished", 15, labels=labels | {"status": "FAILED", "code": "cancelled"})
+    for _ in range(15):
+        insert(connection)
+    short, long = connection.execute("select * from v_rates order by period").fetchall()
+    assert 2 <= short["completed"] <= 3 and 1 <= short["failed"] <= 1.5 and 1 <= short["accepted"] <= 1.5
+    assert 330 / 65 - 0.01 <= long["completed"] <= 5.5
+
+
+def test_recent_times_come_from_their_buckets(connection: Connection) -> None:
+    """The mean of the bucket that holds the quantile; what is older than five minutes does not count."""
+    stage = {"labels": {"stage": "analyzer"}}
+    connection.execute("select set_config('maas.now', (now() - interval '6 min')::text, false)")
+    add(connection, "stage", 1000, le=60, seconds=50_000, **stage)
+    connection.execute("reset maas.now")
+    add(connection, "stage", 90, le=0.1, seconds=7.2, **stage)
+    add(connection, "stage", 4, le=0.5, seconds=1.6, **stage)
+    add(connection, "stage", 6, seconds=12_000, **stage)
+    assert connection.execute("select * from v_stage_recent").fetchall() == [
+        {"stage": "analyzer", "runs": 100, "p50_ms": 80, "p95_ms": 2_000_000}
+    ]

@@ -30,4 +30,4 @@ def test_a_time_falls_into_one_bucket() -> None:
     for seconds in (0.0, 0.001, 0.0011, BUCKETS[-1], BUCKETS[-1] + 1):
         metrics.observe("analyzer", seconds)
     found = {one["le"]: one["events"] for one in metrics.take()}
-    assert found == {0.001: 2, 0.0025: 1, BUCKETS[-1]: 1, None: 1}
+    assert found == {0.001: 2, 0.002: 1, BUCKETS[-1]: 1, None: 1}
