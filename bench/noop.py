@@ -72,7 +72,7 @@ async def main() -> None:
     settings = load_settings()
     assert settings.database_url is not None
     dsn = settings.database_url.get_secret_value()
-    isolation = Isolation([sys.executable, "-m", "bench.noop", "--alone"], {}) if "--alone" not in sys.argv else None
+    isolation = Isolation([sys.executable, __file__, "--alone"], {}) if "--alone" not in sys.argv else None
     async with open_database(dsn, settings.pool_size, "maas orchestrator") as db:
         deps = Deps(db, settings, {}, open_model("extractive:builtin", settings))
         orchestrator = Orchestrator(deps, STAGES, dsn, isolation)

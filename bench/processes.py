@@ -56,7 +56,7 @@ class Processes:
 
     def start(self, program: str, **environment: str) -> subprocess.Popen[bytes]:
         """Start a program of the checkout."""
-        return self.spawn(program, str(ROOT / program), **environment)
+        return self.spawn(Path(program).stem, str(ROOT / program), **environment)
 
     def spawn(
         self, name: str, *arguments: str, python: str = sys.executable, **environment: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import asyncpg
 
 from bench.http_load import Caller
-from bench.processes import ROOT, Deadline, Processes, cpu_seconds, family_seconds
+from bench.processes import Deadline, Processes, cpu_seconds, family_seconds
 from bench.report import Figure
 from bench.sandbox import Sandbox
 from shared.db import connect
@@ -100,7 +100,7 @@ class System:
             await self.pause(deadline)
 
     def _start_noop(self) -> subprocess.Popen[bytes]:
-        return self._processes.spawn("noop", "-m", "bench.noop", PYTHONPATH=str(ROOT))
+        return self._processes.start("bench/noop.py")
 
     async def wait_archived(self, seconds: float = 120.0) -> None:
         """Return when every exchange is in memory. Raises MaasError when that takes longer, or one fails."""

@@ -55,7 +55,13 @@ class Stack:
     def start_orchestrator(self, *stages: str, **settings: str) -> subprocess.Popen[bytes]:
         """Start main.py, all stages or some, and wait until it is registered."""
         arguments = ["--stages", ",".join(stages)] if stages else []
-        process = self._start("main.py", *arguments, **settings)
+        return self._wait_registered(self._start("main.py", *arguments, **settings))
+
+    def start_noop(self, **settings: str) -> subprocess.Popen[bytes]:
+        """Start an orchestrator whose stages compute nothing, and wait until it is registered."""
+        return self._wait_registered(self._start("bench/noop.py", **settings))
+
+    def _wait_registered(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
         poll(
             lambda: process.poll() is not None or self.rows("select from engines where pid = %s", process.pid),
             20,
@@ -111,7 +117,7 @@ class Stack:
             key: value for key, value in os.environ.items() if not key.startswith(("MAAS_", "OPENAI_", "GEMINI_"))
         }
         environment |= {"DATABASE_URL": self.dsn, "MAAS_PORT": str(self.port)} | self._settings | settings
-        path = self.folder / f"{name}-{len(list(self.folder.glob('*.log')))}.log"
+        path = self.folder / f"{Path(name).name}-{len(list(self.folder.glob('*.log')))}.log"
         with path.open("wb") as output:
             process = subprocess.Popen(
                 [sys.executable, str(ROOT / name), *arguments], env=environment, cwd=self.folder, stdout=output,

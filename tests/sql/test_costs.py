@@ -6,6 +6,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from maas.pipeline.states import NEXT
 from tests.sql.engine import Engine, insert
 
 Connection = psycopg.Connection[DictRow]
@@ -16,21 +17,65 @@ def engine(connection: Connection) -> Engine:
     return Engine(connection)
 
 
-def test_status_updates_are_hot(connection: Connection, engine: Engine) -> None:
-    """Large texts in the same UPDATE keep it heap-only: no transition inside lane 1 touches an index."""
-    for _ in range(20):
+@pytest.mark.parametrize("size", [64, 1200, 4000])
+def test_status_updates_are_hot(connection: Connection, engine: Engine, size: int) -> None:
+    """Texts of any size in the same UPDATE keep it heap-only: no transition inside lane 1 touches an index."""
+    for _ in range(40):
         insert(connection)
     runs = engine.claim()
-    before = _updates(connection)
+    before = _counts(connection, "n_tup_upd", "n_tup_hot_upd")
     for run in runs:
-        engine.advance(run, '{"a": 1}')
-        engine.advance(run, "x" * 4000)
-        engine.advance(run, "y" * 4000)
-        engine.advance(run)
-    after = _updates(connection)
-    total, hot = after[0] - before[0], after[1] - before[1]
-    assert total == 80
+        for wrote in ('{"a": 1}', "x" * size, "y" * size, None):
+            engine.advance(run, wrote)
+    total, hot = _counts(connection, "n_tup_upd", "n_tup_hot_upd") - before
+    assert total == 160
     assert hot >= 0.95 * total
+
+
+def test_archived_logs_stay_in_their_page(connection: Connection, engine: Engine) -> None:
+    """The update that archives a log touches no index, least of all that of the words."""
+    for number in range(60):
+        insert(connection, query=f"a question about garden number {number} " * 5)
+    before = _counts(connection, "n_tup_upd", "n_tup_hot_upd", table="raw_logs")
+    for run in engine.claim():
+        engine.finish(run)
+    total, hot = _counts(connection, "n_tup_upd", "n_tup_hot_upd", table="raw_logs") - before
+    assert total == 120
+    assert hot >= 0.95 * total
+
+
+def test_a_run_costs_the_rows_that_it_touches(connection: Connection, engine: Engine) -> None:
+    """Plans that were made on an empty queue hold when it is full: nothing grows with the batch or with history."""
+    engine.step()
+    engine.connection.execute("select from maas_reap(3)")
+    for _ in range(20):
+        connection.execute(
+            "insert into pipeline_runs (user_id, user_query) select gen_random_uuid(), 'q' from generate_series(1, 50)"
+        )
+        runs = engine.claim(50)
+        before = _counts(connection, "idx_tup_fetch", "seq_tup_read")
+        for run in runs:
+            engine.complete(run)
+        done = [engine.archived(run) for run in runs]
+        engine.step(done=done)
+        fetched, scanned = _counts(connection, "idx_tup_fetch", "seq_tup_read") - before
+        assert fetched + scanned <= 10 * len(runs)
+
+
+def test_notifications_are_bounded(connection: Connection, database: str, engine: Engine) -> None:
+    """One event a change of status, one at the archive's end, and no more than a ring a batch."""
+    with psycopg.connect(database, autocommit=True) as listener:
+        listener.execute("listen pipeline_events")
+        listener.execute("listen pipeline_bell")
+        for _ in range(10):
+            insert(connection)
+        runs = engine.claim()
+        for run in runs:
+            engine.complete(run)
+        engine.step(done=[engine.archived(run) for run in runs])
+        heard = [note.channel for note in listener.notifies(timeout=2)]
+    assert heard.count("pipeline_events") == 10 * len(("NEW", *NEXT, "ARCHIVED"))
+    assert heard.count("pipeline_bell") <= 10
 
 
 def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -> None:
@@ -54,11 +99,16 @@ def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -
         assert index in str(plan), plan
 
 
-def _updates(connection: Connection) -> tuple[int, int]:
+def _counts(connection: Connection, *names: str, table: str = "pipeline_runs") -> Counts:
     connection.execute("select pg_stat_force_next_flush()")
     connection.execute("select 1")
-    row = connection.execute(
-        "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'pipeline_runs'"
-    ).fetchone()
+    row = connection.execute("select * from pg_stat_user_tables where relname = %s", (table,)).fetchone()
     assert row is not None
-    return row["n_tup_upd"], row["n_tup_hot_upd"]
+    return Counts(row[name] for name in names)
+
+
+class Counts(tuple[int, ...]):
+    """Counters, to be subtracted."""
+
+    def __sub__(self, other: tuple[int, ...]) -> Counts:
+        return Counts(now - then for now, then in zip(self, other, strict=True))

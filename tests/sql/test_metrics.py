@@ -78,7 +78,7 @@ def test_failures_are_counted_where_they_are_written(connection: Connection, eng
     insert(connection)
     (run,) = engine.claim()
     engine.complete(run)
-    word = {"id": run["id"], "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}
+    word = {"id": str(run["id"]), "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}
     engine.step(done=[word])
     assert total(connection, "archives_failed", kind="ask") == 1
 
