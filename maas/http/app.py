@@ -8,11 +8,13 @@ from importlib.metadata import version
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from maas.http.changes import Changes
-from maas.http.doors import DOORS
+from maas.http.doors import DOORS, Handler
 from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import docs_files, home
@@ -20,6 +22,17 @@ from maas.http.rooms import Rooms
 from maas.http.traffic import Metered, Traffic
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
+
+
+class Endpoint:
+    """A handler as an ASGI application; what it raises goes to HANDLERS, which a function would pass through twice."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._handler(Request(scope, receive, send))
+        await response(scope, receive, send)
 
 
 def create_app(db: Database, listen_dsn: str, queue_limit: int | None = None) -> Starlette:
@@ -35,7 +48,7 @@ def create_app(db: Database, listen_dsn: str, queue_limit: int | None = None) ->
             yield
 
     routes = [
-        *(Route(door.path, door.handler, methods=[door.method]) for door in DOORS),
+        *(Route(door.path, Endpoint(door.handler), methods=[door.method]) for door in DOORS),
         Mount("/docs/static", StaticFiles(directory=docs_files())),
         Route("/", home),
     ]

@@ -65,7 +65,7 @@ class Changes:
             bell: Doorbell | None = None
             try:
                 bell = await Doorbell.open(self._listen_dsn, "maas server listener")
-                await bell.listen(self._hear)
+                await bell.listen(self._hear, is_wanted=lambda: bool(self._waiting))
                 while not bell.lost.is_set():
                     await asyncio.sleep(LOOK)
                     await bell.ping()

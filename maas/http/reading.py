@@ -16,6 +16,13 @@ BODY_BYTES = 1024 * 1024
 Model = TypeVar("Model", bound=BaseModel)
 
 
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse)
+
+
 async def read_body(request: Request, model: type[Model]) -> Model:
     """The JSON body as `model`. Raises MaasError: unsupported_media_type, too_large, invalid_json, invalid_request."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -27,7 +34,7 @@ async def read_body(request: Request, model: type[Model]) -> Model:
         if len(raw) > BODY_BYTES:
             raise MaasError("too_large", f"the body exceeds {BODY_BYTES} bytes")
     try:
-        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse)
+        value = _JSON.decode(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise MaasError("invalid_json", f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
     except (ValueError, RecursionError) as error:
@@ -88,7 +95,3 @@ def write_cursor(rows: list[Any], limit: int) -> str | None:
         return None
     at = rows[-1]["created_at"].isoformat().replace("+00:00", "Z")
     return f"{at}_{rows[-1]['id']}"
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a JSON number")

@@ -60,11 +60,11 @@ class Doorbell:
         """Connect. Raises MaasError('database_unreachable')."""
         return cls(await connect(dsn, server_settings={"application_name": name}))
 
-    async def listen(self, on_event: Callable[[Event], None]) -> None:
-        """Call back at each change of a run, from now on."""
+    async def listen(self, on_event: Callable[[Event], None], is_wanted: Callable[[], bool]) -> None:
+        """Call back at each change of a run while that is wanted, from now on."""
 
         def hear(_: Any, __: int, ___: str, payload: str) -> None:
-            if event := parse_event(payload):
+            if is_wanted() and (event := parse_event(payload)):
                 on_event(event)
 
         await self.connection.add_listener(EVENTS, hear)
