@@ -44,12 +44,12 @@ async def post_at_once(bench: Bench) -> list[Figure]:
         steady = await post_for(bench, system, bench.pick(5, 2), RATE)
     name, at_rate = f"POST, {CONNECTIONS} connections, by {load.client}", f"POST, {RATE} a second, by {steady.client}"
     return [
-        Figure(name, "requests/s", load.rate, floor=ACCEPT_RATE),
+        Figure(name, "requests/s", load.rate, floor=ACCEPT_RATE, aim=2 * ACCEPT_RATE, scales=True),
         *percentiles(name, load.ms, (50, 99)),
         *used.figures(load.accepted),
         Figure(f"CPU of the client, {load.client}", "% of a core", load.client_cpu),
         Figure(f"{at_rate}: accepted", "1/s", steady.rate),
-        *percentiles(at_rate, steady.ms, (50, 99), ACCEPT_MS),
+        *percentiles(at_rate, steady.ms, (50, 99), ACCEPT_MS, ACCEPT_MS / 5),
     ]
 
 

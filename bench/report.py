@@ -81,11 +81,15 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 
 
-def percentiles(name: str, values: Sequence[float], shares: Sequence[int], limit: float | None = None) -> list[Figure]:
-    """Percentiles in ms, such as p50 and p95; the limit is that of p95, or of the last one."""
+def percentiles(
+    name: str, values: Sequence[float], shares: Sequence[int], limit: float | None = None, aim: float | None = None
+) -> list[Figure]:
+    """Percentiles in ms, such as p50 and p95; limit and aim are those of p95, or of the last one."""
     bounded = 95 if 95 in shares else shares[-1]
     return [
-        Figure(f"{name} p{share}", "ms", percentile(values, share / 100), limit if share == bounded else None)
+        Figure(
+            f"{name} p{share}", "ms", percentile(values, share / 100), *((limit, None, aim) if share == bounded else ())
+        )
         for share in shares
     ]
 

@@ -21,6 +21,7 @@ _NAME = re.compile(r"^-- name: (\w+)[^\n]*\n", re.MULTILINE)
 CONNECTION_LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what a connection says whose end was announced and not yet seen
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.TransactionRollbackError,

@@ -54,6 +54,7 @@ class Settings(BaseSettings):
         100, ge=1, le=100_000, description="unfinished requests of one user before HTTP answers 429"
     )
     concurrency: int = Field(64, ge=1, le=10_000, description="runs in flight in one orchestrator")
+    max_in_flight: int | None = Field(None, ge=1, description="runs in flight in all orchestrators together")
     pool_size: int = Field(8, ge=2, le=200, description="database connections of one process")
     stages: Annotated[tuple[str, ...], NoDecode] = Field((), description="stages of this process; empty means all")
 

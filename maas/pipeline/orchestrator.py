@@ -110,7 +110,8 @@ class _Session:
         if not await self._bell.can_hear(self._deps.db):
             self._sweep = min(self._sweep, 0.2)
             log.warning("listen_is_deaf", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
-        await self._deps.db.value("configure_engine", settings.blocking_scope, settings.timezone)
+        most = "" if settings.max_in_flight is None else str(settings.max_in_flight)
+        await self._deps.db.value("configure_engine", settings.blocking_scope, settings.timezone, most)
         self._owner = await self._bell.connection.fetchval(
             queries()["register_engine"], socket.gethostname(), os.getpid(), list(self._stages),
             self._capacity, timedelta(seconds=settings.lease),

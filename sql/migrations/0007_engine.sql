@@ -10,6 +10,8 @@ alter table pipeline_runs add losses smallint not null default 0;
 comment on column pipeline_runs.losses is 'Processes in a row that were lost with it in flight, since it last moved on; from 2 on it is run alone';
 comment on column pipeline_runs.deaths is 'Those of them in which it was alone in flight; maas_reap fails it when there are too many';
 
+insert into engine_settings values ('max_in_flight', '') on conflict do nothing;
+
 -- Updates find room in their page and touch no index: measured at 64 B to 4 kB of text, 96 % and more of those that move
 -- a status (94 % at 70), and all that archive a log, which would otherwise be put into the index of its words again.
 alter table pipeline_runs set (fillfactor = 60);
@@ -138,7 +140,7 @@ returns table (verdict text, id uuid, attempt int, seq bigint, kind varchar, sta
 as $$
 #variable_conflict use_column
 declare
-  now_at timestamptz := clock_timestamp();
+  now_at timestamptz;
   ended uuid[] := '{}';       -- runs of p_done that were still the caller's
   records jsonb;
   failures uuid[] := '{}';
@@ -146,8 +148,15 @@ declare
   taking int := 0;            -- how much of the inbox to take
   waiting_elsewhere boolean := false;
   today date;
+  most int;                   -- runs in flight in all orchestrators together
 begin
   perform maas_lock_engine();
+  now_at := clock_timestamp();  -- not before the lock: what another step wrote while this one waited is earlier
+
+  -- An owner that was reaped, or is about to be, claims nothing more: it has not noticed yet.
+  if not exists (select from engines where owner = p_owner and lease_until > maas_now()) then
+    p_capacity := 0;
+  end if;
 
   if jsonb_array_length(p_done) > 0 then
     if jsonb_path_exists(p_done, '$[*].calls[0]') then
@@ -214,11 +223,16 @@ begin
     not exists (select from pipeline_runs where lane = -2) and not exists (select from pipeline_runs where lane = 0))) then
     return;
   end if;
+  select (now_at at time zone max(value) filter (where key = 'timezone'))::date,
+    nullif(max(value) filter (where key = 'max_in_flight'), '')::int
+  into today, most from engine_settings;
+  if most is not null and p_capacity > 0 then
+    p_capacity := least(p_capacity, most - (select count(*)::int from pipeline_runs where lane = 1));
+  end if;
   if p_capacity > 0 and 'NEW' = any(p_statuses) and not p_is_alone then
     -- Bounded by free capacity: a flood in the inbox is taken in portions, each with the heads of its keys.
     taking := greatest(16, p_capacity - (select count(*)::int from (select from pipeline_runs where lane = 0 limit p_capacity) ready));
   end if;
-  today := maas_day(now_at);
 
   return query with inbox as materialized (
     select i.id, i.lane_key, nextval('run_seq') as turn
@@ -257,9 +271,10 @@ begin
       archive_status = case when p.lane = 1 and r.status = 'COMPLETED' then 'ARCHIVING' else r.archive_status end,
       owner = case when p.lane = 1 then p_owner end,
       attempt = r.attempt + (p.lane = 1)::int,
-      claimed_at = case when p.lane = 1 then now_at else r.claimed_at end,
-      analyzing_at = case when p.lane = 1 and r.status = 'NEW' then now_at else r.analyzing_at end,
-      responding_at = case when p.lane = 1 and r.status = 'READY' then now_at else r.responding_at end,
+      -- Not now_at: a row that was inserted since is claimed, too.
+      claimed_at = case when p.lane = 1 then clock_timestamp() else r.claimed_at end,
+      analyzing_at = case when p.lane = 1 and r.status = 'NEW' then clock_timestamp() else r.analyzing_at end,
+      responding_at = case when p.lane = 1 and r.status = 'READY' then clock_timestamp() else r.responding_at end,
       updated_at = now_at
     from plan p where r.id = p.id
     returning r.id, r.lane, r.attempt, r.seq, r.kind, r.status, r.user_id, r.user_query, r.assistant, r.conversation_id,
@@ -364,6 +379,7 @@ begin
   if cardinality(orphans) > 0 or exists (select from v_engines where not is_alive)
     or exists (select from pipeline_runs r where r.lane = 1 and not exists (select from engines e where e.owner = r.owner)) then
     perform maas_lock_engine();
+    now_at := clock_timestamp();
     delete from engines e using v_engines v where v.owner = e.owner and not v.is_alive;
 
     -- A loss counts as a death only for a run that was alone in flight: of several nobody knows which one did it.

@@ -20,7 +20,7 @@ select reclaimed, failed, adopted, suspects from maas_reap($1, $2::text[], $3);
 
 -- name: configure_engine
 update engine_settings s set value = v.value
-from (values ('blocking_scope', $1), ('timezone', $2)) as v(key, value) where s.key = v.key and s.value <> v.value;
+from (values ('blocking_scope', $1), ('timezone', $2), ('max_in_flight', $3)) as v(key, value) where s.key = v.key and s.value <> v.value;
 
 -- name: ring
 select pg_notify($1, $2);

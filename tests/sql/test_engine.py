@@ -284,6 +284,19 @@ def test_suspects_are_told_to_one(connection: Connection, database: str) -> None
     assert connection.execute("select suspects from maas_reap(3, array['READY'])").fetchone() == {"suspects": 0}
 
 
+def test_runs_in_flight_are_limited_over_all_engines(connection: Connection, database: str) -> None:
+    """MAAS_MAX_IN_FLIGHT; what is done makes room, and the others hear of it."""
+    connection.execute("update engine_settings set value = '3' where key = 'max_in_flight'")
+    for _ in range(5):
+        insert(connection)
+    with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
+        one, two = Engine(connection), Engine(other)
+        first, second = one.claim(2), two.claim()
+        assert (len(first), len(second), two.claim()) == (2, 1, [])
+        assert [run_of(connection, run["id"])["lane"] for run in first] == [1, 1]
+        assert len(one.finish(first[0])["claimed"]) == 1
+
+
 def test_orphaned_key_is_adopted(connection: Connection, engine: Engine) -> None:
     """A baton that was lost on purpose is found again."""
     user = uuid4()
