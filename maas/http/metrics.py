@@ -16,17 +16,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.http.rooms import rooms
-from maas.pipeline.metrics import BUCKETS
+from maas.pipeline.metrics import BUCKETS, LABELS
 from shared.db import CONNECTION_LOST, Database
 
 PATIENCE = 5.0
 LANES = ("inbox", "waiting", "runnable", "in_flight")
 COUNTERS = {
-    "runs_finished": ("Runs that were answered or failed", ("kind", "status", "code")),
-    "archives_failed": ("Exchanges that could not be recorded", ("kind",)),
-    "runs_reclaimed": ("Runs taken over from dead or silent orchestrators", ()),
-    "runs_adopted": ("Lost batons that were found again", ()),
-    "model_calls": ("Calls of models", ("provider", "model", "finish")),
+    "runs_finished": "Runs that were answered or failed",
+    "archives_failed": "Exchanges that could not be recorded",
+    "runs_reclaimed": "Runs taken over from dead or silent orchestrators",
+    "runs_adopted": "Lost batons that were found again",
+    "model_calls": "Calls of models",
 }
 log = structlog.get_logger()
 
@@ -70,7 +70,8 @@ class Engine(Collector):
             ("maas_notify_queue_ratio", "notify_queue_usage", "How full the notification queue of Postgres is, 0 to 1"),
         ):
             yield GaugeMetricFamily(name, words, float(self._queue[column]))
-        for name, (words, labels) in COUNTERS.items():
+        for name, words in COUNTERS.items():
+            labels = LABELS[name]
             counter = CounterMetricFamily(f"maas_{name}", words, labels=labels)
             for cell in self._cells[name]:
                 counter.add_metric([cell["labels"].get(label, "") for label in labels], cell["events"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import asyncpg
@@ -17,10 +17,18 @@ BUCKETS = (
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
     90.0, 150.0, 300.0, 1800.0,
 )  # fmt: skip
+LIMITS = (*BUCKETS, None)
+LABELS = {
+    "stage": ("stage",),
+    "runs_finished": ("kind", "status", "code"),
+    "archives_failed": ("kind",),
+    "runs_reclaimed": (),
+    "runs_adopted": (),
+    "model_calls": ("provider", "model", "finish"),
+}
 EVERY = 1.0
 PATIENCE = 5.0
-Cell = tuple[str, tuple[tuple[str, str], ...], float | None]
-Sums = tuple[int, float]
+Cell = tuple[str | float | None, ...]  # the name, the values of its labels, the limit of the bucket: flat is fast
 log = structlog.get_logger()
 
 
@@ -28,18 +36,16 @@ class Metrics:
     """Counters and times since the last `take`."""
 
     def __init__(self) -> None:
-        self._cells: dict[Cell, Sums] = {}
+        self._cells: dict[Cell, list[float]] = {}
 
-    def count(self, name: str, events: int = 1, seconds: float = 0.0, **labels: str) -> None:
+    def count(self, name: str, *labels: str, events: int = 1, seconds: float = 0.0) -> None:
         """So many events, which took `seconds` together."""
         if events:
-            self._add((name, tuple(labels.items()), None), events, seconds)
+            self._add((name, *labels, None), events, seconds)
 
     def observe(self, stage: str, seconds: float) -> None:
         """How long a stage took, `claim` (from insert to first claim) and `answer` (to the answer) among them."""
-        place = bisect_left(BUCKETS, seconds)
-        le = BUCKETS[place] if place < len(BUCKETS) else None
-        self._add(("stage", (("stage", stage),), le), 1, seconds)
+        self._add(("stage", stage, LIMITS[bisect_left(BUCKETS, seconds)]), 1, seconds)
 
     def claimed(self, run: Run) -> None:
         """A run came into these hands."""
@@ -48,15 +54,14 @@ class Metrics:
 
     def completed(self, run: Run) -> None:
         """Its answer is visible."""
-        self.count("runs_finished", kind=run.kind, status="COMPLETED", code="")
+        self.count("runs_finished", run.kind, "COMPLETED", "")
         if run.kind == "ask" and (age := run.age()) is not None:
             self.observe("answer", age)
 
     def called(self, calls: Iterable[Mapping[str, Any]]) -> None:
         """Model calls as the ledger notes them."""
         for call in calls:
-            labels = (("provider", call["provider"]), ("model", call["model"]), ("finish", call["finish"]))
-            self._add(("model_calls", labels, None), 1, call["ms"] / 1000)
+            self._add(("model_calls", call["provider"], call["model"], call["finish"], None), 1, call["ms"] / 1000)
 
     def take(self) -> list[dict[str, Any]]:
         """What was counted since the last time, ready for JSON."""
@@ -78,13 +83,18 @@ class Metrics:
                 raise
             log.warning("metrics_kept_back", cause=repr(error))
 
-    def _add(self, cell: Cell, events: int, seconds: float) -> None:
-        before = self._cells.get(cell, (0, 0.0))
-        self._cells[cell] = (before[0] + events, before[1] + seconds)
+    def _add(self, cell: Cell, events: float, seconds: float) -> None:
+        sums = self._cells.get(cell)
+        if sums is None:
+            self._cells[cell] = [events, seconds]
+        else:
+            sums[0] += events
+            sums[1] += seconds
 
 
-def _to_json(cells: Mapping[Cell, Sums]) -> list[dict[str, Any]]:
+def _to_json(cells: Mapping[Cell, Sequence[float]]) -> list[dict[str, Any]]:
     return [
-        {"name": name, "labels": dict(labels), "le": le, "events": events, "seconds": round(seconds, 6)}
-        for (name, labels, le), (events, seconds) in cells.items()
-    ]
+        {"name": name, "labels": dict(zip(LABELS[str(name)], labels, strict=True)), "le": le, "events": events,
+         "seconds": round(seconds, 6)}
+        for (name, *labels, le), (events, seconds) in cells.items()
+    ]  # fmt: skip

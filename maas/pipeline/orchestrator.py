@@ -183,8 +183,8 @@ class _Session:
             row = await self._deps.db.row("reap", self._settings.max_deaths, statuses, number % LOOKS == 0)
             if row is not None and any(row.values()):
                 log.warning("runs_reaped", **dict(row))
-                self._metrics.count("runs_reclaimed", row["reclaimed"])
-                self._metrics.count("runs_adopted", row["adopted"])
+                self._metrics.count("runs_reclaimed", events=row["reclaimed"])
+                self._metrics.count("runs_adopted", events=row["adopted"])
                 if self._isolation is not None and row["suspects"]:
                     await self._isolation.start(row["suspects"])
             await asyncio.sleep(self._settings.sweep / LOOKS)

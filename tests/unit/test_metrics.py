@@ -11,9 +11,9 @@ LABELS = {"finish": "stop", "model": "m", "provider": "openai"}
 
 def test_take_gives_what_came_since_the_last_time() -> None:
     metrics = Metrics()
-    metrics.count("runs_adopted", 2)
+    metrics.count("runs_adopted", events=2)
     metrics.count("runs_adopted")
-    metrics.count("runs_reclaimed", 0)
+    metrics.count("runs_reclaimed", events=0)
     metrics.called(
         [{"provider": "openai", "model": "m", "finish": "stop", "ms": 1500.0, "reply": "text of a user"}] * 2
     )
