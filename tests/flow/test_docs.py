@@ -44,7 +44,7 @@ def test_readme_transcript(stack: Stack) -> None:
             last = found[1]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/sql.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/sql.md", "docs/operations.md"])
 def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
     """Each statement is tried in a transaction that is rolled back."""
     blocks = SQL_BLOCK.findall((ROOT / name).read_text())
@@ -53,3 +53,24 @@ def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
         for block in blocks:
             connection.execute(block.encode())
             connection.rollback()
+
+
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+
+
+def test_metrics_that_the_documents_name_are_there(stack: Stack) -> None:
+    """Every maas_ word of the operators' page is a metric or a function of SQL."""
+    functions = stack.rows("select proname from pg_proc where proname like 'maas%%'")
+    known = stack.client.get("/metrics").text + str(functions)
+    named = set(re.findall(r"\bmaas_[a-z_]*[a-z]\b(?!\*)", OPERATIONS))
+    assert len(named) > 10
+    assert not {name for name in named if not re.search(rf"\b{name}\b", known)}
+
+
+def test_log_events_that_the_documents_name_are_there() -> None:
+    """What an operator searches the log for is what the code writes."""
+    source = "".join(path.read_text() for room in ("maas", "shared") for path in (ROOT / room).rglob("*.py"))
+    lists = re.findall(r"\blog ((?:`\w+`(?:,\s+| and )?)+)", OPERATIONS)
+    named = {name for words in lists for name in re.findall(r"\w{4,}", words)}
+    assert len(named) > 8
+    assert not {name for name in named if f'"{name}"' not in source}
