@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check bench bench-engine bench-recall lock clean model-server wrk FORCE
+.PHONY: help run test check chaos bench bench-engine bench-recall lock clean model-server wrk FORCE
 
 PYTHON ?=
 pythons := python3 python3.14 python3.13 python3.12 python3.11
@@ -45,6 +45,11 @@ bench-recall: .venv/dev ## Measure recall: DATA=DIR of conversations [OUT=FILE f
 	@[ -n "$(DATA)" ] || { echo "Name the folder of conversations: make bench-recall DATA=DIR [OUT=FILE]" >&2; exit 1; }
 	@mkdir -p out
 	@.venv/bin/python -m bench.recall --data "$(DATA)" --out "$(or $(OUT),out/rankings.json)"
+
+chaos: .venv/dev model-server ## Break everything under load, count what is lost: [SEED=N] [RUNS=N] [USERS=N]
+	@mkdir -p out
+	@.venv/bin/python -m tests.chaos --out out/chaos.json \
+		$(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(USERS),--users $(USERS))
 
 # setuptools is locked for the runtime too, because maas itself is installed without build isolation;
 # the dev lock is constrained by the runtime lock, so that it holds the same versions and more.

@@ -55,7 +55,9 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
         rules = open_model("extractive:builtin", settings)
         for model in models.values():
             stack.push_async_callback(model.close)
-        db = await stack.enter_async_context(open_database(postgres.query, settings.pool_size, "maas orchestrator"))
+        db = await stack.enter_async_context(
+            open_database(postgres.query, settings.pool_size, "maas orchestrator", least=settings.pool_size)
+        )
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
         isolation = None if is_alone else isolate(settings, postgres)

@@ -15,8 +15,8 @@ from shared import log
 from shared.errors import MaasError
 
 
-def run_command(command: Callable[..., None]) -> None:
-    """Parse the arguments of `command`, run it, exit."""
+def run_command(command: Callable[..., None], name: str = "bench") -> None:
+    """Parse the arguments of `command`, run it, exit; `name` stands before an error."""
     log.configure("error")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
@@ -25,7 +25,7 @@ def run_command(command: Callable[..., None]) -> None:
     try:
         cli()
     except MaasError as error:
-        sys.exit(f"bench: {error.message}")
+        sys.exit(f"{name}: {error.message}")
 
 
 def prepare_output(path: Path) -> Path:

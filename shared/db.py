@@ -107,11 +107,11 @@ class Database:
 
 
 @asynccontextmanager
-async def open_database(dsn: str, size: int, name: str) -> AsyncIterator[Database]:
-    """A pool of at most `size` connections, seen as `name` in pg_stat_activity. Raises MaasError."""
+async def open_database(dsn: str, size: int, name: str, *, least: int = 1) -> AsyncIterator[Database]:
+    """A pool of `least` to `size` connections, seen as `name` in pg_stat_activity. Raises MaasError."""
     try:
         pool = await asyncpg.create_pool(
-            dsn, min_size=1, max_size=size, init=prepare, reset=_keep, timeout=10, command_timeout=60,
+            dsn, min_size=least, max_size=size, init=prepare, reset=_keep, timeout=10, command_timeout=60,
             server_settings={"application_name": name},
         )  # fmt: skip
     except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:

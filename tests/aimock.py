@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any, Self
 
 import httpx2
 
+from shared.postgres.process import dies_with_parent
 from tests.polling import poll
 
 FOLDER = Path(__file__).resolve().parent / "contract"
@@ -72,13 +74,11 @@ class Aimock:
 
     def start(self) -> None:
         """Start on a free port and wait until it listens."""
-        first = {"fixtures": [{"match": {"userMessage": "Are you there?"}, "response": {"content": "Yes."}}]}
-        (self._folder / "first.json").write_text(json.dumps(first))
         log = self._folder / "aimock.log"
-        node = shutil.which("node") or "node"
-        options = ["-p", "0", "-f", str(self._folder / "first.json"), "--strict", "--validate-on-load"]
         with log.open("wb") as output:
-            self._process = subprocess.Popen([node, str(PROGRAM), *options], stdout=output, stderr=subprocess.STDOUT)
+            self._process = subprocess.Popen(
+                self._command(), stdout=output, stderr=subprocess.STDOUT, preexec_fn=dies_with_parent(signal.SIGTERM)
+            )
         process = self._process
         poll(lambda: process.poll() is not None or _LISTENING.search(log.read_text()), 20, "aimock listens")
         found = _LISTENING.search(log.read_text())
@@ -118,3 +118,21 @@ class Aimock:
         answer.raise_for_status()
         entries: list[dict[str, Any]] = answer.json()
         return entries
+
+    def _command(self) -> list[str]:
+        first = {"fixtures": [{"match": {"userMessage": "Are you there?"}, "response": {"content": "Yes."}}]}
+        (self._folder / "first.json").write_text(json.dumps(first))
+        options = ["-p", "0", "-f", str(self._folder / "first.json"), "--strict", "--validate-on-load"]
+        return [shutil.which("node") or "node", str(PROGRAM), *options]
+
+
+class EchoingAimock(Aimock):
+    """Needs no fixtures: each role is a model name, and its reply repeats the marks in what it was asked."""
+
+    def settings(self, model: str = "") -> dict[str, str]:
+        """Environment of a process of ours that asks this server in every role."""
+        roles = ("analyzer", "assembler", "responder", "archivist")
+        return super().settings() | {f"MAAS_{role.upper()}_MODEL": f"openai:{role}" for role in roles}
+
+    def _command(self) -> list[str]:
+        return [shutil.which("node") or "node", str(FOLDER / "echo.mjs")]

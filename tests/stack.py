@@ -19,6 +19,7 @@ from psycopg.rows import DictRow, dict_row
 from tests.polling import poll
 
 ROOT = Path(__file__).resolve().parent.parent
+PRIVATE = ("MAAS_", "OPENAI_", "GEMINI_", "LISTEN_DATABASE_URL")
 
 
 def free_port() -> int:
@@ -38,6 +39,7 @@ class Stack:
         self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False)
         self._settings = {"MAAS_SWEEP": "0.2", "MAAS_LOG_FORMAT": "json"} | settings
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._logs: dict[int, Path] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -47,7 +49,7 @@ class Stack:
 
     def start_server(self, **settings: str) -> subprocess.Popen[bytes]:
         """Start server.py and wait until it is ready."""
-        process = self._start("server.py", **settings)
+        process = self.launch("server.py", **settings)
         poll(lambda: process.poll() is not None or self._is_ready(), 20, "server is ready")
         assert process.poll() is None, self.log()
         return process
@@ -55,11 +57,11 @@ class Stack:
     def start_orchestrator(self, *stages: str, **settings: str) -> subprocess.Popen[bytes]:
         """Start main.py, all stages or some, and wait until it is registered."""
         arguments = ["--stages", ",".join(stages)] if stages else []
-        return self._wait_registered(self._start("main.py", *arguments, **settings))
+        return self._wait_registered(self.launch("main.py", *arguments, **settings))
 
     def start_noop(self, **settings: str) -> subprocess.Popen[bytes]:
         """Start an orchestrator whose stages compute nothing, and wait until it is registered."""
-        return self._wait_registered(self._start("bench/noop.py", **settings))
+        return self._wait_registered(self.launch("bench/noop.py", **settings))
 
     def _wait_registered(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
         poll(
@@ -100,6 +102,10 @@ class Stack:
         """Everything that the processes have logged."""
         return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))
 
+    def last_words(self, process: subprocess.Popen[bytes]) -> str:
+        """The last lines that this process has logged."""
+        return "\n".join(self._logs[process.pid].read_text(errors="replace").splitlines()[-20:])
+
     def stop(self, process: subprocess.Popen[bytes], how: int = signal.SIGTERM) -> None:
         """Signal a process and wait for its end."""
         with suppress(ProcessLookupError):
@@ -112,10 +118,9 @@ class Stack:
         for process in list(self._processes):
             self.stop(process, signal.SIGKILL)
 
-    def _start(self, name: str, *arguments: str, **settings: str) -> subprocess.Popen[bytes]:
-        environment = {
-            key: value for key, value in os.environ.items() if not key.startswith(("MAAS_", "OPENAI_", "GEMINI_"))
-        }
+    def launch(self, name: str, *arguments: str, **settings: str) -> subprocess.Popen[bytes]:
+        """Start a program of the checkout and wait for nothing."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(PRIVATE)}
         environment |= {"DATABASE_URL": self.dsn, "MAAS_PORT": str(self.port)} | self._settings | settings
         path = self.folder / f"{Path(name).name}-{len(list(self.folder.glob('*.log')))}.log"
         with path.open("wb") as output:
@@ -124,6 +129,7 @@ class Stack:
                 stderr=output, stdin=subprocess.DEVNULL,
             )  # fmt: skip
         self._processes.append(process)
+        self._logs[process.pid] = path
         return process
 
     def _is_ready(self) -> bool:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
 
+import asyncpg
 import structlog
 from structlog.contextvars import bind_contextvars
 
@@ -26,6 +27,8 @@ from shared.db import CONNECTION_LOST, queries
 from shared.errors import MaasError
 
 PING = 1.0
+LEAVE = 2.0
+LINGER = 5.0  # an isolated process waits so long for the next suspect: to start one costs a second
 LOOKS = 4  # looks for the dead in the time of a sweep
 log = structlog.get_logger()
 
@@ -143,16 +146,21 @@ class _Session:
             await _cancel([*tasks, *self._working.values(), *self._drives.values()])
 
     async def close(self) -> None:
-        """Leave; what could not be given back is taken over by others at once."""
+        """Leave and give back what is left, without blame: this process lives. What cannot be given back is reaped."""
+        if self._owner:
+            try:
+                async with asyncio.timeout(LEAVE):
+                    await self._deps.db.value("unregister_engine", self._owner)
+                    await self._metrics.flush(self._deps.db)
+            except (MaasError, TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
+                log.warning("not_unregistered", owner=self._owner, cause=repr(error))
         if self._bell is not None:
-            with suppress(MaasError, *CONNECTION_LOST):
-                await self._metrics.flush(self._deps.db)
-                await self._bell.connection.execute(queries()["unregister_engine"], self._owner, timeout=2)
             await self._bell.close()
 
     async def _claim_loop(self) -> None:
         stop = asyncio.create_task(self._stopping.wait())
         stop.add_done_callback(lambda _: self._wake.set())
+        idle_since = time.monotonic()
         try:
             while not (self._stopping.is_set() and not self._drives and not self._done):
                 if self._stopping.is_set():
@@ -168,7 +176,9 @@ class _Session:
                 self._interrupt(step.to_cancel)
                 if self._done or (step.has_more and capacity > 0):
                     continue
-                if self._isolation is None and not self._drives:
+                if self._drives:
+                    idle_since = time.monotonic()
+                elif self._isolation is None and time.monotonic() - idle_since > LINGER:
                     self._stopping.set()
                     continue
                 with suppress(TimeoutError):
@@ -181,12 +191,13 @@ class _Session:
         statuses = [str(status) for status in self._statuses]
         for number in itertools.count():
             row = await self._deps.db.row("reap", self._settings.max_deaths, statuses, number % LOOKS == 0)
-            if row is not None and any(row.values()):
+            assert row is not None
+            if row["reclaimed"] + row["failed"] + row["adopted"]:
                 log.warning("runs_reaped", **dict(row))
                 self._metrics.count("runs_reclaimed", events=row["reclaimed"])
                 self._metrics.count("runs_adopted", events=row["adopted"])
-                if self._isolation is not None and row["suspects"]:
-                    await self._isolation.start(row["suspects"])
+            if self._isolation is not None and row["suspects"]:
+                await self._isolation.start(row["suspects"])
             await asyncio.sleep(self._settings.sweep / LOOKS)
 
     async def _heartbeat_loop(self) -> None:

@@ -76,6 +76,23 @@ create or replace function maas_heartbeat(p_owner int, p_lease interval) returns
 $$;
 comment on function maas_heartbeat is 'Prolongs the lease; false when the owner was reaped';
 
+create function maas_unregister(p_owner int) returns int language plpgsql as $$
+declare
+  given_back int;
+begin
+  perform maas_lock_engine();
+  update pipeline_runs set lane = 0, owner = null, updated_at = clock_timestamp(),
+    archive_status = case when status = 'COMPLETED' then 'PENDING' else archive_status end
+  where owner = p_owner and lane = 1;
+  get diagnostics given_back = row_count;
+  delete from engines where owner = p_owner;
+  if given_back > 0 then
+    perform pg_notify('pipeline_bell', '');
+  end if;
+  return given_back;
+end $$;
+comment on function maas_unregister is 'An owner leaves; what it still had goes back to lane 0 without blame';
+
 -- Records -------------------------------------------------------------------------------------------------------------
 
 create function maas_write_records(p_items jsonb) returns void language plpgsql as $$
@@ -200,6 +217,8 @@ begin
     if jsonb_path_exists(p_done, '$[*] ? (@.outcome == "archive_failed")') then
       update raw_logs g set archive_owed = true from jsonb_to_recordset(p_done) as d(id uuid, outcome text)
       where d.outcome = 'archive_failed' and d.id = any(ended) and g.run_id = d.id and g.archived_at is null;
+      delete from lsm_storage l using jsonb_to_recordset(p_done) as d(id uuid, outcome text)  -- it announced a record
+      where d.outcome = 'archive_failed' and d.id = any(ended) and l.run_id = d.id and l.is_provisional;
     end if;
     return query select 'ended', e, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
       null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text from unnest(ended) e;
@@ -364,6 +383,7 @@ declare
   lost uuid[] := '{}';
   freed uuid[] := '{}';
   orphans uuid[] := '{}';  -- keys that wait without a head: they have lost their baton
+  blamed int[] := '{}';    -- owners whose process died or fell silent
 begin
   reclaimed := 0; failed := 0; adopted := 0; suspects := 0;
   if p_sweep then
@@ -380,15 +400,21 @@ begin
     or exists (select from pipeline_runs r where r.lane = 1 and not exists (select from engines e where e.owner = r.owner)) then
     perform maas_lock_engine();
     now_at := clock_timestamp();
-    delete from engines e using v_engines v where v.owner = e.owner and not v.is_alive;
+    -- When Postgres starts anew every session is lost, whatever it worked on.
+    with gone as (
+      delete from engines e using v_engines v where v.owner = e.owner and not v.is_alive
+      returning e.owner, e.started_at > pg_postmaster_start_time() as is_blamed
+    )
+    select coalesce(array_agg(g.owner) filter (where g.is_blamed), '{}') into blamed from gone g;
 
     -- A loss counts as a death only for a run that was alone in flight: of several nobody knows which one did it.
     with dead as materialized (
-      select r.id, r.owner, r.status, r.deaths + (count(*) over (partition by r.owner) = 1)::int as deaths
+      select r.id, r.owner, r.status, r.losses + (r.owner = any(blamed))::int as losses,
+        r.deaths + (r.owner = any(blamed) and count(*) over (partition by r.owner) = 1)::int as deaths
       from pipeline_runs r where r.lane = 1 and not exists (select from engines e where e.owner = r.owner)
     ), u as (
       update pipeline_runs r set
-        owner = null, losses = r.losses + 1, deaths = d.deaths, updated_at = now_at,
+        owner = null, losses = d.losses, deaths = d.deaths, updated_at = now_at,
         lane = case when d.deaths >= p_max_deaths then 2 else 0 end,
         status = case when d.deaths >= p_max_deaths and d.status <> 'COMPLETED' then 'FAILED' else r.status end,
         error_code = case when d.deaths >= p_max_deaths and d.status <> 'COMPLETED' then 'engine_died' else r.error_code end,
@@ -405,6 +431,8 @@ begin
       coalesce(array_agg(u.id) filter (where u.status = 'FAILED'), '{}'), coalesce(array_agg(u.lane_key) filter (where u.lane = 2), '{}')
     into reclaimed, failed, lost, freed from u;
     if failed > 0 then
+      delete from lsm_storage l using pipeline_runs r  -- nobody writes the record that it announced
+      where r.lane_key = any(freed) and r.lane = 2 and r.archive_status = 'FAILED' and l.run_id = r.id and l.is_provisional;
       perform maas_record_failures(lost);
       update raw_logs g set archive_owed = true from pipeline_runs r
       where r.lane_key = any(freed) and r.lane = 2 and r.archive_status = 'FAILED' and g.run_id = r.id and g.archived_at is null;

@@ -32,7 +32,7 @@ select 1;
 select owner, host, pid, stages, concurrency, started_at from v_engines where is_alive order by owner;
 
 -- name: unregister_engine
-delete from engines where owner = $1;
+select maas_unregister($1);
 
 -- name: add_metrics
 select maas_add_metrics($1::jsonb);

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg import errors
-from psycopg.rows import DictRow
+from psycopg.rows import DictRow, dict_row
 
 from tests.polling import poll
 from tests.sql.engine import Engine, failed, insert, released, run_of
@@ -412,6 +413,58 @@ def test_flood_of_one_user_does_not_hide_others(connection: Connection, engine: 
             break
     assert {run["id"] for run in claimed} >= set(others)
     assert len(claimed) == 6
+
+
+def test_a_reaped_engine_claims_nothing_more(connection: Connection, database: str) -> None:
+    """A process that was stopped goes on with its old owner before it notices; it must not take its runs again."""
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as other:
+        silent, living = Engine(connection, lease="0 s"), Engine(other)
+        run_id = insert(connection)
+        assert silent.claim() == []  # the lease is over, though nobody has reaped it yet
+        other.execute("select maas_reap(3)")
+        assert silent.claim() == []
+        assert [run["id"] for run in living.claim()] == [run_id]
+
+
+def test_a_step_that_waited_is_not_early(connection: Connection, database: str) -> None:
+    """What a step writes is later than what was written while it waited for the lock."""
+    with (
+        psycopg.connect(database, row_factory=dict_row) as holder,
+        psycopg.connect(database, autocommit=True, row_factory=dict_row) as inserting,
+        ThreadPoolExecutor() as pool,
+    ):
+        engine = Engine(connection)
+        holder.execute("select maas_lock_engine()")
+        first = insert(inserting)
+        step = pool.submit(engine.claim)
+        poll(lambda: inserting.execute("select from pg_locks where locktype = 'advisory' and not granted").fetchall())
+        second = insert(inserting)
+        holder.commit()
+        assert {run["id"] for run in step.result()} == {first, second}
+    early = connection.execute("select from pipeline_runs where analyzing_at < created_at").fetchall()
+    assert early == []
+
+
+def test_who_leaves_gives_back_without_blame(connection: Connection, database: str) -> None:
+    """A process that lives and lost its session, or is stopped, was not killed by what it worked on."""
+    run_id = insert(connection)
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as other:
+        engine = Engine(connection)
+        engine.claim()
+        other.execute("select maas_unregister(%s)", (engine.owner,))
+    row = run_of(connection, run_id)
+    assert (row["lane"], row["owner"], row["losses"], row["deaths"]) == (0, None, 0, 0)
+    assert connection.execute("select from engines").fetchall() == []
+
+
+def test_a_restart_of_postgres_blames_nobody(connection: Connection, database: str) -> None:
+    """Every session is lost then, whatever it worked on."""
+    run_id = insert(connection)
+    _die(database)
+    connection.execute("update engines set started_at = pg_postmaster_start_time() - interval '1 second'")
+    _reap_the_dead(connection)
+    row = run_of(connection, run_id)
+    assert (row["lane"], row["losses"], row["deaths"]) == (0, 0, 0)
 
 
 def _die(database: str, is_alone: bool = False) -> list[Any]:

@@ -1,0 +1,22 @@
+-- What the run itself notes in the database that it breaks.
+
+create table chaos_requests (number int not null, mark text not null);
+-- One row an acceptance: a repeated Idempotency-Key is accepted again.
+create table chaos_accepted (number int not null, mark text not null, id uuid not null, way text not null,
+  sent_at timestamptz not null, accepted_at timestamptz not null);
+create table chaos_faults (at timestamptz not null, kind text not null, target text not null, pid int);
+create table chaos_model_faults (at timestamptz not null, kind text not null, model text not null, mark text);
+create table chaos_replies (way text not null, outcome text not null, times int not null);
+create table chaos_problems (process text not null, problem text not null);
+create table chaos_errors (stage text not null, event text not null, cause text not null);
+create table chaos_engines (owner int not null, pid int not null, at timestamptz not null default clock_timestamp());
+
+create function chaos_note_engine() returns trigger language plpgsql as $$
+begin
+  insert into chaos_engines (owner, pid) values (new.owner, new.pid);
+  return null;
+end $$;
+create trigger chaos_note_engine after insert on engines for each row execute function chaos_note_engine();
+
+-- The other application: it may insert, and see what it inserted.
+grant insert (id, user_id, user_query), select (id) on pipeline_runs to chaos_application;
