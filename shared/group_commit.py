@@ -13,27 +13,23 @@ Result = TypeVar("Result")
 
 
 class GroupCommit(Generic[Item, Result]):
-    """Coalesces `submit` calls into `flush(items) -> results`, in order, at most `width` flushes at a time.
+    """Coalesces `submit` calls into `flush(items) -> results`, in order, one flush at a time.
 
     When the database refuses the data of a batch, each item goes alone, so that a bad one fails by itself.
     """
 
-    def __init__(
-        self, flush: Callable[[list[Item]], Awaitable[list[Result]]], limit: int = 256, width: int = 1
-    ) -> None:
+    def __init__(self, flush: Callable[[list[Item]], Awaitable[list[Result]]], limit: int = 256) -> None:
         self._flush = flush
         self._limit = limit
-        self._width = width
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
-        self._workers: set[asyncio.Task[None] | None] = set()
+        self._worker: asyncio.Task[None] | None = None
 
     async def submit(self, item: Item) -> Result:
         """The item's own result. Raises what the flush raised for it."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
-        if len(self._workers) < self._width:
-            worker = asyncio.create_task(self._work())
-            self._workers.add(worker)
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
         return await future
 
     async def _work(self) -> None:
@@ -43,7 +39,7 @@ class GroupCommit(Generic[Item, Result]):
                 await self._settle_or_fail(batch)
         finally:
             # Here and not in a callback, which would come later: what is submitted in between would wait for nobody.
-            self._workers.discard(asyncio.current_task())
+            self._worker = None
 
     async def _settle_or_fail(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
         try:

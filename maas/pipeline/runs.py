@@ -18,8 +18,6 @@ from shared.errors import MaasError
 from shared.group_commit import GroupCommit
 
 log = structlog.get_logger()
-BATCH = 128  # with two under way, one is stored while the next is being made
-WIDTH = 2
 OutcomeWord = Literal["archived", "archive_failed", "failed", "released"]
 
 
@@ -125,9 +123,7 @@ class Claims:
         self._owner = owner
         self._statuses = [str(status) for status in statuses]
         self._is_alone = is_alone
-        self._advances: GroupCommit[tuple[Run, Status, Outcome], bool | None] = GroupCommit(
-            self._advance_batch, limit=BATCH, width=WIDTH
-        )
+        self._advances: GroupCommit[tuple[Run, Status, Outcome], bool | None] = GroupCommit(self._advance_batch)
 
     async def step(self, capacity: int, done: Sequence[Done]) -> Step:
         """Tell what is done, take what is next: one commit. What the database refuses to store fails by itself."""
