@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Hashable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -78,10 +78,24 @@ async def _keep(_: asyncpg.Connection) -> None:
 class Database:
     """A pool and the named queries. No connection is held between two calls."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, open_pool: Callable[[], Awaitable[asyncpg.Pool]]) -> None:
         self._pool = pool
+        self._open_pool = open_pool
         self._turns: dict[tuple[object, ...], asyncio.Lock] = {}
         self._upcoming: dict[tuple[object, ...], asyncio.Task[list[asyncpg.Record]]] = {}
+
+    async def renew(self) -> None:
+        """Drop every connection, those that hang in a cut network above all, and open new ones. Raises MaasError."""
+        self._pool.terminate()
+        self._pool = await self._open_pool()
+
+    async def close(self) -> None:
+        """Let queries end for five seconds, then drop them."""
+        closing = asyncio.create_task(self._pool.close())
+        await asyncio.wait([closing], timeout=5)
+        if not closing.done():
+            self._pool.terminate()
+            closing.cancel()
 
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
         return list(await self._pool.fetch(queries()[query], *args))
@@ -109,18 +123,18 @@ class Database:
 @asynccontextmanager
 async def open_database(dsn: str, size: int, name: str, *, least: int = 1) -> AsyncIterator[Database]:
     """A pool of `least` to `size` connections, seen as `name` in pg_stat_activity. Raises MaasError."""
-    try:
-        pool = await asyncpg.create_pool(
-            dsn, min_size=least, max_size=size, init=prepare, reset=_keep, timeout=10, command_timeout=60,
-            server_settings={"application_name": name},
-        )  # fmt: skip
-    except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-        raise unreachable(error) from error
-    try:
-        yield Database(pool)
-    finally:
+
+    async def open_pool() -> asyncpg.Pool:
         try:
-            async with asyncio.timeout(5):
-                await pool.close()
-        except TimeoutError:
-            pool.terminate()
+            return await asyncpg.create_pool(
+                dsn, min_size=least, max_size=size, init=prepare, reset=_keep, timeout=10, command_timeout=60,
+                server_settings={"application_name": name},
+            )  # fmt: skip
+        except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+            raise unreachable(error) from error
+
+    db = Database(await open_pool(), open_pool)
+    try:
+        yield db
+    finally:
+        await db.close()

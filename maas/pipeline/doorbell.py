@@ -16,6 +16,13 @@ import structlog
 from maas.pipeline.states import ArchiveStatus, Status
 from shared.db import Database, connect, queries
 
+# Postgres notices within some 10 s that the other end of this connection is gone, and frees what it locked.
+LIVELY = {
+    "tcp_keepalives_idle": "4",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
 EVENTS = "pipeline_events"
 BELL = "pipeline_bell"
 log = structlog.get_logger()
@@ -58,7 +65,7 @@ class Doorbell:
     @classmethod
     async def open(cls, dsn: str, name: str) -> Doorbell:
         """Connect. Raises MaasError('database_unreachable')."""
-        return cls(await connect(dsn, server_settings={"application_name": name}))
+        return cls(await connect(dsn, server_settings={"application_name": name} | LIVELY))
 
     async def listen(self, on_event: Callable[[Event], None], is_wanted: Callable[[], bool]) -> None:
         """Call back at each change of a run while that is wanted, from now on."""

@@ -8,9 +8,10 @@ import os
 import random
 import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -58,10 +59,12 @@ class Orchestrator:
 
     async def run(self) -> None:
         """Work until `stop`; survives every loss of the database."""
-        pause = 0.1
+        pause, is_lost = 0.1, False
         while not self._stopping.is_set():
             session = _Session(self._deps, self._stages, self._isolation, self._stopping, self._metrics)
             try:
+                if is_lost:
+                    await self._deps.db.renew()
                 await session.open(self._listen_dsn)
                 pause = 0.1
                 await session.work()
@@ -71,6 +74,7 @@ class Orchestrator:
                 log.exception("session_failed", again_in=round(pause, 1))
             finally:
                 await session.close()
+                is_lost = True
             with suppress(TimeoutError):
                 async with asyncio.timeout(0 if self._stopping.is_set() else pause * (0.5 + random.random())):
                     await self._stopping.wait()
@@ -149,9 +153,8 @@ class _Session:
         """Leave and give back what is left, without blame: this process lives. What cannot be given back is reaped."""
         if self._owner:
             try:
-                async with asyncio.timeout(LEAVE):
-                    await self._deps.db.value("unregister_engine", self._owner)
-                    await self._metrics.flush(self._deps.db)
+                await _within(LEAVE, self._deps.db.value("unregister_engine", self._owner))
+                await _within(LEAVE, self._metrics.flush(self._deps.db))
             except (MaasError, TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
                 log.warning("not_unregistered", owner=self._owner, cause=repr(error))
         if self._bell is not None:
@@ -307,4 +310,23 @@ async def _cancel(tasks: Iterable[asyncio.Task[object]]) -> None:
     tasks = list(tasks)
     for task in tasks:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        task.add_done_callback(_forget)
+    if tasks:
+        await asyncio.wait(tasks, timeout=LEAVE)
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, object]) -> None:
+    """Wait for it so long and no longer: where nothing arrives any more, the end of a query does not arrive either."""
+    task = asyncio.create_task(work)
+    await asyncio.wait([task], timeout=seconds)
+    if not task.done():
+        task.cancel()
+        task.add_done_callback(_forget)
+        raise TimeoutError
+    task.result()
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    """Take note of how a task ended that nobody waits for, so that it is not complained about."""
+    if not task.cancelled():
+        task.exception()

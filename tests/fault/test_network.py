@@ -1,0 +1,90 @@
+"""A cut network: no connection ends, nothing arrives any more."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import pytest
+
+from tests.model_server import ModelServer
+from tests.polling import poll
+from tests.stack import Stack
+
+
+class Cable:
+    """Passes bytes between a client and Postgres until it is cut: then it keeps them."""
+
+    def __init__(self, dsn: str) -> None:
+        parts = urlsplit(dsn)
+        self._target = (parts.hostname, parts.port)
+        self._is_whole = threading.Event()
+        self._is_whole.set()
+        self._sockets: list[socket.socket] = []
+        self._door = socket.create_server(("127.0.0.1", 0))
+        port = self._door.getsockname()[1]
+        self.dsn = dsn.replace(f"{parts.hostname}:{parts.port}", f"127.0.0.1:{port}")
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        self._is_whole.clear()
+
+    def mend(self) -> None:
+        self._is_whole.set()
+
+    def close(self) -> None:
+        self.mend()
+        for one in (self._door, *self._sockets):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._door.accept()
+                server = socket.create_connection(self._target)
+                self._sockets += [client, server]
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                self._is_whole.wait()
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+
+@pytest.fixture
+def cable(database: str) -> Iterator[Cable]:
+    cable = Cable(database)
+    yield cable
+    cable.close()
+
+
+def test_cut_network(stack: Stack, models: ModelServer, cable: Cable, user: UUID) -> None:
+    """[A-22] After the lease another goes on; who is cut off drops its runs by itself, and comes back when it can."""
+    models.hold("responder")
+    settings = models.settings() | {"MAAS_LEASE": "2", "MAAS_HEARTBEAT": "0.5"}
+    cut_off = stack.start_orchestrator(**settings, DATABASE_URL=cable.dsn)
+    (run,) = stack.rows(
+        "insert into pipeline_runs (user_id, user_query) values (%s, 'What is a quark?') returning id", user
+    )
+    poll(lambda: models.calls["responder"] == 1, 20)
+    cable.cut()
+    stack.start_orchestrator(**settings)
+    poll(lambda: models.calls["responder"] == 2, 20)
+    poll(lambda: "session_lost" in stack.log(), 20)
+    models.replies["responder"] = "The second one answered."
+    models.release("responder")
+    stack.wait_archived(run["id"])
+    (answer,) = stack.rows("select final_answer from pipeline_runs where id = %s", run["id"])
+    assert answer == {"final_answer": "The second one answered."}
+    assert models.calls["archivist"] == 1
+    cable.mend()
+    poll(lambda: stack.rows("select from v_engines where pid = %s and is_alive", cut_off.pid), 20)
