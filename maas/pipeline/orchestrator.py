@@ -147,7 +147,7 @@ class _Session:
             if tasks[0] not in ended:
                 raise LostSession(f"{next(iter(ended)).get_name()} ended")
         finally:
-            await _cancel([*tasks, *self._working.values(), *self._drives.values()])
+            await _cancel([*tasks, *self._drives.values()])
 
     async def close(self) -> None:
         """Leave and give back what is left, without blame: this process lives. What cannot be given back is reaped."""

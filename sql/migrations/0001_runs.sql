@@ -9,7 +9,9 @@
 --   maas_step         the heart. One call, one commit, under the one lock that only engines take: finish what is done,
 --                     take the inbox in order, promote the next run of every key that became free, claim.
 --   maas_advance      one status further, many runs in one statement, fenced by owner and attempt.
---   maas_reap         runs of dead or silent orchestrators go back to lane 0; batons that were lost are found again.
+--   maas_reap         runs of dead or silent orchestrators go back to lane 0; one that was lost twice in a row is run alone,
+--                     one that kills its process fails; batons that were lost are found again.
+--   maas_unregister   an orchestrator that leaves gives back what it had.
 --   maas_cancel_run   marks a run; the next step makes it FAILED.
 --   maas_retry_run    FAILED -> NEW: a new try in a new turn.
 --   maas_import       turns that were said elsewhere, and one run of kind `archive` that records them.
