@@ -15,7 +15,7 @@ from tests.stack import Stack
 
 SESSIONS = 8
 SECONDS = 6.0
-SLOW = 2.0  # seconds; one that waited for a lock of the engine under this load would wait for longer
+LOCK_TIMEOUT = "set lock_timeout = '1s'"  # who waits for a lock gets an error, however slow the machine
 INSERT = (
     "insert into pipeline_runs (id, user_id, user_query) select i, u, 'q' from unnest(%s::uuid[], %s::uuid[]) x(i, u)"
 )
@@ -30,12 +30,13 @@ class Application(threading.Thread):
         self._random = random.Random(number)
         self._users = users if number % 2 else users[::-1]
         self.inserted: list[UUID] = []
-        self.slowest = 0.0
         self.error: Exception | None = None
 
     def run(self) -> None:
         try:
             with psycopg.connect(self._dsn) as connection:
+                connection.execute(LOCK_TIMEOUT)
+                connection.commit()
                 end = time.monotonic() + SECONDS
                 while time.monotonic() < end:
                     self._transaction(connection)
@@ -46,9 +47,7 @@ class Application(threading.Thread):
         inserted: list[UUID] = []
         for _ in range(self._random.randint(1, 3)):
             ids = [uuid4() for _ in self._users]
-            began = time.monotonic()
             connection.execute(INSERT, (ids, self._users))
-            self.slowest = max(self.slowest, time.monotonic() - began)
             inserted += ids
             time.sleep(self._random.random() * 0.05)
         if self._random.random() < 0.2:
@@ -69,7 +68,6 @@ def test_inserts_in_opposite_orders_beside_three_orchestrators(stack: Stack) -> 
     for application in applications:
         application.join()
     assert [application.error for application in applications] == [None] * SESSIONS
-    assert max(application.slowest for application in applications) < SLOW
     inserted = {run for application in applications for run in application.inserted}
     poll(lambda: stack.rows("select from pipeline_runs where lane < 2 limit 1") == [], 120)
     runs = stack.rows("select id, status, archive_status, attempt from pipeline_runs")
