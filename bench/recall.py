@@ -25,6 +25,7 @@ from bench.report import console, percentile, print_table, write_json
 from bench.sandbox import notes, open_sandbox
 from maas.memory.context import build_context
 from maas.memory.history import BATCH, import_turns, read_history
+from maas.memory.reach import Reach
 from maas.memory.search import search
 from maas.pipeline.states import ArchiveStatus
 from shared.db import Database, open_database
@@ -156,12 +157,13 @@ async def _ask(db: Database, families: dict[str, Family], progress: Progress) ->
 
 
 async def _answer(db: Database, user_id: UUID, question: Question) -> dict[str, Any]:
+    reach = Reach(as_of=question.asked_at)
     began = time.perf_counter()
-    hits = await search(db, user_id, question.text, limit=LIMIT, as_of=question.asked_at)
+    hits = await search(db, user_id, question.text, limit=LIMIT, reach=reach)
     elapsed = time.perf_counter() - began
     context = {}
     for budget in BUDGETS:
-        found = await build_context(db, user_id, question.text, budget, as_of=question.asked_at)
+        found = await build_context(db, user_id, question.text, budget, reach=reach, is_full=True)
         context[str(budget)] = found.fenced
     ranked = list(dict.fromkeys(hit.external_id for hit in hits if hit.external_id))
     return {"ranked": ranked[:LIMIT], "ms": round(elapsed * 1000, 3), "context": context}

@@ -8,8 +8,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from maas.memory.reach import Reach, scope_of
 from maas.memory.records import Record, records_of_turns
-from maas.memory.search import rank_turns, scope_of
+from maas.memory.search import rank_turns
 from maas.pipeline.ledger import consult
 from maas.pipeline.prompts import read_prompts
 from maas.pipeline.runs import Outcome, Run
@@ -64,7 +65,7 @@ SCHEMA = Analysis.model_json_schema()
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result. Next: ANALYZED."""
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
-    turns = await rank_turns(deps.db, run.user_id, run.user_query, limit=50, before_seq=run.seq)
+    turns = await rank_turns(deps.db, run.user_id, run.user_query, limit=50, reach=Reach(before_seq=run.seq))
     records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES))
     now = datetime.now(UTC)
     text = fill(
@@ -120,7 +121,7 @@ async def _settle(run: Run, deps: Deps, analysis: Analysis, known: Mapping[str, 
         found = _found(record, min(max(analysis.context_found.relevance_score, 0.0), 1.0))
     elif analysis.search_keywords:
         keywords = " ".join(analysis.search_keywords)
-        turns = await rank_turns(deps.db, run.user_id, keywords, limit=20, before_seq=run.seq)
+        turns = await rank_turns(deps.db, run.user_id, keywords, limit=20, reach=Reach(before_seq=run.seq))
         best = next(iter(await records_of_turns(deps.db, run.user_id, turns, 1)), None)
         if best is not None and best.score >= RELEVANT:
             found = _found(best, best.score)

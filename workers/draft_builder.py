@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from maas.memory.context import build_context, turn_line
+from maas.memory.reach import Reach
 from maas.pipeline.draft import Draft
 from maas.pipeline.prompts import read_prompts
 from maas.pipeline.runs import Outcome, Run
@@ -37,8 +38,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
             focus = [f"Period: {escape(found['period'])}", f"Summary: {escape(one_line(found['summary']))}"]
             sources.append({"id": found["lsm_record_id"], "kind": "summary", "score": found["relevance_score"]})
         context = await build_context(
-            deps.db, run.user_id, run.user_query, deps.settings.payload_tokens // 2, before_seq=run.seq,
-            scope=analysis.get("time_scope"), without={row["id"] for row in recent_rows},
+            deps.db, run.user_id, run.user_query, deps.settings.payload_tokens // 2,
+            reach=Reach(before_seq=run.seq, scope=analysis.get("time_scope")),
+            without={row["id"] for row in recent_rows},
         )  # fmt: skip
         focus += context.lines
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in context.hits]
@@ -60,7 +62,7 @@ def _recent(newest_first: Sequence[Any]) -> tuple[str, ...]:
     room = RECENT_TOKENS
     for row in newest_first:
         speaker = row["speaker"] or ("user" if row["message_type"] == "user_query" else "assistant")
-        line = turn_line(row["occurred_at"], speaker, row["content"])
+        line = turn_line(f"{row['occurred_at']:%Y-%m-%d %H:%M}", speaker, row["content"])
         room -= tokens.count(line)
         if room < 0:
             break

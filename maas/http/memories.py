@@ -12,6 +12,7 @@ from maas.http.reading import read_body, read_cursor, read_id, read_limit, read_
 from maas.http.rooms import rooms
 from maas.http.sending import send
 from maas.memory.context import build_context
+from maas.memory.reach import Reach
 from maas.memory.records import list_memories, read_memory, read_sources
 from maas.memory.search import search
 from shared import tokens
@@ -21,10 +22,8 @@ from shared.errors import MaasError
 async def post_search(request: Request) -> Response:
     """The turns of a user that fit a question, best first."""
     body = await read_body(request, SearchQuery)
-    hits = await search(
-        rooms(request).db, body.user_id, body.query, limit=body.limit, as_of=body.as_of, since=body.since,
-        until=body.until, tags=body.tags, scope=body.scope,
-    )  # fmt: skip
+    reach = Reach(as_of=body.as_of, since=body.since, until=body.until, tags=body.tags, scope=body.scope)
+    hits = await search(rooms(request).db, body.user_id, body.query, limit=body.limit, reach=reach)
     results = [
         Memory(
             id=hit.id, kind="turn", memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
@@ -65,7 +64,10 @@ async def get_sources(request: Request) -> Response:
 async def post_context(request: Request) -> Response:
     """The best evidence for a question within a token budget, for those who call their own model."""
     body = await read_body(request, ContextQuery)
-    context = await build_context(rooms(request).db, body.user_id, body.query, body.max_tokens, as_of=body.as_of)
+    reach = Reach(as_of=body.as_of)
+    context = await build_context(
+        rooms(request).db, body.user_id, body.query, body.max_tokens, reach=reach, is_full=True
+    )
     text = context.fenced
     return send(
         ContextReply(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
-from maas.memory.search import EVERY_TURN, Hit, Scope, search
+from maas.memory.reach import EVERYTHING, Reach
+from maas.memory.search import Hit, search
 from shared import tokens
 from shared.db import Database
 from shared.text import escape, one_line, shorten
 
-CANDIDATES = 150
+LEAST_LINE = 20  # tokens; so many turns are looked at as would fit if each were that short
+MOST_TURNS = 500
 LINE_CHARS = 1500
-MISSES = 8
 FENCE_OPEN, FENCE_CLOSE = "<memory>", "</memory>"
 
 
@@ -37,31 +37,33 @@ async def build_context(
     question: str,
     max_tokens: int,
     *,
-    before_seq: int = EVERY_TURN,
-    as_of: datetime | None = None,
-    scope: Scope | None = None,
+    reach: Reach = EVERYTHING,
     without: Collection[UUID] = (),
+    is_full: bool = False,
 ) -> Context:
-    """What memory holds about the question, in at most `max_tokens` tokens. `without` names turns shown elsewhere."""
-    hits = await search(db, user_id, question, limit=CANDIDATES, before_seq=before_seq, as_of=as_of, scope=scope)
+    """What memory holds about the question, in at most `max_tokens` tokens. `without` names turns shown elsewhere.
+
+    With `is_full` spare room goes to whatever else was said, unless memory is a large one.
+    """
+    limit = min(max_tokens // LEAST_LINE + len(without) + 1, MOST_TURNS)
+    hits = await search(db, user_id, question, limit=limit, reach=reach, is_full=is_full)
     return fill_budget([hit for hit in hits if hit.id not in without], max_tokens)
 
 
 def fill_budget(hits: Sequence[Hit], max_tokens: int) -> Context:
-    """Lines of the best hits that fit; a line that does not is left out, the eighth ends it. No content twice."""
+    """Lines of the best hits that fit; one that does not is left out, a shorter one may follow. No content twice."""
     lines: list[str] = []
     shown: list[Hit] = []
     seen: set[str] = set()
-    room, misses = max_tokens - tokens.count(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n"), 0
+    room = max_tokens - tokens.count(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n")
     for hit in hits:
-        line = turn_line(hit.occurred_at, hit.speaker, hit.text)
+        if room < LEAST_LINE:
+            break
         if hit.text in seen:
             continue
+        line = turn_line(f"{hit.occurred_at:%Y-%m-%d}", hit.speaker, hit.text)
         cost = tokens.count(line) + 1
         if cost > room:
-            misses += 1
-            if misses == MISSES:
-                break
             continue
         seen.add(hit.text)
         lines.append(line)
@@ -70,6 +72,6 @@ def fill_budget(hits: Sequence[Hit], max_tokens: int) -> Context:
     return Context(tuple(lines), tuple(shown))
 
 
-def turn_line(at: datetime, speaker: str, text: str) -> str:
-    """One remembered turn as one escaped line: `- [2023-05-08 13:56] Caroline: ...`; time in UTC."""
-    return f"- [{at:%Y-%m-%d %H:%M}] {escape(one_line(speaker))}: {escape(shorten(one_line(text), LINE_CHARS))}"
+def turn_line(when: str, speaker: str, text: str) -> str:
+    """One turn as one escaped line: `- [2023-05-08] Caroline: ...`."""
+    return f"- [{when}] {escape(one_line(speaker))}: {escape(shorten(one_line(text), LINE_CHARS))}"

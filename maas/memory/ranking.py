@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from uuid import UUID
 
-COVERAGE = 1.0
-WINDOW = 0.9
-SESSION = 0.5
-SPEAKER = 0.6
-ASSISTANT = -1.0
+from maas.memory.dates import fit
+from maas.memory.question import Question
+
+# What a turn is worth: each is the worth of its signal at full strength, in shares of the question.
+COVERAGE = 1.0  # terms that it holds
+WINDOW = 0.9  # terms that it and the turns beside it hold together
+ASKED = 0.5  # terms of the turn before, if that one asks
+TWO_BEFORE = 0.3
+CONVERSATION = 0.5  # how well its conversation fits
+SPEAKER = 0.5  # said by somebody whom the question names
+HINT = 0.6  # when and how many: it holds a time or a number
+DATE = 1.3  # said at the date that the question names
+MEANING = 1.0  # close to the question in meaning, where there are vectors
+QUESTION = -0.2  # it ends with a question mark
+ASSISTANT = -1.0  # said by a machine, unless its own words are asked for
+OPENING = 0.3  # the first turn of a conversation
+PERIOD = 0.3  # of the preferred time
 ASSISTANT_COVERAGE = 0.35
-PERIOD = 0.3
+SCALE = COVERAGE + WINDOW + CONVERSATION + SPEAKER + HINT
+CONFLICT = 0.7  # turns that hold the same terms, and so much of the question, speak of the same: the newest counts
 NAMED = 0.25  # what a named speaker adds to coverage: the name stands in the question and not in the words
-SCALE = COVERAGE + WINDOW + SESSION + SPEAKER + PERIOD
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn that holds a term of the question, or stands beside one that does. Bit i of a mask is term i."""
+    """One turn that holds a term of the question, or stands near one that does. Bit i of a mask is term i."""
 
     id: UUID
     conversation: str
@@ -33,11 +44,27 @@ class Turn:
     occurred_at: datetime
     record_id: UUID | None
     mask: int
-    mask_before: int
-    mask_after: int
+    before: int
+    before_that: int
+    after: int
     length: int
-    is_eligible: bool
+    answers: bool = False
+    is_question: bool = False
+    has_hint: bool = False
+    is_first: bool = False
+    is_eligible: bool = True
     is_preferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a question is ranked by: turns, the weight of each of its terms, and in how many turns that one stands."""
+
+    question: Question
+    turns: Sequence[Turn]
+    weight: Sequence[float]
+    frequency: Sequence[int]
+    meaning: Mapping[UUID, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,45 +76,66 @@ class Ranked:
     coverage: float
 
 
-def rank(turns: Sequence[Turn], terms: int, total: int, question: str) -> list[Ranked]:
-    """The eligible turns, best first. `total` counts all turns of the user, `terms` the question's.
+def weigh(frequency: Sequence[int], total: int) -> list[float]:
+    """The inverse document frequency of each term among the user's own turns."""
+    return [math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) for df in frequency]
 
-    A term counts by its inverse document frequency among the user's own turns. A turn is worth what it holds, what it
-    and its neighbours hold together, how well its conversation fits, whether its speaker is named, and whether it is
-    of the preferred time.
-    """
-    frequency = [sum(turn.mask >> bit & 1 for turn in turns) for bit in range(terms)]
-    weight = [math.log(1 + (total - df + 0.5) / (df + 0.5)) for df in frequency]
+
+def rank(evidence: Evidence) -> list[Ranked]:
+    """The eligible turns, best first."""
+    question, turns, weight = evidence.question, evidence.turns, evidence.weight
     whole = sum(weight) or 1.0
-    known = sum(w for w, df in zip(weight, frequency, strict=True) if df) or 1.0
+    known = sum(w for w, df in zip(weight, evidence.frequency, strict=True) if df) or 1.0
+    bits = range(len(weight))
 
     @cache
     def held(mask: int) -> float:
-        return sum(weight[bit] for bit in range(terms) if mask >> bit & 1)
+        return sum(weight[bit] for bit in bits if mask >> bit & 1) / known
 
-    sessions = _session_scores(turns, weight)
-    words = set(re.findall(r"\w+", question.casefold()))
+    conversations = _conversation_scores(turns, weight)
+    names = {turn.speaker: question.names(turn.speaker) for turn in turns}
     ranked = []
     for turn in turns:
         if not turn.is_eligible:
             continue
-        own = held(turn.mask)
-        around = held(turn.mask | turn.mask_before | turn.mask_after)
-        speaks = turn.speaker is not None and not words.isdisjoint(turn.speaker.casefold().split())
+        is_unasked = turn.is_assistant and not question.wants_own_words
+        around = held(turn.mask | turn.before | turn.after)
         score = (
-            COVERAGE * own / known * (ASSISTANT_COVERAGE if turn.is_assistant else 1.0)
-            + WINDOW * around / known
-            + SESSION * sessions[turn.conversation]
-            + SPEAKER * speaks
+            COVERAGE * held(turn.mask) * (ASSISTANT_COVERAGE if is_unasked else 1.0)
+            + WINDOW * around
+            + ASKED * turn.answers * held(turn.before)
+            + TWO_BEFORE * held(turn.before_that)
+            + CONVERSATION * conversations[turn.conversation]
+            + SPEAKER * names[turn.speaker]
+            + HINT * turn.has_hint
+            + DATE * fit(question.dates, turn.occurred_at)
+            + MEANING * evidence.meaning.get(turn.id, 0.0)
+            + QUESTION * turn.is_question
+            + ASSISTANT * is_unasked
+            + OPENING * turn.is_first
             + PERIOD * turn.is_preferred
-            + ASSISTANT * turn.is_assistant
         )
-        ranked.append(Ranked(turn, score, min(around / whole + NAMED * speaks, 1.0)))
+        ranked.append(Ranked(turn, score, min(around * known / whole + NAMED * names[turn.speaker], 1.0)))
     ranked.sort(key=lambda one: (-one.score, -one.turn.occurred_at.timestamp()))
-    return ranked
+    return _newest_first(ranked, {one.turn.mask: held(one.turn.mask) for one in ranked})
 
 
-def _session_scores(turns: Sequence[Turn], weight: Sequence[float]) -> dict[str, float]:
+def _newest_first(ranked: list[Ranked], held: Mapping[int, float]) -> list[Ranked]:
+    """Turns of one speaker that hold the same two terms or more, and most of the question, change places by time."""
+    alike: dict[tuple[int, str | None], list[int]] = defaultdict(list)
+    for place, one in enumerate(ranked):
+        turn = one.turn
+        if turn.mask.bit_count() > 1 and held[turn.mask] >= CONFLICT and not turn.is_question:
+            alike[turn.mask, turn.speaker].append(place)
+    result = list(ranked)
+    for places in alike.values():
+        by_time = sorted((ranked[place] for place in places), key=lambda one: one.turn.occurred_at, reverse=True)
+        for place, one in zip(places, by_time, strict=True):
+            result[place] = Ranked(one.turn, ranked[place].score, one.coverage)
+    return result
+
+
+def _conversation_scores(turns: Sequence[Turn], weight: Sequence[float]) -> dict[str, float]:
     """BM25 of each conversation, a term counted once a turn, as a share of the best one."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(weight))
     lengths: dict[str, int] = {}

@@ -1,37 +1,5 @@
 -- Reads of what is remembered; every one is bound to a user.
 
--- name: rank_turns  -- $1 user, $2 question, $3 turns before this seq, $4 known at, $5 from, $6 to, $7 tags
-with question as materialized (
-  select terms, (select string_agg(t::text, ' | ') from unnest(terms) t)::tsquery as any_term
-  from (select array(
-    select ('''' || replace(replace(t.lexeme, '\', '\\'), '''', '''''') || '''')::tsquery
-    from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms) q
-), hidden as materialized (
-  -- a query that waits, or comes later, is in no answer
-  select array(
-    select id from pipeline_runs where user_id = $1 and kind = 'ask' and seq >= $3
-    union all
-    select id from pipeline_runs where lane = -2 and user_id = $1 and kind = 'ask') as runs
-), turns as (
-  -- offset 0: the mask is computed once a row, not again for each neighbour; strip: a long text is unpacked once
-  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.occurred_at, l.record_id,
-    case when l.lexemes @@ q.any_term then maas_term_mask(l.lexemes, q.terms) else 0 end as mask
-  from (
-    select *, strip(tsv) as lexemes from raw_logs
-    where user_id = $1 and known_at <= $4 and run_id <> all ((select runs from hidden)::uuid[]) offset 0
-  ) l cross join question q offset 0
-), placed as (
-  select t.*, coalesce(lag(t.mask) over w, 0) as mask_before, coalesce(lead(t.mask) over w, 0) as mask_after,
-    count(*) over () as total, count(*) over (partition by t.conversation) as length
-  from turns t window w as (partition by t.conversation order by t.occurred_at, t.seq)
-)
-select p.id, p.seq, p.conversation, p.speaker, p.message_type, p.occurred_at, p.record_id, p.mask, p.mask_before, p.mask_after,
-  p.total, p.length, cardinality(q.terms) as terms,
-  ($5::timestamptz is null or p.occurred_at >= $5) and ($6::timestamptz is null or p.occurred_at < $6)
-    and ($7::text[] is null or exists (select from lsm_storage s where s.id = p.record_id and s.tags && $7)) as is_eligible
-from placed p cross join question q
-where p.mask | p.mask_before | p.mask_after <> 0;
-
 -- name: turns  -- $1 user, $2 ids
 select l.id, l.run_id, l.message_type, l.content, l.speaker, l.conversation, l.external_id, l.occurred_at, l.record_id,
   l.created_at, s.tags, s.summary, maas_period(maas_day(l.occurred_at)) as period

@@ -35,7 +35,13 @@ def read(connection: Connection) -> Read:
 
 
 def rank(read: Read, user: UUID, question: str, before: int = LAST) -> list[UUID]:
-    return [row["id"] for row in read("rank_turns", user, question, before, "9999-01-01", None, None, None)]
+    return [row["id"] for row in rank_rows(read, user, question, before)]
+
+
+def rank_rows(read: Read, user: UUID, question: str, before: int = LAST) -> list[dict[str, Any]]:
+    (asked,) = read("question_terms", user, question)
+    bounds = (before, "9999-01-01", None, None, None)
+    return read("rank_turns", user, asked["terms"] or [], *bounds, None, [], [], None, None, False)
 
 
 def test_archive_input(connection: Connection, engine: Engine, read: Read) -> None:
@@ -100,7 +106,5 @@ def test_search_knows_both_languages(connection: Connection, read: Read) -> None
     connection.execute("update pipeline_runs set lane = 2")
     assert len(rank(read, user, "зеленая палатка")) >= 1
     assert len(rank(read, user, "buy a tent")) >= 1
-    masks = {
-        row["id"]: row["mask"] for row in read("rank_turns", user, "палатку", LAST, "9999-01-01", None, None, None)
-    }
+    masks = {row["id"]: row["mask"] for row in rank_rows(read, user, "палатку")}
     assert sum(mask != 0 for mask in masks.values()) == 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
 
 from maas.memory.context import fill_budget
-from maas.memory.ranking import Turn, rank
-from maas.memory.search import Hit, scope_of
+from maas.memory.question import read_question
+from maas.memory.ranking import Evidence, Turn, rank, weigh
+from maas.memory.reach import scope_of
+from maas.memory.search import Hit
 from shared import tokens
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
@@ -18,13 +21,21 @@ NOW = datetime(2025, 1, 1, tzinfo=UTC)
 def turn(mask: int, before: int = 0, after: int = 0, speaker: str | None = "Ann", **fields: object) -> Turn:
     values: dict[str, object] = {
         "id": uuid4(), "conversation": "c", "speaker": speaker, "is_assistant": False, "occurred_at": NOW,
-        "record_id": None, "mask": mask, "mask_before": before, "mask_after": after, "length": 10, "is_eligible": True,
+        "record_id": None, "mask": mask, "before": before, "before_that": 0, "after": after, "length": 10,
     } | fields  # fmt: skip
     return Turn(**values)  # type: ignore[arg-type]
 
 
-def order(turns: list[Turn], question: str = "", terms: int = 3) -> list[UUID]:
-    return [one.turn.id for one in rank(turns, terms, 100, question)]
+def evidence(turns: list[Turn], question: str = "", terms: int = 3, total: int = 100, **fields: object) -> Evidence:
+    frequency = [sum(turn.mask >> bit & 1 for turn in turns) for bit in range(terms)]
+    asked = read_question(question, NOW)
+    return Evidence(asked, turns, weigh(frequency, total), frequency, **fields)  # type: ignore[arg-type]
+
+
+def order(
+    turns: list[Turn], question: str = "", terms: int = 3, meaning: Mapping[UUID, float] | None = None
+) -> list[UUID]:
+    return [one.turn.id for one in rank(evidence(turns, question, terms, meaning=meaning or {}))]
 
 
 def test_more_of_the_question_ranks_higher() -> None:
@@ -59,6 +70,45 @@ def test_the_assistant_ranks_lower_but_is_not_hidden() -> None:
     assert order([assistant, user], terms=1) == [user.id, assistant.id]
 
 
+def test_what_the_assistant_said_counts_when_it_is_asked_for() -> None:
+    user, assistant = turn(0b1, speaker=None), turn(0b11, speaker=None, is_assistant=True)
+    assert order([assistant, user], "which phone is good?", 2) == [user.id, assistant.id]
+    assert order([assistant, user], "which phone did you advise?", 2) == [assistant.id, user.id]
+    assert order([assistant, user], "какой телефон ты мне советовал?", 2) == [assistant.id, user.id]
+
+
+def test_an_answer_to_what_was_asked_before_counts() -> None:
+    answer = turn(0, before=0b11, answers=True, conversation="a")
+    remark = turn(0, before=0b11, conversation="b")
+    assert order([remark, answer]) == [answer.id, remark.id]
+
+
+def test_a_time_answers_when_and_the_named_date_counts() -> None:
+    plain, timed = turn(0b1), turn(0b1, has_hint=True, occurred_at=NOW - timedelta(days=9))
+    assert order([plain, timed], "when?", 1)[0] == timed.id
+    then, later = turn(0b1, occurred_at=datetime(2024, 3, 5, tzinfo=UTC)), turn(0b1)
+    assert order([then, later], "what happened?", 1)[0] == later.id
+    assert order([then, later], "what happened in March?", 1)[0] == then.id
+
+
+def test_meaning_is_one_more_signal() -> None:
+    worded, meant = turn(0b1), turn(0)
+    assert order([worded, meant], terms=1)[0] == worded.id
+    assert order([worded, meant, turn(0b10)], terms=2, meaning={meant.id: 1.0})[0] == meant.id
+
+
+def test_the_newest_of_conflicting_facts_comes_first() -> None:
+    """Both hold the same terms; that the older one stands in a better place does not make it true."""
+    older = turn(0b011, before=0b100, conversation="a")
+    newer = turn(0b011, occurred_at=NOW + timedelta(days=30), conversation="b")
+    said_by_another = turn(0b011, speaker="Bob", occurred_at=NOW + timedelta(days=60), conversation="d")
+    rest = [turn(0b100, conversation="e", is_eligible=False) for _ in range(60)]
+    found = order([older, newer, said_by_another, *rest])
+    assert found.index(newer.id) < found.index(older.id)
+    ranked = {one.turn.id: one.score for one in rank(evidence([older, newer, *rest]))}
+    assert ranked[newer.id] > ranked[older.id]
+
+
 def test_newer_wins_among_equals() -> None:
     older, newer = turn(0b1), turn(0b1, occurred_at=NOW + timedelta(days=1))
     assert order([older, newer], terms=1) == [newer.id, older.id]
@@ -80,7 +130,7 @@ def test_scopes(days: int, scope: str) -> None:
 
 def test_unknown_terms_lower_the_coverage() -> None:
     """A question of which memory knows one word in three is not answered by it."""
-    (only,) = rank([turn(0b001)], 3, 10, "")
+    (only,) = rank(evidence([turn(0b001)], total=10))
     assert only.coverage < 0.5
 
 

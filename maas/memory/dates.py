@@ -1,0 +1,176 @@
+"""Dates that a question names, in English and Russian: stretches of time, and what it is worth to be said in them."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+_EN_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_RU_MONTHS = ["январ", "феврал", "март", "апрел", "ма", "июн", "июл", "август", "сентябр", "октябр", "ноябр", "декабр"]
+_RU_MONTH = re.compile(f"({'|'.join(_RU_MONTHS)})(?:ь|я|е|ю|й|а|у)?")
+_MONTH_COMES = frozenset("in of on during by since until before after last this late early mid".split())  # noqa: SIM905
+_EN_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_RU_DAYS = ["понедельник", "вторник", "сред", "четверг", "пятниц", "суббот", "воскресень"]
+_NUMBERS = (
+    "a an one один одну", "two couple два две пару", "three три", "four четыре", "five пять", "six шесть",
+    "seven семь", "eight восемь", "nine девять", "ten десять",
+)  # fmt: skip
+_COUNTS = {word: number for number, words in enumerate(_NUMBERS, start=1) for word in words.split()}
+_UNIT = (
+    r"(?:(?P<day>days?|день|дня|дней)|(?P<week>weeks?|недел\w+)|"
+    r"(?P<month>months?|месяц\w*)|(?P<year>years?|год\w*|лет))"
+)
+_DAYS_OF = {"day": 1, "week": 7, "month": 30, "year": 365}
+_AGO = re.compile(rf"\b(?:(?P<n>\d{{1,3}}|{'|'.join(_COUNTS)})\s+(?:of\s+)?)?{_UNIT}\s+(?:ago|назад)\b")
+_THIS_OR_LAST = re.compile(
+    rf"\b(?:(?P<last>last|past|previous|прошл\w+|последн\w+)|this|эт\w+|текущ\w+)\s+(?:{_UNIT}|(?P<weekend>weekend|выходн\w+))\b"
+)
+_NEAR_DAYS = (
+    (re.compile(r"\b(?:day before yesterday|позавчера)\b"), 2),
+    (re.compile(r"\b(?:yesterday|last night|вчера)\b"), 1),
+)
+_WEEKDAY = re.compile(
+    rf"\b(?:(?:on|last|this|past|в|во|прошл\w+)\s+)({'|'.join(_EN_DAYS)}|(?:{'|'.join(_RU_DAYS)})\w*)\b"
+)
+_ISO = re.compile(r"\b(?P<y>(?:19|20)\d\d)-(?P<m>\d\d?)(?:-(?P<d>\d\d?))?\b")
+_DOTTED = re.compile(r"\b(?P<d>\d\d?)\.(?P<m>[01]\d|\d(?=\.\d{4}))(?:\.(?P<y>(?:19|20)\d\d))?\b")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|го)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A stretch of time, `start` inclusive and `end` exclusive, and the worth (0 to 1) of being said in it."""
+
+    start: datetime
+    end: datetime
+    worth: float
+
+
+def fit(bands: Sequence[Band], at: datetime) -> float:
+    """The worth of the best band that holds `at`; 0 outside of all."""
+    return max((band.worth for band in bands if band.start <= at < band.end), default=0.0)
+
+
+def read_dates(question: str, now: datetime) -> tuple[Band, ...]:
+    """Bands of the dates in the question. Relative ones, and those without a year, are the last before `now`; UTC."""
+    text = question.casefold().replace("ё", "е")
+    today = now.astimezone(UTC).date()
+    bands = [*_months(re.findall(r"\w+", text), today), *_numeric(text, today), *_relative(text, today)]
+    if not bands:
+        bands = [_band(date(int(year), 1, 1), date(int(year), 12, 31), 0.4) for year in _YEAR.findall(text)]
+    return tuple(bands)
+
+
+def _months(words: Sequence[str], today: date) -> Iterator[Band]:
+    for place, word in enumerate(words):
+        month = _month(word)
+        if month is None:
+            continue
+        around = words[max(place - 2, 0) : place][::-1], words[place + 1 : place + 3]
+        day = _day(around[0][1:] if around[0][:1] == ["of"] else around[0]) or _day(around[1])
+        year = next((int(one) for one in around[1] if _YEAR.fullmatch(one)), None)
+        if word in ("may", "mar", "march") and not (day or year or (around[0] and around[0][0] in _MONTH_COMES)):
+            continue  # a verb, a walk or a name
+        yield from _calendar(year or today.year - ((month, day or 1) > (today.month, today.day)), month, day)
+
+
+def _month(word: str) -> int | None:
+    if word.isascii():
+        names = (number for number, name in enumerate(_EN_MONTHS, start=1) if word in (name, name[:3], name[:4]))
+        return next(names, None) if len(word) > 2 else None
+    match = _RU_MONTH.fullmatch(word)
+    return None if match is None or word == "ма" else _RU_MONTHS.index(match[1]) + 1
+
+
+def _day(words: Sequence[str]) -> int | None:
+    match = _DAY.fullmatch(words[0]) if words else None
+    return int(match[1]) if match and 1 <= int(match[1]) <= 31 else None
+
+
+def _numeric(text: str, today: date) -> Iterator[Band]:
+    for match in (*_ISO.finditer(text), *_DOTTED.finditer(text)):
+        yield from _calendar(int(match["y"] or today.year), int(match["m"]), int(match["d"]) if match["d"] else None)
+
+
+def _calendar(year: int, month: int, day: int | None) -> Iterator[Band]:
+    if not (1 <= month <= 12 and 1 < year < 9000):
+        return
+    last = monthrange(year, month)[1]
+    if day is not None and 1 <= day <= last:
+        yield from _around(date(year, month, day), 3, 10)
+    else:
+        yield from _span(date(year, month, 1), date(year, month, last), 15)
+
+
+def _relative(text: str, today: date) -> Iterator[Band]:
+    near = next((days for pattern, days in _NEAR_DAYS if pattern.search(text)), None)
+    if near is not None:
+        yield from _around(_back(today, near), 0, 1)
+    for match in _AGO.finditer(text):
+        unit = _unit(match)
+        count = match["n"] or "1"
+        blur = _DAYS_OF[unit] // 2
+        yield from _around(_back(today, _DAYS_OF[unit] * int(_COUNTS.get(count, 0) or count)), blur, max(blur * 2, 1))
+    for match in _THIS_OR_LAST.finditer(text):
+        yield from _this_or_last(_unit(match), today, 1 if match["last"] else 0)
+    for match in _WEEKDAY.finditer(text):
+        names = _EN_DAYS if match[1].isascii() else _RU_DAYS
+        number = next(number for number, name in enumerate(names) if match[1].startswith(name))
+        yield from _around(_back(today, (today.weekday() - number - 1) % 7 + 1), 0, 1)
+
+
+def _unit(match: re.Match[str]) -> str:
+    return next(name for name, found in match.groupdict().items() if found and name not in ("n", "last"))
+
+
+def _this_or_last(unit: str, today: date, back: int) -> Iterator[Band]:
+    if unit == "day":
+        yield from _around(_back(today, back), 0, 1)
+    elif unit == "weekend":
+        saturday = _back(today, (today.weekday() - 5) % 7)
+        yield from _span(saturday, saturday + timedelta(1), 2)
+    elif unit == "week":
+        monday = _back(today, today.weekday() + 7 * back)
+        yield from _span(monday, monday + timedelta(6), 4)
+    elif unit == "month":
+        first = _back(today.replace(day=1), back).replace(day=1)
+        yield from _span(first, first.replace(day=monthrange(first.year, first.month)[1]), 15)
+    else:
+        yield _band(date(today.year - back, 1, 1), date(today.year - back, 12, 31), 1.0)
+
+
+def _around(day: date, close: int, far: int) -> Iterator[Band]:
+    """A day: fully worth within `close` days of it, half within `far`."""
+    yield _band(_back(day, close), _back(day, -close), 1.0)
+    yield _band(_back(day, far), _back(day, -far), 0.5)
+
+
+def _span(first: date, last: date, after: int) -> Iterator[Band]:
+    """Days from `first` to `last`; people speak of them for `after` days more."""
+    yield _band(first, last, 1.0)
+    yield _band(last, _back(last, -after), 0.4)
+
+
+def _band(first: date, last: date, worth: float) -> Band:
+    return Band(datetime.combine(first, time(), UTC), datetime.combine(last, time(), UTC) + timedelta(1), worth)
+
+
+def _back(day: date, days: int) -> date:
+    return date.fromordinal(min(max(day.toordinal() - days, 2), date.max.toordinal() - 1))

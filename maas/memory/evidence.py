@@ -1,0 +1,154 @@
+"""The turns that may answer a question, out of Postgres: of a small memory all, of a large one rarest term first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from asyncpg import Range
+
+from maas.memory import spelling
+from maas.memory.question import Question, read_question
+from maas.memory.ranking import Evidence, Turn, weigh
+from maas.memory.reach import Reach
+from shared.db import Database
+
+WHOLE = 2000  # turns of a user up to which a search reads them all
+RARE = 1000  # turns that the rare terms of a question may stand in together, in a larger memory
+_MACHINES = frozenset({"assistant", "ai", "bot"})
+
+
+async def gather(
+    db: Database,
+    user_id: UUID,
+    text: str,
+    reach: Reach,
+    meaning: Mapping[UUID, float] | None = None,
+    *,
+    is_full: bool = False,
+) -> Evidence | None:
+    """Everything that `rank` needs; None when the question asks for nothing. `meaning` names turns that count anyway.
+
+    With `is_full` all turns are ranked, not only those near a term, if the memory is not a large one.
+    """
+    asked = await db.row("question_terms", user_id, text)
+    assert asked is not None
+    meaning = meaning or {}
+    question = read_question(text, reach.now)
+    if not (asked["terms"] or meaning or question.dates):
+        return None
+    counted = asked["counted"] if (asked["counted"] or 0) > WHOLE else None
+    memory = _Memory(db, user_id, question, reach, counted, list(meaning), is_full)
+    terms = list(asked["terms"] or [])
+    rows, frequency = await memory.read(terms, asked["df"] or [])
+    meant = await memory.repair(terms, frequency)
+    if meant:
+        terms = list(dict.fromkeys(meant.get(term, term) for term in terms))
+        rows, frequency = await memory.read(terms, [None] * len(terms))
+    total = counted or (rows[0]["total"] if rows else 0)
+    weight = weigh(frequency, total)
+    if names := {row["speaker"] for row in rows if question.names(row["speaker"])}:
+        said = await _lexemes_of(db, " ".join(sorted(names)))
+        others = [0.0 if term in said else one for term, one in zip(terms, weight, strict=True)]
+        weight = others if any(others) else weight  # who is named stands in the question, not in what was said
+    return Evidence(question, [memory.turn(row) for row in rows], weight, frequency, meaning)
+
+
+class _Memory:
+    """One user's turns as one question sees them. `counted` is how many there are of a large memory, else None."""
+
+    def __init__(
+        self,
+        db: Database,
+        user_id: UUID,
+        question: Question,
+        reach: Reach,
+        counted: int | None,
+        meant: list[UUID],
+        is_full: bool,
+    ) -> None:
+        self._db = db
+        self._user_id = user_id
+        self._question = question
+        self._reach = reach
+        self._counted = counted
+        self._meant = meant
+        self._is_full = is_full
+        self._times = [Range(band.start, band.end) for band in question.dates if band.worth == 1.0] or None
+
+    async def read(self, terms: list[str], df: Sequence[int | None]) -> tuple[list[Any], list[int]]:
+        """Rows of the turns, and in how many turns each term stands; a term without a df is taken for a rare one."""
+        bounds, ids = self._reach.bounds, None
+        if self._counted is not None:
+            guess = [1 if turns is None else turns for turns in df]
+            weight = weigh(guess, self._counted)
+            found = await self._db.rows(
+                "rare_turns",
+                self._user_id,
+                terms,
+                *bounds,
+                _rarest(terms, guess),
+                weight,
+                self._meant,
+                self._times,
+            )
+            ids = [row["id"] for row in found]
+        rows = await self._db.rows(
+            "rank_turns", self._user_id, terms, *bounds, self._question.hints, list(self._question.stems), self._meant,
+            self._times, ids, self._is_full,
+        )  # fmt: skip
+        held = [sum(row["mask"] >> bit & 1 for row in rows) for bit in range(len(terms))]
+        return rows, [max(seen, turns or 0) for seen, turns in zip(held, df, strict=True)]
+
+    async def repair(self, terms: Sequence[str], frequency: Sequence[int]) -> dict[str, str]:
+        """For terms that the user never said, those that were probably meant."""
+        unknown = [t for t, turns in zip(terms, frequency, strict=True) if not turns and spelling.is_repairable(t)]
+        if not unknown:
+            return {}
+        letters = sorted({letter for term in unknown for letter in term[:2]})
+        lengths = [len(term) for term in unknown]
+        rows = await self._db.rows(
+            "known_lexemes", self._user_id, letters, min(lengths) - 1, max(lengths) + 1, self._counted is not None
+        )
+        return spelling.repair(unknown, {row["term"]: row["turns"] for row in rows})
+
+    def turn(self, row: Any) -> Turn:
+        is_whole = self._counted is None
+        return Turn(
+            id=row["id"], conversation=row["conversation"], speaker=row["speaker"],
+            is_assistant=row["is_response"] and _is_machine(row["speaker"]), occurred_at=row["occurred_at"],
+            record_id=row["record_id"], mask=row["mask"], before=row["before"], before_that=row["before_that"],
+            after=row["after"], length=row["length"] if is_whole else 1, answers=row["answers"],
+            is_question=row["is_question"], has_hint=row["has_hint"], is_first=is_whole and row["is_first"],
+            is_eligible=row["is_eligible"], is_preferred=self._reach.prefers(row["occurred_at"]),
+        )  # fmt: skip
+
+
+def _rarest(terms: Sequence[str], df: Sequence[int]) -> list[str]:
+    """The rarest terms that stand in at most RARE turns together; the rarest one in any case."""
+    chosen: list[str] = []
+    room = RARE
+    for turns, term in sorted(zip(df, terms, strict=True)):
+        room -= turns
+        if chosen and room < 0:
+            break
+        chosen.append(term)
+    return chosen
+
+
+def _is_machine(speaker: str | None) -> bool:
+    return speaker is None or speaker.casefold() in _MACHINES
+
+
+_names: dict[str, frozenset[str]] = {}
+
+
+async def _lexemes_of(db: Database, words: str) -> frozenset[str]:
+    """The lexemes of names; asked of Postgres once."""
+    found = _names.get(words)
+    if found is None:
+        if len(_names) > 10_000:
+            _names.clear()
+        found = _names[words] = frozenset(await db.value("lexemes", words))
+    return found

@@ -1,0 +1,67 @@
+"""A question as recall sees it: whom it names, when it was, what kind of word would answer it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from maas.memory.dates import Band, read_dates
+
+_WHEN = re.compile(
+    r"\b(?:when|how long|(?:what|which) (?:date|day|week|month|year|time)|когда|как давно|как долго|сколько времени|"
+    r"какого числа|во сколько|в как(?:ом|ой) (?:году|месяце|день))\b"
+)
+_HOW_MANY = re.compile(r"\b(?:how (?:many|much|often|old)|сколько|скольк\w+|как часто)\b")
+_TOLD = (
+    r"(?:advi[cs]e|suggest|recommend|propose|tell|told|say|said|explain|answer|repl(?:y|ied)|mention|writ|wrote|offer|"
+    r"remind|совет|рекоменд|предл[ао][гж]|говор|сказал|объясн|ответ|писал|упомина|подсказ|напомин)"
+)
+_YOUR_WORDS = re.compile(
+    rf"\b(?:you|ты|вы)\b(?:\W+\w+){{0,2}}?\W+{_TOLD}|\b(?:your|твой|твоя|твои|твоё|твое|ваш|ваша|ваши)\W+{_TOLD}|"
+    rf"\b{_TOLD}\w*\W+(?:ты|вы)\b"
+)
+TIME_WORDS = """
+yesterday today tonight tomorrow last next ago week weekend month year day monday tuesday wednesday thursday friday
+saturday sunday january february march april june july august september october november december morning evening
+night recently since soon вчера сегодня завтра назад неделя недели неделю месяц месяца год года году лет день дня дней
+утром утра вечером вечера ночью недавно скоро январь января февраль февраля март марта апрель апреля май мая июнь июня
+июль июля август августа сентябрь сентября октябрь октября ноябрь ноября декабрь декабря понедельник вторник среда
+среду четверг пятница пятницу суббота субботу воскресенье прошлый прошлой прошлом следующий следующей
+"""
+NUMBER_WORDS = """
+two three four five six seven eight nine ten twice dozen several couple hundred thousand один одна два две три четыре
+пять шесть семь восемь девять десять дважды двое трое несколько пара пару сто тысяча тысячи
+"""
+_DIGITS = tuple("123456789")
+_YEARS = ("19", "20")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, read once. `hints` are words, and `stems` beginnings, of which an answer would hold one."""
+
+    text: str
+    words: frozenset[str]
+    dates: tuple[Band, ...]
+    hints: str | None
+    stems: tuple[str, ...]
+    wants_own_words: bool
+
+    def names(self, speaker: str | None) -> bool:
+        """Whether the question names this speaker, by any part of the name."""
+        return speaker is not None and not self.words.isdisjoint(speaker.casefold().split())
+
+
+def read_question(text: str, now: datetime) -> Question:
+    """Read a question that is asked at `now`."""
+    flat = text[:4000].casefold()
+    asks_when, asks_how_many = bool(_WHEN.search(flat)), bool(_HOW_MANY.search(flat))
+    return Question(
+        text=text,
+        words=frozenset(re.findall(r"\w+", flat)),
+        dates=read_dates(flat, now),
+        hints=TIME_WORDS * asks_when + NUMBER_WORDS * asks_how_many or None,
+        stems=_YEARS * asks_when + _DIGITS * asks_how_many,
+        wants_own_words=bool(_YOUR_WORDS.search(flat)),
+    )

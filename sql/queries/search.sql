@@ -1,0 +1,87 @@
+-- Recall. A term is a lexeme of the question; bit i of a mask says that a turn holds term i. Every read is bound to a user.
+
+-- name: question_terms  -- $1 user, $2 question; df is null for words that were not counted (yet)
+with asked as materialized (
+  select t.lexeme from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16
+)
+select array_agg(a.lexeme order by length(a.lexeme) desc, a.lexeme) as terms,
+  array_agg(d.turns order by length(a.lexeme) desc, a.lexeme) as df,
+  (select turns from counted_users where user_id = $1) as counted
+from asked a left join term_df d on d.user_id = $1 and d.term = a.lexeme;
+
+-- name: rare_turns  -- of a large memory: the best of what holds a rare term, with its neighbours
+-- $1 user, $2 terms, $3 turns before this seq, $4 known at, $5 from, $6 to, $7 tags, $8 the rare terms, $9 weight of each of $2,
+-- $10 ids, $11 times that count in any case
+with question as materialized (
+  select maas_any_term($8) as rare, maas_terms($2) as terms, maas_hidden_runs($1, $3) as hidden
+), holding as materialized (
+  select l.id, l.seq, l.conversation, l.occurred_at, maas_term_mask(l.tsv, q.terms) as mask
+  from question q cross join lateral (
+    select * from raw_logs r
+    where r.user_id = $1 and r.tsv @@ q.rare and r.known_at <= $4 and r.run_id <> all (q.hidden)
+      and ($5::timestamptz is null or r.occurred_at >= $5) and ($6::timestamptz is null or r.occurred_at < $6)
+      and ($7::text[] is null or exists (select from lsm_storage s where s.id = r.record_id and s.tags && $7))
+    limit 5000) l
+), best as materialized (
+  (select id, seq, conversation, occurred_at from holding order by maas_mask_weight(mask, $9::float8[]) desc, occurred_at desc limit 150)
+  union
+  select id, seq, conversation, occurred_at from raw_logs where id = any($10::uuid[]) and user_id = $1
+  union
+  (select id, seq, conversation, occurred_at from raw_logs
+   where user_id = $1 and occurred_at >= lower($11::tstzmultirange) and occurred_at < upper($11) and $11 @> occurred_at
+   order by occurred_at desc, seq desc limit 100)
+)
+select b.id from best b
+union
+select n.id from best b cross join lateral (
+  (select l.id, l.conversation from raw_logs l where l.user_id = $1 and (l.occurred_at, l.seq) < (b.occurred_at, b.seq)
+   order by l.occurred_at desc, l.seq desc limit 2)
+  union all
+  (select l.id, l.conversation from raw_logs l where l.user_id = $1 and (l.occurred_at, l.seq) > (b.occurred_at, b.seq)
+   order by l.occurred_at, l.seq limit 2)) n
+where n.conversation = b.conversation;
+
+-- name: rank_turns  -- $1 to $7 as above, $8 hints, $9 their beginnings, $10 ids, $11 times that count in any case,
+-- $12 the turns to look at, null for all; $13 all of them, not only those near a term
+with question as materialized (
+  select maas_any_term($2) as any_term, maas_terms($2) as terms, maas_hints($8, $9) as hints, maas_hidden_runs($1, $3) as hidden
+), turns as (
+  -- offset 0: the mask is computed once a row, not again for each neighbour
+  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.content, l.occurred_at, l.record_id, l.tsv,
+    case when l.tsv @@ q.any_term then maas_term_mask(l.tsv, q.terms) else 0 end as mask
+  from (
+    select * from raw_logs where user_id = $1 and $12::uuid[] is null
+    union all
+    select * from raw_logs where user_id = $1 and id = any($12::uuid[])
+  ) l cross join question q
+  where l.known_at <= $4 and l.run_id <> all (q.hidden) offset 0
+), placed as (
+  select t.*, coalesce(lag(t.mask) over w, 0) as before, coalesce(lag(t.mask, 2) over w, 0) as before_that,
+    coalesce(lead(t.mask) over w, 0) as after, lag(t.content) over w as said_before,
+    count(*) over () as total, count(*) over (partition by t.conversation) as length
+  from turns t window w as (partition by t.conversation order by t.occurred_at, t.seq)
+)
+select p.id, p.conversation, p.speaker, p.message_type = 'assistant_response' as is_response, p.occurred_at, p.record_id,
+  p.mask, p.before, p.before_that, p.after, p.total, p.length, p.said_before is null as is_first,
+  coalesce(p.said_before like '%?%', false) as answers, p.content ~ '\?\s*$' as is_question,
+  coalesce(p.tsv @@ q.hints, false) as has_hint,
+  ($5::timestamptz is null or p.occurred_at >= $5) and ($6::timestamptz is null or p.occurred_at < $6)
+    and ($7::text[] is null or exists (select from lsm_storage s where s.id = p.record_id and s.tags && $7)) as is_eligible
+from placed p cross join question q
+where $13 or p.mask | p.before | p.before_that | p.after <> 0 or p.id = any($10::uuid[]) or $11::tstzmultirange @> p.occurred_at;
+
+-- name: known_lexemes  -- $1 user, $2 first letters, $3 shortest, $4 longest, $5 whether the user's words are counted
+select term, turns from term_df
+where $5 and user_id = $1 and left(term, 1) = any($2::text[]) and length(term) between $3 and $4
+union all
+select t.lexeme, count(*)::int from raw_logs l cross join lateral unnest(l.tsv) t
+where not $5 and l.user_id = $1 and left(t.lexeme, 1) = any($2::text[]) and length(t.lexeme) between $3 and $4 group by t.lexeme;
+
+-- name: lexemes
+select tsvector_to_array(maas_lexemes($1));
+
+-- name: count_terms  -- $1 user, $2 most turns that are read whole
+select maas_count_terms($1, $2);
+
+-- name: users_to_count  -- $1 written since, $2 most turns that are read whole
+select maas_users_to_count($1, $2) as user_id;

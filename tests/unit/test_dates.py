@@ -1,0 +1,57 @@
+"""Dates in questions."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maas.memory.dates import fit, read_dates
+
+NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)  # a Thursday
+
+
+def worth(question: str, day: str) -> float:
+    return fit(read_dates(question, NOW), datetime.fromisoformat(f"{day}T15:00:00+00:00"))
+
+
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [
+        ("what did I do yesterday?", "2025-11-19"), ("что я говорил вчера", "2025-11-19"),
+        ("позавчера", "2025-11-18"), ("last week", "2025-11-12"), ("на прошлой неделе", "2025-11-16"),
+        ("on this week", "2025-11-18"), ("in March", "2025-03-31"), ("что было в марте?", "2025-03-01"),
+        ("who came in December", "2024-12-24"), ("on 8 May 2023", "2023-05-08"), ("May 8th, 2023", "2023-05-08"),
+        ("the 3rd of June", "2025-06-03"), ("8 мая 2023 года", "2023-05-08"), ("2023-05-08?", "2023-05-08"),
+        ("8.05.2023", "2023-05-08"), ("08.05", "2025-05-08"), ("two weeks ago", "2025-11-06"),
+        ("3 дня назад", "2025-11-17"), ("пару недель назад", "2025-11-06"), ("last Friday", "2025-11-14"),
+        ("в пятницу", "2025-11-14"), ("в прошлом месяце", "2025-10-02"), ("last year", "2024-07-01"),
+        ("last weekend", "2025-11-16"), ("месяц назад", "2025-10-20"),
+    ],
+)  # fmt: skip
+def test_the_day_is_meant(question: str, day: str) -> None:
+    assert worth(question, day) == 1.0
+    far = date.fromisoformat(day) - timedelta(days=800)
+    assert worth(question, far.isoformat()) == 0.0
+
+
+@pytest.mark.parametrize(
+    "question", ["may I come?", "march on", "маем мама", "5.5 km", "19 people", "сколько лет", "one day", "a second"]
+)
+def test_no_date_is_meant(question: str) -> None:
+    assert read_dates(question, NOW) == ()
+
+
+def test_a_year_alone_says_little() -> None:
+    assert 0 < worth("how was 2019?", "2019-07-01") < worth("how was May 2019?", "2019-05-01")
+
+
+@given(
+    st.text() | st.from_regex(r"\d{1,4}[.-]\d{1,2}[.-]\d{1,4} (years|дней) (ago|назад)"),
+    st.datetimes(timezones=st.just(UTC)),
+)
+def test_no_question_breaks_it(question: str, now: datetime) -> None:
+    for band in read_dates(question, now):
+        assert band.start < band.end and 0 < band.worth <= 1
