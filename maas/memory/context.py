@@ -56,19 +56,24 @@ def fill_budget(hits: Sequence[Hit], max_tokens: int) -> Context:
     shown: list[Hit] = []
     seen: set[str] = set()
     room = max_tokens - tokens.count(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n")
+    is_exact = True
     for hit in hits:
+        if room < LEAST_LINE and not is_exact:
+            # Each line was rounded up; together they cost less.
+            room, is_exact = max_tokens - tokens.count(Context(tuple(lines), ()).fenced), True
         if room < LEAST_LINE:
             break
         if hit.text in seen:
             continue
         line = turn_line(f"{hit.occurred_at:%Y-%m-%d}", hit.speaker, hit.text)
-        cost = tokens.count(line) + 1
+        cost = tokens.count(line + "\n")
         if cost > room:
             continue
         seen.add(hit.text)
         lines.append(line)
         shown.append(hit)
         room -= cost
+        is_exact = False
     return Context(tuple(lines), tuple(shown))
 
 

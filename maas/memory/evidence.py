@@ -42,16 +42,14 @@ async def gather(
     memory = _Memory(db, user_id, question, reach, counted, list(meaning), is_full)
     terms = list(asked["terms"] or [])
     rows, frequency = await memory.read(terms, asked["df"] or [])
-    meant = await memory.repair(terms, frequency)
+    names = await _lexemes_of(db, {row["speaker"] for row in rows if question.names(row["speaker"])})
+    meant = await memory.repair([one for one, df in zip(terms, frequency, strict=True) if not df and one not in names])
     if meant:
         terms = list(dict.fromkeys(meant.get(term, term) for term in terms))
         rows, frequency = await memory.read(terms, [None] * len(terms))
-    total = counted or (rows[0]["total"] if rows else 0)
-    weight = weigh(frequency, total)
-    if names := {row["speaker"] for row in rows if question.names(row["speaker"])}:
-        said = await _lexemes_of(db, " ".join(sorted(names)))
-        others = [0.0 if term in said else one for term, one in zip(terms, weight, strict=True)]
-        weight = others if any(others) else weight  # who is named stands in the question, not in what was said
+    weight = weigh(frequency, counted or (rows[0]["total"] if rows else 0))
+    others = [0.0 if term in names else one for term, one in zip(terms, weight, strict=True)]
+    weight = others if any(others) else weight  # who is named stands in the question, not in what was said
     return Evidence(question, [memory.turn(row) for row in rows], weight, frequency, meaning)
 
 
@@ -101,9 +99,9 @@ class _Memory:
         held = [sum(row["mask"] >> bit & 1 for row in rows) for bit in range(len(terms))]
         return rows, [max(seen, turns or 0) for seen, turns in zip(held, df, strict=True)]
 
-    async def repair(self, terms: Sequence[str], frequency: Sequence[int]) -> dict[str, str]:
+    async def repair(self, terms: Sequence[str]) -> dict[str, str]:
         """For terms that the user never said, those that were probably meant."""
-        unknown = [t for t, turns in zip(terms, frequency, strict=True) if not turns and spelling.is_repairable(t)]
+        unknown = [term for term in terms if spelling.is_repairable(term)]
         if not unknown:
             return {}
         letters = sorted({letter for term in unknown for letter in term[:2]})
@@ -144,8 +142,11 @@ def _is_machine(speaker: str | None) -> bool:
 _names: dict[str, frozenset[str]] = {}
 
 
-async def _lexemes_of(db: Database, words: str) -> frozenset[str]:
+async def _lexemes_of(db: Database, names: set[str]) -> frozenset[str]:
     """The lexemes of names; asked of Postgres once."""
+    if not names:
+        return frozenset()
+    words = " ".join(sorted(names))
     found = _names.get(words)
     if found is None:
         if len(_names) > 10_000:

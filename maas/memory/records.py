@@ -38,11 +38,11 @@ async def records_of_turns(db: Database, user_id: UUID, turns: Sequence[Ranked],
     scores: dict[UUID, float] = {}
     for one in turns:
         if (record_id := one.turn.record_id) is not None:
-            scores[record_id] = max(scores.get(record_id, 0.0), min(one.coverage, 1.0))
+            scores.setdefault(record_id, one.coverage)
     rows = await db.rows("records", user_id, list(scores), max(limit - len(scores), 0))
     found = [Record.from_row(row, scores.get(row["id"], 0.0)) for row in rows]  # newest first
     places = {record_id: place for place, record_id in enumerate(scores)}
-    found.sort(key=lambda record: (-record.score, places.get(record.id, len(places))))
+    found.sort(key=lambda record: places.get(record.id, len(places)))
     return found[:limit]
 
 

@@ -15,7 +15,7 @@ _KEYWORDS = 8
 
 
 def answer(inputs: Mapping[str, Any]) -> str:
-    """Classify `user_query`, given `candidates` (id, period, summary, score 0..1, scope) and `memory_score` 0..1."""
+    """Classify `user_query`, given `candidates` (id, period, summary, score 0..1, scope; best first) and `memory_score`."""
     return json.dumps(
         classify(str(inputs["user_query"]), inputs.get("candidates", ()), float(inputs.get("memory_score", 0.0))),
         ensure_ascii=False,
@@ -25,9 +25,7 @@ def answer(inputs: Mapping[str, Any]) -> str:
 def classify(query: str, candidates: Sequence[Mapping[str, Any]], memory_score: float) -> dict[str, Any]:
     """The analysis of a query as plain data; also the fall-back of the stage when its model gives none."""
     needed = markers.refers_back(query) or memory_score >= ENOUGH_MEMORY
-    best = max(candidates, key=lambda item: float(item["score"]), default=None) if needed else None
-    if best is not None and float(best["score"]) < ENOUGH_SCORE:
-        best = None
+    best = next((one for one in candidates if float(one["score"]) >= ENOUGH_SCORE), None) if needed else None
     scope = (markers.time_scope(query) or (best["scope"] if best else None) or "hot") if needed else "hot"
     return {
         "needs_context": needed,
