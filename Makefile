@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check chaos bench bench-engine bench-recall lock clean model-server wrk FORCE
+.PHONY: help run test check chaos bench bench-engine bench-recall bench-scale bench-memory lock clean model-server wrk FORCE
 
 PYTHON ?=
 pythons := python3 python3.14 python3.13 python3.12 python3.11
@@ -45,6 +45,14 @@ bench-recall: .venv/dev ## Measure recall: DATA=DIR of conversations [OUT=FILE f
 	@[ -n "$(DATA)" ] || { echo "Name the folder of conversations: make bench-recall DATA=DIR [OUT=FILE]" >&2; exit 1; }
 	@mkdir -p out
 	@.venv/bin/python -m bench.recall --data "$(DATA)" --out "$(or $(OUT),out/rankings.json)"
+
+bench-scale: .venv/dev ## Measure search among a million logs: [KEEP=DIR] saves the filled database for the next time
+	@mkdir -p out
+	@.venv/bin/python -m bench.scale --out out/scale.json $(if $(KEEP),--keep "$(KEEP)")
+
+bench-memory: .venv/dev ## Count how many requests find what the one before them said
+	@mkdir -p out
+	@.venv/bin/python -m bench.read_your_writes --out out/read_your_writes.json
 
 chaos: .venv/dev model-server ## Break everything under load, count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out

@@ -26,7 +26,7 @@ from bench.door_cases import post_at_once, post_one_by_one, start_installed
 from bench.drain_cases import bare_queue, everything_on, grown_table, long_queue, product_path
 from bench.peer_cases import PEERS, is_installed
 from bench.plot import plot_rates, plot_stages
-from bench.report import Figure, console, machine, median_of, print_table, write_json
+from bench.report import Figure, console, machine, median_of, print_figures, write_json
 from bench.run_cases import hot_user, offered_50, offered_300, offered_to_the_product, react, rest, takeover
 from bench.sandbox import notes, open_sandbox
 from bench.system import Bench
@@ -169,12 +169,8 @@ def scaled(measured: Mapping[str, Measured]) -> Measured:
 
 def _report(about: Mapping[str, object], result: Result) -> None:
     title = "engine, on {cores} cores (load {load_before} before), Postgres {postgres}, fsync {fsync}, Python {python}"
-    rows: list[tuple[object, ...]] = []
-    for name, found in ((name, found) for name, found in result.figures.items() if found):
-        rows.append((f"{name}:", None, None, None, None))
-        for figure, _ in found:
-            rows.append((f"  {figure.name}", figure.value, figure.unit, figure.bound, figure.wish))
-    print_table(title.format(**about), ("", "median", "unit", "gate", "aim"), rows)
+    cases = {name: [figure for figure, _ in found] for name, found in result.figures.items()}
+    print_figures(title.format(**about), cases)
     if result.left_out:
         console.print(f"left out, the minute is over: {', '.join(result.left_out)}; without --quick they are measured")
 

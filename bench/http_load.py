@@ -40,6 +40,11 @@ class Caller:
         status, _ = await self._send(b"POST", path, json.dumps(body).encode())
         return status
 
+    async def post_for(self, path: str, body: object) -> Any:
+        """JSON body of the reply."""
+        _, reply = await self._send(b"POST", path, json.dumps(body).encode())
+        return json.loads(reply)
+
     async def _send(self, method: bytes, path: str, body: bytes) -> tuple[int, bytes]:
         self._writer.write(
             b"%b %b HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"

@@ -1,4 +1,4 @@
-"""Pictures: where the milliseconds of a run go, and how many runs a second."""
+"""Pictures: where the milliseconds of a run go, how many runs a second, how latency grows."""
 
 from __future__ import annotations
 
@@ -46,5 +46,29 @@ def plot_rates(rates: Mapping[str, float], title: str, path: Path) -> bool:
     axes.set_xlabel("runs/s")
     axes.set_title(title)
     axes.margins(x=0.15)
+    figure.savefig(path, dpi=120)
+    return True
+
+
+def plot_growth(curve: Mapping[int, tuple[float, float]], title: str, path: Path) -> bool:
+    """p50 and p95 in ms against the rows of a user, both axes logarithmic, written as PNG; False as above."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    if not curve:
+        return False
+    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    axes = figure.subplots()
+    rows = sorted(curve)
+    for place, (name, color) in enumerate((("p50", "#08306b"), ("p95", "#9ecae1"))):
+        axes.plot(rows, [curve[one][place] for one in rows], marker="o", label=name, color=color)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("logs of the user")
+    axes.set_ylabel("ms a search")
+    axes.set_title(title)
+    axes.grid(which="both", alpha=0.3)
+    axes.legend()
     figure.savefig(path, dpi=120)
     return True

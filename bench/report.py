@@ -53,7 +53,7 @@ class Figure:
         is_reached = self.value <= self.aim if self.limit is not None else self.value >= self.aim
         return f"{self.aim:g}" + (" reached" if is_reached else "")
 
-    def to_json(self, values: Sequence[float]) -> dict[str, object]:
+    def to_json(self, values: Sequence[float] = ()) -> dict[str, object]:
         """With every value that it is the median of."""
         body: dict[str, object] = {"name": self.name, "unit": self.unit, "value": _significant(self.value)}
         if len(values) > 1:
@@ -113,6 +113,15 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     console.print(table, markup=False)
+
+
+def print_figures(title: str, cases: Mapping[str, Sequence[Figure]]) -> None:
+    """The figures of each case, with what they are held to."""
+    rows: list[tuple[object, ...]] = []
+    for name, figures in ((name, figures) for name, figures in cases.items() if figures):
+        rows.append((f"{name}:", None, None, None, None))
+        rows += [(f"  {one.name}", one.value, one.unit, one.bound, one.wish) for one in figures]
+    print_table(title, ("", "median", "unit", "gate", "aim"), rows)
 
 
 def write_json(path: Path, value: Mapping[str, object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -73,8 +74,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def recall(folder: Path, dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return bench_module("recall", folder, dsn, *arguments)
+
+
+def bench_module(name: str, folder: Path, dsn: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "bench.recall", *arguments],
+        [sys.executable, "-m", f"bench.{name}", *arguments],
         cwd=folder, env=os.environ | {"DATABASE_URL": dsn, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
         check=False, timeout=120,
     )  # fmt: skip
@@ -131,6 +136,42 @@ def test_two_conversations_of_one_name_are_refused(folder: Path) -> None:
     (folder / "other.json").write_text(json.dumps(conversation()), encoding="utf-8")
     with pytest.raises(MaasError, match="both named 'own-1'"):
         read_folder(folder)
+
+
+def figures_of(out: Path) -> dict[str, float]:
+    body = json.loads(out.read_text())
+    assert not [one["name"] for found in body["figures"].values() for one in found if math.isnan(one["value"])]
+    return {f"{one['name']} {one['unit']}".strip(): one["value"] for found in body["figures"].values() for one in found}
+
+
+def test_scale_asks_for_what_users_said(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    out = tmp_path / "scale.json"
+    done = bench_module("scale", tmp_path, postgres.dsn, "--quick", "--logs", "2000", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    figures = figures_of(out)
+    assert figures["questions whose turn is among the ten found %"] > 90
+    assert figures["fresh logs found by their own words %"] == 100
+    assert figures["16 callers: errors"] == 0
+    assert figures["16 callers searches/s"] > 0
+    assert figures["a log row, search indexes on kB of WAL"] > 0
+    curve = json.loads(out.read_text())["curve"]
+    assert curve[-1]["logs"] > 10 * curve[0]["logs"]
+    plans = out.with_suffix(".plans.txt").read_text()
+    assert plans.count("Query Text:") >= 3 and "raw_logs" in plans and "Buffers:" in plans
+
+
+def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    out = tmp_path / "writes.json"
+    done = bench_module("read_your_writes", tmp_path, postgres.dsn, "--quick", "--users", "10", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    figures = figures_of(out)
+    for name in (
+        "users", "facts in the payload of the next request", "facts among its sources",
+        "turns found by `search` at once", "turns found over HTTP at once",
+    ):  # fmt: skip
+        assert figures[name] == 10, name
+    assert figures["requests that did not wait for memory"] == 0
+    assert figures["COMPLETED to archived p50 ms"] > 0
 
 
 @pytest.fixture
