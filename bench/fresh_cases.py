@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -60,26 +61,31 @@ async def write_cost(scale: Scale) -> list[Figure]:
     connection = await connect(scale.tables.full)
     try:
         await _write(connection, rows[: len(rows) // 4], is_indexed=True)  # warms up
-        spent = {is_indexed: [0.0, 0.0] for is_indexed in (True, False)}
+        indexed, bare = [], []
         for _ in range(ROUNDS):
-            for is_indexed, totals in spent.items():
-                ms, kb = await _write(connection, rows, is_indexed)
-                totals[0] += ms / len(rows) / ROUNDS
-                totals[1] += kb / len(rows) / ROUNDS
+            indexed.append(await _write(connection, rows, is_indexed=True))
+            bare.append(await _write(connection, rows, is_indexed=False))
         await maintain(connection)
     finally:
         await connection.close()
-    (ms, kb), (bare_ms, bare_kb) = spent[True], spent[False]
+    added = [(ms - bare_ms, kb - bare_kb) for (ms, kb), (bare_ms, bare_kb) in zip(indexed, bare, strict=True)]
     return [
-        Figure("a log row, search indexes on", "ms", ms),
-        Figure("a log row, search indexes on", "kB of WAL", kb),
-        Figure("what the search indexes add to a row", "ms", ms - bare_ms, limit=WRITE_MS),
-        Figure("what the search indexes add to a row", "kB of WAL", kb - bare_kb, limit=WRITE_KB),
+        *_middle("a log row, search indexes on", indexed),
+        *_middle("what the search indexes add to a row", added, WRITE_MS, WRITE_KB),
+    ]
+
+
+def _middle(
+    name: str, rounds: Sequence[tuple[float, float]], ms: float | None = None, kb: float | None = None
+) -> list[Figure]:
+    return [
+        Figure(name, "ms", statistics.median(one for one, _ in rounds), limit=ms),
+        Figure(name, "kB of WAL", statistics.median(one for _, one in rounds), limit=kb),
     ]
 
 
 async def _write(connection: asyncpg.Connection, rows: Sequence[Row], is_indexed: bool) -> tuple[float, float]:
-    """Milliseconds and kB of WAL that the rows took."""
+    """Milliseconds and kB of WAL that a row took."""
     await connection.execute("checkpoint")
     transaction = connection.transaction()
     await transaction.start()
@@ -92,7 +98,8 @@ async def _write(connection: asyncpg.Connection, rows: Sequence[Row], is_indexed
         for row in rows:
             await connection.execute(INSERT, *row)
         took = time.perf_counter() - began
-        return 1000 * took, float(await connection.fetchval(WAL) - position) / 1000
+        written = await connection.fetchval(WAL) - position
+        return 1000 * took / len(rows), float(written) / 1000 / len(rows)
     finally:
         await transaction.rollback()
 

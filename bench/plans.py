@@ -11,6 +11,7 @@ from bench.searches import LIMIT
 from maas.memory.search import search
 from shared.db import Database, connect
 
+WARM_UP = 6  # from then on a session may keep one plan for all users, as those of a server do
 SETTINGS = (
     "load 'auto_explain'",
     "set auto_explain.log_min_duration = 0",
@@ -34,7 +35,8 @@ async def explain(dsn: str, question: Question) -> list[str]:
     connection = await connect(dsn)
     try:
         db = Database(connection, refuse)  # a pool of one: it answers the same calls
-        await search(db, question.user, question.text, limit=LIMIT)
+        for _ in range(WARM_UP):
+            await search(db, question.user, question.text, limit=LIMIT)
         for statement in SETTINGS:
             await connection.execute(statement)
         connection.add_log_listener(hear)

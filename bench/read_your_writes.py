@@ -21,7 +21,7 @@ from bench.command import prepare_output, run_command
 from bench.http_load import Caller
 from bench.plot import plot_stages
 from bench.report import Figure, console, machine, percentile, percentiles, print_figures, write_json
-from bench.sandbox import open_sandbox
+from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, System, open_system
 from maas.memory.history import ImportedTurn, import_turns
@@ -60,9 +60,9 @@ def read_your_writes(
     count = users or (QUICK_USERS if quick else USERS)
     with open_sandbox(settings) as sandbox:
         bench = Bench(sandbox, settings, quick)
-        postgres, figures = uvloop.run(measure(bench, count))
-    about = machine(postgres)
-    title = "read your writes, on {cores} cores (load {load_before}), Postgres {postgres}, Python {python}"
+        about = machine(server_version(sandbox.server_dsn))
+        figures = uvloop.run(measure(bench, count))
+    title = "read your writes, on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
     print_figures(title.format(**about), figures)
     if plot_stages(bench.stages, "From COMPLETED to the next request", out.with_suffix(".png")):
         console.print(f"plot: {out.with_suffix('.png')}", markup=False, soft_wrap=True)
@@ -70,15 +70,13 @@ def read_your_writes(
     write_json(out, {"machine": about, "quick": quick, "users": count, "figures": cases})
 
 
-async def measure(bench: Bench, users: int) -> tuple[str, dict[str, list[Figure]]]:
-    """The version of Postgres, and the figures."""
+async def measure(bench: Bench, users: int) -> dict[str, list[Figure]]:
+    """Both cases over one system."""
     async with open_system(bench, server=True, orchestrators=ORCHESTRATORS, MAAS_HISTORY_ROWS="0") as system:
-        version = await system.connection.fetchval("show server_version")
-        figures = {
+        return {
             "the next request": await next_requests(bench, system, users),
             "the next search": await next_searches(bench, system, users),
         }
-    return version, figures
 
 
 async def next_requests(bench: Bench, system: System, users: int) -> list[Figure]:

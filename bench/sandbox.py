@@ -90,6 +90,14 @@ def _folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def server_version(dsn: str) -> str:
+    """Such as 18.1."""
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("show server_version").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
 def _administer(dsn: str, statement: LiteralString, *names: str) -> None:
     try:
         with psycopg.connect(dsn, autocommit=True, connect_timeout=10) as admin:

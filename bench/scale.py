@@ -24,11 +24,11 @@ from bench.fresh_cases import fresh_logs, write_cost
 from bench.plans import explain
 from bench.plot import plot_growth
 from bench.report import Figure, console, machine, print_figures, write_json
-from bench.sandbox import notes
+from bench.sandbox import notes, server_version
 from bench.search_cases import against_small, at_once, by_size, large_users, ordinary_users
 from bench.searches import Scale
 from bench.tables import Tables, is_loaded, load, open_tables, sizes
-from shared.db import connect, open_database
+from shared.db import open_database
 from shared.errors import MaasError
 from shared.settings import Settings, load_settings
 
@@ -50,7 +50,6 @@ CASES: dict[str, Case] = {
 class Result:
     """Figures by case, plans by whose question it was, points of the plot."""
 
-    postgres: str = ""
     figures: dict[str, list[Figure]] = field(default_factory=dict)
     plans: dict[str, list[str]] = field(default_factory=dict)
     curve: dict[int, tuple[float, float]] = field(default_factory=dict)
@@ -73,10 +72,11 @@ def scale(
     prepare_output(out)
     corpus = Corpus(logs or (QUICK_LOGS if quick else LOGS))
     with open_tables(settings, keep, corpus.logs) as tables:
+        about = machine(server_version(tables.full))
         result = uvloop.run(measure(tables, corpus, settings, cases))
-    about = machine(result.postgres)
     title = (
-        f"scale, {corpus.logs:,} logs" + ", on {cores} cores (load {load_before}), Postgres {postgres}, Python {python}"
+        f"scale, {corpus.logs:,} logs"
+        + ", on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
     )
     print_figures(title.format(**about), result.figures)
     plans, picture = out.with_suffix(".plans.txt"), out.with_suffix(".png")
@@ -106,9 +106,6 @@ async def measure(tables: Tables, corpus: Corpus, settings: Settings, cases: Seq
                 progress.update(task, description=name)
                 result.figures[name] = await CASES[name](measured)
                 progress.advance(task)
-    connection = await connect(tables.full)
-    result.postgres = await connection.fetchval("show server_version")
-    await connection.close()
     await _explain(tables, corpus, result)
     return result
 

@@ -19,7 +19,7 @@ from bench.sandbox import beside, notes, open_sandbox
 from maas.commands.migrate import prepare
 from shared.db import connect
 from shared.errors import MaasError
-from shared.postgres import EmbeddedPostgres, acquire
+from shared.postgres import acquire
 from shared.settings import Settings
 
 CHUNK = 2000
@@ -54,11 +54,10 @@ MAINTENANCE = ("vacuum (analyze) raw_logs", "vacuum (analyze) lsm_storage", "vac
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Addresses of both databases; `server` is None when DATABASE_URL names it."""
+    """Addresses of both databases."""
 
     small: str
     full: str
-    server: EmbeddedPostgres | None
 
 
 @contextmanager
@@ -67,24 +66,30 @@ def open_tables(settings: Settings, keep: Path | None, logs: int) -> Iterator[Ta
     with ExitStack() as stack:
         if keep is None:
             sandbox = stack.enter_context(open_sandbox(settings))
-            yield Tables(
-                stack.enter_context(sandbox.database()), stack.enter_context(sandbox.database()), sandbox.server
-            )
+            yield Tables(stack.enter_context(sandbox.database()), stack.enter_context(sandbox.database()))
             return
         if settings.database_url is not None:
             raise MaasError("bad_parameter", "--keep names a folder for the embedded server; unset DATABASE_URL")
         server = acquire(keep, on_note=notes.print)
         stack.callback(server.close, wait=True)
-        small, full = (_kept(server.dsn, f"scale_{which}_{logs}") for which in ("small", "full"))
-        yield Tables(small, full, server)
+        yield Tables(_keep(server.dsn, f"scale_small_{logs}"), _keep(server.dsn, f"scale_full_{logs}"))
 
 
-def _kept(server_dsn: str, name: str) -> str:
-    with psycopg.connect(server_dsn, autocommit=True) as admin:
-        if admin.execute("select from pg_database where datname = %s", [name]).fetchone() is None:
-            admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+def _keep(server_dsn: str, name: str) -> str:
+    """A database that was filled to its end and is migrated to this version, or an empty one."""
     dsn = beside(server_dsn, name)
-    prepare(dsn)
+    with psycopg.connect(server_dsn, autocommit=True) as admin:
+        is_there = admin.execute("select from pg_database where datname = %s", [name]).fetchone() is not None
+        if is_there and not asyncio.run(is_loaded(dsn)):
+            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+            is_there = False
+        if not is_there:
+            admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+    applied, _ = prepare(dsn)
+    if applied and is_there:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            for statement in MAINTENANCE:
+                connection.execute(statement)
     return dsn
 
 
@@ -105,7 +110,6 @@ async def load(
     connection = connections[0]
     try:
         for table in TABLES:
-            await connection.execute(f"truncate {table} cascade")
             await connection.execute(f"alter table {table} disable trigger user")
         indexes = await connection.fetch(SEARCH_INDEXES, list(TABLES))
         for index in indexes:
