@@ -37,16 +37,16 @@ async def fresh_logs(scale: Scale) -> list[Figure]:
     corpus = scale.corpus
     async with _fresh_logs(scale) as connection:
         name = f"after {len(_rows(scale)):,} fresh logs"
-        largest = await ask(scale.full, corpus.questions([corpus.largest], QUESTIONS), scale.seconds)
-        users = await ask(scale.full, corpus.questions(list(corpus.ordinary), QUESTIONS), scale.seconds)
+        largest = await ask(scale, corpus.questions([corpus.largest], QUESTIONS))
+        users = await ask(scale, corpus.questions(list(corpus.ordinary), QUESTIONS))
         said = [Question(one.user, one.query, one.query_id) for one in _exchanges(scale)[:QUESTIONS]]
-        fresh = await ask(scale.full, said, scale.seconds)
+        fresh = await ask(scale, said)
         pages = await _flush(connection)
     size = corpus.logs_of(corpus.largest)
     return [
         *percentiles(f"{name}, {corpus.logs:,} logs", users.ms, (50, 95), ORDINARY_MS, ORDINARY_AIM),
         *percentiles(f"{name}, user of {size:,} logs", largest.ms, (50, 95), LARGEST_MS, LARGEST_AIM),
-        Figure("fresh logs found by their own words", "%", fresh.found_percent, floor=100),
+        Figure("fresh logs found by their own words", "%", 100 * fresh.found / len(fresh.ms), floor=100),
         Figure("pages that were pending in the search index", "", pages),
     ]
 

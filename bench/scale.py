@@ -99,7 +99,7 @@ async def measure(tables: Tables, corpus: Corpus, settings: Settings, cases: Seq
             open_database(tables.small, settings.pool_size, "maas bench") as small,
             open_database(tables.full, settings.pool_size, "maas bench") as full,
         ):
-            seconds = SECONDS * min(1.0, 2 * corpus.logs / LOGS)
+            seconds = SECONDS * min(1.0, max(0.005, corpus.logs / LOGS))
             measured = Scale(corpus, small, full, tables, seconds, result.curve)
             task = progress.add_task("", total=len(cases))
             for name in cases:

@@ -24,10 +24,10 @@ FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError, OSError)
 async def ordinary_users(scale: Scale) -> list[Figure]:
     """Questions of users of usual size, one with more logs asking more often."""
     corpus = scale.corpus
-    asked = await ask(scale.full, corpus.questions(list(corpus.ordinary), QUESTIONS), scale.seconds)
+    asked = await ask(scale, corpus.questions(list(corpus.ordinary), QUESTIONS))
     return [
         *percentiles(f"{corpus.logs:,} logs", asked.ms, (50, 95), ORDINARY_MS, ORDINARY_AIM),
-        Figure("questions whose turn is among the ten found", "%", asked.found_percent),
+        *asked.figures(),
     ]
 
 
@@ -38,8 +38,8 @@ async def against_small(scale: Scale) -> list[Figure]:
     questions = corpus.questions(corpus.sample(logs), QUESTIONS)
     small, full = Asked(), Asked()
     for _ in range(2):
-        small.ms += (await ask(scale.small, questions, scale.seconds / 2)).ms
-        full.ms += (await ask(scale.full, questions, scale.seconds / 2)).ms
+        small.ms += (await ask(scale, questions, scale.seconds / 2, scale.small)).ms
+        full.ms += (await ask(scale, questions, scale.seconds / 2)).ms
     middle, tail = (percentile(full.ms, share) / percentile(small.ms, share) for share in (0.5, 0.95))
     return [
         *percentiles(f"table of {logs:,} logs", small.ms, (50, 95)),
@@ -54,9 +54,9 @@ async def large_users(scale: Scale) -> list[Figure]:
     corpus = scale.corpus
     figures = []
     for user, limit, aim in ((corpus.large, None, None), (corpus.largest, LARGEST_MS, LARGEST_AIM)):
-        asked = await ask(scale.full, corpus.questions([user], QUESTIONS), scale.seconds)
+        asked = await ask(scale, corpus.questions([user], QUESTIONS))
         figures += percentiles(f"user of {corpus.logs_of(user):,} logs", asked.ms, (50, 95), limit, aim)
-        figures.append(Figure("questions whose turn is among the ten found", "%", asked.found_percent))
+        figures += asked.figures()
     return figures
 
 
@@ -93,10 +93,10 @@ async def by_size(scale: Scale) -> list[Figure]:
             await _add_point(scale, rng.sample(users, min(len(users), 20)))
     for user in (corpus.large, corpus.largest):
         await _add_point(scale, [user])
-    return [Figure(f"users of about {rows:,} logs p95", "ms", tail) for rows, (_, tail) in scale.curve.items()]
+    return [Figure(f"users of about {rows:,} logs p95", "ms", tail) for rows, (_, tail) in sorted(scale.curve.items())]
 
 
 async def _add_point(scale: Scale, users: list[int]) -> None:
-    asked = await ask(scale.full, scale.corpus.questions(users, QUESTIONS // 5), scale.seconds / 3)
+    asked = await ask(scale, scale.corpus.questions(users, QUESTIONS // 5), scale.seconds / 3)
     rows = sum(map(scale.corpus.logs_of, users)) // len(users)
     scale.curve[rows] = (percentile(asked.ms, 0.5), percentile(asked.ms, 0.95))

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.corpus import Corpus, Question
+from bench.processes import HAS_PROC, family_seconds
+from bench.report import Figure
 from bench.tables import Tables
 from maas.memory.search import search
 from shared.db import Database
@@ -28,33 +30,47 @@ class Scale:
     seconds: float
     curve: dict[int, tuple[float, float]] = field(default_factory=dict)
 
+    def cpu_ms(self) -> float:
+        """CPU of Postgres so far; 0 where it is not ours to look at."""
+        return 1000 * family_seconds(self.tables.server_pid) if self.tables.server_pid and HAS_PROC else 0.0
+
 
 @dataclass(slots=True)
 class Asked:
-    """Milliseconds of each search, and how many found the turn that its question was taken from."""
+    """Milliseconds of each search, how many found the turn that its question was taken from, and CPU a search."""
 
     ms: list[float] = field(default_factory=list)
     found: int = 0
+    postgres_ms: float = 0.0
+    caller_ms: float = 0.0
 
-    @property
-    def found_percent(self) -> float:
-        """Searches that found it among the ten."""
-        return 100 * self.found / len(self.ms)
+    def figures(self) -> list[Figure]:
+        """What is not latency; CPU tells more than latency where others use the machine, too."""
+        used = {"Postgres": self.postgres_ms, "the caller": self.caller_ms}
+        return [
+            Figure("questions whose turn is among the ten found", "%", 100 * self.found / len(self.ms)),
+            *(Figure(f"CPU of {who} a search", "ms", ms) for who, ms in used.items() if ms),
+        ]
 
 
-async def ask(db: Database, questions: Sequence[Question], seconds: float) -> Asked:
+async def ask(
+    scale: Scale, questions: Sequence[Question], seconds: float | None = None, db: Database | None = None
+) -> Asked:
     """Each question once to warm up, then up to three times measured, as far as the time allows."""
+    seconds, db = seconds or scale.seconds, db or scale.full
     end = time.perf_counter() + seconds / 3
     for question in questions:
         await search(db, question.user, question.text, limit=LIMIT)
         if time.perf_counter() > end:
             break
     asked = Asked()
-    end = time.perf_counter() + seconds
+    postgres_ms, caller_s, end = scale.cpu_ms(), time.process_time(), time.perf_counter() + seconds
     for question in itertools.chain.from_iterable([questions] * ROUNDS):
         await ask_once(db, question, asked)
         if time.perf_counter() > end and len(asked.ms) >= LEAST:
             break
+    asked.caller_ms = 1000 * (time.process_time() - caller_s) / len(asked.ms)
+    asked.postgres_ms = (scale.cpu_ms() - postgres_ms) / len(asked.ms)
     return asked
 
 

@@ -54,10 +54,11 @@ MAINTENANCE = ("vacuum (analyze) raw_logs", "vacuum (analyze) lsm_storage", "vac
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Addresses of both databases."""
+    """Addresses of both databases, and the process of the server when it is ours."""
 
     small: str
     full: str
+    server_pid: int | None
 
 
 @contextmanager
@@ -66,13 +67,15 @@ def open_tables(settings: Settings, keep: Path | None, logs: int) -> Iterator[Ta
     with ExitStack() as stack:
         if keep is None:
             sandbox = stack.enter_context(open_sandbox(settings))
-            yield Tables(stack.enter_context(sandbox.database()), stack.enter_context(sandbox.database()))
+            small, full = stack.enter_context(sandbox.database()), stack.enter_context(sandbox.database())
+            yield Tables(small, full, sandbox.server.pid if sandbox.server else None)
             return
         if settings.database_url is not None:
             raise MaasError("bad_parameter", "--keep names a folder for the embedded server; unset DATABASE_URL")
         server = acquire(keep, on_note=notes.print)
         stack.callback(server.close, wait=True)
-        yield Tables(_keep(server.dsn, f"scale_small_{logs}"), _keep(server.dsn, f"scale_full_{logs}"))
+        small, full = _keep(server.dsn, f"scale_small_{logs}"), _keep(server.dsn, f"scale_full_{logs}")
+        yield Tables(small, full, server.pid)
 
 
 def _keep(server_dsn: str, name: str) -> str:
