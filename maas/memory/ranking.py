@@ -125,7 +125,7 @@ def _newest_first(ranked: list[Ranked], held: Mapping[int, float]) -> list[Ranke
     alike: dict[tuple[int, str | None], list[int]] = defaultdict(list)
     for place, one in enumerate(ranked):
         turn = one.turn
-        if turn.mask.bit_count() > 1 and held[turn.mask] >= CONFLICT and not turn.is_question:
+        if turn.mask.bit_count() > 1 and held[turn.mask] >= CONFLICT and not (turn.is_question or turn.is_assistant):
             alike[turn.mask, turn.speaker].append(place)
     result = list(ranked)
     for places in alike.values():

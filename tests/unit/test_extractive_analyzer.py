@@ -115,9 +115,9 @@ def test_memory_that_knows_the_words_is_needed(memory_score: float, needed: bool
     )
 
 
-def test_the_best_candidate_is_found() -> None:
+def test_the_first_candidate_that_fits_is_found() -> None:
     analysis = classify(
-        "Как зовут мою собаку?", [candidate(1, 0.4), candidate(2, 0.87654, "cold"), candidate(3, 0.8)], 0
+        "Как зовут мою собаку?", [candidate(1, 0.29), candidate(2, 0.87654, "cold"), candidate(3, 0.9)], 0
     )
     assert analysis["context_found"] == {
         "period": "2025-Week-47", "summary": "Сводка 2", "relevance_score": 0.877, "lsm_record_id": "id-2",

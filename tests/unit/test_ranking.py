@@ -105,6 +105,8 @@ def test_the_newest_of_conflicting_facts_comes_first() -> None:
     rest = [turn(0b100, conversation="e", is_eligible=False) for _ in range(60)]
     found = order([older, newer, said_by_another, *rest])
     assert found.index(newer.id) < found.index(older.id)
+    quoted = turn(0b011, is_assistant=True, occurred_at=NOW + timedelta(days=90), conversation="f")
+    assert order([older, newer, quoted, *rest])[-1] == quoted.id  # a machine repeats, it states nothing
     ranked = {one.turn.id: one.score for one in rank(evidence([older, newer, *rest]))}
     assert ranked[newer.id] > ranked[older.id]
 
