@@ -33,17 +33,30 @@ class Record:
         )  # fmt: skip
 
 
-async def records_of_turns(db: Database, user_id: UUID, turns: Sequence[Ranked], limit: int = 20) -> list[Record]:
-    """The records that cover the turns, best first, then the newest ones with score 0; at most `limit`."""
+async def records_of_turns(
+    db: Database, user_id: UUID, turns: Sequence[Ranked], limit: int = 20, as_of: datetime | None = None
+) -> list[Record]:
+    """The records that cover the turns, best first, then the newest ones with score 0; at most `limit`.
+
+    What was merged is found in the record that it went into; with `as_of`, in that of its exchange.
+    """
     scores: dict[UUID, float] = {}
     for one in turns:
         if (record_id := one.turn.record_id) is not None:
             scores.setdefault(record_id, one.coverage)
-    rows = await db.rows("records", user_id, list(scores), max(limit - len(scores), 0))
-    found = [Record.from_row(row, scores.get(row["id"], 0.0)) for row in rows]  # newest first
+    beside = max(limit - len(scores), 0)
+    if as_of is None:
+        rows = await db.rows("records", user_id, list(scores), beside)
+    else:
+        rows = await db.rows("records_as_of", user_id, list(scores), beside, as_of)
     places = {record_id: place for place, record_id in enumerate(scores)}
-    found.sort(key=lambda record: places.get(record.id, len(places)))
-    return found[:limit]
+    ranked = []
+    for row in rows:  # newest first
+        best = min((one for one in row["wanted"] if one in places), key=places.__getitem__, default=None)
+        place, score = (places[best], scores[best]) if best is not None else (len(places), 0.0)
+        ranked.append((place, Record.from_row(row, score)))
+    ranked.sort(key=lambda one: one[0])
+    return [record for _, record in ranked[:limit]]
 
 
 async def list_memories(

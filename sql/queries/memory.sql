@@ -18,26 +18,46 @@ from raw_logs l
 where l.user_id = $1 and ($3::text is null or l.conversation = $3) and l.run_id <> all ((select runs from hidden)::uuid[])
 order by l.occurred_at desc, l.seq desc limit $4;
 
--- name: records  -- $1 user, $2 ids, $3 how many of the newest beside them; newest first
-with newest as materialized (
+-- name: records  -- $1 user, $2 ids of level 0, $3 how many of the newest beside what covers them now; newest first
+with recursive covering as (
+  select l.id as wanted, l.id, l.superseded_by, l.superseded_at from lsm_storage l where l.user_id = $1 and l.id = any($2::uuid[])
+  union all
+  select c.wanted, l.id, l.superseded_by, l.superseded_at from covering c join lsm_storage l on l.id = c.superseded_by
+), found as materialized (
+  select id, array_agg(wanted) as wanted from covering where superseded_at is null group by id
+), newest as materialized (
   select id from lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
   order by time_bucket_end desc, created_at desc limit $3 + cardinality($2::uuid[])
 )
-select id, level, maas_period(time_bucket_start) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
-  occurred_at, created_at
+select l.id, l.level, maas_period(l.time_bucket_end, l.level) as period, l.time_bucket_start, l.time_bucket_end, l.tags, l.summary,
+  l.raw_log_ids, l.occurred_at, l.created_at, coalesce(f.wanted, '{}') as wanted
+from (select id from found union select id from newest) u
+join lsm_storage l on l.id = u.id and l.user_id = $1 and not l.is_provisional left join found f on f.id = l.id
+order by l.time_bucket_end desc, l.created_at desc;
+
+-- name: records_as_of  -- $1 user, $2 ids of level 0, $3 how many of the newest beside them, $4 known at, whatever was merged since
+with newest as materialized (
+  select id from lsm_storage
+  where user_id = $1 and not is_provisional and level = 0 and (superseded_at is null or superseded_by is not null)
+    and known_at <= $4 and time_bucket_end <= maas_day($4)
+  order by time_bucket_end desc, created_at desc limit $3 + cardinality($2::uuid[])
+)
+select id, level, maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
+  occurred_at, created_at, array[id] as wanted
 from lsm_storage
-where user_id = $1 and id = any ($2::uuid[] || array(select id from newest)) and not is_provisional and superseded_at is null
+where user_id = $1 and id = any ($2::uuid[] || array(select id from newest)) and not is_provisional and level = 0
+  and (superseded_at is null or superseded_by is not null) and known_at <= $4
 order by time_bucket_end desc, created_at desc;
 
 -- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many
-select id, level, maas_period(time_bucket_start) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
+select id, level, maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
   is_degraded, occurred_at, created_at
 from lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
   and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
 -- name: memory  -- $1 id: a record or a turn
-select 'summary' as kind, id, user_id, level, maas_period(time_bucket_start) as period, tags, summary as memory, raw_log_ids,
+select 'summary' as kind, id, user_id, level, maas_period(time_bucket_end, level) as period, tags, summary as memory, raw_log_ids,
   null::text as speaker, superseded_at, occurred_at, created_at
 from lsm_storage where id = $1 and not is_provisional
 union all

@@ -1,0 +1,36 @@
+-- Records that have grown old: which are to be merged, and into what.
+
+-- name: due_groups  -- $1 as of or null, $2 user or null, $3 how many a level; lower levels first, older buckets first
+with importing as materialized (
+  -- an import in progress would have its days merged again and again
+  select array(select user_id from pipeline_runs where lane in (0, 1) and kind = 'archive') as users
+)
+select g.user_id, l.level, g.day
+from generate_series(1, 3) as l(level) cross join lateral (
+  select distinct d.user_id, lower(maas_bucket(l.level, d.time_bucket_end)) as day
+  from (
+    select user_id, time_bucket_end from lsm_storage
+    where superseded_at is null and not is_provisional and level = l.level - 1
+      and time_bucket_end <= maas_due_until(l.level, maas_day(coalesce($1::timestamptz, maas_now())))
+      and ($2::uuid is null or user_id = $2) and user_id <> all ((select users from importing)::uuid[])
+    order by time_bucket_end limit 20 * $3) d
+  order by 2, 1 limit $3
+) g
+order by l.level, g.day;
+
+-- name: count_due  -- $1 as of or null, $2 user or null: buckets, of all levels together
+with importing as materialized (
+  select array(select user_id from pipeline_runs where lane in (0, 1) and kind = 'archive') as users
+)
+select count(distinct (l.level, d.user_id, lower(maas_bucket(l.level, d.time_bucket_end))))
+from generate_series(1, 3) as l(level) join lsm_storage d
+  on d.superseded_at is null and not d.is_provisional and d.level = l.level - 1
+  and d.time_bucket_end <= maas_due_until(l.level, maas_day(coalesce($1::timestamptz, maas_now())))
+where ($2::uuid is null or d.user_id = $2) and d.user_id <> all ((select users from importing)::uuid[]);
+
+-- name: group_children  -- $1 user, $2 level, $3 a day of the bucket; oldest first
+select id, level, time_bucket_start, time_bucket_end, summary, is_degraded
+from maas_group($1, $2, $3) order by time_bucket_end, occurred_at, id;
+
+-- name: compact
+select maas_compact($1, $2, $3, $4::uuid[], $5, $6, $7::jsonb);
