@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from uuid import UUID
 
 import structlog
 import uvloop
@@ -13,16 +15,17 @@ import uvloop
 from maas.commands.app import build_cli
 from maas.pipeline.isolation import Isolation
 from maas.pipeline.orchestrator import Orchestrator
-from maas.pipeline.stages import Deps, Stage
+from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import STAGES
 from shared import log
-from shared.db import open_database
+from shared.db import Database, open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.registry import open_model
+from shared.models.types import Model
 from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
-from workers import analyzer, archivist, assembler, draft_builder, final_responder
+from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
 
 WORKERS: dict[str, Stage] = {
     "analyzer": analyzer.run,
@@ -40,6 +43,32 @@ def choose_stages(names: tuple[str, ...]) -> dict[str, Stage]:
     return {name: WORKERS[name] for name in STAGES if not names or name in names}
 
 
+def choose_chores(settings: Settings, stages: dict[str, Stage], is_alone: bool) -> dict[str, Chore]:
+    """What goes on beside the runs: who archives, merges what has grown old."""
+    if is_alone or archivist.NAME not in stages or not settings.compact_every:
+        return {}
+    return {compactor.NAME: compactor.work}
+
+
+@asynccontextmanager
+async def open_models(settings: Settings) -> AsyncIterator[dict[str, Model]]:
+    """The model of each role. Raises MaasError for one that cannot be opened."""
+    async with AsyncExitStack() as stack:
+        models = {role: open_model(settings.role_model(role), settings) for role in ROLES}
+        for model in models.values():
+            stack.push_async_callback(model.close)
+        yield models
+
+
+async def compact(
+    db: Database, settings: Settings, user_id: UUID | None, on_progress: Callable[[int, int], None]
+) -> int:  # fmt: skip
+    """Merge all that is due now; how many records were made."""
+    async with open_models(settings) as models:
+        deps = Deps(db, settings, models, open_model("extractive:builtin", settings))
+        return await compactor.compact_all(deps, user_id, on_progress=on_progress)
+
+
 def isolate(settings: Settings, postgres: Addresses) -> Isolation:
     """What starts this program again for suspects, over the same database and with the same stages."""
     stages = ["--stages", ",".join(settings.stages)] if settings.stages else []
@@ -51,17 +80,16 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
     """Answer requests until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     stages = choose_stages(settings.stages)
     async with AsyncExitStack() as stack:
-        models = {role: open_model(settings.role_model(role), settings) for role in ROLES}
+        models = await stack.enter_async_context(open_models(settings))
         rules = open_model("extractive:builtin", settings)
-        for model in models.values():
-            stack.push_async_callback(model.close)
         db = await stack.enter_async_context(
             open_database(postgres.query, settings.pool_size, "maas orchestrator", least=settings.pool_size)
         )
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
         isolation = None if is_alone else isolate(settings, postgres)
-        orchestrator = Orchestrator(Deps(db, settings, models, rules), stages, postgres.listen, isolation)
+        chores = choose_chores(settings, stages, is_alone)
+        orchestrator = Orchestrator(Deps(db, settings, models, rules), stages, postgres.listen, isolation, chores)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, orchestrator.stop)
@@ -78,7 +106,7 @@ def run_orchestrator(stages: str | None, is_alone: bool) -> None:
         uvloop.run(orchestrate(settings, postgres, is_alone))
 
 
-cli = build_cli(run_orchestrator)
+cli = build_cli(run_orchestrator, compact)
 
 if __name__ == "__main__":
     sys.argv.insert(1, "orchestrator")

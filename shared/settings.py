@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared.errors import MaasError
 
-ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist")
+ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
 
 
 def _plain(name: str) -> AliasChoices:
@@ -73,6 +73,7 @@ class Settings(BaseSettings):
     lease: float = Field(60.0, gt=0, description="a silent orchestrator loses its runs after this")
     heartbeat: float = Field(15.0, gt=0)
     sweep: float = Field(1.0, gt=0, description="pause between looks at the table without a bell")
+    compact_every: float = Field(60.0, ge=0, description="pause between looks for old records to merge; 0: never")
     max_deaths: int = Field(3, ge=1, description="a run that was in flight in so many dying processes is FAILED")
 
     @field_validator("stages", mode="before")
@@ -96,6 +97,7 @@ class Settings(BaseSettings):
             "Assembler": self.assembler_model,
             "FinalResponder": self.responder_model,
             "Archivist": self.archivist_model,
+            "Compactor": self.archivist_model,
         }[role]
         return own or self.model
 

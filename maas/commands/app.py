@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maas.commands import ask, doctor, history, migrate, runs, search, top, trace, up
+from maas.commands import ask, doctor, history, levels, migrate, runs, search, top, trace, up
 from shared.errors import MaasError
 
 
@@ -26,8 +26,8 @@ class _Group(typer.core.TyperGroup):
             sys.exit(130)
 
 
-def build_cli(run_orchestrator: Callable[[str | None, bool], None]) -> typer.Typer:
-    """All commands; main.py hands the orchestrator over, since commands know no worker."""
+def build_cli(run_orchestrator: Callable[[str | None, bool], None], compact: levels.Compact) -> typer.Typer:
+    """All commands; main.py hands over the orchestrator and the Compactor, since commands know no worker."""
     cli = typer.Typer(
         cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
         help="Memory as a service: one row in, one remembered answer out.",
@@ -49,5 +49,12 @@ def build_cli(run_orchestrator: Callable[[str | None, bool], None]) -> typer.Typ
     ) -> None:
         """Run one orchestrator process; `maas up` starts one."""
         run_orchestrator(stages, alone)
+
+    @cli.command("compact")
+    def compact_levels(
+        user: Annotated[str | None, typer.Option("--user", "-u", help="whose memory, a UUID; all if none")] = None,
+    ) -> None:
+        """Merge the records that have grown old, as orchestrators do in the background."""
+        levels.compact_levels(compact, user)
 
     return cli

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
 
 import structlog
 
@@ -20,13 +21,21 @@ SILENT = frozenset({"timeout", "unreachable", "rate_limited", "provider_error", 
 log = structlog.get_logger()
 
 
+class Caller(Protocol):
+    """Whose model calls are noted: a run, or what is like one."""
+
+    id: UUID
+    attempt: int
+    calls: list[dict[str, Any]]
+
+
 async def ask(run: Run, deps: Deps, stage: str, prompt: Prompt, request: Request, budget: float) -> Reply:
     """Ask the role's model within `budget` seconds. Raises ModelError; the call is noted in both cases."""
     return await _call(run, deps, deps.models[request.role], stage, prompt, request, budget)
 
 
 async def consult(
-    run: Run,
+    run: Caller,
     deps: Deps,
     stage: str,
     prompt: Prompt,
@@ -69,7 +78,7 @@ def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
 
 
 async def _call(
-    run: Run, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float
+    run: Caller, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float
 ) -> Reply:
     began = time.monotonic()
     note = {

@@ -22,7 +22,7 @@ from maas.pipeline.doorbell import Doorbell
 from maas.pipeline.isolation import Isolation
 from maas.pipeline.metrics import EVERY, Metrics
 from maas.pipeline.runs import Claims, Done, LostRun, Outcome, Run
-from maas.pipeline.stages import Deps, Stage
+from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
 from shared.db import CONNECTION_LOST, queries
 from shared.errors import MaasError
@@ -43,13 +43,18 @@ class Orchestrator:
 
     With `isolation` it is an ordinary one, which has suspects executed in processes of their own; without, it is the
     orchestrator of such a process: it takes suspects only, one after another, and ends when there are no more.
+    `chores` go on beside the runs and never end: a session whose chore has ended is lost.
     """
 
-    def __init__(self, deps: Deps, stages: Mapping[str, Stage], listen_dsn: str, isolation: Isolation | None) -> None:
+    def __init__(
+        self, deps: Deps, stages: Mapping[str, Stage], listen_dsn: str, isolation: Isolation | None,
+        chores: Mapping[str, Chore] | None = None,
+    ) -> None:  # fmt: skip
         self._deps = deps
         self._stages = stages
         self._listen_dsn = listen_dsn
         self._isolation = isolation
+        self._chores = chores or {}
         self._stopping = asyncio.Event()
         self._metrics = Metrics()
 
@@ -61,7 +66,9 @@ class Orchestrator:
         """Work until `stop`; survives every loss of the database."""
         pause, is_lost = 0.1, False
         while not self._stopping.is_set():
-            session = _Session(self._deps, self._stages, self._isolation, self._stopping, self._metrics)
+            session = _Session(
+                self._deps, self._stages, self._isolation, self._stopping, self._metrics, self._chores
+            )  # fmt: skip
             try:
                 if is_lost:
                     await self._deps.db.renew()
@@ -88,9 +95,10 @@ class _Session:
 
     def __init__(
         self, deps: Deps, stages: Mapping[str, Stage], isolation: Isolation | None, stopping: asyncio.Event,
-        metrics: Metrics,
+        metrics: Metrics, chores: Mapping[str, Chore],
     ) -> None:  # fmt: skip
         self._deps = deps
+        self._chores = chores
         self._isolation = isolation
         self._capacity = deps.settings.concurrency if isolation is not None else 1
         self._settings = deps.settings
@@ -138,6 +146,7 @@ class _Session:
                 ("heartbeat", self._heartbeat_loop()),
                 ("metrics", self._metrics_loop()),
                 ("watch", bell.lost.wait()),
+                *((name, chore(self._deps)) for name, chore in self._chores.items()),
             )
         ]
         try:

@@ -11,7 +11,7 @@ from psycopg.rows import tuple_row
 from shared.db import SQL, Database, queries
 from shared.errors import MaasError
 
-BUILT_IN = ("Analyzer", "Assembler", "FinalResponder", "Archivist")
+BUILT_IN = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
 log = structlog.get_logger()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from maas.pipeline.runs import Outcome, Run
 from shared.db import Database
@@ -22,3 +23,4 @@ class Deps:
 
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]
+Chore = Callable[[Deps], Coroutine[Any, Any, None]]

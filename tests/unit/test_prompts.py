@@ -13,6 +13,7 @@ PLACEHOLDERS = {
     "Assembler": {"user_query", "memory"},
     "FinalResponder": set(),
     "Archivist": {"start_date", "end_date", "raw_logs_content"},
+    "Compactor": {"start_date", "end_date", "records", "limit"},
     "Mentor": set(),
 }
 
@@ -63,7 +64,7 @@ def test_archivist_states_its_six_rules_and_four_categories() -> None:
         assert word in text
 
 
-@pytest.mark.parametrize("role", ["Analyzer", "Assembler", "FinalResponder", "Archivist"])
+@pytest.mark.parametrize("role", ["Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor"])
 def test_remembered_text_is_called_data(role: str) -> None:
     """[A-68]"""
     assert "данные" in built_in(role)

@@ -81,15 +81,19 @@ def _said(log: int, text: str, is_assistant: bool) -> list[Said]:
     found = []
     for place, sentence in enumerate(sentences(text)):
         flat = one_line(sentence)
-        told = set(content(flat))
-        if not told or (is_courtesy(flat) if is_assistant else is_small_talk(flat)):
+        if not content(flat) or (is_courtesy(flat) if is_assistant else is_small_talk(flat)):
             continue
-        worth = min(len(told), 12) + 2.0 * min(len(names_in([flat])), 3) + 3.0 / (1 + place)
-        worth += 1.5 * bool(_NUMBER.search(flat))
+        worth = worth_of(flat) + 3.0 / (1 + place)
         if not is_assistant and not _SELF.isdisjoint(words(flat)):
             worth += 3.0
         found.append(Said(log, place, flat, worth))
     return found
+
+
+def worth_of(sentence: str) -> float:
+    """How much a sentence tells: words that say something, names, numbers."""
+    named = 2.0 * min(len(names_in([sentence])), 3)
+    return min(len(set(content(sentence))), 12) + named + 1.5 * bool(_NUMBER.search(sentence))
 
 
 def _choose(logs: Sequence[Mapping[str, Any]], said: Sequence[Sequence[Said]]) -> list[Said]:

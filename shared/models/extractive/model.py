@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shared.models.extractive import analyzer, archivist, assembler, responder
+from shared.models.extractive import analyzer, archivist, assembler, compactor, responder
 from shared.models.types import ModelError, Reply, Request
 from shared.text import clean
 
@@ -14,6 +14,7 @@ _ROLES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "Assembler": assembler.answer,
     "FinalResponder": responder.answer,
     "Archivist": archivist.answer,
+    "Compactor": compactor.answer,
 }
 
 
@@ -24,7 +25,7 @@ class Extractive:
     name = "builtin"
 
     async def complete(self, request: Request, timeout: float) -> Reply:
-        """Answer one of the four roles. Raises ModelError('bad_request') for another role or missing inputs."""
+        """Answer one of the five roles. Raises ModelError('bad_request') for another role or missing inputs."""
         role = _ROLES.get(request.role)
         if role is None:
             raise ModelError(
