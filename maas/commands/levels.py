@@ -26,4 +26,4 @@ def compact_levels(compact: Compact, user: str | None) -> None:
                 db, settings, user_id, lambda done, total: progress.update(task, completed=done, total=total)
             )
         )
-    console.print(f"{made} records made of older ones" if made else "nothing is due")
+    console.print(f"records made of older ones: {made}" if made else "nothing is due")

@@ -16,6 +16,10 @@ from generate_series(1, 3) as l(level) cross join lateral (
     order by time_bucket_end limit 20 * $3) d
   order by 2, 1 limit $3
 ) g
+where not exists (  -- what goes into it by way of a lower level comes first
+  select from lsm_storage y
+  where y.user_id = g.user_id and not y.is_provisional and y.superseded_at is null and y.level < l.level - 1
+    and y.time_bucket_end >= g.day and y.time_bucket_end < upper(maas_bucket(l.level, g.day)))
 order by l.level, g.day;
 
 -- name: count_due  -- $1 as of or null, $2 user or null: buckets, of all levels together

@@ -63,6 +63,25 @@ def test_each_role_is_asked_once_with_what_it_needs(
     assert {(call["tokens_in"], call["tokens_out"], call["prompt_version"]) for call in calls} == {(11, 7, 1)}
 
 
+def test_the_archivist_is_shown_no_recalled_text(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
+    """[ARC-8] The draft and the payload of the second exchange hold the first one; what is to be recorded does not."""
+    models.replies |= {"analyzer": need(None), "assembler": "- [2025-01-01 10:00] user: The heron is called Gustav."}
+    start()
+    stack.wait_archived(stack.ask(user, "The heron is called Gustav."))
+    models.replies["archivist"] = models.replies["archivist"].replace("A model was", "Somebody was")
+    asked = stack.ask(user, "What is the heron called?")
+    stack.wait_archived(asked)
+    run = row(stack, asked)
+    assert "Gustav" in str(run["draft_context"]) and "Gustav" in models.prompts("responder")[1]
+    first, second = models.prompts("archivist")
+    assert "Gustav" in first and "Gustav" not in second
+    assert "What is the heron called?" in second and "A model answered." in second
+    (record,) = stack.rows("select summary, raw_log_ids from lsm_storage where run_id = %s", asked)
+    assert record["summary"] == "Somebody was asked and answered."
+    own = stack.rows("select id from raw_logs where run_id = %s order by seq", asked)
+    assert record["raw_log_ids"] == [log["id"] for log in own]
+
+
 @pytest.mark.parametrize("wrapping", ["{}", "```json\n{}\n```", "Sure! Here it is: {} Anything else?"])
 def test_analysis_is_found_in_prose(stack: Stack, models: ModelServer, start: Start, user: UUID, wrapping: str) -> None:
     """[REQ-ANL-4, FMT-1, A-14] NEED_CONTEXT is a synonym; the stored shape is fixed."""

@@ -1,0 +1,216 @@
+"""Memory that grows old: merged by what runs beside the runs, and still found, with all its sources."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+
+from bench.sentences import sentence
+from maas.memory.levels import compact, due_groups, read_children
+from maas.memory.records import records_of_turns
+from maas.memory.search import rank_turns
+from maas.pipeline.isolation import Isolation
+from maas.pipeline.orchestrator import Orchestrator
+from maas.pipeline.stages import Deps
+from main import choose_chores, choose_stages
+from shared.db import open_database
+from shared.models.registry import open_model
+from shared.settings import ROLES, load_settings
+from tests.flow.test_commands import maas
+from tests.polling import apoll, poll
+from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
+from tests.stack import Stack
+from workers import analyzer, compactor
+
+Connection = psycopg.Connection[DictRow]
+
+
+@pytest.fixture
+async def deps(database: str) -> AsyncIterator[Deps]:
+    """What a process with the built-in model hands to its stages."""
+    settings = load_settings()
+    rules = open_model("extractive:builtin", settings)
+    async with open_database(database, 4, "test") as db:
+        yield Deps(db, settings, {role: rules for role in ROLES}, rules)
+
+
+def remember_days(connection: Connection, user: UUID, days: int, a_day: int = 2) -> None:
+    """Up to today, so many exchanges a day."""
+    said = [(at(days_ago(day), hour), sentence(day * 10 + hour)) for day in range(days)[::-1] for hour in range(a_day)]
+    remember(connection, user, said)
+
+
+async def test_a_year_becomes_few_records(deps: Deps, connection: Connection) -> None:
+    """Three days as they were, days, weeks, months; every log in one record; a second time nothing happens."""
+    user = uuid4()
+    remember_days(connection, user, 365)
+    made = await compactor.compact_all(deps, user)
+    levels = levels_of(connection, user)
+    assert levels[0] == 6 and 11 <= levels[1] <= 17 and 6 <= levels[2] <= 13 and 9 <= levels[3] <= 12
+    assert_each_log_stands_once(connection, user)
+    records = open_records(connection, user)
+    assert all(0 < len(record["summary"]) <= (1200 if record["level"] < 2 else 2000) for record in records)
+    assert all(record["tags"] and not record["is_degraded"] for record in records)
+    costs = connection.execute("select level, model, calls from compactions").fetchall()
+    assert len(costs) == made and {(row["model"], row["calls"]) for row in costs} <= {("builtin", 1), (None, 0)}
+    before = connection.execute("select * from lsm_storage order by id").fetchall()
+    assert await compactor.compact_all(deps, user) == await compactor.compact_all(deps) == 0
+    assert connection.execute("select * from lsm_storage order by id").fetchall() == before
+
+
+async def test_a_moment_may_be_given(deps: Deps, connection: Connection) -> None:
+    """Due is what is due as of then."""
+    user = uuid4()
+    remember_days(connection, user, 4)
+    assert await compactor.compact_all(deps, user, as_of=at(days_ago(2))) == 0
+    assert await compactor.compact_all(deps, user) == 1
+    assert await compactor.compact_all(deps, user, as_of=at(days_ago(-100))) > 4
+    assert levels_of(connection, user).keys() == {3}
+
+
+async def test_a_single_child_is_copied(deps: Deps, connection: Connection) -> None:
+    """No model is asked for it."""
+    user = uuid4()
+    remember(connection, user, [(at(days_ago(5)), "Alma lives in Lisbon.")])
+    assert await compactor.compact_all(deps, user) == 1
+    (record,) = open_records(connection, user)
+    assert (record["level"], record["summary"]) == (1, "Alma lives in Lisbon.")
+    assert connection.execute("select calls, provider from compactions").fetchall() == [{"calls": 0, "provider": None}]
+
+
+async def test_what_came_late_is_merged_with_what_is_there(deps: Deps, connection: Connection) -> None:
+    """An import of old talk into merged days, weeks and months."""
+    user = uuid4()
+    remember_days(connection, user, 120)
+    await compactor.compact_all(deps, user)
+    before = levels_of(connection, user)
+    old = [5, 9, 20, 33, 40, 70, 100, 119]
+    remember(connection, user, [(at(days_ago(day), 20), f"Late news of {day} days ago.") for day in old])
+    assert levels_of(connection, user)[0] == before[0] + len(old)
+    assert await compactor.compact_all(deps, user)
+    assert levels_of(connection, user) == before
+    assert_each_log_stands_once(connection, user)
+
+
+async def test_two_compactors_at_once(deps: Deps, connection: Connection, database: str) -> None:
+    """Whoever is second with a group finds it done; together they do all of it once."""
+    users = [uuid4() for _ in range(5)]
+    for user in users:
+        remember_days(connection, user, 60)
+    groups = await due_groups(deps.db)
+    children = [await read_children(deps.db, group) for group in groups]
+    made = await compactor.compact_all(deps)
+    for group, old in zip(groups, children, strict=True):
+        assert await compact(deps.db, group, old, "Too late.", False, {}) is None
+    assert made == connection.execute("select from compactions").rowcount
+    more = [uuid4() for _ in range(5)]
+    for user in more:
+        remember_days(connection, user, 60)
+    async with open_database(database, 4, "second") as db:
+        other = Deps(db, deps.settings, deps.models, deps.rules)
+        made_by = await asyncio.gather(compactor.compact_all(deps), compactor.compact_all(other))
+    assert sum(made_by) == made
+    for user in [*users, *more]:
+        assert levels_of(connection, user) == levels_of(connection, users[0])
+        assert_each_log_stands_once(connection, user)
+
+
+async def test_old_talk_is_found_by_the_record_of_its_month(deps: Deps, connection: Connection) -> None:
+    """The Analyzer's candidates: the living record, with the score of the turn; as of then, that of the exchange."""
+    user = uuid4()
+    remember_days(connection, user, 150)
+    (exchange,) = remember(connection, user, [(at(days_ago(140), 3), "The walrus is called Gustav.")])
+    await compactor.compact_all(deps, user)
+    turns = await rank_turns(deps.db, user, "What is the walrus called?", limit=50)
+    best = (await records_of_turns(deps.db, user, turns))[0]
+    (row,) = connection.execute("select level, raw_log_ids from lsm_storage where id = %s", (best.id,)).fetchall()
+    assert row["level"] == 3 and turns[0].turn.id in row["raw_log_ids"]
+    assert best.score > 0.5 and "-Month-" in best.period
+    then = (await records_of_turns(deps.db, user, turns, as_of=at(days_ago(0))))[0]
+    assert (then.id, then.score) == (exchange, best.score)
+    assert await records_of_turns(deps.db, user, turns, as_of=at(days_ago(300))) == []
+    assert len(await records_of_turns(deps.db, user, [])) == analyzer.CANDIDATES
+
+
+async def test_a_group_that_cannot_be_merged_stops_no_other(
+    deps: Deps, connection: Connection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is logged and stays as it was."""
+    user, poisoned = uuid4(), uuid4()
+    for one in (user, poisoned):
+        remember_days(connection, one, 4)
+    connection.execute(
+        f"""create function refuse() returns trigger language plpgsql as $$ begin raise 'poisoned'; end $$;
+            create trigger refuse before insert on lsm_storage for each row
+              when (new.user_id = '{poisoned}' and new.level = 1) execute function refuse()"""
+    )
+    assert await compactor.compact_all(deps) == 1
+    assert (levels_of(connection, user)[1], levels_of(connection, poisoned)) == (1, {0: 8})
+    assert "compaction_failed" in capsys.readouterr().out
+
+
+async def test_a_chore_that_ends_is_noticed(deps: Deps, database: str) -> None:
+    """It takes its session along, so that nothing looks healthy without it; the next session starts it again."""
+    starts = 0
+
+    async def chore(_: Deps) -> None:
+        nonlocal starts
+        starts += 1
+        if starts == 1:
+            raise RuntimeError("on purpose")
+
+    orchestrator = Orchestrator(deps, choose_stages(()), database, Isolation([], {}), {"chore": chore})
+    running = asyncio.create_task(orchestrator.run())
+    await apoll(lambda: starts >= 3, 20)
+    orchestrator.stop()
+    await running
+
+
+def test_only_who_archives_compacts() -> None:
+    """Not a process for suspects, not one without the Archivist, not one that is told never to."""
+    settings, all_stages = load_settings(), choose_stages(())
+    assert choose_chores(settings, all_stages, False) == {"compactor": compactor.work}
+    assert choose_chores(settings, all_stages, True) == {}
+    assert choose_chores(settings, choose_stages(("analyzer", "final_responder")), False) == {}
+    assert choose_chores(load_settings(compact_every=0), all_stages, False) == {}
+
+
+def test_an_orchestrator_compacts_and_sources_stay(stack: Stack, user: UUID) -> None:
+    """In the background; the month of hundreds of logs gives each of them, oldest first."""
+    with psycopg.connect(stack.dsn, autocommit=True, row_factory=dict_row) as connection:
+        first = days_ago(100).replace(day=8)
+        said = [(at(first + timedelta(n % 14), n // 20), sentence(n)) for n in range(400)]
+        remember(connection, user, said)
+        process = stack.start_orchestrator(MAAS_COMPACT_EVERY="0.1")
+        poll(lambda: levels_of(connection, user) == {3: 1}, 30)
+        stack.stop(process)
+    (memory,) = stack.client.get("/v1/memories", params={"user_id": str(user)}).json()["results"]
+    assert memory["period"] == f"{first:%Y-Month-%m}" and len(memory["raw_log_ids"]) == 400
+    sources = stack.client.get(f"/v1/memories/{memory['id']}/sources").json()["results"]
+    times = [source["occurred_at"] for source in sources]
+    assert times == sorted(times)
+    assert Counter(source["content"] for source in sources) == Counter(text for _, text in said)
+    assert [source["id"] for source in sources] == memory["raw_log_ids"]
+
+
+def test_compact_command(stack: Stack, user: UUID) -> None:
+    """One user, then everybody; nothing is left to do."""
+    other = uuid4()
+    with psycopg.connect(stack.dsn, autocommit=True, row_factory=dict_row) as connection:
+        for one in (user, other):
+            remember(connection, one, [(at(days_ago(5), hour), sentence(hour)) for hour in range(3)])
+        done = maas(stack, "compact", "--user", str(user))
+        assert (done.returncode, done.stdout) == (0, "records made of older ones: 1\n"), done.stderr
+        assert "records merged" in done.stderr
+        assert maas(stack, "compact", "--user", str(user)).stdout == "nothing is due\n"
+        assert (levels_of(connection, user), levels_of(connection, other)) == ({1: 1}, {0: 3})
+        assert maas(stack, "compact").returncode == 0
+        assert levels_of(connection, other) == {1: 1}
+    assert maas(stack, "compact", "--user", "nobody").returncode == 1
