@@ -2,7 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check chaos bench bench-engine bench-recall bench-scale bench-memory lock clean model-server wrk FORCE
+.PHONY: help run test check chaos bench bench-engine bench-recall bench-scale bench-memory bench-year lock clean
+.PHONY: model-server wrk FORCE
 
 PYTHON ?=
 pythons := python3 python3.14 python3.13 python3.12 python3.11
@@ -53,6 +54,10 @@ bench-scale: .venv/dev ## Measure search among a million logs: [KEEP=DIR] saves 
 bench-memory: .venv/dev ## Count how many requests find what the one before them said
 	@mkdir -p out
 	@.venv/bin/python -m bench.read_your_writes --out out/read_your_writes.json
+
+bench-year: .venv/dev ## Measure a year of a busy user: open records, rows read, recall before and after merging
+	@mkdir -p out
+	@.venv/bin/python -m bench.year --out out/year.json
 
 chaos: .venv/dev model-server ## Break everything under load, count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out

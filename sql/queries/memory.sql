@@ -22,7 +22,9 @@ order by l.occurred_at desc, l.seq desc limit $4;
 with recursive covering as (
   select l.id as wanted, l.id, l.superseded_by, l.superseded_at from lsm_storage l where l.user_id = $1 and l.id = any($2::uuid[])
   union all
-  select c.wanted, l.id, l.superseded_by, l.superseded_at from covering c join lsm_storage l on l.id = c.superseded_by
+  select c.wanted, l.id, l.superseded_by, l.superseded_at
+  from covering c cross join lateral (  -- offset 0: one probe an id, never the whole table
+    select p.id, p.superseded_by, p.superseded_at from lsm_storage p where p.id = c.superseded_by offset 0) l
 ), found as materialized (
   select id, array_agg(wanted) as wanted from covering where superseded_at is null group by id
 ), newest as materialized (

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from bench import door_cases, peer_cases
+from bench import door_cases, peer_cases, year
 from bench.conversations import read_folder
 from bench.sandbox import Sandbox
 from bench.system import Bench, open_system
@@ -243,3 +243,18 @@ async def test_every_accepted_request_is_a_row(
     assert (load.client, steady.client) == (client, client)
     assert steady.accepted == len(steady.ms) == 100
     assert users == load.accepted + steady.accepted
+
+
+async def test_a_year_is_lived(database: str, tmp_path: Path) -> None:
+    """Both twins are archived, one is compacted; what is counted is what is there."""
+    exchanges = list(year.live(50))
+    months, before, after, _ = await year.measure(tmp_path, database, load_settings(), exchanges)
+    assert [one.name for one in months] == ["2025-01", "2025-02"]
+    assert months[-1].levels.keys() == {0, 1, 2} and months[-1].levels[0] == 15
+    assert months[-1].open < 50 < months[0].made + months[1].made
+    assert before.turns == after.turns == 1.0 and 0 < after.summaries < before.summaries == 1.0
+    with psycopg.connect(database) as connection:
+        logs = connection.execute("select user_id, count(*) from raw_logs group by 1").fetchall()
+        merged = connection.execute("select distinct user_id from lsm_storage where level > 0").fetchall()
+    assert [count for _, count in logs] == [len(exchanges)] * 2 and len(merged) == 1
+    assert all(figure.holds for figure in year.figures_of(months, before, after))
