@@ -75,12 +75,14 @@ async def compact_all(
 
     `on_progress` is told how many groups are done and how many there are by now.
     """
-    made = 0
+    made = total = 0
     while groups := await _batch(deps, user_id, as_of):
-        before, total = made, made + await count_due(deps.db, as_of, user_id)
+        before = made
         for group in groups:
+            if made >= total:  # what was made has made more due
+                total = made + await count_due(deps.db, as_of, user_id)
             made += await merge_or_log(deps, group)
-            on_progress(made, max(total, made))
+            on_progress(made, total)
         if made == before:
             break
     return made
@@ -100,7 +102,7 @@ async def merge_or_log(deps: Deps, group: Group) -> bool:
     except CONNECTION_LOST:
         raise
     except Exception:
-        log.exception("compaction_failed", user_id=group.user_id, level=group.level, day=group.day)
+        log.exception("compaction_failed", user_id=group.user_id, to_level=group.level, day=f"{group.day}")
         return False
 
 
@@ -115,9 +117,9 @@ async def merge(deps: Deps, group: Group) -> bool:
     else:
         summary, is_degraded = await _summarise(deps, call, children, CHARS[group.level])
     record = await compact(deps.db, group, children, summary, is_degraded, call.cost())
-    log.info(
-        "compacted" if record else "compaction_outdated", user_id=group.user_id, level=group.level, day=group.day,
-        children=len(children), calls=len(call.calls), degraded=is_degraded,
+    log.debug(
+        "compacted" if record else "compaction_outdated", user_id=group.user_id, to_level=group.level,
+        day=f"{group.day}", children=len(children), calls=len(call.calls), degraded=is_degraded,
     )  # fmt: skip
     return record is not None
 

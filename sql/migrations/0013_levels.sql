@@ -116,6 +116,8 @@ alter function maas_compact set enable_seqscan = off;
 create function maas_dissolve_parents(p_records uuid[]) returns int language plpgsql as $$
 declare
   parents uuid[];
+  reopened uuid[];
+  removed int := 0;
 begin
   perform maas_lock_memory(u.user_id) from (
     select distinct user_id from lsm_storage where id = any(p_records) order by 1) u;
@@ -124,11 +126,21 @@ begin
     union
     select l.superseded_by from above a join lsm_storage l on l.id = a.id where l.superseded_by is not null
   )
-  select coalesce(array_agg(id), '{}') into parents from above;
-  update lsm_storage set superseded_by = null, superseded_at = case when id = any(p_records) then superseded_at end
-  where superseded_by = any(parents) and id <> all(parents);
-  delete from lsm_storage where id = any(parents);
-  return cardinality(parents);
+  select array_agg(id) into parents from above;
+  while parents is not null loop
+    with u as (
+      update lsm_storage set superseded_by = null, superseded_at = case when id = any(p_records) then superseded_at end
+      where superseded_by = any(parents) and id <> all(parents) returning id
+    )
+    select array_agg(u.id) into reopened from u;
+    delete from lsm_storage where id = any(parents);
+    removed := removed + cardinality(parents);
+    -- Two of one bucket, of which one came late, met only in what is gone now: they go, too.
+    select array_agg(l.id) into parents from lsm_storage l
+    where l.id = any(reopened) and l.level > 0 and exists (
+      select from maas_group(l.user_id, l.level, l.time_bucket_end) o where o.level = l.level and o.id <> l.id);
+  end loop;
+  return removed;
 end $$;
 comment on function maas_dissolve_parents is 'Removes all parents of these records, which are void then; their siblings are open again and due. How many were removed';
 alter function maas_dissolve_parents set enable_seqscan = off;

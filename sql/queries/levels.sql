@@ -26,11 +26,12 @@ order by l.level, g.day;
 with importing as materialized (
   select array(select user_id from pipeline_runs where lane in (0, 1) and kind = 'archive') as users
 )
-select count(distinct (l.level, d.user_id, lower(maas_bucket(l.level, d.time_bucket_end))))
-from generate_series(1, 3) as l(level) join lsm_storage d
-  on d.superseded_at is null and not d.is_provisional and d.level = l.level - 1
-  and d.time_bucket_end <= maas_due_until(l.level, maas_day(coalesce($1::timestamptz, maas_now())))
-where ($2::uuid is null or d.user_id = $2) and d.user_id <> all ((select users from importing)::uuid[]);
+select count(*) from (
+  select distinct l.level, d.user_id, lower(maas_bucket(l.level, d.time_bucket_end))
+  from generate_series(1, 3) as l(level) join lsm_storage d
+    on d.superseded_at is null and not d.is_provisional and d.level = l.level - 1
+    and d.time_bucket_end <= maas_due_until(l.level, maas_day(coalesce($1::timestamptz, maas_now())))
+  where ($2::uuid is null or d.user_id = $2) and d.user_id <> all ((select users from importing)::uuid[])) g;
 
 -- name: group_children  -- $1 user, $2 level, $3 a day of the bucket; oldest first
 select id, level, time_bucket_start, time_bucket_end, summary, is_degraded

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from random import Random
 from uuid import UUID, uuid4
 
 import psycopg
@@ -26,6 +27,7 @@ from shared.settings import ROLES, load_settings
 from tests.flow.test_commands import maas
 from tests.polling import apoll, poll
 from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
+from tests.sql.engine import Engine, failed, insert
 from tests.stack import Stack
 from workers import analyzer, compactor
 
@@ -51,7 +53,9 @@ async def test_a_year_becomes_few_records(deps: Deps, connection: Connection) ->
     """Three days as they were, days, weeks, months; every log in one record; a second time nothing happens."""
     user = uuid4()
     remember_days(connection, user, 365)
-    made = await compactor.compact_all(deps, user)
+    told: list[tuple[int, int]] = []
+    made = await compactor.compact_all(deps, user, on_progress=lambda done, total: told.append((done, total)))
+    assert [done for done, _ in told] == list(range(1, made + 1)) and told[-1] == (made, made)
     levels = levels_of(connection, user)
     assert levels[0] == 6 and 11 <= levels[1] <= 17 and 6 <= levels[2] <= 13 and 9 <= levels[3] <= 12
     assert_each_log_stands_once(connection, user)
@@ -120,6 +124,37 @@ async def test_two_compactors_at_once(deps: Deps, connection: Connection, databa
     for user in [*users, *more]:
         assert levels_of(connection, user) == levels_of(connection, users[0])
         assert_each_log_stands_once(connection, user)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_happens_in_whatever_order(deps: Deps, connection: Connection, seed: int) -> None:
+    """Imports into any time, compaction as of any time, runs that failed and are retried: each log in one record."""
+    chance, user, engine = Random(seed), uuid4(), Engine(connection)
+    day = days_ago(0)
+    for _ in range(25):
+        match chance.choice(("import", "import", "compact", "compact", "fail", "retry")):
+            case "import":
+                times = [at(days_ago(chance.randrange(1, 200)), chance.randrange(24)) for _ in range(5)]
+                remember(connection, user, [(time, sentence(chance.randrange(999))) for time in times])
+            case "compact":
+                await compactor.compact_all(deps, user, at(day + timedelta(chance.randrange(-90, 90))))
+            case "fail":
+                insert(connection, user, sentence(chance.randrange(999)))
+                while runs := engine.claim():
+                    engine.step(0, [failed(run) for run in runs])
+            case "retry":
+                connection.execute("select maas_retry_run(id) from pipeline_runs where status = 'FAILED'")
+                while runs := engine.claim():
+                    for run in runs:
+                        engine.complete(run)
+                    engine.step(0, [engine.archived(run) for run in runs])
+        assert_each_log_stands_once(connection, user)
+        twice = """select from lsm_storage
+                   where user_id = %s and superseded_at is null and not is_provisional and level > 0
+                   group by level, maas_bucket(level, time_bucket_end) having count(*) > 1"""
+        assert connection.execute(twice, (user,)).fetchall() == []
+    await compactor.compact_all(deps, user, at(day + timedelta(200)))
+    assert levels_of(connection, user).keys() == {3}
 
 
 async def test_old_talk_is_found_by_the_record_of_its_month(deps: Deps, connection: Connection) -> None:

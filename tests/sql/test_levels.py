@@ -229,6 +229,19 @@ def test_a_parent_is_dissolved(connection: Connection) -> None:
     assert one(connection, "select maas_dissolve_parents('{}')") == 0
 
 
+def test_no_bucket_is_left_with_two_records(connection: Connection) -> None:
+    """A day and what came late for it met in the week only: when that is gone, they start anew together."""
+    user, after = uuid4(), OLD + timedelta(1)
+    _, void = remember(connection, user, [(at(OLD), "a"), (at(after), "b")])
+    for level, day in ((1, OLD), (1, after), (2, OLD)):
+        assert compact(connection, user, level, day)
+    remember(connection, user, [(at(OLD, 5), "late")])
+    assert compact(connection, user, 1, OLD) and compact(connection, user, 2, OLD)
+    assert one(connection, "select maas_dissolve_parents(%s)", [void]) == 5
+    assert levels_of(connection, user) == {0: 2}
+    assert due(connection, user) == [(1, OLD)]
+
+
 def test_a_retried_run_leaves_the_record_of_its_day(connection: Connection) -> None:
     """[A-22] The failed try was merged days later; after the retry its words stand in the new record only."""
     user, engine = uuid4(), Engine(connection)
