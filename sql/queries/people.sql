@@ -1,0 +1,52 @@
+-- A user as a whole.
+
+-- name: note_audit  -- $1 action, $2 user, $3 subject, $4 details, $5 actor
+select maas_note($1, $2, $3, $4::jsonb, $5);
+
+-- name: answering  -- $1 user
+select id from pipeline_runs where user_id = $1 and lane = 1 and status <> 'COMPLETED';
+
+-- name: erase_user  -- $1 user, $2 actor
+select maas_erase($1, $2);
+
+-- name: forget  -- $1 id, $2 user or null, $3 actor
+select maas_forget($1, $2, $3);
+
+-- name: remember  -- $1 user, $2 turns
+select run_id, log_ids from maas_remember($1, $2::jsonb);
+
+-- name: restore_rows  -- $1 table, $2 user, $3 rows
+select maas_restore($1::text::regclass, $2, $3::jsonb);
+
+-- name: settle_restore  -- $1 user, $2 label
+select maas_settle_restore($1, $2);
+
+-- name: use_utc
+select set_config('timezone', 'UTC', true);
+
+-- name: export_header  -- $1 user
+select json_build_object('maas', 'export', 'version', 1, 'user_id', $1::uuid, 'exported_at', now())::text as line;
+
+-- name: export_logs  -- $1 user
+select (jsonb_build_object('type', 'log', 'at', l.occurred_at,
+    'role', case l.message_type when 'user_query' then 'user' else 'assistant' end)
+  || (to_jsonb(l) - '{message_type,occurred_at}'::text[] - d.names))::text as line
+from raw_logs l cross join (select maas_derived_columns('raw_logs') as names) d
+where l.user_id = $1 order by l.occurred_at, l.seq;
+
+-- name: export_records  -- $1 user
+select (jsonb_build_object('type', 'record') || (to_jsonb(l) - d.names))::text as line
+from lsm_storage l cross join (select maas_derived_columns('lsm_storage') as names) d
+where l.user_id = $1 and not l.is_provisional order by l.created_at, l.id;
+
+-- name: export_runs  -- $1 user
+select json_build_object('type', 'run', 'id', id, 'kind', kind, 'source', source, 'assistant', assistant,
+  'conversation_id', conversation_id, 'metadata', metadata, 'query', user_query, 'answer', final_answer, 'status', status,
+  'archive_status', archive_status, 'error_code', error_code, 'error_message', error_message, 'degraded', degraded,
+  'sources', sources, 'try', try, 'created_at', created_at, 'analyzing_at', analyzing_at, 'completed_at', completed_at,
+  'failed_at', failed_at, 'archived_at', archived_at)::text as line
+from pipeline_runs where user_id = $1 order by seq;
+
+-- name: given_records  -- $1 user, $2 ids: what an answer was given, superseded since or not
+select id, level, maas_period(time_bucket_start) as period, tags, summary, raw_log_ids
+from lsm_storage where user_id = $1 and id = any($2::uuid[]);
