@@ -75,8 +75,26 @@ async def _keep(_: asyncpg.Connection) -> None:
     """Nothing to undo: single statements leave nothing in a session, and asyncpg's own reset is a round trip each."""
 
 
+class Transaction:
+    """The named queries within one transaction: all of it is kept or nothing."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+
+    async def row(self, query: str, *args: object) -> asyncpg.Record | None:
+        return await self._connection.fetchrow(queries()[query], *args)
+
+    async def value(self, query: str, *args: object) -> Any:
+        return await self._connection.fetchval(queries()[query], *args)
+
+    async def stream(self, query: str, *args: object) -> AsyncIterator[asyncpg.Record]:
+        """Row after row, a hundred at a time in memory."""
+        async for row in self._connection.cursor(queries()[query], *args, prefetch=100):
+            yield row
+
+
 class Database:
-    """A pool and the named queries. No connection is held between two calls."""
+    """A pool and the named queries. No connection is held between two calls, but for a transaction."""
 
     def __init__(self, pool: asyncpg.Pool, open_pool: Callable[[], Awaitable[asyncpg.Pool]]) -> None:
         self._pool = pool
@@ -118,6 +136,12 @@ class Database:
 
     async def value(self, query: str, *args: object) -> Any:
         return await self._pool.fetchval(queries()[query], *args)
+
+    @asynccontextmanager
+    async def transaction(self, **options: Any) -> AsyncIterator[Transaction]:
+        """All that is done in it commits or vanishes; `options` are asyncpg's. Await no client and no model in it."""
+        async with self._pool.acquire() as connection, connection.transaction(**options):
+            yield Transaction(connection)
 
 
 @asynccontextmanager

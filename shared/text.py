@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _CHARACTERS = {entity: char for char, entity in _ENTITIES.items()}
 _ANY_ENTITY = re.compile("&(?:amp|lt|gt);")
 _REFUSED = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # Letters and marks by category that nevertheless show nothing: fillers, the Braille blank, variation selectors.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -54,6 +56,22 @@ def defuse(text: str) -> str:
 def clean(text: str) -> str:
     """Drop what Postgres text and jsonb refuse (NUL, lone surrogates) and control characters but newline and tab."""
     return _REFUSED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def is_storable(value: object) -> bool:
+    """Whether Postgres takes every string and number of a JSON value: no NUL, no lone surrogate, nothing infinite."""
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, str) and _UNSTORABLE.search(one):
+            return False
+        if isinstance(one, float) and not math.isfinite(one):
+            return False
+        if isinstance(one, dict):
+            stack += [*one.keys(), *one.values()]
+        elif isinstance(one, list):
+            stack += one
+    return True
 
 
 def is_blank(text: str) -> bool:

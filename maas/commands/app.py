@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maas.commands import ask, doctor, history, levels, migrate, runs, search, top, trace, up
+from maas.commands import ask, doctor, export, forgetting, history, levels, migrate, runs, search, top, trace, up
 from shared.errors import MaasError
 
 
@@ -36,6 +36,9 @@ def build_cli(run_orchestrator: Callable[[str | None, bool], None], compact: lev
     cli.command("migrate")(migrate.migrate_database)
     cli.command("ask")(ask.ask)
     cli.command("import")(history.import_history)
+    cli.command("export")(export.export_user)
+    cli.command("forget")(forgetting.forget)
+    cli.command("erase")(forgetting.erase)
     cli.command("search")(search.search_memory)
     cli.command("runs")(runs.list_runs)
     cli.command("top")(top.top)

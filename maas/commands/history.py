@@ -1,4 +1,4 @@
-"""`maas import`: a chat history becomes memory."""
+"""`maas import`: a chat history becomes memory, an export becomes what it was."""
 
 from __future__ import annotations
 
@@ -13,16 +13,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from maas.commands.session import LOCAL_USER, User, console, read_uuid, with_database
 from maas.memory.history import BATCH, ImportedTurn, import_turns, read_history
+from maas.memory.intake import import_file
+from maas.memory.restore import is_export
 from shared.db import Database
+
+FORMS = "NDJSON, conversations.json of a ChatGPT export, or what `maas export` wrote"
 
 
 def import_history(
-    file: Annotated[Path, typer.Argument(help="NDJSON, or conversations.json of a ChatGPT export", exists=True)],
+    file: Annotated[Path, typer.Argument(help=FORMS, exists=True, dir_okay=False)],
     user: User = LOCAL_USER,
     wait: Annotated[bool, typer.Option(help="wait until every exchange is recorded")] = True,
 ) -> None:
     """Import a chat history; run it again after a stop, nothing is imported twice."""
     user_id = read_uuid(user, "--user")
+    with file.open("rb") as opened:
+        if is_export(opened):
+            done = with_database(lambda db, _: import_file(db, user_id, opened, file.name, "cli"))
+            console.print(f"{done.added} turns and {done.records} records restored, {done.known} turns were known")
+            return
     turns = read_history(file)
     added, known = with_database(lambda db, _: _import(db, user_id, turns, file.name, wait))
     console.print(f"{added} turns imported, {known} were known; ask about them with `maas ask`")
@@ -41,6 +50,7 @@ async def _import(db: Database, user_id: UUID, turns: list[ImportedTurn], name: 
             if done.run_id is not None:
                 runs.append(done.run_id)
             progress.advance(task, len(batch))
+        await db.value("note_audit", "import", user_id, None, {"logs": added, "known": known}, "cli")
         if runs and wait and await db.rows("living_engines"):
             await _follow(db, runs, progress)
     return added, known

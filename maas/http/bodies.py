@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from maas.memory.history import CONTENT_BYTES, keep_time
 from maas.pipeline.states import ArchiveStatus, Status
 from shared.text import is_blank
 
@@ -20,15 +21,21 @@ def _visible(text: str) -> str:
     return _storable(text)
 
 
-def _storable(text: str) -> str:
+def _visible_turn(text: str) -> str:
+    if is_blank(text):
+        raise ValueError("must not be blank")
+    return _storable(text, CONTENT_BYTES)
+
+
+def _storable(text: str, most: int = QUERY_BYTES) -> str:
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
         raise ValueError("must not contain lone surrogates") from error
-    if size > QUERY_BYTES:
-        raise ValueError(f"must not exceed {QUERY_BYTES} bytes of UTF-8; this has {size}")
+    if size > most:
+        raise ValueError(f"must not exceed {most} bytes of UTF-8; this has {size}")
     return text
 
 
@@ -53,6 +60,8 @@ def _aware(at: datetime) -> datetime:
 
 Words = Annotated[str, AfterValidator(_visible)]
 Time = Annotated[datetime, AfterValidator(_aware)]
+SaidAt = Annotated[datetime, AfterValidator(keep_time)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_storable)]
 
 
 class Body(BaseModel):
@@ -85,10 +94,59 @@ class ContextQuery(Body):
     as_of: Time | None = None
 
 
+class NewTurn(Body):
+    role: Literal["user", "assistant"]
+    content: Annotated[str, AfterValidator(_visible_turn)]
+    at: SaidAt | None = None
+    speaker: Name | None = None
+    external_id: Name | None = Field(None, description="the same id again is the same turn")
+
+
+class NewMemories(Body):
+    user_id: UUID
+    memory: Words | None = Field(None, description="one statement of the user; or send turns")
+    turns: list[NewTurn] | None = Field(None, min_length=1, max_length=500)
+    conversation: Name | None = None
+    at: SaidAt | None = Field(None, description="when it was said; now if not given")
+    external_id: Name | None = Field(None, description="of `memory`: the same id again is the same memory")
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> Self:
+        if (self.memory is None) == (self.turns is None):
+            raise ValueError("send either memory or turns")
+        if self.turns is not None and self.external_id is not None:
+            raise ValueError("external_id belongs into each turn")
+        return self
+
+
 class Accepted(BaseModel):
     request_id: UUID
     status: Literal["processing"] = "processing"
     poll_url: str
+
+
+class Remembered(Accepted):
+    raw_log_ids: list[UUID] = Field(description="searchable now; the run makes records of them")
+
+
+class Imported(BaseModel):
+    status: Literal["processing"] = "processing"
+    added: int = Field(description="turns that were not there yet")
+    known: int
+    records: int = Field(description="records of an export that came along")
+    run_ids: list[UUID] = Field(description="runs that make records of the turns; progress: GET /v1/runs/{id}")
+
+
+class Forgotten(BaseModel):
+    id: UUID
+    logs: int = Field(description="turns that were deleted")
+    records: int = Field(description="records that were deleted, whatever their level")
+    reopened: int = Field(description="records that stand for themselves again")
+
+
+class Receipt(BaseModel):
+    user_id: UUID
+    erased: dict[str, int] = Field(description="rows by table")
 
 
 class Source(BaseModel):

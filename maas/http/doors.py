@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http import bodies, memories, metrics, operations, runs
+from maas.http import bodies, memories, metrics, operations, runs, users
 
 Handler = Callable[[Request], Awaitable[Response]]
 _UUID = {"type": "string", "format": "uuid"}
@@ -22,7 +22,10 @@ _PAGE: dict[str, tuple[dict[str, Any], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """One method on one path. `errors` are the statuses that a client must expect."""
+    """One method on one path. `errors` are the statuses that a client must expect.
+
+    `takes` and `gives` are media types of bodies that are no model.
+    """
 
     method: str
     path: str
@@ -33,6 +36,8 @@ class Door:
     query: dict[str, tuple[dict[str, Any], str]] | None = None
     required: tuple[str, ...] = ()
     errors: tuple[int, ...] = ()
+    takes: tuple[str, ...] = ()
+    gives: str | None = None
 
 
 DOORS = (
@@ -53,10 +58,20 @@ DOORS = (
         "GET", "/v1/memories", memories.get_memories, reply=bodies.MemoryPage, errors=(400,),
         query={"user_id": (_UUID, "whose"), **_PAGE}, required=("user_id",),
     ),
+    Door("POST", "/v1/memories", memories.post_memories, bodies.NewMemories, bodies.Remembered, 202,
+         errors=(400, 413, 415, 422)),
     Door("GET", "/v1/memories/{id}", memories.get_memory, reply=bodies.Memory, errors=(404,)),
+    Door(
+        "DELETE", "/v1/memories/{id}", memories.delete_memory, reply=bodies.Forgotten, errors=(400, 404, 409),
+        query={"user_id": (_UUID, "whose it must be")},
+    ),
     Door("GET", "/v1/memories/{id}/sources", memories.get_sources, reply=bodies.Sources, errors=(404,)),
     Door("POST", "/v1/context", memories.post_context, bodies.ContextQuery, bodies.ContextReply,
          errors=(400, 413, 415, 422)),
+    Door("GET", "/v1/users/{id}/export", users.get_export, errors=(404,), gives=users.NDJSON),
+    Door("POST", "/v1/users/{id}/import", users.post_import, reply=bodies.Imported, status=202,
+         errors=(404, 413, 415, 422), takes=users.IMPORT_TYPES),
+    Door("DELETE", "/v1/users/{id}", users.delete_user, reply=bodies.Receipt, errors=(404,)),
     Door("GET", "/healthz", operations.healthz, reply=bodies.Health),
     Door("GET", "/readyz", operations.readyz, reply=bodies.Readiness, errors=(503,)),
     Door("GET", "/metrics", metrics.metrics),

@@ -22,10 +22,12 @@ STATUS = {
     "conflict": 409,
     "already_finished": 409,
     "not_failed": 409,
+    "in_use": 409,
     "too_large": 413,
     "unsupported_media_type": 415,
     "invalid_request": 422,
     "unknown_assistant": 422,
+    "bad_import": 422,
     "queue_full": 429,
     "database_unreachable": 503,
 }

@@ -7,11 +7,26 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http.bodies import ContextQuery, ContextReply, Memory, MemoryPage, RawLog, SearchQuery, Source, Sources
+from maas.http.bodies import (
+    ContextQuery,
+    ContextReply,
+    Forgotten,
+    Memory,
+    MemoryPage,
+    NewMemories,
+    NewTurn,
+    RawLog,
+    Remembered,
+    SearchQuery,
+    Source,
+    Sources,
+)
 from maas.http.reading import read_body, read_cursor, read_id, read_limit, read_parameter, write_cursor
 from maas.http.rooms import rooms
 from maas.http.sending import send
 from maas.memory.context import build_context
+from maas.memory.forgetting import forget_memory
+from maas.memory.intake import remember
 from maas.memory.reach import Reach
 from maas.memory.records import list_memories, read_memory, read_sources
 from maas.memory.search import search
@@ -42,6 +57,23 @@ async def get_memories(request: Request) -> Response:
     limit = read_limit(request)
     rows = await list_memories(rooms(request).db, user_id, read_cursor(request), limit)
     return send(MemoryPage(results=[_memory(row) for row in rows], next=write_cursor(rows, limit)))
+
+
+async def post_memories(request: Request) -> Response:
+    """Remember without asking: found at once, recorded in the background."""
+    body = await read_body(request, NewMemories)
+    turns = body.turns or [NewTurn(role="user", content=body.memory or "", external_id=body.external_id)]
+    rows = [turn.model_dump() | {"at": turn.at or body.at, "conversation": body.conversation} for turn in turns]
+    run_id, log_ids = await remember(rooms(request).db, body.user_id, rows)
+    return send(Remembered(request_id=run_id, poll_url=f"/v1/runs/{run_id}", raw_log_ids=log_ids), 202)
+
+
+async def delete_memory(request: Request) -> Response:
+    """Forget a record or a turn: its words, and every record made of them."""
+    memory_id = read_id(request, "memory")
+    user_id: UUID | None = read_parameter(request, "user_id", UUID)
+    counts = await forget_memory(rooms(request).db, memory_id, user_id, "http")
+    return send(Forgotten(id=memory_id, **counts))
 
 
 async def get_memory(request: Request) -> Response:

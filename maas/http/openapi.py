@@ -68,13 +68,16 @@ def _operation(door: Door) -> dict[str, Any]:
         "operationId": door.handler.__name__,
         "summary": summary,
         "tags": [door.path.split("/")[2] if door.path.startswith("/v1/") else "operations"],
-        "responses": {str(door.status): {"description": "done", **_content(door.reply)}}
+        "responses": {str(door.status): {"description": "done", **_content(door)}}
         | {str(code): _refusal(code) for code in door.errors},
     }
     if parameters:
         operation["parameters"] = parameters
     if door.body is not None:
         operation["requestBody"] = {"required": True, "content": _json(door.body.__name__)}
+    if door.takes:
+        content: dict[str, Any] = {kind: {"schema": {}} for kind in door.takes}
+        operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
@@ -83,8 +86,10 @@ def _refusal(code: int) -> dict[str, Any]:
     return refusal | {"headers": RETRY_AFTER} if code == 429 else refusal
 
 
-def _content(model: type[Any] | None) -> dict[str, Any]:
-    return {"content": _json(model.__name__)} if model else {}
+def _content(door: Door) -> dict[str, Any]:
+    if door.gives:
+        return {"content": {door.gives: {"schema": {"type": "string"}}}}
+    return {"content": _json(door.reply.__name__)} if door.reply else {}
 
 
 def _json(name: str) -> dict[str, Any]:

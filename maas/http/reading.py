@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
@@ -25,14 +26,12 @@ _JSON = json.JSONDecoder(parse_constant=_refuse)
 
 async def read_body(request: Request, model: type[Model]) -> Model:
     """The JSON body as `model`. Raises MaasError: unsupported_media_type, too_large, invalid_json, invalid_request."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _content_type(request)
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise MaasError("unsupported_media_type", "send the body as application/json")
     raw = bytearray()
-    async for chunk in request.stream():
+    async for chunk in _chunks(request, BODY_BYTES):
         raw += chunk
-        if len(raw) > BODY_BYTES:
-            raise MaasError("too_large", f"the body exceeds {BODY_BYTES} bytes")
     try:
         value = _JSON.decode(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -45,6 +44,28 @@ async def read_body(request: Request, model: type[Model]) -> Model:
         problems = {".".join(map(str, one["loc"])) or "body": one["msg"] for one in error.errors()}
         name, message = next(iter(problems.items()))
         raise MaasError("invalid_request", f"{name}: {message}", problems) from error
+
+
+async def read_into(request: Request, file: BinaryIO, most: int, types: Sequence[str]) -> None:
+    """The body into a file, which stands at its start then. Raises MaasError: unsupported_media_type, too_large."""
+    if _content_type(request) not in types:
+        raise MaasError("unsupported_media_type", f"send the body as {' or '.join(types)}")
+    async for chunk in _chunks(request, most):
+        file.write(chunk)
+    file.seek(0)
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most:
+            raise MaasError("too_large", f"the body exceeds {most} bytes")
+        yield chunk
 
 
 def read_id(request: Request, what: str) -> UUID:

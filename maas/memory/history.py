@@ -1,17 +1,17 @@
-"""Conversations from elsewhere: read from NDJSON or a ChatGPT export, logged once, recorded in the background."""
+"""Conversations from elsewhere: turns of an NDJSON file, a JSON array or a ChatGPT export, logged once."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
-from shared.db import Database
+from maas.memory.lines import bad, first_line, read_json, read_lines
+from shared.db import Database, Transaction
 from shared.errors import MaasError
 from shared.text import clean, is_blank
 
@@ -41,7 +41,9 @@ class Imported:
     known: int
 
 
-async def import_turns(db: Database, user_id: UUID, turns: Sequence[ImportedTurn], label: str) -> Imported:
+async def import_turns(
+    db: Database | Transaction, user_id: UUID, turns: Sequence[ImportedTurn], label: str
+) -> Imported:
     """Log the turns of one batch that are not there yet, and one run of kind archive that records them."""
     row = await db.row("import_turns", user_id, label, [asdict(turn) for turn in turns], "import")
     assert row is not None
@@ -51,40 +53,35 @@ async def import_turns(db: Database, user_id: UUID, turns: Sequence[ImportedTurn
 def read_history(path: Path) -> list[ImportedTurn]:
     """All turns of a file, in order. Raises MaasError('bad_import') that names the line or the conversation."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            return list(read_turns(file, path.name))
     except OSError as error:
         raise MaasError("bad_import", f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise MaasError("bad_import", f"{path} is not UTF-8 (byte {error.start})") from error
-    if text.lstrip().startswith("["):
-        return list(_read_chatgpt(text, path))
-    return list(_read_ndjson(text, path))
 
 
-def _read_ndjson(text: str, path: Path) -> Iterator[ImportedTurn]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{path.name}, line {number}"
-        try:
-            body = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise MaasError("bad_import", f"{where}: not JSON: {error}") from error
-        if not isinstance(body, dict):
-            raise MaasError("bad_import", f"{where}: must be an object {{role, content, at}}")
-        yield _turn(body, where, str(number))
+def read_turns(file: BinaryIO, name: str) -> Iterator[ImportedTurn]:
+    """The turns of an open file one by one. Raises as `read_history` does."""
+    if not first_line(file).startswith(b"["):
+        for line in read_lines(file, name):
+            yield _turn(line.body, line.where, str(line.number))
+        return
+    for number, item in enumerate(read_json(file.read(), name), start=1):
+        if isinstance(item, dict) and "role" in item:
+            yield _turn(item, f"{name}, item {number}", str(number))
+        else:
+            yield from _conversation(item, number, f"{name}, conversation {number}")
 
 
 def _turn(body: dict[str, Any], where: str, number: str) -> ImportedTurn:
     role = ROLES.get(str(body.get("role", "")).casefold())
     content = body.get("content")
     if role is None:
-        raise MaasError("bad_import", f"{where}: role must be user or assistant, not {body.get('role')!r}")
+        raise bad(where, f"role must be user or assistant, not {str(body.get('role'))[:80]!r}")
     if not isinstance(content, str) or is_blank(content):
-        raise MaasError("bad_import", f"{where}: content must be text that is not blank")
+        raise bad(where, "content must be text that is not blank")
     content = clean(content)
     if len(content.encode()) > CONTENT_BYTES:
-        raise MaasError("bad_import", f"{where}: content exceeds {CONTENT_BYTES // 1024} KiB; split it into turns")
+        raise bad(where, f"content exceeds {CONTENT_BYTES // 1024} KiB; split it into turns")
     conversation, speaker = _word(body, "conversation", where), _word(body, "speaker", where)
     given = body.get("external_id")
     digest = hashlib.sha256(f"{number}\0{conversation}\0{role}\0{content}".encode()).hexdigest()[:16]
@@ -99,7 +96,7 @@ def _word(body: dict[str, Any], name: str, where: str) -> str | None:
     if value is None or value == "":
         return None
     if not isinstance(value, str | int) or len(str(value)) > 200:
-        raise MaasError("bad_import", f"{where}: {name} must be text of at most 200 characters")
+        raise bad(where, f"{name} must be text of at most 200 characters")
     return clean(str(value))
 
 
@@ -111,25 +108,32 @@ def _time(value: object, where: str) -> str | None:
             at = datetime.fromtimestamp(value, UTC)
         else:
             at = datetime.fromisoformat(str(value))
+        return keep_time(at).isoformat()
     except (ValueError, OverflowError, OSError) as error:
-        raise MaasError("bad_import", f"{where}: at must be an ISO 8601 time, not {value!r}") from error
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
+        raise bad(where, f"at must be an ISO 8601 time, not {str(value)[:80]!r}") from error
 
 
-def _read_chatgpt(text: str, path: Path) -> Iterator[ImportedTurn]:
+def keep_time(at: datetime) -> datetime:
+    """In UTC, the zone that is meant where none is given. Raises ValueError for years that not every reader knows."""
     try:
-        conversations = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise MaasError("bad_import", f"{path.name}: not JSON: {error}") from error
-    for number, conversation in enumerate(conversations, start=1):
-        where = f"{path.name}, conversation {number}"
-        if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
-            raise MaasError("bad_import", f"{where}: is not of a ChatGPT export (no `mapping`)")
-        name = str(conversation.get("conversation_id") or conversation.get("id") or f"conversation-{number}")
-        for message in _branch(conversation):
-            turn = _chatgpt_turn(message, name, where)
-            if turn is not None:
-                yield turn
+        at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("must lie in the years 2 to 9998") from error
+    if not 2 <= at.year <= 9998:
+        raise ValueError("must lie in the years 2 to 9998")
+    return at
+
+
+def _conversation(item: Any, number: int, where: str) -> Iterator[ImportedTurn]:
+    """The turns of one conversation of a ChatGPT export."""
+    if not isinstance(item, dict) or not isinstance(item.get("mapping"), dict):
+        raise bad(where, "is not of a ChatGPT export (no `mapping`)")
+    name = str(item.get("conversation_id") or item.get("id") or f"conversation-{number}")
+    try:
+        turns = [_chatgpt_turn(message, name, where) for message in _branch(item)]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise bad(where, "is not of a ChatGPT export (its messages have another form)") from error
+    yield from (turn for turn in turns if turn is not None)
 
 
 def _branch(conversation: dict[str, Any]) -> list[dict[str, Any]]:

@@ -77,4 +77,4 @@ async def read_memory(db: Database, memory_id: UUID) -> dict[str, Any]:
 
 async def read_sources(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
     """The raw logs that a memory was made of, in the order in which they were said."""
-    return [dict(row) for row in await db.rows("sources", memory["raw_log_ids"])]
+    return [dict(row) for row in await db.rows("sources", memory["user_id"], memory["raw_log_ids"])]

@@ -67,9 +67,9 @@ select 'turn', l.id, l.user_id, null, maas_period(maas_day(l.occurred_at)), coal
   coalesce(l.speaker, case l.message_type when 'user_query' then 'user' else 'assistant' end), null, l.occurred_at, l.created_at
 from raw_logs l left join lsm_storage s on s.id = l.record_id where l.id = $1;
 
--- name: sources  -- $1 ids of raw logs
+-- name: sources  -- $1 user, $2 ids of raw logs
 select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at
-from raw_logs where id = any($1::uuid[]) order by occurred_at, seq;
+from raw_logs where user_id = $1 and id = any($2::uuid[]) order by occurred_at, seq;
 
 -- name: exchange_of_run  -- $1 run: its own words, and those whose archiving failed before
 with me as (select user_id, lane_key, seq from pipeline_runs where id = $1)

@@ -1,0 +1,58 @@
+"""/v1/users: a user as a whole, to take along, bring back, or erase."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from maas.http.bodies import Imported, Receipt
+from maas.http.reading import read_id, read_into
+from maas.http.rooms import rooms
+from maas.http.sending import send
+from maas.memory.export import write_export
+from maas.memory.forgetting import erase_user
+from maas.memory.intake import import_file
+
+IMPORT_BYTES = 64 * 1024 * 1024
+CHUNK = 64 * 1024
+NDJSON = "application/x-ndjson"
+IMPORT_TYPES = (NDJSON, "application/ndjson", "application/jsonl", "application/json")
+
+
+async def get_export(request: Request) -> Response:
+    """Everything that is kept of a user, as lines of JSON that import accepts."""
+    user_id = read_id(request, "user")
+    with ExitStack() as stack:
+        file = stack.enter_context(TemporaryFile())  # a slow client must not hold the database
+        await write_export(rooms(request).db, user_id, file, "http")
+        size = file.tell()
+        file.seek(0)
+        stack.pop_all()  # from here on it is closed by _send
+    headers = {"content-length": str(size), "content-disposition": f'attachment; filename="maas-{user_id}.ndjson"'}
+    return StreamingResponse(_send(file), media_type=NDJSON, headers=headers)
+
+
+async def post_import(request: Request) -> Response:
+    """Take in turns, a ChatGPT export or an export of ours: all of it or, with one clear error, nothing."""
+    user_id = read_id(request, "user")
+    with TemporaryFile() as file:
+        await read_into(request, file, IMPORT_BYTES, IMPORT_TYPES)
+        done = await import_file(rooms(request).db, user_id, file, "body", "http")
+    return send(Imported(added=done.added, known=done.known, records=done.records, run_ids=done.run_ids), 202)
+
+
+async def delete_user(request: Request) -> Response:
+    """Erase a user from every table, whatever is in flight."""
+    user_id = read_id(request, "user")
+    return send(Receipt(user_id=user_id, erased=await erase_user(rooms(request).db, user_id, "http")))
+
+
+async def _send(file: BinaryIO) -> AsyncIterator[bytes]:
+    with file:
+        while chunk := file.read(CHUNK):
+            yield chunk
