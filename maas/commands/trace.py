@@ -9,6 +9,7 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
+from maas.commands.given import memory_lines, read_given
 from maas.commands.session import console, read_uuid, with_database
 from maas.pipeline.submissions import read_run
 from shared.db import Database
@@ -30,13 +31,11 @@ def trace_run(
 
 async def _read(db: Database, run_id: UUID) -> dict[str, Any]:
     run = await read_run(db, run_id)
-    sources = run["sources"] or []
-    turns = await db.rows("turns", run["user_id"], [UUID(one["id"]) for one in sources if one["kind"] == "turn"])
     return {
         "run": run,
         "history": [dict(row) for row in await db.rows("run_history", run_id)],
         "calls": [dict(row) for row in await db.rows("run_calls", run_id)],
-        "memories": [dict(row) for row in turns],
+        "memories": await read_given(db, run["user_id"], run["sources"] or []),
     }
 
 
@@ -65,12 +64,8 @@ def _print(found: dict[str, Any]) -> None:
     console.print(calls, markup=False)
     if run["degraded"]:
         console.print(f"by rule, since the model was silent: {', '.join(run['degraded'])}")
-    if found["memories"]:
-        console.print(f"memory looked at ({len(found['memories'])} turns), the best:")
-        best = {one["id"]: one["score"] for one in run["sources"] or []}
-        for row in sorted(found["memories"], key=lambda one: -best.get(str(one["id"]), 0.0))[:5]:
-            text = f"  {row['occurred_at']:%Y-%m-%d} {row['speaker'] or ''} {shorten(one_line(row['content']), 200)}"
-            console.print(text, markup=False)
+    for line in memory_lines(found["memories"]):
+        console.print(line, markup=False)
     if run["error_message"]:
         console.print(f"{run['error_code']}: {run['error_message']}", markup=False)
     if run["final_answer"]:
