@@ -29,6 +29,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
             return Outcome()
         return Outcome(record=await _record(run, deps, logs), has_more=True)
     logs = await deps.db.rows("exchange_of_run", run.id)
+    if not logs:  # erased in this moment, or recorded by the next exchange before a retry
+        return Outcome()
     return Outcome(record=await _record(run, deps, logs))
 
 

@@ -208,6 +208,14 @@ def test_an_import_cannot_touch_what_is_of_another_user(stack: Stack, user: UUID
     assert stack.rows("select user_id from raw_logs where id = %s", log) == [{"user_id": user}]
 
 
+def test_a_line_cannot_say_whose_it_is(stack: Stack, user: UUID) -> None:
+    """What is not a portable column is made anew or ignored."""
+    line = log_line(user_id=str(uuid4()), seq=1, tsv="'x':1", nonsense={"a": 1}, content="Brass bells.")
+    assert post(stack, user, HEADER, line).json()["added"] == 1
+    found = stack.client.post("/v1/memories/search", json={"user_id": str(user), "query": "bells"}).json()["results"]
+    assert [one["memory"] for one in found] == ["Brass bells."]
+
+
 @pytest.mark.parametrize(
     ("content", "headers", "status"),
     [

@@ -119,3 +119,10 @@ async def test_archivist_alone(deps: Deps) -> None:
     outcome = await archivist.run(a_run(id=row["id"], kind="archive", status=Status.COMPLETED), deps)
     assert outcome.has_more and outcome.record is not None
     assert "kiln" in outcome.record["summary"] and len(outcome.record["log_ids"]) == 1
+
+
+async def test_archivist_of_a_run_without_words(deps: Deps) -> None:
+    """Its user was erased between claim and stage: there is nothing to record and nobody to ask."""
+    run = a_run(status=Status.COMPLETED)
+    assert (await archivist.run(run, deps)).record is None
+    assert run.calls == []

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.text import clean, defuse, escape, fill, is_blank, json_object, one_line, sentences, shorten, unescape
+from shared.text import (
+    clean,
+    defuse,
+    escape,
+    fill,
+    is_blank,
+    is_storable,
+    json_object,
+    one_line,
+    sentences,
+    shorten,
+    unescape,
+)
 
 MARKUP = st.text(alphabet=st.sampled_from("<>&;/{}ampltg \n\"'а"), max_size=60) | st.text()
 unhurried = settings(deadline=None)
@@ -179,3 +191,13 @@ def test_json_object_is_found_in_prose(value: dict[str, object], prose: str) -> 
 
     found = json_object(f"{prose}{json.dumps(value)}\n{prose}")
     assert found == {clean(key): cleaned(item) for key, item in value.items()}
+
+
+@pytest.mark.parametrize("value", ["a\x00b", "\ud800", {"a": ["\x00"]}, {"\udfff": 1}, [float("inf")]])
+def test_what_postgres_refuses_is_not_storable(value: object) -> None:
+    assert not is_storable(value)
+
+
+@pytest.mark.parametrize("value", ["ёж 😀 \\u0000 \x01", {"a": [1, 2.5, None, True]}, [], None])
+def test_all_else_is_storable(value: object) -> None:
+    assert is_storable(value)
