@@ -88,6 +88,7 @@ declare
   target record;
 begin
   perform maas_hold_runs(p_user);
+  perform maas_lock_memory(p_user);
   freed := array(select distinct lane_key from pipeline_runs where user_id = p_user and lane in (0, 1));
   for pass in 1..101 loop
     if pass > 100 then
@@ -127,8 +128,7 @@ comment on function maas_words_of is 'Whose memory this is and the raw logs unde
 create function maas_forget(p_id uuid, p_user uuid default null, p_actor text default null) returns jsonb language plpgsql as $$
 declare
   words record;
-  gone uuid[] := '{}';
-  gone_now uuid[];
+  gone uuid[];
   reopened int;
   forgotten int;
   counts jsonb;
@@ -147,18 +147,15 @@ begin
     where g.id = any(words.logs) and g.archived_at is null) then
     return jsonb_build_object('verdict', 'in_use');  -- an Archivist may be reading them: its record would bring them back
   end if;
-  loop
-    with d as (
-      delete from lsm_storage l where l.user_id = words.user_id and (l.id = p_id or l.raw_log_ids && words.logs) returning l.id
-    )
-    select array_agg(d.id) into gone_now from d;
-    exit when gone_now is null;
-    gone := gone || gone_now;
-  end loop;
-  update lsm_storage l set superseded_by = null, superseded_at = null
-  where l.user_id = words.user_id and l.superseded_by = any(gone)
-    and not exists (select from lsm_storage o where o.run_id = l.run_id and o.superseded_at is null);
-  get diagnostics reopened = row_count;
+  perform maas_lock_memory(words.user_id);
+  gone := array(select id from lsm_storage l where l.user_id = words.user_id and (l.id = p_id or l.raw_log_ids && words.logs));
+  reopened := (select count(*) from lsm_storage l where l.superseded_by = any(gone) and l.id <> all(gone));
+  perform maas_dissolve_parents(gone);
+  delete from lsm_storage l where l.id = any(gone);
+  update term_df d set turns = d.turns - t.turns
+  from (select u.lexeme, count(*) as turns from raw_logs g cross join unnest(g.tsv) u where g.id = any(words.logs) group by u.lexeme) t
+  where d.user_id = words.user_id and d.term = t.lexeme;
+  delete from term_df d where d.user_id = words.user_id and d.turns < 1;
   update raw_logs g set record_id = null where g.user_id = words.user_id and g.record_id = any(gone) and g.id <> all(words.logs);
   delete from raw_logs g where g.user_id = words.user_id and g.id = any(words.logs);
   get diagnostics forgotten = row_count;

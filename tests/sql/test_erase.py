@@ -84,9 +84,12 @@ def test_nothing_of_a_user_is_left(connection: Connection, engine: Engine) -> No
     run = next(one for one in engine.claim() if one["id"] == broken)
     engine.step(done=[failed(run, message=MARK)])
     connection.execute("select maas_retry_run(%s)", (broken,))
-    assert set(tables_with(connection, MARK)) == {"lsm_storage", "pipeline_runs", "raw_logs", "run_events"}
+    connection.execute("select maas_count_terms(%s, 1)", (user,))
+    places = {"lsm_storage", "pipeline_runs", "raw_logs", "run_events", "term_df"}
+    assert set(tables_with(connection, MARK)) == places
     receipt = erase(connection, user)
-    assert receipt == {"llm_calls": 0, "run_events": 1, "pipeline_runs": 3, "lsm_storage": 2, "raw_logs": 4}
+    left = {name: count for name, count in receipt.items() if count and name != "term_df"}
+    assert left == {"run_events": 1, "pipeline_runs": 3, "lsm_storage": 2, "raw_logs": 4, "counted_users": 1}
     assert tables_with(connection, MARK) == []
     assert run_of(connection, kept)["status"] == "COMPLETED"
     assert connection.execute("select from raw_logs where user_id = %s", (other,)).rowcount == 2

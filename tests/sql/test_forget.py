@@ -187,3 +187,16 @@ def test_a_memory_of_another_user_is_not_there(connection: Connection, engine: E
         assert forget(connection, memory, uuid4()) == {"verdict": "not_found"}
     assert valid(connection, user) == {record}
     assert forget(connection, record, user)["verdict"] == "forgotten"
+
+
+def test_counted_words_are_forgotten_too(connection: Connection, engine: Engine) -> None:
+    """[design 3] The words of a large memory are counted; none may outlive its last turn."""
+    user = uuid4()
+    record, _ = exchange(connection, engine, user, f"a kayak named {MARK}")
+    exchange(connection, engine, user, "a second kayak")
+    connection.execute("select maas_count_terms(%s, 1)", (user,))
+    assert "term_df" in tables_with(connection, MARK)
+    assert forget(connection, record)["verdict"] == "forgotten"
+    assert "term_df" not in tables_with(connection, MARK)
+    counts = connection.execute("select turns from term_df where user_id = %s and term = 'kayak'", (user,)).fetchall()
+    assert counts == [{"turns": 1}]

@@ -15,7 +15,7 @@ _KEYWORDS = 8
 
 
 def answer(inputs: Mapping[str, Any]) -> str:
-    """Classify `user_query`, given `candidates` (id, period, summary, score 0..1, scope; best first) and `memory_score`."""
+    """Classify `user_query`, given `candidates` (id, period, summary, score, scope), best first, and `memory_score`."""
     return json.dumps(
         classify(str(inputs["user_query"]), inputs.get("candidates", ()), float(inputs.get("memory_score", 0.0))),
         ensure_ascii=False,
