@@ -48,6 +48,11 @@ class Settings(BaseSettings):
     responder_model: str | None = None
     archivist_model: str | None = None
 
+    embedding_model: str | None = Field(
+        None, description="provider:model of vectors, or provider:model@dimensions; without it search is by words"
+    )
+    embedding_timeout: float = Field(1.0, gt=0, description="what vectors may add to the time of a search")
+
     timezone: str = Field("UTC", description="zone of day and week buckets")
     blocking_scope: Literal["user", "global"] = Field("user", description="whose next request waits for the archive")
     user_queue_limit: int = Field(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import openai
@@ -11,7 +12,7 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion
 
 from shared.models.faults import Faults, retry_after
-from shared.models.types import Finish, Reply, Request, ToolCall, Usage
+from shared.models.types import Embeddings, Finish, Purpose, Reply, Request, ToolCall, Usage, embeddings
 from shared.text import clean
 
 _REASONING = re.compile(r"^(?:.*/)?(?:gpt-[5-9]|o\d)")
@@ -36,27 +37,11 @@ class OpenAIModel:
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
-        try:
+        with _named(self._faults, timeout, "a chat completion"):
             done = await self._client.chat.completions.create(
                 model=self.name, messages=_messages(request), timeout=timeout, **self._parameters(request)
             )
-        except openai.APITimeoutError as error:
-            raise self._faults.timeout(timeout) from error
-        except openai.APIStatusError as error:
-            pause = retry_after(error.response.headers)
-            raise self._faults.of_status(error.status_code, _message(error), pause) from error
-        except openai.APIConnectionError as error:
-            cause = str(error.__cause__ or "") or "connection failed"
-            raise self._faults.failure("unreachable", cause, retryable=True) from error
-        except (openai.APIResponseValidationError, json.JSONDecodeError) as error:
-            raise self._faults.failure("malformed", "the reply is not a chat completion") from error
-        except openai.OpenAIError as error:
-            raise self._faults.failure("provider_error", str(error)) from error
-        try:
             return _reply(done)
-        except (AttributeError, TypeError) as error:
-            # The SDK does not check what it parsed: any JSON, or none, may stand where a completion should.
-            raise self._faults.failure("malformed", "the reply is not a chat completion") from error
 
     async def close(self) -> None:
         await self._client.close()
@@ -71,6 +56,52 @@ class OpenAIModel:
             schema = {"name": request.role, "schema": dict(request.json_schema)}
             parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
         return parameters
+
+
+class OpenAIEmbedder:
+    """One embedding model; `dimensions` asks for shorter vectors and is part of the name."""
+
+    provider = "openai"
+
+    def __init__(self, name: str, dimensions: int | None, *, api_key: str, base_url: str | None = None) -> None:
+        self.name = f"{name}@{dimensions}" if dimensions else name
+        self._model = name
+        self._dimensions = dimensions or openai.omit
+        self._faults = Faults(f"openai:{name}", api_key)
+        self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
+        """Embed once, within `timeout` seconds. Raises ModelError."""
+        with _named(self._faults, timeout, "a list of embeddings"):
+            done = await self._client.embeddings.create(
+                model=self._model, input=[clean(text) for text in texts], dimensions=self._dimensions, timeout=timeout
+            )
+            found = sorted(done.data, key=lambda one: one.index)
+            tokens = (done.usage.prompt_tokens or 0) if done.usage else 0
+            return embeddings([one.embedding for one in found], len(texts), tokens)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+@contextmanager
+def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
+    """Failures of the SDK under our own names."""
+    try:
+        yield
+    except openai.APITimeoutError as error:
+        raise faults.timeout(timeout) from error
+    except openai.APIStatusError as error:
+        pause = retry_after(error.response.headers)
+        raise faults.of_status(error.status_code, _message(error), pause) from error
+    except openai.APIConnectionError as error:
+        cause = str(error.__cause__ or "") or "connection failed"
+        raise faults.failure("unreachable", cause, retryable=True) from error
+    except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError) as error:
+        # The SDK does not check what it parsed: any JSON, or none, may stand where the reply should.
+        raise faults.failure("malformed", f"the reply is not {expected}") from error
+    except openai.OpenAIError as error:
+        raise faults.failure("provider_error", str(error)) from error
 
 
 def _messages(request: Request) -> Any:

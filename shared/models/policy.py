@@ -7,6 +7,8 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
 
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
@@ -14,6 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from shared.models.types import Model, ModelError, Reply, Request
 
 ATTEMPTS = 4
+Answer = TypeVar("Answer")
 _log = structlog.get_logger()
 
 
@@ -23,6 +26,16 @@ class Completion:
 
     reply: Reply
     attempts: int
+
+
+class Asked(Protocol):
+    """Who is asked, for the log."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
 
 
 async def complete(
@@ -36,7 +49,26 @@ async def complete(
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
 ) -> Completion:
-    """Ask `model`, repeating up to three times what may succeed later. All times in seconds.
+    """Ask `model`, repeating as `repeat` does. Raises ModelError of the last attempt."""
+    reply, attempts = await repeat(
+        model, partial(model.complete, request), budget=budget, attempt_timeout=attempt_timeout,
+        first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter,
+    )  # fmt: skip
+    return Completion(reply, attempts)
+
+
+async def repeat(
+    asked: Asked,
+    call: Callable[[float], Awaitable[Answer]],
+    *,
+    budget: float,
+    attempt_timeout: float,
+    first_delay: float = 1.0,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    clock: Callable[[], float] = time.monotonic,
+    jitter: Callable[[], float] = random.random,
+) -> tuple[Answer, int]:
+    """What `call(timeout)` answers, repeated up to three times where that may help, and the attempts. Times in seconds.
 
     Pauses are `first_delay`, then twice and four times that, with up to a quarter of jitter on top; a Retry-After
     that is longer is obeyed. A pause that would reach past `budget` is not begun: the last error is raised at once.
@@ -57,8 +89,8 @@ async def complete(
         error = _error(state)
         _log.warning(
             "model_call_repeated",
-            provider=model.provider,
-            model=model.name,
+            provider=asked.provider,
+            model=asked.name,
             code=error.code if error else None,
             attempts=state.attempt_number,
             pause=round(state.upcoming_sleep, 3),
@@ -77,19 +109,20 @@ async def complete(
         async for attempt in retrying:
             with attempt:
                 attempts += 1
-                reply = await _once(model, request, min(attempt_timeout, max(end - clock(), 0.0)))
+                answer = await once(asked, call, min(attempt_timeout, max(end - clock(), 0.0)))
     except ModelError as error:
         error.attempts = attempts
         raise
-    return Completion(reply, attempts)
+    return answer, attempts
 
 
-async def _once(model: Model, request: Request, limit: float) -> Reply:
+async def once(asked: Asked, call: Callable[[float], Awaitable[Answer]], limit: float) -> Answer:
+    """What `call(limit)` answers; it is cut off after `limit` seconds. Raises ModelError."""
     try:
         async with asyncio.timeout(limit):
-            return await model.complete(request, limit)
+            return await call(limit)
     except TimeoutError as error:
-        message = f"{model.provider}:{model.name} gave no answer within {limit:.1f} s"
+        message = f"{asked.provider}:{asked.name} gave no answer within {limit:.1f} s"
         raise ModelError("timeout", message, retryable=True) from error
 
 

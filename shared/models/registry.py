@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shared.errors import MaasError
+from shared.models.access import gemini_access, openai_access, read_spec
 from shared.models.types import Model
 from shared.settings import Settings
+
+_INSTEAD = "use extractive:builtin"
 
 
 def _extractive(name: str, settings: Settings) -> Model:
@@ -18,21 +21,17 @@ def _extractive(name: str, settings: Settings) -> Model:
 
 
 def _openai(name: str, settings: Settings) -> Model:
-    key, base_url = settings.openai_api_key, settings.openai_base_url
-    if key is None and base_url is None:
-        raise _needs("openai", name, "OPENAI_API_KEY (or OPENAI_BASE_URL for a compatible server that needs no key)")
+    key, base_url = openai_access(name, settings, _INSTEAD)
     from shared.models.openai import OpenAIModel
 
-    return OpenAIModel(name, api_key=key.get_secret_value() if key else "none", base_url=base_url)
+    return OpenAIModel(name, api_key=key, base_url=base_url)
 
 
 def _gemini(name: str, settings: Settings) -> Model:
-    key, base_url = settings.gemini_api_key, settings.gemini_base_url
-    if key is None:
-        raise _needs("gemini", name, "GEMINI_API_KEY")
+    key, base_url = gemini_access(name, settings, _INSTEAD)
     from shared.models.gemini import GeminiModel
 
-    return GeminiModel(name, api_key=key.get_secret_value(), base_url=base_url)
+    return GeminiModel(name, api_key=key, base_url=base_url)
 
 
 _PROVIDERS: dict[str, Callable[[str, Settings], Model]] = {
@@ -47,16 +46,5 @@ def open_model(spec: str, settings: Settings) -> Model:
 
     Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key.
     """
-    provider, colon, name = (part.strip() for part in spec.partition(":"))
-    if not (colon and name):
-        raise MaasError("bad_setting", f"model {spec!r} must be written provider:model, for instance openai:gpt-4o")
-    if provider not in _PROVIDERS:
-        known = ", ".join(sorted(_PROVIDERS))
-        raise MaasError("bad_setting", f"model {spec!r} names the unknown provider {provider!r}; known are {known}")
+    provider, name = read_spec(spec, _PROVIDERS, "openai:gpt-4o")
     return _PROVIDERS[provider](name, settings)
-
-
-def _needs(provider: str, name: str, what: str) -> MaasError:
-    return MaasError(
-        "missing_key", f"{provider}:{name} needs {what}; set it in the environment or .env, or use extractive:builtin"
-    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Literal, Protocol
 
 from shared.errors import MaasError
@@ -102,6 +103,41 @@ class Model(Protocol):
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError; never retries by itself."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Purpose = Literal["document", "question"]
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """Vectors in the order of their texts, all of one length, and the tokens that they cost."""
+
+    vectors: tuple[Sequence[float], ...]
+    tokens: int = 0
+
+
+def embeddings(vectors: Sequence[Sequence[float]], count: int, tokens: int) -> Embeddings:
+    """What a provider gave for `count` texts. Raises ValueError unless it is one finite vector each, of one length."""
+    lengths = {len(vector) for vector in vectors}
+    if len(vectors) != count or len(lengths) > 1 or 0 in lengths or not all(isfinite(sum(one)) for one in vectors):
+        raise ValueError("not one vector for each text")
+    return Embeddings(tuple(vectors), tokens)
+
+
+class Embedder(Protocol):
+    """One configured embedding model; vectors of one `provider:name` may be compared."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
+        """Embed at most 100 texts once, within `timeout` seconds. Raises ModelError; never retries by itself."""
         ...
 
     async def close(self) -> None: ...

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shared.errors import MaasError
+from shared.models.embedders import open_embedder
 from shared.models.registry import open_model
 from shared.settings import load_settings
 
@@ -51,6 +52,35 @@ async def test_what_can_be_opened(spec: str, settings: dict[str, str]) -> None:
     await model.close()
 
 
+@pytest.mark.parametrize(
+    ("spec", "code", "said"),
+    [
+        ("text-embedding-3-small", "bad_setting", "for instance openai:text-embedding-3-small@512"),
+        ("extractive:builtin", "bad_setting", "unknown provider 'extractive'; known are gemini, openai"),
+        ("openai:text-embedding-3-small", "missing_key", "or leave MAAS_EMBEDDING_MODEL unset"),
+        ("gemini:gemini-embedding-001", "missing_key", "needs GEMINI_API_KEY"),
+    ],
+)
+def test_embedder_that_cannot_be_opened(spec: str, code: str, said: str) -> None:
+    with pytest.raises(MaasError) as caught:
+        open_embedder(load_settings(embedding_model=spec))
+    assert caught.value.code == code
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["text-embedding-3-small", "nomic-embed-text:v1.5", "bge-m3@256", "odd@name"])
+async def test_name_of_an_embedder(name: str) -> None:
+    """The length is part of the name: vectors of two lengths are not compared."""
+    embedder = open_embedder(load_settings(embedding_model=f"openai:{name}", openai_base_url="http://localhost:1/v1"))
+    assert embedder is not None
+    assert embedder.name == name
+    await embedder.close()
+
+
+def test_no_embedder_without_a_setting() -> None:
+    assert open_embedder(load_settings(openai_api_key="sk-0123456789")) is None
+
+
 def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
     program = (
         "import sys\n"
@@ -58,6 +88,8 @@ def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
         "from shared.settings import load_settings\n"
         "import shared.models.policy\n"
         "open_model('extractive:builtin', load_settings())\n"
+        "from shared.models.embedders import open_embedder\n"
+        "assert open_embedder(load_settings()) is None\n"
         "print([name for name in ('openai', 'google.genai', 'httpx2') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
