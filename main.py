@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from uuid import UUID
 
 import structlog
 import uvloop
 
 from maas.commands.app import build_cli
+from maas.memory.counting import count_terms
+from maas.memory.filler import Filler
+from maas.memory.vectors import open_questions
 from maas.pipeline.isolation import Isolation
 from maas.pipeline.orchestrator import Orchestrator
 from maas.pipeline.stages import Chore, Deps, Stage
@@ -21,8 +25,9 @@ from shared import log
 from shared.db import Database, open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
+from shared.models.embedders import open_embedder
 from shared.models.registry import open_model
-from shared.models.types import Model
+from shared.models.types import Embedder, Model
 from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
@@ -43,11 +48,14 @@ def choose_stages(names: tuple[str, ...]) -> dict[str, Stage]:
     return {name: WORKERS[name] for name in STAGES if not names or name in names}
 
 
-def choose_chores(settings: Settings, stages: dict[str, Stage], is_alone: bool) -> dict[str, Chore]:
-    """What goes on beside the runs: who archives, merges what has grown old."""
-    if is_alone or archivist.NAME not in stages or not settings.compact_every:
-        return {}
-    return {compactor.NAME: compactor.work}
+def choose_chores(deps: Deps, stages: Mapping[str, Stage], embedder: Embedder | None) -> dict[str, Chore]:
+    """What goes on beside the runs: words are counted, vectors filled in; who archives merges what has grown old."""
+    chores: dict[str, Chore] = {"count_terms": partial(count_terms, deps.db)}
+    if archivist.NAME in stages and deps.settings.compact_every:
+        chores[compactor.NAME] = partial(compactor.work, deps)
+    if embedder is not None:
+        chores["embed"] = Filler(deps.db, embedder, deps.settings).run
+    return chores
 
 
 @asynccontextmanager
@@ -87,9 +95,12 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
         )
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
+        embedder = open_embedder(settings)
+        questions = await stack.enter_async_context(open_questions(db, embedder, settings.embedding_timeout))
+        deps = Deps(db, settings, models, rules, questions)
+        chores = {} if is_alone else choose_chores(deps, stages, embedder if questions else None)
         isolation = None if is_alone else isolate(settings, postgres)
-        chores = choose_chores(settings, stages, is_alone)
-        orchestrator = Orchestrator(Deps(db, settings, models, rules), stages, postgres.listen, isolation, chores)
+        orchestrator = Orchestrator(deps, stages, postgres.listen, isolation, chores)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, orchestrator.stop)

@@ -12,10 +12,12 @@ import uvicorn
 import uvloop
 
 from maas.http.app import create_app
+from maas.memory.vectors import open_questions
 from shared import log
 from shared.db import open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
+from shared.models.embedders import open_embedder
 from shared.parent import end_with_parent
 from shared.settings import Settings, load_settings
 
@@ -48,8 +50,12 @@ def bind(settings: Settings) -> socket.socket:
 async def serve(settings: Settings, postgres: Addresses) -> None:
     """Serve until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     with bind(settings) as listener:
-        async with open_database(postgres.query, settings.pool_size, "maas server") as db:
-            app = create_app(db, postgres.listen, settings.user_queue_limit)
+        embedder = open_embedder(settings)
+        async with (
+            open_database(postgres.query, settings.pool_size, "maas server") as db,
+            open_questions(db, embedder, settings.embedding_timeout) as questions,
+        ):
+            app = create_app(db, postgres.listen, settings.user_queue_limit, questions)
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)
             config = uvicorn.Config(

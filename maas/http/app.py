@@ -1,4 +1,4 @@
-"""The application: doors over a database. Handlers insert and read; no model is ever called from here."""
+"""The application: doors over a database. Handlers insert and read; no model is called from here but an embedder."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from maas.http.rooms import Rooms
 from maas.http.traffic import Metered, Traffic
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
+from shared.models.questions import Questions
 
 
 class Endpoint:
@@ -35,7 +36,9 @@ class Endpoint:
         await response(scope, receive, send)
 
 
-def create_app(db: Database, listen_dsn: str, queue_limit: int | None = None) -> Starlette:
+def create_app(
+    db: Database, listen_dsn: str, queue_limit: int | None = None, questions: Questions | None = None
+) -> Starlette:
     """The ASGI application over an open database; it listens by itself on `listen_dsn`."""
 
     traffic = Traffic()
@@ -43,7 +46,7 @@ def create_app(db: Database, listen_dsn: str, queue_limit: int | None = None) ->
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         changes = Changes(db, listen_dsn)
-        app.state.rooms = Rooms(db, Submissions(db, queue_limit), changes, traffic)
+        app.state.rooms = Rooms(db, Submissions(db, queue_limit), changes, traffic, questions)
         async with changes.listening():
             yield
 

@@ -1,4 +1,4 @@
-"""What every handler may reach: the database, the submissions, the changes, the traffic."""
+"""What every handler may reach: the database, the submissions, the changes, the traffic, vectors of questions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from maas.http.changes import Changes
 from maas.http.traffic import Traffic
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
+from shared.models.questions import Questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Rooms:
     submissions: Submissions
     changes: Changes
     traffic: Traffic
+    questions: Questions | None = None
 
 
 def rooms(request: Request) -> Rooms:

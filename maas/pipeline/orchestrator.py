@@ -146,7 +146,7 @@ class _Session:
                 ("heartbeat", self._heartbeat_loop()),
                 ("metrics", self._metrics_loop()),
                 ("watch", bell.lost.wait()),
-                *((name, chore(self._deps)) for name, chore in self._chores.items()),
+                *((name, chore()) for name, chore in self._chores.items()),
             )
         ]
         try:

@@ -8,19 +8,21 @@ from typing import Any
 
 from maas.pipeline.runs import Outcome, Run
 from shared.db import Database
+from shared.models.questions import Questions
 from shared.models.types import Model
 from shared.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What a stage may use: the database, the model of each role, and the built-in model when that one is silent."""
+    """What a stage may use: the database, the model of each role, the built-in one for when that is silent, vectors."""
 
     db: Database
     settings: Settings
     models: Mapping[str, Model]
     rules: Model
+    questions: Questions | None = None
 
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]
-Chore = Callable[[Deps], Coroutine[Any, Any, None]]
+Chore = Callable[[], Coroutine[Any, Any, None]]

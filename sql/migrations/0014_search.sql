@@ -64,9 +64,12 @@ create function maas_count_terms(p_user uuid, p_whole int default 2000) returns 
 declare
   total int := (select count(*) from raw_logs where user_id = p_user);
 begin
+  if not pg_try_advisory_xact_lock(4715, hashtext(p_user::text)) then
+    return total;  -- somebody else is counting them
+  end if;
   delete from counted_users where user_id = p_user;
   if total > p_whole then
-    insert into counted_users values (p_user, total) on conflict do nothing;
+    insert into counted_users values (p_user, total);
     insert into term_df select p_user, t.lexeme, count(*)
     from raw_logs l cross join lateral unnest(l.tsv) t where l.user_id = p_user group by t.lexeme;
   end if;
@@ -74,15 +77,17 @@ begin
 end $$;
 comment on function maas_count_terms is 'Counts the words of a user anew; forgets them when a search can read all turns. Returns the number of turns';
 
-create function maas_users_to_count(p_since timestamptz, p_whole int default 2000) returns setof uuid language sql stable as $$
+create function maas_users_to_count(p_overlap interval, p_whole int default 2000) returns setof uuid language sql stable as $$
   select u.user_id
-  from (select distinct user_id from raw_logs where created_at >= p_since) u
+  from (
+    select distinct user_id from raw_logs where created_at >= (
+      select value::timestamptz - p_overlap from engine_settings where key = 'terms_counted_until')) u
   left join counted_users c on c.user_id = u.user_id
   cross join lateral (
     select count(*) as turns from (
       select from raw_logs where user_id = u.user_id limit coalesce(c.turns * 11 / 10, p_whole) + 1) l) l
   where l.turns > coalesce(c.turns * 11 / 10, p_whole)
 $$;
-comment on function maas_users_to_count is 'Who wrote since then and has outgrown, by a tenth or for the first time, what was counted';
+comment on function maas_users_to_count is 'Who wrote since the last time, and has outgrown by a tenth, or for the first time, what was counted';
 
 insert into engine_settings values ('terms_counted_until', '-infinity') on conflict do nothing;

@@ -83,5 +83,11 @@ select tsvector_to_array(maas_lexemes($1));
 -- name: count_terms  -- $1 user, $2 most turns that are read whole
 select maas_count_terms($1, $2);
 
--- name: users_to_count  -- $1 written since, $2 most turns that are read whole
+-- name: users_to_count  -- $1 how long a transaction may last, $2 most turns that are read whole
 select maas_users_to_count($1, $2) as user_id;
+
+-- name: terms_are_counted  -- $1 of what was written until then
+update engine_settings set value = $1::timestamptz::text where key = 'terms_counted_until';
+
+-- name: clock
+select now();

@@ -195,7 +195,7 @@ async def test_a_chore_that_ends_is_noticed(deps: Deps, database: str) -> None:
     """It takes its session along, so that nothing looks healthy without it; the next session starts it again."""
     starts = 0
 
-    async def chore(_: Deps) -> None:
+    async def chore() -> None:
         nonlocal starts
         starts += 1
         if starts == 1:
@@ -208,13 +208,17 @@ async def test_a_chore_that_ends_is_noticed(deps: Deps, database: str) -> None:
     await running
 
 
-def test_only_who_archives_compacts() -> None:
-    """Not a process for suspects, not one without the Archivist, not one that is told never to."""
-    settings, all_stages = load_settings(), choose_stages(())
-    assert choose_chores(settings, all_stages, False) == {"compactor": compactor.work}
-    assert choose_chores(settings, all_stages, True) == {}
-    assert choose_chores(settings, choose_stages(("analyzer", "final_responder")), False) == {}
-    assert choose_chores(load_settings(compact_every=0), all_stages, False) == {}
+async def test_only_who_archives_compacts(stack: Stack) -> None:
+    """Not a process without the Archivist, not one that is told never to."""
+
+    async def chores(stages: tuple[str, ...] = (), **changed: object) -> set[str]:
+        async with open_database(stack.dsn, 1, "test") as db:
+            deps = Deps(db, load_settings(**changed), {}, open_model("extractive:builtin", load_settings()))
+            return set(choose_chores(deps, choose_stages(stages), None))
+
+    assert await chores() == {"compactor", "count_terms"}
+    assert await chores(("analyzer", "final_responder")) == {"count_terms"}
+    assert await chores(compact_every=0) == {"count_terms"}
 
 
 def test_an_orchestrator_compacts_and_sources_stay(stack: Stack, user: UUID) -> None:

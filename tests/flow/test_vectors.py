@@ -1,0 +1,357 @@
+"""Vectors, from a turn to what a search may add for it: filled in, found, rebuilt, gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+from pytest_httpserver import HTTPServer
+from structlog.testing import capture_logs
+
+from maas.memory.filler import BATCH, PAGE, Filler, LostFill
+from maas.memory.vectors import open_questions, similar
+from shared.db import Database, open_database
+from shared.models.embedders import open_embedder
+from shared.models.questions import Questions
+from shared.models.types import Embedder, ModelError
+from shared.settings import Settings, load_settings
+from tests.embedding_server import EmbeddingServer
+from tests.sql.engine import insert
+
+Connection = psycopg.Connection[DictRow]
+DISTANT = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with HTTPServer(threaded=True) as http:
+        server = EmbeddingServer(http)
+        yield server
+        server.held.set()
+
+
+@pytest.fixture
+async def db(database: str) -> AsyncIterator[Database]:
+    async with open_database(database, 4, "test") as db:
+        yield db
+
+
+class Vectors:
+    """What a process has that is configured for vectors."""
+
+    def __init__(self, db: Database, server: EmbeddingServer) -> None:
+        self._db = db
+        self._server = server
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Vectors:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    def settings(self, model: str) -> Settings:
+        return load_settings(
+            embedding_model=f"openai:{model}", openai_base_url=self._server.url, retry_delay=0.01, attempt_timeout=5
+        )
+
+    def embedder(self, model: str = "words") -> Embedder:
+        embedder = open_embedder(self.settings(model))
+        assert embedder is not None
+        return embedder
+
+    def filler(self, model: str = "words") -> Filler:
+        embedder = self.embedder(model)
+        self._stack.push_async_callback(embedder.close)
+        return Filler(self._db, embedder, self.settings(model))
+
+    async def questions(self, model: str = "words", timeout: float = 5.0) -> Questions:
+        found = await self._stack.enter_async_context(open_questions(self._db, self.embedder(model), timeout))
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+async def vectors(db: Database, server: EmbeddingServer) -> AsyncIterator[Vectors]:
+    async with Vectors(db, server) as vectors:
+        yield vectors
+
+
+def say(connection: Connection, user: UUID, *texts: str, at: datetime | None = None) -> list[UUID]:
+    """Import turns; the ids of their logs."""
+    turns = [{"role": "user", "content": text, "at": at.isoformat() if at else None} for text in texts]
+    row = connection.execute("select run_id from maas_import(%s, 'test', %s)", (user, Jsonb(turns))).fetchone()
+    assert row is not None
+    logs = connection.execute("select id from raw_logs where run_id = %s order by turn_no", (row["run_id"],)).fetchall()
+    return [log["id"] for log in logs]
+
+
+async def fill(filler: Filler) -> None:
+    while await filler.step():
+        pass
+    await filler.release()
+
+
+def count(connection: Connection, where: str = "true") -> int:
+    row = connection.execute(f"select count(*) as n from embeddings where {where}".encode()).fetchone()
+    assert row is not None
+    return int(row["n"])
+
+
+async def test_near_turns_are_found(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
+    cat, dog, _ = say(connection, user, "my cat is called Rex", "the dog barks", "nothing of interest")
+    await fill(vectors.filler())
+    found = await similar(db, await vectors.questions(), user, "how is the cat called")
+    assert next(iter(found)) == cat
+    assert 1 > found[cat] > found[dog] > 0
+    exact = await similar(db, await vectors.questions(), user, "the dog barks")
+    assert exact[dog] == pytest.approx(1.0, abs=1e-3)
+
+
+async def test_others_are_never_found(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
+    mine = say(connection, user, "the sea is blue")
+    say(connection, uuid4(), "my cat is called Rex", "my cat is called Rex")
+    await fill(vectors.filler())
+    assert count(connection) == 3
+    questions = await vectors.questions()
+    assert list(await similar(db, questions, user, "my cat is called Rex")) == mine
+    assert await similar(db, questions, uuid4(), "my cat is called Rex") == {}
+
+
+async def test_a_name_says_who_spoke(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
+    """A turn is found by its speaker, not only by whom it addresses."""
+    turns = [
+        {"role": "user", "content": "I paint", "speaker": "Melanie", "external_id": "by"},
+        {"role": "user", "content": "Oh Melanie, paint", "speaker": "Caroline", "external_id": "to"},
+    ]
+    connection.execute("select maas_import(%s, 'test', %s)", (user, Jsonb(turns)))
+    await fill(vectors.filler())
+    found = await similar(db, await vectors.questions(), user, "what does Melanie paint")
+    rows = connection.execute("select id, external_id from raw_logs").fetchall()
+    names = {row["id"]: row["external_id"] for row in rows}
+    assert [names[log] for log in found] == ["by", "to"]
+
+
+async def test_as_of_and_limit(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
+    old = say(connection, user, "cat one", "cat two", at=DISTANT)
+    say(connection, user, "cat three")
+    await fill(vectors.filler())
+    questions = await vectors.questions()
+    assert set(await similar(db, questions, user, "cat", as_of=DISTANT + timedelta(days=1))) == set(old)
+    assert len(await similar(db, questions, user, "cat")) == 3
+    assert len(await similar(db, questions, user, "cat", limit=2)) == 2
+
+
+async def test_batches_and_pages(connection: Connection, vectors: Vectors, server: EmbeddingServer, user: UUID) -> None:
+    """More than a page; each turn once, in batches, whatever is imported and asked in the meantime."""
+    say(connection, user, *(f"turn {n}" for n in range(PAGE + 10)))
+    filler = vectors.filler()
+    assert await filler.step()
+    assert count(connection) == PAGE
+    say(connection, user, "said in the meantime")
+    insert(connection, user, "asked in the meantime")
+    await fill(filler)
+    assert len(server.texts) == len(set(server.texts)) == PAGE + 12 == count(connection, "embedding is not null")
+    assert max(server.batches) == BATCH
+    row = connection.execute("select * from embedding_fills").fetchone()
+    assert row is not None
+    assert (row["model"], row["turns"], row["refused"]) == ("openai:words", PAGE + 12, 0)
+    assert row["tokens"] == sum(map(len, server.texts))
+
+
+async def test_it_goes_on_where_it_stopped(
+    connection: Connection, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    say(connection, user, *(f"turn {n}" for n in range(3 * BATCH)))
+    server.status = 503
+    first = vectors.filler()
+    with pytest.raises(ModelError):
+        await first.step()
+    assert count(connection) == 0
+    server.status = 200
+    await first.release()
+    await fill(vectors.filler())
+    assert count(connection) == len(server.texts) == 3 * BATCH
+
+
+async def test_what_was_slow_to_commit_is_not_missed(
+    connection: Connection, database: str, vectors: Vectors, user: UUID
+) -> None:
+    filler = vectors.filler()
+    with psycopg.connect(database) as slow:
+        slow.execute("insert into pipeline_runs (user_id, user_query) values (%s, 'slow')", (user,))
+        (began,) = slow.execute("select now()").fetchone() or ()
+        say(connection, user, "quick")
+        await fill(filler)
+        assert count(connection) == 1
+        row = connection.execute("select since from embedding_fills").fetchone()
+        assert row is not None
+        assert row["since"] <= began - timedelta(minutes=1)
+        slow.commit()
+    await fill(filler)
+    assert count(connection) == 2
+
+
+async def test_one_process_fills(connection: Connection, vectors: Vectors, user: UUID) -> None:
+    say(connection, user, "a turn")
+    first, second = vectors.filler(), vectors.filler()
+    await first.lease()
+    with pytest.raises(LostFill):
+        await second.step()
+    await first.release()
+    await fill(second)
+    assert count(connection) == 1
+    connection.execute("update embedding_fills set leased_until = now() - interval '1 second'")
+    await first.lease()
+    with pytest.raises(LostFill):
+        await second.step()
+
+
+async def test_another_model(
+    connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    """What an earlier model made is not compared with a question of the new one."""
+    (log,) = say(connection, user, "the cat")
+    await fill(vectors.filler("old"))
+    new = await vectors.questions("new")
+    assert await similar(db, new, user, "the cat") == {}
+    await fill(vectors.filler("new"))
+    assert list(await similar(db, new, user, "the cat")) == [log]
+    assert list(await similar(db, await vectors.questions("old"), user, "the cat")) == [log]
+    assert count(connection) == 2
+
+
+async def test_vectors_of_another_length_are_passed_over(
+    connection: Connection, db: Database, vectors: Vectors, user: UUID
+) -> None:
+    """A server that changed its model behind the same name."""
+    old, new = say(connection, user, "the cat", "the cat again")
+    await fill(vectors.filler())
+    connection.execute("update embeddings set embedding = '[1,2,3]' where log_id = %s", (old,))
+    assert list(await similar(db, await vectors.questions(), user, "the cat")) == [new]
+
+
+async def test_vectors_go_with_their_turns(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
+    gone, stays = say(connection, user, "the cat", "the dog")
+    await fill(vectors.filler())
+    connection.execute("delete from raw_logs where id = %s", (gone,))
+    assert count(connection) == 1
+    assert list(await similar(db, await vectors.questions(), user, "the cat")) == [stays]
+
+
+async def test_a_late_vector_of_an_erased_turn_is_not_written(
+    connection: Connection, database: str, db: Database, user: UUID
+) -> None:
+    """Whether the erasure is over or still under way."""
+    first, second, stays = say(connection, user, "one", "two", "three")
+    connection.execute("delete from raw_logs where id = %s", (first,))
+    with psycopg.connect(database) as eraser:
+        eraser.execute("delete from raw_logs where id = %s", (second,))
+        write = asyncio.create_task(
+            db.value("write_embeddings", "m", [first, second, stays], [1.0, 0.0, 0.0, 1.0, 3.0, 4.0], 0)
+        )
+        while not connection.execute("select from pg_locks where not granted").fetchall():
+            await asyncio.sleep(0.01)
+        eraser.commit()
+    assert await asyncio.wait_for(write, 10) == 1
+    rows = connection.execute("select log_id, embedding::text from embeddings").fetchall()
+    assert [row["log_id"] for row in rows] == [stays]
+    assert [round(float(x), 2) for x in rows[0]["embedding"].strip("[]").split(",")] == [0.6, 0.8]
+
+
+async def test_a_text_that_is_refused_holds_up_nobody(
+    connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    server.refused = "poison"
+    bad, good, blank = say(connection, user, "this is poison", "this is fine", "\u200b \u2060")
+    await fill(vectors.filler())
+    calls = server.calls
+    assert count(connection, "embedding is not null") == 1
+    assert count(connection, "embedding is null") == 2
+    await fill(vectors.filler())
+    assert server.calls == calls
+    found = await similar(db, await vectors.questions(), user, "this is fine")
+    assert list(found) == [good]
+    assert bad not in found and blank not in found
+
+
+async def test_a_provider_that_refuses_all_spoils_nothing(
+    connection: Connection, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    server.status = 400
+    say(connection, user, "one", "two")
+    filler = vectors.filler()
+    with pytest.raises(ModelError):
+        await filler.step()
+    assert count(connection) == 0
+    server.status = 200
+    await fill(filler)
+    assert count(connection, "embedding is not null") == 2
+
+
+async def test_no_question_is_asked_of_a_provider_that_is_down(
+    connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    """One warning, no result, and no waiting each time; afterwards as before."""
+    now = 0.0
+    (log,) = say(connection, user, "the cat")
+    await fill(vectors.filler())
+    questions = Questions(vectors.embedder(), 5.0, clock=lambda: now)
+    server.status, before = 503, server.calls
+    with capture_logs() as logs:
+        for n in range(5):
+            assert await similar(db, questions, user, f"the cat {n}") == {}
+        assert server.calls == before + 1
+        now = 5.1
+        assert await similar(db, questions, user, "the cat") == {}
+        assert server.calls == before + 2
+        server.status, now = 200, 16.0
+        assert list(await similar(db, questions, user, "the cat")) == [log]
+    assert [entry["event"] for entry in logs] == ["questions_not_embedded", "questions_embedded_again"]
+
+
+async def test_a_slow_provider_is_not_waited_for(
+    connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    say(connection, user, "the cat")
+    await fill(vectors.filler())
+    server.held.clear()
+    questions = await vectors.questions(timeout=0.2)
+    async with asyncio.timeout(2):
+        assert await similar(db, questions, user, "the cat") == {}
+
+
+async def test_a_slow_database_is_not_waited_for(
+    connection: Connection, database: str, db: Database, vectors: Vectors, user: UUID
+) -> None:
+    (log,) = say(connection, user, "the cat")
+    await fill(vectors.filler())
+    questions = await vectors.questions(timeout=0.5)
+    assert list(await similar(db, questions, user, "the cat")) == [log]
+    with psycopg.connect(database) as other:
+        other.execute("lock embeddings in access exclusive mode")
+        async with asyncio.timeout(5):
+            assert await similar(db, questions, user, "the cat") == {}
+    assert list(await similar(db, questions, user, "the cat")) == [log]
+
+
+async def test_the_same_question_is_embedded_once(
+    db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    questions = await vectors.questions()
+    for _ in range(3):
+        await similar(db, questions, user, "the cat")
+    assert server.calls == 1
+
+
+async def test_without_a_model_nothing_is_asked(db: Database, user: UUID) -> None:
+    async with open_questions(db, None, 1.0) as questions:
+        assert questions is None
+        assert await similar(db, questions, user, "the cat") == {}

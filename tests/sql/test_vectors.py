@@ -1,0 +1,68 @@
+"""What keeps vectors cheap: plans that touch one user's vectors, and new turns only."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import psycopg
+from psycopg import RawCursor
+from psycopg.rows import DictRow, tuple_row
+
+from shared.db import queries
+
+Connection = psycopg.Connection[DictRow]
+USERS, TURNS = 50, 400
+
+
+def plan(connection: Connection, query: str, *args: object) -> str:
+    with RawCursor(connection, row_factory=tuple_row) as cursor:
+        cursor.execute(f"explain {queries()[query]}".encode(), args)
+        return "\n".join(line for (line,) in cursor.fetchall())
+
+
+def crowd(connection: Connection) -> None:
+    """Turns of many users, logged over a month, each with a vector."""
+    connection.execute(
+        """insert into raw_logs (user_id, run_id, message_type, content, conversation, created_at)
+           select u.id, gen_random_uuid(), 'user_query', repeat('words ', 40) || n, 'c',
+             now() - interval '30 days' + n * (interval '30 days' / %s)
+           from generate_series(1, %s) n cross join (select gen_random_uuid() as id from generate_series(1, %s)) u
+           order by n""",
+        (TURNS, TURNS, USERS),
+    )
+    connection.execute(
+        """insert into embeddings (log_id, user_id, model, embedding)
+           select id, user_id, 'm', '[1,0]' from raw_logs"""
+    )
+    connection.execute("vacuum analyze raw_logs, embeddings")
+
+
+def test_a_search_reads_one_user(connection: Connection) -> None:
+    crowd(connection)
+    row = connection.execute("select user_id from raw_logs limit 1").fetchone()
+    assert row is not None
+    found = plan(connection, "similar_turns", row["user_id"], "m", [1.0, 0.0], None, 200)
+    assert "idx_embeddings_user" in found
+    assert "Seq Scan" not in found
+
+
+def test_new_turns_are_found_by_their_time(connection: Connection) -> None:
+    crowd(connection)
+    row = connection.execute("select maas_log_horizon() as since").fetchone()
+    assert row is not None
+    found = plan(connection, "new_turns", "m", row["since"], 1000)
+    assert "idx_raw_logs_created_at" in found
+    assert "Seq Scan" not in found
+
+
+def test_a_sweep_reads_its_page(connection: Connection) -> None:
+    crowd(connection)
+    found = plan(connection, "sweep_turns", "m", uuid4(), 100)
+    assert "raw_logs_pkey" in found
+    assert "embeddings_pkey" in found
+    assert "Seq Scan" not in found
+
+
+def test_the_table_is_made_once(connection: Connection) -> None:
+    rows = connection.execute("select maas_prepare_embeddings() as a, maas_prepare_embeddings() as b").fetchall()
+    assert rows == [{"a": True, "b": True}]
