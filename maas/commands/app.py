@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maas.commands import ask, doctor, export, forgetting, history, levels, migrate, runs, search, top, trace, up
+from maas.commands import ask, doctor, embed, export, forgetting, history, levels, migrate, runs, search, top, trace, up
 from shared.errors import MaasError
 
 
@@ -40,6 +40,7 @@ def build_cli(run_orchestrator: Callable[[str | None, bool], None], compact: lev
     cli.command("forget")(forgetting.forget)
     cli.command("erase")(forgetting.erase)
     cli.command("search")(search.search_memory)
+    cli.command("embed")(embed.embed)
     cli.command("runs")(runs.list_runs)
     cli.command("top")(top.top)
     cli.command("trace")(trace.trace_run)

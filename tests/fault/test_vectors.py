@@ -1,0 +1,195 @@
+"""Vectors in whole processes: what they need may be missing or break, and nobody's answer waits for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from pytest_httpserver import HTTPServer
+
+from maas.pipeline.prompts import seed_prompts
+from shared.migrate import migrate
+from shared.postgres import EmbeddedPostgres
+from tests.conftest import MIGRATIONS
+from tests.embedding_server import EmbeddingServer
+from tests.polling import poll
+from tests.stack import Stack
+
+
+@pytest.fixture
+def embedder() -> Iterator[EmbeddingServer]:
+    with HTTPServer(threaded=True) as http:
+        server = EmbeddingServer(http)
+        yield server
+        server.held.set()
+
+
+@pytest.fixture
+def plain(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[Stack]:
+    """A database whose owner may not make the extension `vector`, migrated by that owner."""
+    name = f"plain_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("create role {} login password 'plain'").format(sql.Identifier(name)))
+        admin.execute(sql.SQL("create database {0} owner {0}").format(sql.Identifier(name)))
+        dsn = make_conninfo(postgres.dsn, dbname=name, user=name, password="plain")
+        parts = psycopg.conninfo.conninfo_to_dict(dsn)
+        url = f"postgresql://{name}:plain@{parts['host']}:{parts['port']}/{name}"
+        migrate(url, MIGRATIONS)
+        seed_prompts(url)
+        with Stack(url, tmp_path) as stack:
+            yield stack
+        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+        admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
+
+
+def maas(stack: Stack, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "import sys; from main import cli; sys.argv[0] = 'maas'; cli()", *words],
+        env=os.environ | {"DATABASE_URL": stack.dsn, "PYTHONPATH": str(MIGRATIONS.parents[1])} | environment,
+        cwd=stack.folder, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def embedded(stack: Stack, model: str = "openai:words") -> int:
+    return len(stack.rows("select from embeddings where model = %s and embedding is not null", model))
+
+
+def events(stack: Stack, name: str) -> list[dict[str, object]]:
+    lines = [json.loads(line) for line in stack.log().splitlines() if line.startswith("{")]
+    return [line for line in lines if line.get("event") == name]
+
+
+def test_every_word_gets_a_vector_in_the_background(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    stack.start_server(**embedder.settings())
+    stack.start_orchestrator(**embedder.settings())
+    first = stack.ask(user, "My cat is called Rex.")
+    stack.wait_archived(first)
+    poll(lambda: embedded(stack) == 2, 15, "question and answer have vectors")
+    second = stack.ask(user, "What is my cat called?")
+    assert "Rex" in str(stack.answer(second)["final_answer"])
+    poll(lambda: embedded(stack) == 4, 15, "so have the next ones")
+
+
+def test_a_provider_that_is_down_delays_nobody(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    """Answers as ever and one warning; when it is back, what is missing is made up for."""
+    embedder.status = 503
+    stack.start_server(**embedder.settings())
+    stack.start_orchestrator(**embedder.settings())
+    for n in range(3):
+        run_id = stack.ask(user, f"My cat number {n} is called Rex.")
+        assert stack.answer(run_id)["status"] == "COMPLETED"
+        stack.wait_archived(run_id)
+    poll(lambda: events(stack, "embedding_down"), 15, "it is noticed")
+    calls = embedder.calls
+    poll(lambda: embedder.calls > calls, 20, "it is asked again")
+    assert len(events(stack, "embedding_down")) == 1
+    assert embedded(stack) == 0
+    embedder.status = 200
+    poll(lambda: embedded(stack) == 6, 30, "all have vectors")
+    assert len(events(stack, "embedding_again")) == 1
+
+
+def test_a_provider_that_hangs_delays_nobody(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    embedder.held.clear()
+    stack.start_server(**embedder.settings())
+    process = stack.start_orchestrator(**embedder.settings())
+    run_id = stack.ask(user, "My cat is called Rex.")
+    stack.wait_archived(run_id)
+    poll(lambda: embedder.calls, 15, "the provider is asked")
+    stack.wait_archived(stack.ask(user, "What is my cat called?"))
+    assert (
+        stack.rows("select from pg_stat_activity where application_name = 'maas orchestrator' and state = 'active'")
+        == []
+    )
+    stack.stop(process, signal.SIGTERM)
+
+
+def test_a_killed_filler_is_succeeded(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    embedder.held.clear()
+    stack.start_server()
+    first = stack.start_orchestrator(**embedder.settings())
+    stack.wait_archived(stack.ask(user, "My cat is called Rex."))
+    poll(lambda: embedder.calls, 15, "the provider is asked")
+    stack.stop(first, signal.SIGKILL)
+    embedder.held.set()
+    stack.rows("update embedding_fills set leased_until = now()")
+    stack.start_orchestrator(**embedder.settings())
+    poll(lambda: embedded(stack) == 2, 15, "the other one goes on")
+
+
+def test_without_pgvector_search_is_by_words(plain: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    assert plain.rows("select to_regclass('embeddings') as t") == [{"t": None}]
+    plain.start_server(**embedder.settings())
+    plain.start_orchestrator(**embedder.settings())
+    plain.wait_archived(plain.ask(user, "My cat is called Rex."))
+    assert "Rex" in str(plain.answer(plain.ask(user, "What is my cat called?"))["final_answer"])
+    assert len(events(plain, "no_vectors")) == 2  # one of each process
+    assert embedder.calls == 0
+    done = maas(plain, "embed", **embedder.settings())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no pgvector: install pgvector" in done.stderr
+
+
+def test_pgvector_may_come_later(
+    plain: Stack, embedder: EmbeddingServer, user: UUID, postgres: EmbeddedPostgres
+) -> None:
+    plain.rows("insert into pipeline_runs (user_id, user_query) values (%s, 'My cat is called Rex.')", user)
+    name = plain.rows("select current_database() as name")[0]["name"]
+    with psycopg.connect(make_conninfo(postgres.dsn, dbname=name), autocommit=True) as admin:
+        admin.execute("create extension vector")
+    done = maas(plain, "embed", **embedder.settings())
+    assert done.returncode == 0, done.stderr
+    assert embedded(plain) == 1
+
+
+def test_embed_rebuilds_and_prunes(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    for n in range(100):
+        stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, %s)", user, f"question {n}")
+    first = maas(stack, "embed", **embedder.settings("old"))
+    assert re.search(r"100 turns embedded with openai:old, 0 refused; \d+ tokens", first.stdout), first.stderr
+    assert "100/100" in first.stderr
+    again = maas(stack, "embed", **embedder.settings("old"))
+    assert "0 turns embedded with openai:old, 0 refused; 0 tokens" in again.stdout
+    assert len(embedder.texts) == 100
+    new = maas(stack, "embed", **embedder.settings("new"))
+    assert "100 turns embedded with openai:new" in new.stdout
+    assert (embedded(stack, "openai:old"), embedded(stack, "openai:new")) == (100, 100)
+    pruned = maas(stack, "embed", "--prune", **embedder.settings("new"))
+    assert "100 vectors of other models removed; openai:new stays" in pruned.stdout
+    assert (embedded(stack, "openai:old"), embedded(stack, "openai:new")) == (0, 100)
+    assert [row["model"] for row in stack.rows("select model from embedding_fills")] == ["openai:new"]
+
+
+def test_embed_says_what_is_wrong_and_goes_on_later(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    assert "set MAAS_EMBEDDING_MODEL" in maas(stack, "embed").stderr
+    stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, 'poison or not')", user)
+    embedder.status = 401
+    failed = maas(stack, "embed", **embedder.settings())
+    assert failed.returncode == 1
+    assert "openai:words answered 401: on purpose" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    embedder.status = 200
+    assert "1 turns embedded" in maas(stack, "embed", **embedder.settings()).stdout
+
+
+def test_embed_takes_over_from_the_background(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    stack.start_server()
+    stack.start_orchestrator(**embedder.settings())
+    stack.wait_archived(stack.ask(user, "My cat is called Rex."))
+    poll(lambda: embedded(stack) == 2, 15, "the background works")
+    stack.rows("delete from embeddings")
+    assert "2 turns embedded" in maas(stack, "embed", **embedder.settings()).stdout
+    stack.wait_archived(stack.ask(user, "My dog is called Max."))
+    poll(lambda: embedded(stack) == 4, 15, "the background goes on")
