@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from rich.table import Table
 
 from maas.commands.session import console, note
+from maas.memory.vectors import HINT
 from maas.pipeline.doorbell import Doorbell
 from maas.pipeline.prompts import BUILT_IN
 from shared import log
@@ -22,6 +23,7 @@ from shared.db import SQL, Database, open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.migrate import pending
+from shared.models.embedders import open_embedder
 from shared.models.registry import open_model
 from shared.settings import ROLES, Settings, load_settings
 
@@ -51,7 +53,7 @@ async def _check_all(settings: Settings, postgres: Addresses) -> int:
     failed = 0
     async with open_database(postgres.query, 2, "maas doctor") as db:
         checks = _Checks(settings, postgres, db)
-        for name in ("database", "migrations", "listen", "prompts", "models", "orchestrators"):
+        for name in ("database", "migrations", "listen", "prompts", "models", "vectors", "orchestrators"):
             try:
                 console.print(f"[green]ok[/green]    {name}: {await getattr(checks, name)()}")
             except MaasError as error:
@@ -103,6 +105,16 @@ class _Checks:
             model = open_model(self.settings.role_model(role), self.settings)
             await model.close()
         return ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)
+
+    async def vectors(self) -> str:
+        if (embedder := open_embedder(self.settings)) is None:
+            return "off; MAAS_EMBEDDING_MODEL switches them on"
+        await embedder.close()
+        model = f"{embedder.provider}:{embedder.name}"
+        if not await self.db.value("vectors_are_there"):
+            raise MaasError("no_vectors", f"{model} is of no use without pgvector: {HINT}")
+        row = await self.db.row("fill", model)
+        return f"{model}, {row['turns'] if row else 0} turns embedded"
 
     async def orchestrators(self) -> str:
         rows = await self.db.rows("living_engines") if await self.db.value("schema_is_there") else []

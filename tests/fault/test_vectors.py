@@ -140,6 +140,8 @@ def test_without_pgvector_search_is_by_words(plain: Stack, embedder: EmbeddingSe
     done = maas(plain, "embed", **embedder.settings())
     assert (done.returncode, done.stdout) == (1, "")
     assert "no pgvector: install pgvector" in done.stderr
+    assert "wrong vectors: openai:words is of no use" in maas(plain, "doctor", **embedder.settings()).stdout
+    assert "ok    vectors: off;" in maas(plain, "doctor").stdout
 
 
 def test_pgvector_may_come_later(
@@ -162,6 +164,8 @@ def test_embed_rebuilds_and_prunes(stack: Stack, embedder: EmbeddingServer, user
     assert "100/100" in first.stderr
     again = maas(stack, "embed", **embedder.settings("old"))
     assert "0 turns embedded with openai:old, 0 refused; 0 tokens" in again.stdout
+    doctor = maas(stack, "doctor", **embedder.settings("old"))
+    assert "ok    vectors: openai:old, 100 turns embedded" in doctor.stdout
     assert len(embedder.texts) == 100
     new = maas(stack, "embed", **embedder.settings("new"))
     assert "100 turns embedded with openai:new" in new.stdout
@@ -189,6 +193,7 @@ def test_embed_takes_over_from_the_background(stack: Stack, embedder: EmbeddingS
     stack.start_orchestrator(**embedder.settings())
     stack.wait_archived(stack.ask(user, "My cat is called Rex."))
     poll(lambda: embedded(stack) == 2, 15, "the background works")
+    stack.rows("update raw_logs set created_at = created_at - interval '1 day'")  # the background looks at new ones
     stack.rows("delete from embeddings")
     assert "2 turns embedded" in maas(stack, "embed", **embedder.settings()).stdout
     stack.wait_archived(stack.ask(user, "My dog is called Max."))

@@ -151,7 +151,7 @@ def test_doctor(stack: Stack) -> None:
 
 def test_help_names_every_command() -> None:
     page = subprocess.run([MAAS, "--help"], capture_output=True, text=True, check=True).stdout
-    for name in ("up", "migrate", "ask", "import", "search", "runs", "top", "trace", "doctor"):
+    for name in ("up", "migrate", "ask", "import", "search", "embed", "runs", "top", "trace", "doctor"):
         assert name in page
 
 
