@@ -317,6 +317,30 @@ async def test_no_question_is_asked_of_a_provider_that_is_down(
     assert [entry["event"] for entry in logs] == ["questions_not_embedded", "questions_embedded_again"]
 
 
+async def test_many_failures_at_once_are_one(
+    db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    now = 0.0
+    questions = Questions(vectors.embedder(), 5.0, clock=lambda: now)
+    server.status = 503
+    await asyncio.gather(*(similar(db, questions, user, f"the cat {n}") for n in range(10)))
+    server.status, before, now = 200, server.calls, 5.1
+    await similar(db, questions, user, "the cat")
+    assert server.calls == before + 1
+
+
+async def test_a_question_that_is_refused_silences_nobody(
+    connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    (log,) = say(connection, user, "the cat")
+    await fill(vectors.filler())
+    questions = await vectors.questions()
+    server.refused = "poison"
+    assert await similar(db, questions, user, "poison") == {}
+    assert list(await similar(db, questions, user, "the cat" + " cat" * 100_000)) == [log]
+    assert len(server.texts[-1]) == 2000
+
+
 async def test_a_slow_provider_is_not_waited_for(
     connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
 ) -> None:
