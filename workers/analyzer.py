@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from maas.memory.ranking import Ranked
 from maas.memory.reach import Reach, scope_of
 from maas.memory.records import Record, records_of_turns
 from maas.memory.search import rank_turns
@@ -65,7 +66,7 @@ SCHEMA = Analysis.model_json_schema()
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result. Next: ANALYZED."""
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
-    turns = await rank_turns(deps.db, run.user_id, run.user_query, limit=50, reach=Reach(before_seq=run.seq))
+    turns = await _rank(run, deps, run.user_query, 50)
     records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES))
     now = datetime.now(UTC)
     text = fill(
@@ -121,11 +122,16 @@ async def _settle(run: Run, deps: Deps, analysis: Analysis, known: Mapping[str, 
         found = _found(record, min(max(analysis.context_found.relevance_score, 0.0), 1.0))
     elif analysis.search_keywords:
         keywords = " ".join(analysis.search_keywords)
-        turns = await rank_turns(deps.db, run.user_id, keywords, limit=20, reach=Reach(before_seq=run.seq))
+        turns = await _rank(run, deps, keywords, 20)
         best = next(iter(await records_of_turns(deps.db, run.user_id, turns, 1)), None)
         if best is not None and best.score >= RELEVANT:
             found = _found(best, best.score)
     return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": found})
+
+
+async def _rank(run: Run, deps: Deps, text: str, limit: int) -> list[Ranked]:
+    reach = Reach(before_seq=run.seq)
+    return await rank_turns(deps.db, run.user_id, text, limit=limit, reach=reach, questions=deps.questions)
 
 
 def _found(record: Record, score: float) -> Found:

@@ -39,7 +39,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
             sources.append({"id": found["lsm_record_id"], "kind": "summary", "score": found["relevance_score"]})
         context = await build_context(
             deps.db, run.user_id, run.user_query, deps.settings.payload_tokens // 2,
-            reach=Reach(before_seq=run.seq, scope=analysis.get("time_scope")),
+            reach=Reach(before_seq=run.seq, scope=analysis.get("time_scope")), questions=deps.questions,
             without={row["id"] for row in recent_rows},
         )  # fmt: skip
         focus += context.lines

@@ -38,7 +38,10 @@ async def post_search(request: Request) -> Response:
     """The turns of a user that fit a question, best first."""
     body = await read_body(request, SearchQuery)
     reach = Reach(as_of=body.as_of, since=body.since, until=body.until, tags=body.tags, scope=body.scope)
-    hits = await search(rooms(request).db, body.user_id, body.query, limit=body.limit, reach=reach)
+    parts = rooms(request)
+    hits = await search(
+        parts.db, body.user_id, body.query, limit=body.limit, reach=reach, questions=parts.questions
+    )  # fmt: skip
     results = [
         Memory(
             id=hit.id, kind="turn", memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
@@ -96,9 +99,9 @@ async def get_sources(request: Request) -> Response:
 async def post_context(request: Request) -> Response:
     """The best evidence for a question within a token budget, for those who call their own model."""
     body = await read_body(request, ContextQuery)
-    reach = Reach(as_of=body.as_of)
+    parts, reach = rooms(request), Reach(as_of=body.as_of)
     context = await build_context(
-        rooms(request).db, body.user_id, body.query, body.max_tokens, reach=reach, is_full=True
+        parts.db, body.user_id, body.query, body.max_tokens, reach=reach, questions=parts.questions, is_full=True
     )
     text = context.fenced
     return send(

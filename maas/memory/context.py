@@ -10,6 +10,7 @@ from maas.memory.reach import EVERYTHING, Reach
 from maas.memory.search import Hit, search
 from shared import tokens
 from shared.db import Database
+from shared.models.questions import Questions
 from shared.text import escape, one_line, shorten
 
 LEAST_LINE = 20  # tokens; so many turns are looked at as would fit if each were that short
@@ -38,6 +39,7 @@ async def build_context(
     max_tokens: int,
     *,
     reach: Reach = EVERYTHING,
+    questions: Questions | None = None,
     without: Collection[UUID] = (),
     is_full: bool = False,
 ) -> Context:
@@ -46,7 +48,7 @@ async def build_context(
     With `is_full` spare room goes to whatever else was said, unless memory is a large one.
     """
     limit = min(max_tokens // LEAST_LINE + len(without) + 1, MOST_TURNS)
-    hits = await search(db, user_id, question, limit=limit, reach=reach, is_full=is_full)
+    hits = await search(db, user_id, question, limit=limit, reach=reach, questions=questions, is_full=is_full)
     return fill_budget([hit for hit in hits if hit.id not in without], max_tokens)
 
 

@@ -24,17 +24,17 @@ async def gather(
     user_id: UUID,
     text: str,
     reach: Reach,
-    meaning: Mapping[UUID, float] | None = None,
+    meaning: Mapping[UUID, float],
     *,
     is_full: bool = False,
 ) -> Evidence | None:
-    """Everything that `rank` needs; None when the question asks for nothing. `meaning` names turns that count anyway.
+    """Everything that `rank` needs; None when the question asks for nothing.
 
-    With `is_full` all turns are ranked, not only those near a term, if the memory is not a large one.
+    `meaning` (0 to 1) names turns that count whatever their words. With `is_full` all turns are ranked, not only
+    those near a term, if the memory is not a large one.
     """
     asked = await db.row("question_terms", user_id, text)
     assert asked is not None
-    meaning = meaning or {}
     question = read_question(text, reach.now)
     if not (asked["terms"] or meaning or question.dates):
         return None

@@ -10,7 +10,9 @@ from uuid import UUID
 from maas.memory.evidence import gather
 from maas.memory.ranking import SCALE, Ranked, rank
 from maas.memory.reach import EVERYTHING, Reach
+from maas.memory.vectors import similar
 from shared.db import Database
+from shared.models.questions import Questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +33,38 @@ class Hit:
 
 
 async def search(
-    db: Database, user_id: UUID, question: str, *, limit: int = 10, reach: Reach = EVERYTHING, is_full: bool = False
+    db: Database,
+    user_id: UUID,
+    question: str,
+    *,
+    limit: int = 10,
+    reach: Reach = EVERYTHING,
+    questions: Questions | None = None,
+    is_full: bool = False,
 ) -> list[Hit]:
     """At most `limit` turns of this user, best first; never anybody else's.
 
-    With `is_full` what holds no term of the question follows what does.
+    By words, and with `questions` by meaning too. With `is_full` what is not near the question follows what is.
     """
-    best = await rank_turns(db, user_id, question, limit=limit, reach=reach, is_full=is_full)
+    best = await rank_turns(
+        db, user_id, question, limit=limit, reach=reach, questions=questions, is_full=is_full
+    )  # fmt: skip
     return await read_hits(db, user_id, best)
 
 
 async def rank_turns(
-    db: Database, user_id: UUID, question: str, *, limit: int, reach: Reach = EVERYTHING, is_full: bool = False
+    db: Database,
+    user_id: UUID,
+    question: str,
+    *,
+    limit: int,
+    reach: Reach = EVERYTHING,
+    questions: Questions | None = None,
+    is_full: bool = False,
 ) -> list[Ranked]:
     """Which turns a search finds, without their words."""
-    evidence = await gather(db, user_id, question, reach, is_full=is_full)
+    meaning = await similar(db, questions, user_id, question, as_of=reach.as_of)
+    evidence = await gather(db, user_id, question, reach, meaning, is_full=is_full)
     return rank(evidence)[:limit] if evidence is not None else []
 
 

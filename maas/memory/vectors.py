@@ -44,8 +44,9 @@ async def similar(
     as_of: datetime | None = None,
     limit: int = NEAREST,
 ) -> Mapping[UUID, float]:
-    """Cosine by log id of this user's nearest turns, never anybody else's; empty whenever that cannot be had in time.
+    """How near in meaning this user's nearest turns are, by log id: 1 the nearest, 0 the last; never anybody else's.
 
+    Empty whenever that cannot be had in time. Cosines as they are say little: every model has a band of its own.
     `as_of` leaves out what was not known then. Everything else that a search hides is for the search to hide.
     """
     if questions is None:
@@ -59,4 +60,8 @@ async def similar(
     except (TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
         log.warning("vectors_not_read", cause=repr(error))
         return {}
-    return {row["log_id"]: row["cosine"] for row in rows}
+    if not rows:
+        return {}
+    least = rows[-1]["cosine"]
+    spread = rows[0]["cosine"] - least
+    return {row["log_id"]: (row["cosine"] - least) / spread if spread else 1.0 for row in rows}

@@ -16,6 +16,8 @@ from pytest_httpserver import HTTPServer
 from structlog.testing import capture_logs
 
 from maas.memory.filler import BATCH, PAGE, Filler, LostFill
+from maas.memory.reach import Reach
+from maas.memory.search import search
 from maas.memory.vectors import open_questions, similar
 from shared.db import Database, open_database
 from shared.models.embedders import open_embedder
@@ -110,9 +112,14 @@ async def test_near_turns_are_found(connection: Connection, db: Database, vector
     await fill(vectors.filler())
     found = await similar(db, await vectors.questions(), user, "how is the cat called")
     assert next(iter(found)) == cat
-    assert 1 > found[cat] > found[dog] > 0
+    assert found[cat] == 1.0 > found[dog] >= 0.0 == min(found.values())
     exact = await similar(db, await vectors.questions(), user, "the dog barks")
-    assert exact[dog] == pytest.approx(1.0, abs=1e-3)
+    assert exact[dog] == 1.0
+    hits = await search(db, user, "Wie heißt the gatto?", questions=await vectors.questions())
+    assert len(hits) == 3  # none shares a word with the question
+    assert await search(db, user, "Wie heißt the gatto?") == []
+    later = Reach(since=DISTANT + timedelta(days=9000))
+    assert await search(db, user, "gatto", questions=await vectors.questions(), reach=later) == []
 
 
 async def test_others_are_never_found(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
