@@ -65,7 +65,7 @@ class Band:
 
 def fit(bands: Sequence[Band], at: datetime) -> float:
     """The worth of the best band that holds `at`; 0 outside of all."""
-    return max((band.worth for band in bands if band.start <= at < band.end), default=0.0)
+    return max((band.worth for band in bands if band.start <= at < band.end), default=0.0) if bands else 0.0
 
 
 def read_dates(question: str, now: datetime) -> tuple[Band, ...]:

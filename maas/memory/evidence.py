@@ -15,7 +15,7 @@ from maas.memory.reach import Reach
 from shared.db import Database
 
 WHOLE = 2000  # turns of a user up to which a search reads them all
-RARE = 1000  # turns that the rare terms of a question may stand in together, in a larger memory
+RARE = 600  # turns that the rare terms of a question may stand in together, in a larger memory
 _MACHINES = frozenset({"assistant", "ai", "bot"})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -13,22 +13,29 @@ from uuid import UUID
 from maas.memory.dates import fit
 from maas.memory.question import Question
 
-# What a turn is worth: each is the worth of its signal at full strength, in shares of the question.
-COVERAGE = 1.0  # terms that it holds
-WINDOW = 0.9  # terms that it and the turns beside it hold together
-ASKED = 0.5  # terms of the turn before, if that one asks
-TWO_BEFORE = 0.3
-CONVERSATION = 0.5  # how well its conversation fits
-SPEAKER = 0.5  # said by somebody whom the question names
-HINT = 0.6  # when and how many: it holds a time or a number
-DATE = 1.3  # said at the date that the question names
-MEANING = 0.8  # close to the question in meaning, where there are vectors
-QUESTION = -0.2  # it ends with a question mark
-ASSISTANT = -1.0  # said by a machine, unless its own words are asked for
-OPENING = 0.3  # the first turn of a conversation
-PERIOD = 0.3  # of the preferred time
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a turn is worth: the worth of each signal at full strength, in shares of the question."""
+
+    coverage: float = 1.0  # terms that it holds
+    window: float = 0.9  # terms that it and the turns beside it hold together
+    asked: float = 0.5  # terms of the turn before, if that one asks
+    two_before: float = 0.3
+    conversation: float = 0.5  # how well its conversation fits
+    speaker: float = 0.5  # said by somebody whom the question names
+    hint: float = 0.6  # when and how many: it holds a time or a number
+    date: float = 1.3  # said at the date that the question names
+    meaning: float = 0.8  # close to the question in meaning, where there are vectors
+    question: float = -0.2  # it ends with a question mark
+    assistant: float = -1.0  # said by a machine, unless its own words are asked for
+    opening: float = 0.3  # the first turn of a conversation
+    preferred: float = 0.3  # of the preferred time
+
+
+WEIGHTS = Weights()
+SCALE = 3.5  # the score of a turn that has nearly everything
 ASSISTANT_COVERAGE = 0.35
-SCALE = COVERAGE + WINDOW + CONVERSATION + SPEAKER + HINT
 CONFLICT = 0.7  # turns that hold the same terms, and so much of the question, speak of the same: the newest counts
 NAMED = 0.25  # what a named speaker adds to coverage: the name stands in the question and not in the words
 
@@ -81,19 +88,18 @@ def weigh(frequency: Sequence[int], total: int) -> list[float]:
     return [math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) for df in frequency]
 
 
-def rank(evidence: Evidence) -> list[Ranked]:
+def rank(evidence: Evidence, weights: Weights = WEIGHTS) -> list[Ranked]:
     """The eligible turns, best first."""
     question, turns, weight = evidence.question, evidence.turns, evidence.weight
     whole = sum(weight) or 1.0
     known = sum(w for w, df in zip(weight, evidence.frequency, strict=True) if df) or 1.0
-    bits = range(len(weight))
 
     @cache
     def held(mask: int) -> float:
-        return sum(weight[bit] for bit in bits if mask >> bit & 1) / known
+        return sum(weight[bit] for bit in _bits(mask)) / known
 
     conversations = _conversation_scores(turns, weight)
-    names = {turn.speaker: question.names(turn.speaker) for turn in turns}
+    names = {speaker: question.names(speaker) for speaker in {turn.speaker for turn in turns}}
     ranked = []
     for turn in turns:
         if not turn.is_eligible:
@@ -101,31 +107,32 @@ def rank(evidence: Evidence) -> list[Ranked]:
         is_unasked = turn.is_assistant and not question.wants_own_words
         around = held(turn.mask | turn.before | turn.after)
         score = (
-            COVERAGE * held(turn.mask) * (ASSISTANT_COVERAGE if is_unasked else 1.0)
-            + WINDOW * around
-            + ASKED * turn.answers * held(turn.before)
-            + TWO_BEFORE * held(turn.before_that)
-            + CONVERSATION * conversations[turn.conversation]
-            + SPEAKER * names[turn.speaker]
-            + HINT * turn.has_hint
-            + DATE * fit(question.dates, turn.occurred_at)
-            + MEANING * evidence.meaning.get(turn.id, 0.0)
-            + QUESTION * turn.is_question
-            + ASSISTANT * is_unasked
-            + OPENING * turn.is_first
-            + PERIOD * turn.is_preferred
+            weights.coverage * held(turn.mask) * (ASSISTANT_COVERAGE if is_unasked else 1.0)
+            + weights.window * around
+            + weights.asked * turn.answers * held(turn.before)
+            + weights.two_before * held(turn.before_that)
+            + weights.conversation * conversations[turn.conversation]
+            + weights.speaker * names[turn.speaker]
+            + weights.hint * turn.has_hint
+            + weights.date * fit(question.dates, turn.occurred_at)
+            + weights.meaning * evidence.meaning.get(turn.id, 0.0)
+            + weights.question * turn.is_question
+            + weights.assistant * is_unasked
+            + weights.opening * turn.is_first
+            + weights.preferred * turn.is_preferred
         )
         ranked.append(Ranked(turn, score, min(around * known / whole + NAMED * names[turn.speaker], 1.0)))
-    ranked.sort(key=lambda one: (-one.score, -one.turn.occurred_at.timestamp()))
-    return _newest_first(ranked, {one.turn.mask: held(one.turn.mask) for one in ranked})
+    ranked.sort(key=lambda one: one.turn.occurred_at, reverse=True)
+    ranked.sort(key=lambda one: one.score, reverse=True)
+    return _newest_first(ranked, held)
 
 
-def _newest_first(ranked: list[Ranked], held: Mapping[int, float]) -> list[Ranked]:
+def _newest_first(ranked: list[Ranked], held: Callable[[int], float]) -> list[Ranked]:
     """Turns of one speaker that hold the same two terms or more, and most of the question, change places by time."""
     alike: dict[tuple[int, str | None], list[int]] = defaultdict(list)
     for place, one in enumerate(ranked):
         turn = one.turn
-        if turn.mask.bit_count() > 1 and held[turn.mask] >= CONFLICT and not (turn.is_question or turn.is_assistant):
+        if turn.mask.bit_count() > 1 and held(turn.mask) >= CONFLICT and not (turn.is_question or turn.is_assistant):
             alike[turn.mask, turn.speaker].append(place)
     result = list(ranked)
     for places in alike.values():
@@ -137,13 +144,15 @@ def _newest_first(ranked: list[Ranked], held: Mapping[int, float]) -> list[Ranke
 
 def _conversation_scores(turns: Sequence[Turn], weight: Sequence[float]) -> dict[str, float]:
     """BM25 of each conversation, a term counted once a turn, as a share of the best one."""
-    counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(weight))
+    counts: dict[str, list[int]] = {}
     lengths: dict[str, int] = {}
     for turn in turns:
-        lengths[turn.conversation] = turn.length
-        row = counts[turn.conversation]
-        for bit in range(len(weight)):
-            row[bit] += turn.mask >> bit & 1
+        row = counts.get(turn.conversation)
+        if row is None:
+            row = counts[turn.conversation] = [0] * len(weight)
+            lengths[turn.conversation] = turn.length
+        for bit in _bits(turn.mask):
+            row[bit] += 1
     mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
     scores = {
         name: sum(
@@ -153,3 +162,9 @@ def _conversation_scores(turns: Sequence[Turn], weight: Sequence[float]) -> dict
     }
     best = max(scores.values(), default=0.0) or 1.0
     return {name: score / best for name, score in scores.items()}
+
+
+@cache
+def _bits(mask: int) -> tuple[int, ...]:
+    """The places of the bits that are set; masks are 16 bits wide."""
+    return tuple(bit for bit in range(mask.bit_length()) if mask >> bit & 1)

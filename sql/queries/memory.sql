@@ -3,8 +3,8 @@
 -- name: turns  -- $1 user, $2 ids
 select l.id, l.run_id, l.message_type, l.content, l.speaker, l.conversation, l.external_id, l.occurred_at, l.record_id,
   l.created_at, s.tags, s.summary, maas_period(maas_day(l.occurred_at)) as period
-from raw_logs l left join lsm_storage s on s.id = l.record_id
-where l.user_id = $1 and l.id = any($2::uuid[]);
+from (select * from raw_logs where id = any($2::uuid[]) offset 0) l left join lsm_storage s on s.id = l.record_id
+where l.user_id = $1;
 
 -- name: recent_turns  -- $1 user, $2 turns before this seq, $3 conversation or null, $4 how many; newest first
 with hidden as materialized (

@@ -1,4 +1,6 @@
 -- Recall. A term is a lexeme of the question; bit i of a mask says that a turn holds term i. Every read is bound to a user.
+-- Turns that are named by id are fetched by id alone (offset 0) and then asked whose they are: the planner, who does not
+-- know how much a user has, would rather fetch all that the user has.
 
 -- name: question_terms  -- $1 user, $2 question; df is null for words that were not counted (yet)
 with asked as materialized (
@@ -23,13 +25,13 @@ with question as materialized (
       and ($7::text[] is null or exists (select from lsm_storage s where s.id = r.record_id and s.tags && $7))
     limit 5000) l
 ), best as materialized (
-  (select id, seq, conversation, occurred_at from holding order by maas_mask_weight(mask, $9::float8[]) desc, occurred_at desc limit 150)
+  (select id, seq, conversation, occurred_at from holding order by maas_mask_weight(mask, $9::float8[]) desc, occurred_at desc limit 100)
   union
-  select id, seq, conversation, occurred_at from raw_logs where id = any($10::uuid[]) and user_id = $1
+  select id, seq, conversation, occurred_at from (select * from raw_logs where id = any($10::uuid[]) offset 0) l where user_id = $1
   union
   (select id, seq, conversation, occurred_at from raw_logs
    where user_id = $1 and occurred_at >= lower($11::tstzmultirange) and occurred_at < upper($11) and $11 @> occurred_at
-   order by occurred_at desc, seq desc limit 100)
+   order by occurred_at desc, seq desc limit 50)
 )
 select b.id from best b
 union
@@ -52,7 +54,7 @@ with question as materialized (
   from (
     select * from raw_logs where user_id = $1 and $12::uuid[] is null
     union all
-    select * from raw_logs where user_id = $1 and id = any($12::uuid[])
+    select * from (select * from raw_logs where id = any($12::uuid[]) offset 0) chosen where user_id = $1
   ) l cross join question q
   where l.known_at <= $4 and l.run_id <> all (q.hidden) offset 0
 ), placed as (
@@ -71,8 +73,9 @@ from placed p cross join question q
 where $13 or p.mask | p.before | p.before_that | p.after <> 0 or p.id = any($10::uuid[]) or $11::tstzmultirange @> p.occurred_at;
 
 -- name: known_lexemes  -- $1 user, $2 first letters, $3 shortest, $4 longest, $5 whether the user's words are counted
-select term, turns from term_df
-where $5 and user_id = $1 and left(term, 1) = any($2::text[]) and length(term) between $3 and $4
+select d.term, d.turns
+from unnest($2::text[]) as letter join term_df d on d.user_id = $1 and d.term >= letter and d.term < letter || chr(1114111)
+where $5 and length(d.term) between $3 and $4
 union all
 select t.lexeme, count(*)::int from raw_logs l cross join lateral unnest(l.tsv) t
 where not $5 and l.user_id = $1 and left(t.lexeme, 1) = any($2::text[]) and length(t.lexeme) between $3 and $4 group by t.lexeme;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -10,7 +11,7 @@ import pytest
 
 from maas.memory.context import fill_budget
 from maas.memory.question import read_question
-from maas.memory.ranking import Evidence, Turn, rank, weigh
+from maas.memory.ranking import WEIGHTS, Evidence, Turn, rank, weigh
 from maas.memory.reach import scope_of
 from maas.memory.search import Hit
 from shared import tokens
@@ -92,9 +93,17 @@ def test_a_time_answers_when_and_the_named_date_counts() -> None:
 
 
 def test_meaning_is_one_more_signal() -> None:
-    worded, meant = turn(0b1), turn(0)
-    assert order([worded, meant], terms=1)[0] == worded.id
-    assert order([worded, meant, turn(0b10)], terms=2, meaning={meant.id: 1.0})[0] == meant.id
+    worded, plain, meant = turn(0b1), turn(0, after=0b1), turn(0, after=0b1)
+    meaning = {meant.id: 1.0}
+    assert order([worded, plain, meant], terms=1, meaning=meaning)[1:] == [meant.id, plain.id]
+    assert order([worded, plain, meant], terms=1, meaning={plain.id: 1.0})[1:] == [plain.id, meant.id]
+
+
+def test_a_signal_without_weight_says_nothing() -> None:
+    ann, bob = turn(0b1, speaker="Ann", occurred_at=NOW + timedelta(days=1)), turn(0b1, speaker="Bob")
+    given = evidence([ann, bob], "what did Bob say?", 1)
+    assert [one.turn.id for one in rank(given)] == [bob.id, ann.id]
+    assert [one.turn.id for one in rank(given, replace(WEIGHTS, speaker=0.0))] == [ann.id, bob.id]
 
 
 def test_the_newest_of_conflicting_facts_comes_first() -> None:
