@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from maas.commands.session import LOCAL_USER, User, console, read_uuid, with_database
-from maas.memory.search import search
+from maas.memory.reach import Reach, Scope
+from maas.memory.search import Hit, search
+from maas.memory.vectors import open_questions
+from shared.db import Database
+from shared.models.embedders import open_embedder
+from shared.settings import Settings
 from shared.text import one_line, shorten
+
+FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]  # UTC
 
 
 def search_memory(
     question: Annotated[str, typer.Argument(help="words to look for")],
     user: User = LOCAL_USER,
     limit: Annotated[int, typer.Option(min=1, max=50, help="how many turns")] = 10,
+    as_of: Annotated[
+        datetime | None, typer.Option(formats=FORMATS, help="only what was known then; relative dates count from it")
+    ] = None,
+    since: Annotated[datetime | None, typer.Option("--from", formats=FORMATS, help="said at or after")] = None,
+    until: Annotated[datetime | None, typer.Option("--to", formats=FORMATS, help="said before")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="whose record bears one of these tags")] = None,
+    scope: Annotated[Scope | None, typer.Option(help="prefer up to 3 days, up to 14, or older")] = None,
 ) -> None:
     """Show the remembered turns that fit best."""
     user_id = read_uuid(user, "--user")
-    hits = with_database(lambda db, _: search(db, user_id, question, limit=limit))
+    reach = Reach(as_of=_utc(as_of), since=_utc(since), until=_utc(until), tags=tag, scope=scope)
+
+    async def find(db: Database, settings: Settings) -> list[Hit]:
+        async with open_questions(db, open_embedder(settings), settings.embedding_timeout) as questions:
+            return await search(db, user_id, question, limit=limit, reach=reach, questions=questions)
+
+    hits = with_database(find)
     if not hits:
         console.print("nothing found")
         return
@@ -29,3 +50,7 @@ def search_memory(
     for hit in hits:
         table.add_row(f"{hit.score:.2f}", f"{hit.occurred_at:%Y-%m-%d}", hit.speaker, shorten(one_line(hit.text), 300))
     console.print(table, markup=False)
+
+
+def _utc(at: datetime | None) -> datetime | None:
+    return at.replace(tzinfo=UTC) if at else None

@@ -96,6 +96,9 @@ def test_search_runs_and_trace(stack: Stack, user: UUID, history: Path) -> None:
     found = maas(stack, "search", "greyhound", "--user", str(user))
     assert "Comet" in found.stdout.splitlines()[1]
     assert "nothing found" in maas(stack, "search", "zeppelin", "--user", str(user)).stdout
+    for bound in (("--to", "2000-01-01"), ("--as-of", "2000-01-01"), ("--from", "2999-12-31"), ("--tag", "none")):
+        assert "nothing found" in maas(stack, "search", "greyhound", *bound, "--user", str(user)).stdout
+    assert "greyhound" in maas(stack, "search", "greyhound", "--scope", "cold", "--user", str(user)).stdout
     run_id = stack.ask(user, "Which dog did I adopt?")
     stack.wait_archived(run_id)
     assert str(run_id) in maas(stack, "runs", "--user", str(user)).stdout

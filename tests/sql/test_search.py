@@ -1,0 +1,216 @@
+"""Search on a real Postgres: small memories read whole, large ones by their rare terms, and never anybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import Jsonb
+
+from bench.sentences import sentence
+from maas.memory.context import build_context
+from maas.memory.counting import count_due
+from maas.memory.evidence import WHOLE, gather
+from maas.memory.ranking import rank
+from maas.memory.reach import END_OF_TIME, EVERY_TURN, Reach
+from maas.memory.search import search
+from shared.db import Database, open_database, queries
+from tests.remembering import remember
+
+Connection = psycopg.Connection[DictRow]
+NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
+LARGE = WHOLE + 400
+
+
+@pytest.fixture
+async def db(database: str) -> AsyncIterator[Database]:
+    async with open_database(database, 2, "test") as db:
+        yield db
+
+
+def say(connection: Connection, user: UUID, said: Sequence[tuple[datetime, str]], **fields: str) -> None:
+    turns = [{"role": "user", "content": text, "at": at.isoformat()} | fields for at, text in said]
+    connection.execute("select maas_import(%s, 'said', %s)", (user, Jsonb(turns)))
+
+
+def small_talk(count: int, first: datetime) -> list[tuple[datetime, str]]:
+    return [(first + timedelta(minutes=7 * n), sentence(n)) for n in range(count)]
+
+
+@pytest.fixture
+def large(connection: Connection) -> UUID:
+    """A user with more turns than a search reads, and three facts among them; their words are counted."""
+    user = uuid4()
+    said = small_talk(LARGE, NOW - timedelta(days=400))
+    said[300] = (said[300][0], "My walrus is called Basil.")
+    said[900] = (said[900][0], "Аквариум я поставил на кухне.")
+    said[1500] = (said[1500][0], "The zeppelin lands on Tuesday.")
+    say(connection, user, said)
+    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    return user
+
+
+async def texts(db: Database, user: UUID, question: str, limit: int = 3, reach: Reach | None = None) -> list[str]:
+    return [hit.text for hit in await search(db, user, question, limit=limit, reach=reach or Reach(as_of=NOW))]
+
+
+async def test_a_large_memory_finds_what_a_whole_read_finds(db: Database, connection: Connection, large: UUID) -> None:
+    questions = ("What is the walrus called?", "Где стоит аквариум?", "When does the zeppelin land?", "walrus aquarium")
+    by_rare_terms = [await texts(db, large, question, 1) for question in questions]
+    connection.execute("delete from counted_users")
+    assert by_rare_terms == [await texts(db, large, question, 1) for question in questions]
+    assert by_rare_terms[0] == ["My walrus is called Basil."]
+    assert by_rare_terms[1] == ["Аквариум я поставил на кухне."]
+
+
+async def test_what_was_said_since_the_count_is_found(db: Database, connection: Connection, large: UUID) -> None:
+    say(
+        connection, large, [(NOW - timedelta(minutes=1), "The gyroscope hums at night."), (NOW, "Basil likes herring.")]
+    )
+    assert (await texts(db, large, "What hums at night, the gyroscope?", 1)) == ["The gyroscope hums at night."]
+    assert "Basil likes herring." in await texts(db, large, "What does Basil like?")
+
+
+async def test_a_large_memory_is_not_read_whole(connection: Connection, db: Database, large: UUID) -> None:
+    """Of its thousands of turns a search ranks some hundred at most, and touches few pages of the table."""
+    evidence = await gather(db, large, "What is the walrus called?", Reach(), {})
+    assert evidence is not None
+    assert len(evidence.turns) < 100
+    connection.execute("analyze raw_logs")
+    arguments = [large, ["walrus", "call"], EVERY_TURN, END_OF_TIME, None, None, None, ["walrus"], [5.0, 1.0], [], None]
+    query = b"explain (analyze, format json) " + queries()["rare_turns"].encode()
+    with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
+        plan = cursor.execute(query, arguments).fetchone()
+    assert plan is not None
+    assert plan["QUERY PLAN"][0]["Plan"]["Actual Rows"] <= 5
+    assert "idx_raw_logs_search" in str(plan)
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+async def test_a_typo_is_mended(db: Database, connection: Connection, is_large: bool) -> None:
+    user = uuid4()
+    facts = [
+        (NOW - timedelta(days=3), "My walrus is called Basil."),
+        (NOW - timedelta(days=2), "Палатка лежит в гараже."),
+    ]
+    say(connection, user, [*small_talk(LARGE if is_large else 40, NOW - timedelta(days=400)), *facts])
+    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    assert (await texts(db, user, "the wlarus", 1)) == ["My walrus is called Basil."]
+    assert (await texts(db, user, "где плаатка?", 1)) == ["Палатка лежит в гараже."]
+    assert await texts(db, user, "xylophone") == []
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+async def test_a_date_finds_its_day(db: Database, connection: Connection, is_large: bool) -> None:
+    """Relative dates count from `as_of`; a question that holds nothing but a date finds what was said then."""
+    user = uuid4()
+    filler = small_talk(LARGE if is_large else 40, NOW - timedelta(days=400))
+    say(
+        connection,
+        user,
+        [*filler, (NOW - timedelta(days=1), "Borscht for lunch."), (NOW - timedelta(days=41), "Ramen.")],
+    )
+    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    assert (await texts(db, user, "What was it yesterday?", 1)) == ["Borscht for lunch."]
+    assert (await texts(db, user, "что было вчера", 1)) == ["Borscht for lunch."]
+    earlier = Reach(as_of=NOW - timedelta(days=40))
+    assert (await texts(db, user, "вчера", 1, earlier)) == ["Ramen."]
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+async def test_bounds_hold(db: Database, connection: Connection, is_large: bool) -> None:
+    """[ANL-13, A-16] as_of, from, to and tags leave out; a scope only prefers."""
+    user = uuid4()
+    say(connection, user, small_talk(LARGE if is_large else 40, NOW - timedelta(days=400)))
+    days = (60, 10, 1)
+    for day in days:
+        remember(connection, user, [(NOW - timedelta(days=day), f"A kayak trip, day {day}.")], [f"tag{day}"])
+    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+
+    async def found(reach: Reach) -> set[int]:
+        hits = await search(db, user, "kayak", limit=10, reach=reach)
+        return {int(hit.text.split()[-1].rstrip(".")) for hit in hits if "kayak" in hit.text}
+
+    assert await found(Reach(as_of=NOW)) == set(days)
+    assert await found(Reach(as_of=NOW - timedelta(days=5))) == {60, 10}
+    assert await found(Reach(since=NOW - timedelta(days=30))) == {10, 1}
+    assert await found(Reach(until=NOW - timedelta(days=10))) == {60}
+    assert await found(Reach(tags=["tag10", "other"])) == {10}
+    assert await found(Reach(tags=["none"])) == set()
+    for scope, day in (("cold", 60), ("warm", 10), ("hot", 1)):
+        hits = await search(db, user, "kayak", reach=Reach(as_of=NOW, scope=scope))  # type: ignore[arg-type]
+        assert hits[0].text == f"A kayak trip, day {day}."
+        assert len([hit for hit in hits if "kayak" in hit.text]) == 3
+
+
+async def test_no_id_and_no_text_shows_anothers_turn(connection: Connection, large: UUID, db: Database) -> None:
+    """[A-1] Ids of other people's turns, given where queries take ids, are asked whose they are."""
+    mine = uuid4()
+    say(connection, mine, [(NOW, "my own walrus")])
+    theirs = [
+        row["id"] for row in connection.execute("select id from raw_logs where user_id = %s", (large,)).fetchall()
+    ]
+    bounds = (EVERY_TURN, END_OF_TIME, None, None, None)
+    found = await db.rows("rare_turns", mine, ["walrus"], *bounds, ["walrus"], [1.0], theirs, None)
+    chosen = await db.rows("rank_turns", mine, ["walrus"], *bounds, None, [], theirs, None, theirs, True)
+    meant = await db.rows("rank_turns", mine, ["walrus"], *bounds, None, [], theirs, None, None, True)
+    assert len(found) == 1 and chosen == [] and len(meant) == 1
+    assert await db.rows("turns", mine, theirs) == []
+    assert await db.rows("known_lexemes", mine, ["w", "z"], 1, 50, True) == []
+    assert {hit.text for hit in await search(db, mine, "walrus zeppelin Basil' or true --", limit=50)} == {
+        "my own walrus"
+    }
+
+
+async def test_the_newest_of_two_facts_comes_first(db: Database, connection: Connection) -> None:
+    """Both stay; the newer one ranks and is shown before the older one."""
+    user = uuid4()
+    say(connection, user, small_talk(30, NOW - timedelta(days=90)))
+    say(connection, user, [(NOW - timedelta(days=80), "I live in Berlin, in a flat by the river.")], conversation="a")
+    say(connection, user, [(NOW - timedelta(days=2), "I live in Lisbon, in a flat by the river.")], conversation="b")
+    question = "Where do I live, in which flat?"
+    assert [text[10:16] for text in await texts(db, user, question, 2)] == ["Lisbon", "Berlin"]
+    context = await build_context(db, user, question, 200, reach=Reach(as_of=NOW))
+    assert "2025-11-18" in context.lines[0] and "2025-09-01" in context.lines[1]
+
+
+async def test_words_of_large_memories_are_counted_and_counted_again(
+    db: Database, connection: Connection, large: UUID
+) -> None:
+    connection.execute("delete from counted_users")
+    small = uuid4()
+    say(connection, small, small_talk(20, NOW))
+
+    def counted() -> dict[UUID, int]:
+        rows = connection.execute("select user_id, turns from counted_users").fetchall()
+        return {row["user_id"]: row["turns"] for row in rows}
+
+    assert await count_due(db) == 1
+    assert counted() == {large: LARGE}
+    assert await count_due(db) == 0
+    say(connection, large, small_talk(LARGE // 20, NOW))
+    assert await count_due(db) == 0, "a twentieth more is no reason"
+    say(connection, large, small_talk(LARGE // 9, NOW - timedelta(days=2)))
+    assert await count_due(db) == 1
+    assert counted()[large] == LARGE + LARGE // 20 + LARGE // 9
+    row = connection.execute("select turns from term_df where user_id = %s and term = 'walrus'", (large,)).fetchone()
+    assert row == {"turns": 1}
+
+
+async def test_two_count_at_once(database: str, connection: Connection, large: UUID) -> None:
+    """Who comes second leaves it to the first."""
+    with psycopg.connect(database) as first:
+        first.execute("select maas_count_terms(%s, %s)", (large, WHOLE))
+        assert connection.execute("select maas_count_terms(%s, %s) as n", (large, WHOLE)).fetchone() == {"n": LARGE}
+    assert connection.execute("select count(*) as n from counted_users").fetchone() == {"n": 1}
+
+
+async def test_a_question_without_terms_finds_nothing(db: Database, large: UUID) -> None:
+    for question in ("?", "...", "the", "и", "🙂", "' ; --", "\\"):
+        assert await search(db, large, question) == []
+        evidence = await gather(db, large, question, Reach(), {})
+        assert evidence is None or rank(evidence) == []
