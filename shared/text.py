@@ -105,6 +105,29 @@ def shorten(text: str, chars: int) -> str:
     return room.rstrip(" \t\n,;:") + "…"
 
 
+def excerpt(text: str, about: str, chars: int) -> str:
+    """What `text` says about a question, in at most `chars` characters: its sentences that share most words with it.
+
+    Words count as the same when their first five letters are. The sentences keep their order; gaps show as ….
+    """
+    if len(text) <= chars:
+        return text
+    asked = {word[:5] for word in re.findall(r"\w{3,}", about.casefold())}
+    parts = sentences(text)
+    shared = [len(asked & {word[:5] for word in re.findall(r"\w{3,}", part.casefold())}) for part in parts]
+    kept: list[int] = []
+    room = chars
+    for place in sorted(range(len(parts)), key=lambda place: (-shared[place], place)):
+        if len(parts[place]) + 3 > room:
+            continue
+        kept.append(place)
+        room -= len(parts[place]) + 3
+    if not kept:
+        return shorten(text, chars)
+    pieces = [("" if place and place - 1 in kept else "… " * bool(place)) + parts[place] for place in sorted(kept)]
+    return " ".join(pieces)
+
+
 def _joins(char: str) -> bool:
     """Whether `char` belongs to the sign before it."""
     return bool(unicodedata.combining(char)) or char == "\u200d" or "\ufe00" <= char <= "\ufe0f" or "🏻" <= char <= "🏿"

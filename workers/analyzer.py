@@ -18,12 +18,13 @@ from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared import tokens
 from shared.models.types import Message, Request
-from shared.text import clean, escape, fill, json_object, one_line, shorten
+from shared.text import clean, escape, excerpt, fill, json_object, one_line
 
 NAME = "analyzer"
 RELEVANT = 0.3
 CANDIDATES = 20
 CANDIDATE_TOKENS = 2000
+SUMMARY_CHARS = 600
 
 
 class Found(BaseModel):
@@ -69,11 +70,13 @@ async def run(run: Run, deps: Deps) -> Outcome:
     turns = await _rank(run, deps, run.user_query, 50)
     records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES))
     now = datetime.now(UTC)
+    known = "\n".join(_line(record, run.user_query, now) for record in records)
     text = fill(
         prompt.text,
         {
             "user_query": escape(run.user_query),
-            "lsm_records_summary": "\n".join(_line(record, now) for record in records) or "(нет записей)",
+            "lsm_records_summary": "\n".join(_line(record, run.user_query, now) for record in records)
+            or "(нет записей)",
         },
     )
     request = Request(
@@ -143,16 +146,14 @@ def _found(record: Record, score: float) -> Found:
 def _within_budget(records: list[Record]) -> list[Record]:
     kept, room = [], CANDIDATE_TOKENS
     for record in records:
-        room -= tokens.count(record.summary) + 60
+        room -= tokens.count(record.summary[:SUMMARY_CHARS]) + 60
         if room < 0:
             break
         kept.append(record)
     return kept
 
 
-def _line(record: Record, now: datetime) -> str:
-    tags = ", ".join(record.tags)
+def _line(record: Record, query: str, now: datetime) -> str:
+    summary = excerpt(one_line(record.summary), query, SUMMARY_CHARS)
     scope = scope_of(record.occurred_at, now)
-    return (
-        f"- {record.id} | {record.period} ({scope}) | {escape(shorten(one_line(record.summary), 600))} [{escape(tags)}]"
-    )
+    return f"- {record.id} | {record.period} ({scope}) | {escape(summary)} [{escape(', '.join(record.tags))}]"

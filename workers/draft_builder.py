@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from maas.memory.context import build_context, turn_line
 from maas.memory.reach import Reach
@@ -29,8 +30,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
         "recent_turns", run.user_id, run.seq, str(run.conversation_id) if run.conversation_id else None,
         deps.settings.history_rows,
     )  # fmt: skip
+    recent, shown = _recent(recent_rows)
     focus: list[str] = []
-    sources: list[dict[str, Any]] = []
+    sources: list[dict[str, Any]] = [{"id": str(log), "kind": "recent", "score": 0.0} for log in shown]
     analysis = run.analysis or {}
     if analysis.get("needs_context"):
         found = analysis.get("context_found") or {}
@@ -40,13 +42,13 @@ async def run(run: Run, deps: Deps) -> Outcome:
         context = await build_context(
             deps.db, run.user_id, run.user_query, deps.settings.payload_tokens // 2,
             reach=Reach(before_seq=run.seq, scope=analysis.get("time_scope")), questions=deps.questions,
-            without={row["id"] for row in recent_rows},
+            without=frozenset(shown),
         )  # fmt: skip
         focus += context.lines
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in context.hits]
     draft = Draft(
         query=run.user_query,
-        recent=_recent(recent_rows),
+        recent=recent,
         focus=tuple(focus),
         role=f"{prompts['FinalResponder'].text}\n\n{prompts[role_name].text}",
         instruction=prompts["Assembler"].text,
@@ -56,8 +58,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
     return Outcome(draft=draft.render(), sources=sources)
 
 
-def _recent(newest_first: Sequence[Any]) -> tuple[str, ...]:
-    """The log rows as lines, oldest first; the oldest are left out when they do not fit."""
+def _recent(newest_first: Sequence[Any]) -> tuple[tuple[str, ...], tuple[UUID, ...]]:
+    """The log rows as lines, oldest first, and their ids; the oldest are left out when they do not fit."""
     lines: list[str] = []
     room = RECENT_TOKENS
     for row in newest_first:
@@ -67,4 +69,4 @@ def _recent(newest_first: Sequence[Any]) -> tuple[str, ...]:
         if room < 0:
             break
         lines.append(line)
-    return tuple(reversed(lines))
+    return tuple(reversed(lines)), tuple(row["id"] for row in newest_first[: len(lines)][::-1])

@@ -12,15 +12,19 @@ from shared.text import one_line, shorten
 TURNS = 10
 WORDS = 5
 CHARS = 160
+KINDS = ("summary", "turn", "recent")
 
 
 async def read_given(db: Database, user_id: UUID, sources: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Summaries, then turns, each best first: {id, kind, score, period, tags, memory, logs}; no logs if forgotten."""
+    """Summaries, then turns, best first, then recent turns: {id, kind, score, period, tags, memory, logs}.
+
+    There are no logs where they were forgotten since.
+    """
     records = {row["id"]: row for row in await db.rows("given_records", user_id, _ids(sources, "summary"))}
-    wanted = _ids(sources, "turn") + [log for record in records.values() for log in record["raw_log_ids"]]
+    wanted = _ids(sources, "turn", "recent") + [log for record in records.values() for log in record["raw_log_ids"]]
     logs = {row["id"]: dict(row) for row in await db.rows("sources", user_id, wanted)}
     given = []
-    for source in sorted(sources, key=lambda one: (one["kind"] != "summary", -one["score"])):
+    for source in sorted(sources, key=lambda one: (KINDS.index(one["kind"]), -one["score"])):
         one: dict[str, Any] = dict(source)
         if record := records.get(UUID(source["id"])):
             one |= {"period": record["period"], "tags": record["tags"], "memory": record["summary"]}
@@ -35,8 +39,9 @@ def memory_lines(given: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The same for people: all summaries, the best turns, each with its words shortened."""
     summaries = [one for one in given if one["kind"] == "summary"]
     turns = [one for one in given if one["kind"] == "turn"]
+    recent = [one for one in given if one["kind"] == "recent"]
     if given:
-        yield f"memory given: {len(summaries)} summaries, {len(turns)} turns"
+        yield f"memory given: {len(summaries)} summaries, {len(turns)} turns, and the last {len(recent)} turns"
     for one in summaries:
         if "memory" not in one:
             yield f"  {one['score']:.2f} a summary that was forgotten"
@@ -49,10 +54,12 @@ def memory_lines(given: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"  {one['score']:.2f} {_words(one['logs'][0]) if one['logs'] else 'a turn that was forgotten'}"
     if len(turns) > TURNS:
         yield f"  and {len(turns) - TURNS} more turns"
+    for one in recent:
+        yield f"  last {_words(one['logs'][0]) if one['logs'] else 'a turn that was forgotten'}"
 
 
-def _ids(sources: Sequence[Mapping[str, Any]], kind: str) -> list[UUID]:
-    return [UUID(one["id"]) for one in sources if one["kind"] == kind]
+def _ids(sources: Sequence[Mapping[str, Any]], *kinds: str) -> list[UUID]:
+    return [UUID(one["id"]) for one in sources if one["kind"] in kinds]
 
 
 def _words(log: Mapping[str, Any]) -> str:

@@ -151,7 +151,7 @@ class Receipt(BaseModel):
 
 class Source(BaseModel):
     id: UUID
-    kind: Literal["turn", "summary"]
+    kind: Literal["turn", "summary", "recent"] = Field(description="recent: one of the last turns, whatever it says")
     score: float
 
 

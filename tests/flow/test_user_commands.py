@@ -76,7 +76,7 @@ def test_many_memories_stay_readable() -> None:
         "logs": [log] * 9,
     }  # fmt: skip
     lines = list(memory_lines([record, *turns]))
-    assert lines[0] == "memory given: 1 summaries, 40 turns"
+    assert lines[0] == "memory given: 1 summaries, 40 turns, and the last 0 turns"
     assert lines[7] == "         and 4 more turns" and lines[-1] == "  and 30 more turns"
     assert len(lines) == 19 and max(map(len, lines)) < 200
     assert list(memory_lines([])) == []
