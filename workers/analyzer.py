@@ -75,8 +75,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         prompt.text,
         {
             "user_query": escape(run.user_query),
-            "lsm_records_summary": "\n".join(_line(record, run.user_query, now) for record in records)
-            or "(нет записей)",
+            "lsm_records_summary": known or "(нет записей)",
         },
     )
     request = Request(

@@ -6,6 +6,13 @@ create or replace function maas_lexemes(p_text text) returns tsvector language s
   select strip(to_tsvector('russian', translate(left(p_text, 200000), 'ёЁ’', 'еЕ''')))
 $$;
 
+create function maas_asks(p_text text) returns smallint language sql immutable parallel safe as $$
+  select ((position('?' in p_text) > 0)::int + (right(rtrim(left(p_text, 200000), E' \n\r\t'), 1) = '?')::int)::smallint
+$$;
+comment on function maas_asks is '2 for a text that ends with a question mark, 1 for one that holds any, else 0';
+alter table raw_logs add flags smallint generated always as (maas_asks(content)) stored;
+comment on column raw_logs.flags is '2: it ends with a question mark; 1: it holds one; 0: it asks nothing';
+
 create function maas_terms(p_lexemes text[]) returns tsquery[] language sql immutable parallel safe as $$
   select array(select ('''' || replace(replace(t, '\', '\\'), '''', '''''') || '''')::tsquery
     from unnest(p_lexemes) with ordinality as u(t, n) order by n)

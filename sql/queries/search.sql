@@ -47,26 +47,33 @@ where n.conversation = b.conversation;
 -- $12 the turns to look at, null for all; $13 all of them, not only those near a term
 with question as materialized (
   select maas_any_term($2) as any_term, maas_terms($2) as terms, maas_hints($8, $9) as hints, maas_hidden_runs($1, $3) as hidden
+), holding as materialized (
+  -- strip, offset 0: a long text is unpacked once, not for each term
+  select h.id, maas_term_mask(h.lexemes, q.terms) as mask
+  from question q cross join lateral (
+    select id, strip(tsv) as lexemes from raw_logs where user_id = $1 and tsv @@ q.any_term and $12::uuid[] is null
+    union all
+    select id, strip(tsv) from (select * from raw_logs where id = any($12::uuid[]) offset 0) l
+    where user_id = $1 and tsv @@ q.any_term offset 0) h
 ), turns as (
-  -- offset 0: the mask is computed once a row, not again for each neighbour
-  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.content, l.occurred_at, l.record_id, l.tsv,
-    case when l.tsv @@ q.any_term then maas_term_mask(l.tsv, q.terms) else 0 end as mask
+  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.flags, l.occurred_at, l.record_id, coalesce(h.mask, 0) as mask
   from (
     select * from raw_logs where user_id = $1 and $12::uuid[] is null
     union all
-    select * from (select * from raw_logs where id = any($12::uuid[]) offset 0) chosen where user_id = $1
-  ) l cross join question q
-  where l.known_at <= $4 and l.run_id <> all (q.hidden) offset 0
+    select * from (select * from raw_logs where id = any($12::uuid[]) offset 0) l where user_id = $1
+  ) l cross join question q left join holding h on h.id = l.id
+  where l.known_at <= $4 and l.run_id <> all (q.hidden)
 ), placed as (
   select t.*, coalesce(lag(t.mask) over w, 0) as before, coalesce(lag(t.mask, 2) over w, 0) as before_that,
-    coalesce(lead(t.mask) over w, 0) as after, lag(t.content) over w as said_before,
-    count(*) over () as total, count(*) over (partition by t.conversation) as length
+    coalesce(lead(t.mask) over w, 0) as after, lag(t.flags) over w as flags_before,
+    count(*) over (partition by t.conversation) as length
   from turns t window w as (partition by t.conversation order by t.occurred_at, t.seq)
 )
 select p.id, p.conversation, p.speaker, p.message_type = 'assistant_response' as is_response, p.occurred_at, p.record_id,
-  p.mask, p.before, p.before_that, p.after, p.total, p.length, p.said_before is null as is_first,
-  coalesce(p.said_before like '%?%', false) as answers, p.content ~ '\?\s*$' as is_question,
-  coalesce(p.tsv @@ q.hints, false) as has_hint,
+  p.mask, p.before, p.before_that, p.after, p.length,
+  (select count(*) from raw_logs where user_id = $1 and $12::uuid[] is null) as total,
+  p.flags_before is null as is_first, coalesce(p.flags_before > 0, false) as answers, p.flags > 1 as is_question,
+  q.hints is not null and exists (select from raw_logs l where l.id = p.id and l.tsv @@ q.hints) as has_hint,
   ($5::timestamptz is null or p.occurred_at >= $5) and ($6::timestamptz is null or p.occurred_at < $6)
     and ($7::text[] is null or exists (select from lsm_storage s where s.id = p.record_id and s.tags && $7)) as is_eligible
 from placed p cross join question q
