@@ -106,10 +106,10 @@ _JOINERS = (
 
 def place(token: bytes, table: MutableSequence[int]) -> tuple[int, int]:
     """The slot of the table where `token` stands, or the free one where it would, and its mark there."""
-    hashed = crc32(token)
-    slot, mark = hashed & _LAST_SLOT, hashed >> 16 | 1
+    hashed, last = crc32(token), len(table) - 1
+    slot, mark = hashed & last, hashed >> 16 | 1
     while table[slot] not in (0, mark):
-        slot = slot + 1 & _LAST_SLOT
+        slot = slot + 1 & last
     return slot, mark
 
 
