@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check chaos bench bench-engine bench-recall bench-scale bench-memory bench-year lock clean
+.PHONY: help run test check chaos bench bench-engine bench-recall bench-ablation bench-scale bench-memory bench-year lock clean
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -46,6 +46,11 @@ bench-recall: .venv/dev ## Measure recall: DATA=DIR of conversations [OUT=FILE f
 	@[ -n "$(DATA)" ] || { echo "Name the folder of conversations: make bench-recall DATA=DIR [OUT=FILE]" >&2; exit 1; }
 	@mkdir -p out
 	@.venv/bin/python -m bench.recall --data "$(DATA)" --out "$(or $(OUT),out/rankings.json)"
+
+bench-ablation: .venv/dev ## Measure what each signal of recall buys: DATA=DIR of conversations that name their evidence [OUT=FILE]
+	@[ -n "$(DATA)" ] || { echo "Name the folder of conversations: make bench-ablation DATA=DIR [OUT=FILE]" >&2; exit 1; }
+	@mkdir -p out
+	@.venv/bin/python -m bench.ablation --data "$(DATA)" --out "$(or $(OUT),out/ablation.json)"
 
 bench-scale: .venv/dev ## Measure search among a million logs: [KEEP=DIR] saves the filled database for the next time
 	@mkdir -p out

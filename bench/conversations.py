@@ -30,11 +30,19 @@ class Session(BaseModel):
 
 
 class Question(BaseModel):
-    """`asked_at` is when it is asked: later turns are unknown then."""
+    """`asked_at` is when it is asked: later turns are unknown then. `evidence` names the turns that answer it."""
 
     id: str
     text: str
     asked_at: Time
+    category: str = ""
+    evidence: list[str] = []
+    evidence_sessions: list[str] = []
+
+    @property
+    def is_adversarial(self) -> bool:
+        """Whether it asks for what was never said; its evidence is what it was made of."""
+        return self.category == "adversarial"
 
 
 class Conversation(BaseModel):
@@ -52,6 +60,11 @@ class Conversation(BaseModel):
     def length(self) -> int:
         """How many turns there are."""
         return sum(len(session.turns) for session in self.sessions)
+
+    @property
+    def homes(self) -> dict[str, str]:
+        """The session of each turn."""
+        return {turn.id: session.id for session in self.sessions for turn in session.turns}
 
     def write_history(self, path: Path) -> None:
         """Write the turns as the NDJSON that `maas import` reads."""

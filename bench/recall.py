@@ -99,15 +99,15 @@ async def _remember(
         began = time.perf_counter()
         runs: list[UUID] = []
         for conversation in family.conversations:
-            runs += await _import(db, folder, conversation)
+            runs += await import_conversation(db, folder, conversation)
             progress.advance(logged, conversation.length)
         family.import_s = time.perf_counter() - began
         await _follow(db, runs, processes, lambda count: progress.advance(recorded, count))
         family.archive_s = time.perf_counter() - began
 
 
-async def _import(db: Database, folder: Path, conversation: Conversation) -> list[UUID]:
-    """The runs that will archive it."""
+async def import_conversation(db: Database, folder: Path, conversation: Conversation) -> list[UUID]:
+    """Log its turns; the runs that will archive it. Raises MaasError('bad_data')."""
     path = folder / "history.ndjson"
     conversation.write_history(path)
     try:

@@ -106,6 +106,68 @@ def test_recall_ranks_and_fills(postgres: EmbeddedPostgres, folder: Path, tmp_pa
     assert not {"Б1", "Б2", "Б3"} & set(answers["early"]["ranked"])  # nobody had said it then
 
 
+def harbour() -> dict[str, Any]:
+    """Igor speaks of the harbour all the time, Vera once; the accordion is in one turn."""
+    said = [("Igor", "The ferry leaves at noon."), ("Vera", "The harbour was loud.")]
+    said += [("Igor", f"The harbour was calm, and the boats lay at pier {number}.") for number in range(14)]
+    said += [("Vera", "My old accordion stands in the cellar.")]
+    said += [("Igor", f"We saw {number} gulls and no whale.") for number in range(10)]
+    turns = [
+        {"id": f"C{number}", "speaker": speaker, "role": "user", "at": f"2024-03-01T10:{number:02}:00Z", "text": text}
+        for number, (speaker, text) in enumerate(said)
+    ]
+    asked = [
+        ("speaker", "What was the harbour like for Vera?", "fact", "C1"),
+        ("typo", "Where is the accordion?", "fact", "C16"),
+        ("never", "Where is Igor's accordion?", "adversarial", "C16"),
+    ]
+    return {
+        "name": "quay-1", "sessions": [{"id": "S1", "turns": turns}],
+        "questions": [
+            {"id": id_, "text": text, "category": category, "asked_at": "2024-04-01T00:00:00Z", "evidence": [evidence]}
+            for id_, text, category, evidence in asked
+        ],
+    }  # fmt: skip
+
+
+def test_ablation_tells_what_a_signal_and_the_repair_buy(
+    postgres: EmbeddedPostgres, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "quay-1.json").write_text(json.dumps(harbour()), encoding="utf-8")
+    out = tmp_path / "new" / "ablation.json"
+    done = bench_module("ablation", tmp_path, postgres.dsn, "--data", str(folder), "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "quay: 2 questions, 1 adversarial apart" in done.stdout
+    found = json.loads(out.read_text())
+    quay = found["rankings"]["quay"]
+    assert quay["the product"]["turn R@10"] == quay["the product"]["session R@5"] == 100
+    assert quay["without speaker"]["turn R@10"] == quay["coverage alone"]["turn R@10"] == 50
+    assert quay["+ opening"] == quay["the product"]
+    assert quay["the product"]["adversarial R@10"] == 100
+    assert found["rankings"]["own"]["the product"]["nDCG@10"] == 100
+    assert [one["value"] for one in found["figures"]["quay"]] == [0, 100]
+    assert found["figures"]["quay"][0]["holds"]
+    for shown in found["context"].values():
+        assert list(shown) == ["250", "500", "1000", "2000", "4000", "8000", "16000"]
+        assert shown["16000"] == 100
+    for picture in (out.with_suffix(".png"), out.with_suffix(".context.png")):
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_ablation_needs_questions_that_name_their_evidence(folder: Path, tmp_path: Path) -> None:
+    body = conversation()
+    for question in body["questions"]:
+        del question["evidence"]
+    (folder / "own-1.json").write_text(json.dumps(body), encoding="utf-8")
+    done = bench_module(
+        "ablation", tmp_path, "postgresql://127.0.0.1:1/none", "--data", str(folder), "--out", str(tmp_path / "o.json")
+    )
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [
+        f"bench: --data {folder}: no question names its evidence (a list of turn ids)"
+    ]
+
+
 def test_a_folder_without_conversations_is_one_clear_line(tmp_path: Path) -> None:
     done = recall(
         tmp_path, "postgresql://127.0.0.1:1/none", "--data", str(tmp_path), "--out", str(tmp_path / "out.json")

@@ -1,0 +1,73 @@
+"""How rankings are scored, with which weights, after which slip."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import pytest
+
+from bench.conversations import Question
+from bench.scoring import mean, score
+from bench.typos import misspell, without_repair
+from bench.weightings import PRODUCT, SIGNALS, weightings, without
+from maas.memory import spelling
+from maas.memory.ranking import WEIGHTS
+
+HOMES = {"a": "S1", "b": "S1", "c": "S2", "d": "S3", "e": "S3", "f": "S4"}
+
+
+def asked(*evidence: str, sessions: tuple[str, ...] = ()) -> Question:
+    at = datetime(2025, 1, 1, tzinfo=UTC)
+    return Question(id="q", text="?", asked_at=at, evidence=[*evidence], evidence_sessions=[*sessions])
+
+
+def test_places_decide() -> None:
+    found = score(["a", "b", "c", "d", "e", "f"], asked("b", "f"), HOMES)
+    assert (found.turns_5, found.turns_10, found.sessions_5) == (0.5, 1.0, 1.0)
+    ideal = 1 + 1 / math.log2(3)
+    assert found.ndcg_10 == pytest.approx((1 / math.log2(3) + 1 / math.log2(7)) / ideal)
+
+
+def test_sessions_may_be_named() -> None:
+    assert score(["a"], asked("a", sessions=("S1", "S2")), HOMES).sessions_5 == 0.5
+
+
+def test_what_is_not_found_counts_nothing() -> None:
+    nothing = score([], asked("a"), HOMES)
+    assert set(asdict(nothing).values()) == {0.0}
+    assert mean([nothing, score(["a"], asked("a"), HOMES)]).ndcg_10 == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Where is the accordion?", "Where is the accrodion?"),
+        ("Сколько банок варенья?", "Сколько банок ваернья?"),
+        ("Кто звонил бабушке?", "Кто звонил баубшке?"),
+        ("Was the coffee hot?", "Was the cfofee hot?"),
+        ("Who are you?", None),
+        ("aaaaaaa?", None),
+    ],
+)
+def test_a_slip_is_in_the_longest_word_and_inside_it(text: str, wrong: str | None) -> None:
+    assert misspell(text) == wrong
+
+
+def test_the_repair_is_off_for_a_while() -> None:
+    with pytest.raises(ZeroDivisionError), without_repair():
+        assert not spelling.is_repairable("accrodion")
+        raise ZeroDivisionError
+    assert spelling.is_repairable("accrodion")
+
+
+def test_each_weighting_is_the_product_with_signals_left_out() -> None:
+    found = weightings()
+    assert found[PRODUCT] == found[f"+ {SIGNALS[-1]}"] == WEIGHTS
+    for name in SIGNALS:
+        left = {signal: worth for signal, worth in asdict(found[without(name)]).items() if signal != name}
+        assert left == {signal: worth for signal, worth in asdict(WEIGHTS).items() if signal != name}
+        assert asdict(found[without(name)])[name] == 0
+    alone = asdict(found[f"{SIGNALS[0]} alone"])
+    assert [name for name in SIGNALS if alone[name]] == [SIGNALS[0]]
