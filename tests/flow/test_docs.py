@@ -7,44 +7,58 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
 
+from maas.commands.session import LOCAL_USER
+from maas.memory.ranking import WEIGHTS
 from tests.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
 SQL_BLOCK = re.compile(r"```sql\n(.*?)```", re.DOTALL)
+SCORE = re.compile(r"\b0\\\.\d\d")
 
 
-def transcript() -> Iterator[tuple[str, str]]:
-    """The README's commands, each with the output that it shows."""
-    for block in re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
+def transcript(name: str) -> Iterator[tuple[str, str]]:
+    """The commands of a document, each with the output that it shows."""
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / name).read_text(), re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             yield command, output
 
 
-def test_readme_transcript(stack: Stack) -> None:
+def for_user(command: str, user: UUID) -> str:
+    """The same command about somebody else's memory."""
+    return re.sub(r"^maas (?:import|ask|search) ", rf"\g<0>--user {user} ", command.replace(LOCAL_USER, str(user)))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/memory.md"])
+def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
     """Word for word; … stands for what is different each time, and for the id that was shown last."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     last = ""
-    for command, shown in transcript():
+    for command, shown in transcript(name):
         command = command.replace("127.0.0.1:8000", f"127.0.0.1:{stack.port}").replace("…", last)
+        if name != "README.md":  # that one shows what a newcomer sees
+            command = for_user(command, user)
         done = subprocess.run(
             command, shell=True, cwd=ROOT, env=os.environ | {"PATH": path, "DATABASE_URL": stack.dsn},
             capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        output = done.stdout if done.stdout.endswith("\n") else done.stdout + "\n"
+        output = "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
         pattern = ".*?".join(re.escape(piece) for piece in shown.split("…"))
+        pattern = SCORE.sub(r"0\\.\\d\\d", pattern)  # scores follow the weights, the order is what is promised
         assert re.fullmatch(pattern, output, re.DOTALL), f"{command}\nshown:\n{shown}\nprinted:\n{output}"
-        if found := re.search(r'"request_id":"([0-9a-f-]+)"', output):
+        if found := re.search(r'(?:"request_id":"|^run )([0-9a-f-]{36})', output + done.stderr, re.MULTILINE):
             last = found[1]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/sql.md", "docs/operations.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/sql.md", "docs/operations.md", "docs/memory.md"])
 def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
     """Each statement is tried in a transaction that is rolled back."""
     blocks = SQL_BLOCK.findall((ROOT / name).read_text())
@@ -53,6 +67,12 @@ def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
         for block in blocks:
             connection.execute(block.encode())
             connection.rollback()
+
+
+def test_weights_that_the_documents_name_are_in_force() -> None:
+    """Each with its number, in the order of the code."""
+    rows = re.findall(r"^\| `(\w+)` \| (-?\d\.\d+) \|", (ROOT / "docs/memory.md").read_text(), re.MULTILINE)
+    assert [(name, float(worth)) for name, worth in rows] == list(asdict(WEIGHTS).items())
 
 
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
