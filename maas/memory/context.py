@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,6 +17,7 @@ from shared.text import escape, one_line, shorten
 LEAST_LINE = 20  # tokens; so many turns are looked at as would fit if each were that short
 MOST_TURNS = 500
 LINE_CHARS = 1500
+CHARS_A_TOKEN = 4.6
 FENCE_OPEN, FENCE_CLOSE = "<memory>", "</memory>"
 
 
@@ -57,18 +59,18 @@ def fill_budget(hits: Sequence[Hit], max_tokens: int) -> Context:
     lines: list[str] = []
     shown: list[Hit] = []
     seen: set[str] = set()
-    room = max_tokens - tokens.count(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n")
+    room = max_tokens - _cost(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n")
     is_exact = True
     for hit in hits:
         if room < LEAST_LINE and not is_exact:
             # Each line was rounded up; together they cost less.
-            room, is_exact = max_tokens - tokens.count(Context(tuple(lines), ()).fenced), True
+            room, is_exact = max_tokens - _cost(Context(tuple(lines), ()).fenced), True
         if room < LEAST_LINE:
             break
         if hit.text in seen:
             continue
         line = turn_line(f"{hit.occurred_at:%Y-%m-%d}", hit.speaker, hit.text)
-        cost = tokens.count(line + "\n")
+        cost = _cost(line + "\n")
         if cost > room:
             continue
         seen.add(hit.text)
@@ -77,6 +79,11 @@ def fill_budget(hits: Sequence[Hit], max_tokens: int) -> Context:
         room -= cost
         is_exact = False
     return Context(tuple(lines), tuple(shown))
+
+
+def _cost(text: str) -> int:
+    """Tokens, for whatever model the context goes to: what is counted, or what the thriftiest tokenizer could do."""
+    return max(tokens.count(text), math.ceil(len(text) / CHARS_A_TOKEN))
 
 
 def turn_line(when: str, speaker: str, text: str) -> str:
