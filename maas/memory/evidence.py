@@ -16,6 +16,7 @@ from shared.db import Database
 
 WHOLE = 2000  # turns of a user up to which a search reads them all
 RARE = 600  # turns that the rare terms of a question may stand in together, in a larger memory
+MOST_WORDS = 16  # of a question, that are looked at for slips
 _MACHINES = frozenset({"assistant", "ai", "bot"})
 
 
@@ -101,15 +102,22 @@ class _Memory:
 
     async def repair(self, terms: Sequence[str]) -> dict[str, str]:
         """For terms that the user never said, those that were probably meant."""
-        unknown = [term for term in terms if spelling.is_repairable(term)]
+        long = sorted(filter(spelling.is_repairable, self._question.words), key=len, reverse=True)[:MOST_WORDS]
+        suspects = [(word, stem) for word, stem in zip(long, await self._stems(long), strict=True) if stem in terms]
+        swaps = [(stem, swapped) for word, stem in suspects for swapped in spelling.swaps(word)]
+        unknown: dict[str, set[str]] = {stem: set() for _, stem in suspects}
+        for (stem, _), other in zip(swaps, await self._stems([swapped for _, swapped in swaps]), strict=True):
+            unknown[stem].add(other)
         if not unknown:
             return {}
         letters = sorted({letter for term in unknown for letter in term[:2]})
-        lengths = [len(term) for term in unknown]
-        rows = await self._db.rows(
-            "known_lexemes", self._user_id, letters, min(lengths) - 1, max(lengths) + 1, self._counted is not None
-        )
+        longest = max(map(len, unknown)) + 1
+        rows = await self._db.rows("known_lexemes", self._user_id, letters, 2, longest, self._counted is not None)
         return spelling.repair(unknown, {row["term"]: row["turns"] for row in rows})
+
+    async def _stems(self, words: Sequence[str]) -> list[str]:
+        rows = await self._db.rows("stems", words) if words else []
+        return [row["lexeme"] or "" for row in rows]
 
     def turn(self, row: Any) -> Turn:
         is_whole = self._counted is None

@@ -9,19 +9,28 @@ from rapidfuzz.distance import OSA
 SHORTEST = 5
 
 
-def is_repairable(term: str) -> bool:
-    """Whether a term is long enough to be taken for another one; a number never is."""
-    return len(term) >= SHORTEST and term.isalpha()
+def is_repairable(word: str) -> bool:
+    """Whether a word is long enough to be taken for another one; a number never is."""
+    return len(word) >= SHORTEST and word.isalpha()
 
 
-def repair(terms: Iterable[str], known: Mapping[str, int]) -> dict[str, str]:
-    """For each term the nearest known lexeme one slip away: a letter wrong, missing, added, or two changed places.
+def swaps(word: str) -> set[str]:
+    """The words that have two neighbouring letters of this one in the other order."""
+    pairs = range(len(word) - 1)
+    return {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in pairs} - {word}
 
+
+def repair(terms: Mapping[str, Iterable[str]], known: Mapping[str, int]) -> dict[str, str]:
+    """For each term the nearest known lexeme: of another order of letters, or a letter wrong, missing or added.
+
+    `terms` names for each the lexemes of its word with two letters swapped: a stemmer cuts a misspelt word elsewhere.
     `known` counts how often the user said a lexeme; of several that are near, the most frequent is meant.
     """
     found: dict[str, str] = {}
-    for term in terms:
-        near = [word for word in known if OSA.distance(term, word, score_cutoff=1) == 1]
+    for term, swapped in terms.items():
+        near = [word for word in swapped if word in known]
+        if is_repairable(term):
+            near += [word for word in known if OSA.distance(term, word, score_cutoff=1) == 1]
         if near:
             found[term] = max(near, key=lambda word: (known[word], word))
     return found

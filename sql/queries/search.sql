@@ -87,6 +87,9 @@ union all
 select t.lexeme, count(*)::int from raw_logs l cross join lateral unnest(l.tsv) t
 where not $5 and l.user_id = $1 and left(t.lexeme, 1) = any($2::text[]) and length(t.lexeme) between $3 and $4 group by t.lexeme;
 
+-- name: stems  -- $1 words: the lexeme of each, null for a stop word
+select (tsvector_to_array(maas_lexemes(w)))[1] as lexeme from unnest($1::text[]) with ordinality u(w, n) order by n;
+
 -- name: lexemes
 select tsvector_to_array(maas_lexemes($1));
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maas.memory.spelling import is_repairable, repair
+from maas.memory.spelling import is_repairable, repair, swaps
 
 KNOWN = {"kayak": 3, "basketbal": 9, "палатк": 4, "палатн": 1, "dinner": 5}
 
@@ -17,12 +17,19 @@ KNOWN = {"kayak": 3, "basketbal": 9, "палатк": 4, "палатн": 1, "dinn
     ],
 )  # fmt: skip
 def test_one_slip_is_mended(typo: str, meant: str) -> None:
-    assert repair([typo], KNOWN) == {typo: meant}
+    assert repair({typo: ()}, KNOWN) == {typo: meant}
 
 
 def test_what_is_two_slips_away_is_another_word() -> None:
-    assert repair(["kyyak1", "window", "kayaks and"], KNOWN) == {}
+    assert repair({"kyyak1": (), "window": (), "kayaks and": ()}, KNOWN) == {}
 
 
 def test_short_words_and_numbers_mean_themselves() -> None:
     assert not is_repairable("cat") and not is_repairable("20231") and is_repairable("kayak")
+
+
+def test_two_letters_in_the_wrong_order_mend_a_stem_that_was_cut_elsewhere() -> None:
+    assert "running" in swaps("rnuning") and "rnuning" not in swaps("rnuning")
+    assert repair({"rnune": ("run", "rnunin")}, {"run": 4, "dinner": 5}) == {"rnune": "run"}
+    assert repair({"capm": ("camp",)}, {"camp": 2}) == {"capm": "camp"}
+    assert repair({"capm": ()}, {"camp": 2}) == {}  # a stem this short is mended by its word alone
