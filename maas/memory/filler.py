@@ -20,7 +20,6 @@ from shared.models.types import Embedder, Embeddings, ModelError
 from shared.settings import Settings
 from shared.text import is_blank
 
-BATCH = 64
 PAGE = 1000
 LONGEST_TEXT = 4000  # characters: every provider takes so much, and a turn says what it is about early on
 BUDGET = 60.0
@@ -125,9 +124,10 @@ class Filler:
         await self._db.value("save_fill", self.model, self._owner, fill.swept_to, fill.since)
 
     async def _embed(self, ids: Sequence[UUID], advance: Callable[[int], None] = lambda turns: None) -> None:
-        for start in range(0, len(ids), BATCH):
+        size = self._embedder.batch
+        for start in range(0, len(ids), size):
             await self.lease()
-            batch = ids[start : start + BATCH]
+            batch = ids[start : start + size]
             rows = await self._db.rows("texts", batch, LONGEST_TEXT)
             blank = [row["id"] for row in rows if is_blank(row["content"])]
             await self._embed_texts({row["id"]: _text(row) for row in rows if row["id"] not in blank}, blank)

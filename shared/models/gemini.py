@@ -56,6 +56,7 @@ class GeminiEmbedder:
     """One embedding model; `dimensions` asks for shorter vectors and is part of the name."""
 
     provider = "gemini"
+    batch = 64
 
     def __init__(self, name: str, dimensions: int | None, *, api_key: str, base_url: str | None = None) -> None:
         self.name = f"{name}@{dimensions}" if dimensions else name

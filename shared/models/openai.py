@@ -62,6 +62,7 @@ class OpenAIEmbedder:
     """One embedding model; `dimensions` asks for shorter vectors and is part of the name."""
 
     provider = "openai"
+    batch = 64
 
     def __init__(self, name: str, dimensions: int | None, *, api_key: str, base_url: str | None = None) -> None:
         self.name = f"{name}@{dimensions}" if dimensions else name

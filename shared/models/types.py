@@ -136,6 +136,11 @@ class Embedder(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def batch(self) -> int:
+        """How many texts it is best asked for at once."""
+        ...
+
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
         """Embed at most 100 texts once, within `timeout` seconds. Raises ModelError; never retries by itself."""
         ...

@@ -15,12 +15,13 @@ from psycopg.types.json import Jsonb
 from pytest_httpserver import HTTPServer
 from structlog.testing import capture_logs
 
-from maas.memory.filler import BATCH, PAGE, Filler, LostFill
+from maas.memory.filler import PAGE, Filler, LostFill
 from maas.memory.reach import Reach
 from maas.memory.search import search
 from maas.memory.vectors import open_questions, similar
 from shared.db import Database, open_database
 from shared.models.embedders import open_embedder
+from shared.models.openai import OpenAIEmbedder
 from shared.models.questions import Questions
 from shared.models.types import Embedder, ModelError
 from shared.settings import Settings, load_settings
@@ -28,6 +29,7 @@ from tests.embedding_server import EmbeddingServer
 from tests.sql.engine import insert
 
 Connection = psycopg.Connection[DictRow]
+BATCH = OpenAIEmbedder.batch
 DISTANT = datetime(2024, 1, 1, tzinfo=UTC)
 
 
