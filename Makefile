@@ -49,10 +49,11 @@ bench-engine: .venv/dev .venv-peers/made wrk ## Measure the engine in full
 	@mkdir -p out
 	@.venv/bin/python -m bench.engine --out out/engine.json
 
-bench-recall: .venv/dev ## Measure recall: DATA=DIR of conversations [OUT=FILE for the rankings]
-	@[ -n "$(DATA)" ] || { echo "Name the folder of conversations: make bench-recall DATA=DIR [OUT=FILE]" >&2; exit 1; }
+bench-recall: .venv/dev ## Measure recall: DATA=DIR of conversations [OUT=FILE] [EMBEDDING=MODEL]
+	@[ -n "$(DATA)" ] || { echo "Name the folder of conversations: make bench-recall DATA=DIR [OUT=FILE] [EMBEDDING=MODEL]" >&2; exit 1; }
 	@mkdir -p out
-	@.venv/bin/python -m bench.recall --data "$(DATA)" --out "$(or $(OUT),out/rankings.json)"
+	@.venv/bin/python -m bench.recall --data "$(DATA)" --out "$(or $(OUT),out/rankings.json)" \
+		$(if $(EMBEDDING),--embedding "$(EMBEDDING)")
 
 bench-ablation: .venv/dev ## Measure what each signal of recall buys: DATA=DIR of conversations that name their evidence [OUT=FILE]
 	@[ -n "$(DATA)" ] || { echo "Name the folder of conversations: make bench-ablation DATA=DIR [OUT=FILE]" >&2; exit 1; }

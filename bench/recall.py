@@ -2,6 +2,7 @@
 
 `python -m bench.recall --data DIR --out RANKINGS.json` writes, by conversation and question, the turns found in rank
 order, the milliseconds of the search, and the context at three budgets. It does not know the evidence; a scorer does.
+With `--embedding PROVIDER:MODEL` turns are found by meaning too: every turn has its vector before the first question.
 """
 
 from __future__ import annotations
@@ -27,16 +28,20 @@ from maas.memory.context import build_context
 from maas.memory.history import BATCH, import_turns, read_history
 from maas.memory.reach import Reach
 from maas.memory.search import search
+from maas.memory.vectors import HINT, open_questions
 from maas.pipeline.states import ArchiveStatus
 from shared.db import Database, open_database
 from shared.errors import MaasError
+from shared.models.embedders import open_embedder
+from shared.models.questions import Questions
 from shared.models.registry import open_model
 from shared.settings import Settings, load_settings
 
 LIMIT = 50
 BUDGETS = (500, 2000, 8000)
 FAILURES = (ArchiveStatus.FAILED, ArchiveStatus.SKIPPED)
-STALLED = 180.0  # seconds without a single record: more than every budget of an Archivist's model
+STALLED = 180.0  # seconds without a single record or vector: more than every budget of a model
+QUESTION_TIMEOUT = 60.0  # what is measured is how good vectors are; a search of the product gives up earlier
 
 
 @dataclass(slots=True)
@@ -53,10 +58,12 @@ def recall(
     data: Annotated[Path, typer.Option(help="folder of conversations (*.json)")],
     out: Annotated[Path, typer.Option(help="file for the rankings (JSON)")],
     model: Annotated[str, typer.Option(help="the Archivist's model, provider:model")] = "extractive:builtin",
+    embedding: Annotated[str | None, typer.Option(help="the model of vectors, provider:model; none without")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="the smallest conversation of each family")] = False,
 ) -> None:
     """Import and archive conversations, ask their questions, write what was found."""
-    settings = load_settings()
+    settings = load_settings(embedding_model=embedding)
+    open_embedder(settings)
     model = "extractive:builtin" if model == "extractive" else model
     open_model(model, settings)
     conversations = read_folder(data)
@@ -80,11 +87,19 @@ async def measure(
     for conversation in conversations:
         families.setdefault(conversation.family, Family([])).conversations.append(conversation)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    async with open_database(dsn, 4, "maas bench") as db:
+    environment = {"MAAS_ARCHIVIST_MODEL": model, "MAAS_EMBEDDING_MODEL": settings.embedding_model or ""}
+    async with (
+        open_database(dsn, 4, "maas bench") as db,
+        open_questions(db, open_embedder(settings), QUESTION_TIMEOUT) as questions,
+    ):
+        if settings.embedding_model and questions is None:
+            raise MaasError("no_vectors", f"vectors need pgvector: {HINT}")
         with Progress(*columns, console=notes) as progress:
-            with Processes(folder, dsn, settings, MAAS_ARCHIVIST_MODEL=model) as processes:
+            with Processes(folder, dsn, settings, **environment) as processes:
                 await _remember(db, folder, families, processes, progress)
-            return await _ask(db, families, progress), families
+                if questions is not None:
+                    await _embed(db, questions.model, processes, progress)
+            return await _ask(db, questions, families, progress), families
 
 
 async def _remember(
@@ -142,28 +157,51 @@ async def _follow(db: Database, runs: Sequence[UUID], processes: Processes, on_r
         await asyncio.sleep(0.1)
 
 
-async def _ask(db: Database, families: dict[str, Family], progress: Progress) -> dict[str, Any]:
+async def _embed(db: Database, model: str, processes: Processes, progress: Progress) -> None:
+    """Return when every turn has its vector. Raises MaasError when that fails or stands still."""
+    total = await db.value("count_turns")
+    task = progress.add_task("turns embedded", total=total)
+    known, moved_at = 0, time.monotonic()
+    while known < total:
+        row = await db.row("fill", model)
+        done = row["turns"] + row["refused"] if row is not None else 0
+        if done > known:
+            known, moved_at = done, time.monotonic()
+            progress.update(task, completed=known)
+        processes.check()
+        if time.monotonic() - moved_at > STALLED:
+            raise MaasError("embedding_stalled", f"no vector for {STALLED:.0f} s; the log ends: {processes.log()}")
+        await asyncio.sleep(0.1)
+
+
+async def _ask(
+    db: Database, questions: Questions | None, families: dict[str, Family], progress: Progress
+) -> dict[str, Any]:
     everything = [one for family in families.values() for one in family.conversations]
     task = progress.add_task("questions asked", total=sum(len(one.questions) for one in everything))
     rankings: dict[str, Any] = {one.name: {} for one in everything}
     for family in families.values():
         for conversation in family.conversations:
             for question in conversation.questions:
-                answer = await _answer(db, user_of(conversation), question)
+                answer = await _answer(db, questions, user_of(conversation), question)
                 rankings[conversation.name][question.id] = answer
                 family.searches.append(answer["ms"])
                 progress.advance(task)
     return rankings
 
 
-async def _answer(db: Database, user_id: UUID, question: Question) -> dict[str, Any]:
+async def _answer(db: Database, questions: Questions | None, user_id: UUID, question: Question) -> dict[str, Any]:
     reach = Reach(as_of=question.asked_at)
     began = time.perf_counter()
-    hits = await search(db, user_id, question.text, limit=LIMIT, reach=reach)
+    hits = await search(db, user_id, question.text, limit=LIMIT, reach=reach, questions=questions)
     elapsed = time.perf_counter() - began
+    if questions is not None and await questions.vector(question.text) is None:
+        raise MaasError("no_vector", f"{questions.model} gave no vector for a question; its warning stands above")
     context = {}
     for budget in BUDGETS:
-        found = await build_context(db, user_id, question.text, budget, reach=reach, is_full=True)
+        found = await build_context(
+            db, user_id, question.text, budget, reach=reach, questions=questions, is_full=True
+        )  # fmt: skip
         context[str(budget)] = found.fenced
     ranked = list(dict.fromkeys(hit.external_id for hit in hits if hit.external_id))
     return {"ranked": ranked[:LIMIT], "ms": round(elapsed * 1000, 3), "context": context}

@@ -23,7 +23,10 @@ def vector(text: str) -> list[float]:
 
 
 class EmbeddingServer:
-    """Speaks OpenAI's protocol. `status` refuses all; `refused` is a word it will not take; `held`, cleared, waits."""
+    """Speaks OpenAI's protocol. `status` refuses all; `refused` is a word it will not take; `held`, cleared, waits.
+
+    Of the two words `alike` the first means the second.
+    """
 
     def __init__(self, server: HTTPServer) -> None:
         self.texts: list[str] = []
@@ -31,6 +34,7 @@ class EmbeddingServer:
         self.calls = 0
         self.status = 200
         self.refused = ""
+        self.alike = ("", "")
         self.held = threading.Event()
         self.held.set()
         self.url = server.url_for("/v1")
@@ -55,7 +59,14 @@ class EmbeddingServer:
             return Response(json.dumps({"error": {"message": "on purpose"}}), status, content_type="application/json")
         self.texts += texts
         self.batches.append(len(texts))
-        data = [{"object": "embedding", "index": n, "embedding": vector(text)} for n, text in enumerate(texts)]
+        data = [
+            {"object": "embedding", "index": n, "embedding": vector(self._meaning(text))}
+            for n, text in enumerate(texts)
+        ]
         usage = {"prompt_tokens": sum(map(len, texts)), "total_tokens": sum(map(len, texts))}
         reply = {"object": "list", "data": data, "model": body["model"], "usage": usage}
         return Response(json.dumps(reply), content_type="application/json")
+
+    def _meaning(self, text: str) -> str:
+        word, other = self.alike
+        return text.casefold().replace(word, other) if word else text

@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from pytest_httpserver import HTTPServer
 
 from bench import door_cases, peer_cases, year
 from bench.conversations import read_folder
@@ -23,6 +24,7 @@ from shared import tokens
 from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres
 from shared.settings import load_settings
+from tests.embedding_server import EmbeddingServer
 from tests.stack import ROOT
 
 TALK = {
@@ -166,6 +168,41 @@ def test_ablation_needs_questions_that_name_their_evidence(folder: Path, tmp_pat
     assert done.stderr.strip().splitlines() == [
         f"bench: --data {folder}: no question names its evidence (a list of turn ids)"
     ]
+
+
+def test_recall_finds_by_meaning_too(
+    postgres: EmbeddedPostgres, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every turn and every question is embedded once; a question that shares no word with its turn finds it."""
+    question = {"id": "synonym", "text": "Любимая птица", "category": "fact", "asked_at": "2024-04-01T00:00:00Z"}
+    body = conversation()
+    body["questions"].append(question | {"evidence": ["A1"], "evidence_sessions": ["S1"]})
+    (folder / "own-1.json").write_text(json.dumps(body, ensure_ascii=False), encoding="utf-8")
+    out = tmp_path / "rankings.json"
+    with HTTPServer(threaded=True) as http:
+        server = EmbeddingServer(http)
+        server.alike = ("птица", "parrot")
+        for name, value in server.settings().items():
+            monkeypatch.setenv(name, value)
+        done = recall(tmp_path, postgres.dsn, "--data", str(folder), "--out", str(out), "--embedding", "openai:words")
+        assert done.returncode == 0, done.stderr
+        assert "turns embedded" in done.stderr
+        assert len(server.texts) == len(set(server.texts)) == len(TALK) + len(body["questions"])
+    answers = json.loads(out.read_text())["own-1"]
+    assert answers["synonym"]["ranked"][0] in ("A1", "A2")
+    assert TALK["A1"][2] in answers["synonym"]["context"]["500"]
+
+
+def test_without_the_option_recall_asks_nobody_for_vectors(
+    postgres: EmbeddedPostgres, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HTTPServer(threaded=True) as http:
+        server = EmbeddingServer(http)
+        for name, value in server.settings().items():
+            monkeypatch.setenv(name, value)
+        done = recall(tmp_path, postgres.dsn, "--data", str(folder), "--out", str(tmp_path / "rankings.json"))
+        assert done.returncode == 0, done.stderr
+        assert server.calls == 0
 
 
 def test_a_folder_without_conversations_is_one_clear_line(tmp_path: Path) -> None:
