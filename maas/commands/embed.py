@@ -68,7 +68,8 @@ async def _open(db: Database, settings: Settings) -> Embedder:
     embedder = open_embedder(settings)
     if embedder is None:
         raise MaasError(
-            "no_embedding_model", "set MAAS_EMBEDDING_MODEL, for instance openai:text-embedding-3-small@512"
+            "no_embedding_model",
+            "set MAAS_EMBEDDING_MODEL, for instance local:e5-small or openai:text-embedding-3-small@512",
         )
     if not await db.value("prepare_embeddings"):
         await embedder.close()
