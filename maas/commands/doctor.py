@@ -12,6 +12,7 @@ import typer
 import uvloop
 from dotenv import dotenv_values
 from pydantic import SecretStr
+from rich.markup import escape
 from rich.table import Table
 
 from maas.commands.session import console, note
@@ -55,10 +56,10 @@ async def _check_all(settings: Settings, postgres: Addresses) -> int:
         checks = _Checks(settings, postgres, db)
         for name in ("database", "migrations", "listen", "prompts", "models", "vectors", "orchestrators"):
             try:
-                console.print(f"[green]ok[/green]    {name}: {await getattr(checks, name)()}")
+                console.print(f"[green]ok[/green]    {name}: {escape(await getattr(checks, name)())}")
             except MaasError as error:
                 failed += 1
-                console.print(f"[red]wrong[/red] {name}: {error.message}")
+                console.print(f"[red]wrong[/red] {name}: {escape(error.message)}")
     return failed
 
 

@@ -152,6 +152,11 @@ def test_doctor(stack: Stack) -> None:
     assert "OPENAI_API_KEY" in ill.stdout and "1 of the checks failed" in ill.stdout
 
 
+def test_doctor_shows_brackets_as_they_are(stack: Stack) -> None:
+    ill = maas(stack, "doctor", MAAS_EMBEDDING_MODEL="[vectors]:any")
+    assert "wrong vectors: model '[vectors]:any' names the unknown provider '[vectors]'" in ill.stdout
+
+
 def test_help_names_every_command() -> None:
     page = subprocess.run([MAAS, "--help"], capture_output=True, text=True, check=True).stdout
     for name in ("up", "migrate", "ask", "import", "search", "embed", "runs", "top", "trace", "doctor"):
