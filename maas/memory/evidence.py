@@ -29,7 +29,7 @@ async def gather(
     *,
     is_full: bool = False,
 ) -> Evidence | None:
-    """Everything that `rank` needs; None when the question asks for nothing.
+    """Everything that `rank` needs; None when memory knows nothing of what the question asks for.
 
     `meaning` (0 to 1) names turns that count whatever their words. With `is_full` all turns are ranked, not only
     those near a term, if the memory is not a large one.
@@ -46,8 +46,11 @@ async def gather(
     names = await _lexemes_of(db, {row["speaker"] for row in rows if question.names(row["speaker"])})
     meant = await memory.repair([one for one, df in zip(terms, frequency, strict=True) if not df and one not in names])
     if meant:
+        known = dict(zip(terms, frequency, strict=True))
         terms = list(dict.fromkeys(meant.get(term, term) for term in terms))
-        rows, frequency = await memory.read(terms, [None] * len(terms))
+        rows, frequency = await memory.read(terms, [known.get(term) for term in terms])
+    if not (any(frequency) or meaning or question.dates):
+        return None
     weight = weigh(frequency, counted or (rows[0]["total"] if rows else 0))
     others = [0.0 if term in names else one for term, one in zip(terms, weight, strict=True)]
     weight = others if any(others) else weight  # who is named stands in the question, not in what was said

@@ -214,3 +214,14 @@ async def test_a_question_without_terms_finds_nothing(db: Database, large: UUID)
         assert await search(db, large, question) == []
         evidence = await gather(db, large, question, Reach(), {})
         assert evidence is None or rank(evidence) == []
+
+
+async def test_a_context_is_filled_only_when_memory_knows_something(db: Database, connection: Connection) -> None:
+    user = uuid4()
+    say(connection, user, [*small_talk(20, NOW - timedelta(days=9)), (NOW, "My walrus is called Basil.")])
+    nothing = await build_context(db, user, "xylophone?", 2000, is_full=True)
+    assert nothing.lines == ()
+    whole = await build_context(db, user, "walrus?", 2000, is_full=True)
+    assert len(whole.lines) == 21 and "Basil" in whole.lines[0]
+    near = await build_context(db, user, "walrus?", 2000)
+    assert "Basil" in near.lines[0] and len(near.lines) < 5
