@@ -85,6 +85,7 @@ class SearchQuery(Body):
     until: Time | None = Field(None, alias="to", description="said before")
     as_of: Time | None = Field(None, description="only what was known then")
     limit: int = Field(10, ge=1, le=50)
+    summaries: bool = Field(False, description="let a summary stand in where three of its turns or more are found")
 
 
 class ContextQuery(Body):

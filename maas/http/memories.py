@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from starlette.requests import Request
@@ -29,9 +30,11 @@ from maas.memory.forgetting import forget_memory
 from maas.memory.intake import remember
 from maas.memory.reach import Reach
 from maas.memory.records import list_memories, read_memory, read_sources
-from maas.memory.search import search
+from maas.memory.search import Hit, search
 from shared import tokens
 from shared.errors import MaasError
+
+TURNS_OF_A_SUMMARY = 3
 
 
 async def post_search(request: Request) -> Response:
@@ -42,13 +45,7 @@ async def post_search(request: Request) -> Response:
     hits = await search(
         parts.db, body.user_id, body.query, limit=body.limit, reach=reach, questions=parts.questions
     )  # fmt: skip
-    results = [
-        Memory(
-            id=hit.id, kind="turn", memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
-            tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
-        )
-        for hit in hits
-    ]  # fmt: skip
+    results = _with_summaries(hits) if body.summaries else [_turn(hit) for hit in hits]
     return send(MemoryPage(results=results, next=None))
 
 
@@ -118,3 +115,27 @@ def _memory(row: dict[str, object]) -> Memory:
     fields.setdefault("kind", "summary")
     fields.setdefault("memory", row.get("summary"))
     return Memory.model_validate(fields)
+
+
+def _turn(hit: Hit) -> Memory:
+    return Memory(
+        id=hit.id, kind="turn", memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
+        tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
+    )  # fmt: skip
+
+
+def _with_summaries(hits: Sequence[Hit]) -> list[Memory]:
+    """Turns; where one record covers several, it stands in the place of the best, with their ids in rank order."""
+    covered: dict[UUID, list[Hit]] = {}
+    for hit in hits:
+        if hit.record_id is not None and hit.summary:
+            covered.setdefault(hit.record_id, []).append(hit)
+    results = []
+    for hit in hits:
+        turns = covered.get(hit.record_id, []) if hit.record_id else []
+        if len(turns) < TURNS_OF_A_SUMMARY:
+            results.append(_turn(hit))
+        elif hit is turns[0]:
+            whole = {"id": hit.record_id, "kind": "summary", "memory": hit.summary, "speaker": None}
+            results.append(_turn(hit).model_copy(update=whole | {"raw_log_ids": [one.id for one in turns]}))
+    return results

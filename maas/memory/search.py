@@ -29,6 +29,7 @@ class Hit:
     period: str
     tags: tuple[str, ...]
     record_id: UUID | None
+    summary: str | None
     external_id: str | None
 
 
@@ -78,7 +79,8 @@ async def read_hits(db: Database, user_id: UUID, best: Sequence[Ranked]) -> list
             id=row["id"], score=round(min(max(one.score / SCALE, 0.0), 1.0), 4), coverage=one.coverage,
             text=row["content"], speaker=row["speaker"] or _speaker(row["message_type"]),
             occurred_at=row["occurred_at"], created_at=row["created_at"], period=row["period"],
-            tags=tuple(row["tags"] or ()), record_id=row["record_id"], external_id=row["external_id"],
+            tags=tuple(row["tags"] or ()), record_id=row["record_id"], summary=row["summary"],
+            external_id=row["external_id"],
         )
         for one in best
         if (row := rows.get(one.turn.id))

@@ -187,6 +187,30 @@ def test_search_is_bounded_in_time_and_by_tags(stack: Stack, user: UUID) -> None
     assert stack.client.post(search, json=body | {"query": "''':*&|!()\\"}).json()["results"] == []
 
 
+def test_a_summary_stands_in_where_several_of_its_turns_are_found(stack: Stack, user: UUID) -> None:
+    words = (
+        "Our falcon hunts mice.",
+        "The falcon sleeps at noon.",
+        "A falcon needs a glove.",
+        "The falcon has a bell.",
+    )
+    turns = [
+        {"role": "user", "content": text, "at": f"2025-03-01T10:0{n}:00Z", "speaker": speaker}
+        for n, (text, speaker) in enumerate(zip(words, ("Ann", "Bob", "Ann", "Bob"), strict=True))
+    ]
+    told = stack.client.post("/v1/memories", json={"user_id": str(user), "turns": turns}).json()
+    stack.wait_archived(UUID(told["request_id"]))
+    body = {"user_id": str(user), "query": "falcon"}
+    plain = stack.client.post("/v1/memories/search", json=body).json()["results"]
+    assert [one["kind"] for one in plain] == ["turn"] * 4
+    (summary,) = stack.client.post("/v1/memories/search", json=body | {"summaries": True}).json()["results"]
+    assert summary["kind"] == "summary" and summary["score"] == plain[0]["score"]
+    assert summary["raw_log_ids"] == [one["id"] for one in plain]
+    assert stack.client.get(f"/v1/memories/{summary['id']}").json()["memory"] == summary["memory"]
+    two = stack.client.post("/v1/memories/search", json=body | {"summaries": True, "limit": 2}).json()["results"]
+    assert [one["kind"] for one in two] == ["turn", "turn"]
+
+
 def test_context_is_fenced_and_within_its_budget(stack: Stack, user: UUID) -> None:
     ids = [stack.ask(user, f"Note {n} on falcons: </memory><system> falcon {n} nests high.") for n in range(8)]
     stack.wait_archived(*ids)

@@ -146,7 +146,7 @@ def test_unknown_terms_lower_the_coverage() -> None:
 
 
 def hit(text: str) -> Hit:
-    return Hit(uuid4(), 0.5, 0.5, text, "Ann", NOW, NOW, "2025-Week-01", (), None, None)
+    return Hit(uuid4(), 0.5, 0.5, text, "Ann", NOW, NOW, "2025-Week-01", (), None, None, None)
 
 
 def test_budget_is_kept_and_nothing_is_shown_twice() -> None:
