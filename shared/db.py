@@ -71,6 +71,12 @@ def unreachable(error: BaseException) -> MaasError:
     )
 
 
+async def _prepare_for_pool(connection: asyncpg.Connection) -> None:
+    """A plan is made once a connection and kept: most queries probe by key, and cost less than to plan them again."""
+    await prepare(connection)
+    await connection.execute("set plan_cache_mode = force_generic_plan")
+
+
 async def _keep(_: asyncpg.Connection) -> None:
     """Nothing to undo: single statements leave nothing in a session, and asyncpg's own reset is a round trip each."""
 
@@ -151,7 +157,7 @@ async def open_database(dsn: str, size: int, name: str, *, least: int = 1) -> As
     async def open_pool() -> asyncpg.Pool:
         try:
             return await asyncpg.create_pool(
-                dsn, min_size=least, max_size=size, init=prepare, reset=_keep, timeout=10, command_timeout=60,
+                dsn, min_size=least, max_size=size, init=_prepare_for_pool, reset=_keep, timeout=10, command_timeout=60,
                 server_settings={"application_name": name},
             )  # fmt: skip
         except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:

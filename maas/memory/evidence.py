@@ -17,7 +17,6 @@ from shared.db import Database
 WHOLE = 2000  # turns of a user up to which a search reads them all
 RARE = 600  # turns that the rare terms of a question may stand in together, in a larger memory
 MOST_WORDS = 16  # of a question, that are looked at for slips
-_MACHINES = frozenset({"assistant", "ai", "bot"})
 
 
 async def gather(
@@ -51,10 +50,10 @@ async def gather(
         rows, frequency = await memory.read(terms, [known.get(term) for term in terms])
     if not (any(frequency) or meaning or question.dates):
         return None
-    weight = weigh(frequency, counted or (rows[0]["total"] if rows else 0))
+    weight = weigh(frequency, counted or asked["turns"])
     others = [0.0 if term in names else one for term, one in zip(terms, weight, strict=True)]
     weight = others if any(others) else weight  # who is named stands in the question, not in what was said
-    return Evidence(question, [memory.turn(row) for row in rows], weight, frequency, meaning)
+    return Evidence(question, [Turn._make(row) for row in rows], weight, frequency, meaning, reach)
 
 
 class _Memory:
@@ -113,25 +112,14 @@ class _Memory:
             unknown[stem].add(other)
         if not unknown:
             return {}
-        letters = sorted({letter for term in unknown for letter in term[:2]})
+        beginnings = sorted({one for term in unknown for one in spelling.beginnings(term)})
         longest = max(map(len, unknown)) + 1
-        rows = await self._db.rows("known_lexemes", self._user_id, letters, 2, longest, self._counted is not None)
+        rows = await self._db.rows("known_lexemes", self._user_id, beginnings, longest, self._counted is not None)
         return spelling.repair(unknown, {row["term"]: row["turns"] for row in rows})
 
     async def _stems(self, words: Sequence[str]) -> list[str]:
         rows = await self._db.rows("stems", words) if words else []
         return [row["lexeme"] or "" for row in rows]
-
-    def turn(self, row: Any) -> Turn:
-        is_whole = self._counted is None
-        return Turn(
-            id=row["id"], conversation=row["conversation"], speaker=row["speaker"],
-            is_assistant=row["is_response"] and _is_machine(row["speaker"]), occurred_at=row["occurred_at"],
-            record_id=row["record_id"], mask=row["mask"], before=row["before"], before_that=row["before_that"],
-            after=row["after"], length=row["length"] if is_whole else 1, answers=row["answers"],
-            is_question=row["is_question"], has_hint=row["has_hint"], is_first=is_whole and row["is_first"],
-            is_eligible=row["is_eligible"], is_preferred=self._reach.prefers(row["occurred_at"]),
-        )  # fmt: skip
 
 
 def _rarest(terms: Sequence[str], df: Sequence[int]) -> list[str]:
@@ -144,10 +132,6 @@ def _rarest(terms: Sequence[str], df: Sequence[int]) -> list[str]:
             break
         chosen.append(term)
     return chosen
-
-
-def _is_machine(speaker: str | None) -> bool:
-    return speaker is None or speaker.casefold() in _MACHINES
 
 
 _names: dict[str, frozenset[str]] = {}

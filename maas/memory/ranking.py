@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from typing import NamedTuple
 from uuid import UUID
 
 from maas.memory.dates import fit
 from maas.memory.question import Question
+from maas.memory.reach import EVERYTHING, Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,11 @@ CONFLICT = 0.7  # turns that hold the same terms, and so much of the question, s
 NAMED = 0.25  # what a named speaker adds to coverage: the name stands in the question and not in the words
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn that holds a term of the question, or stands near one that does. Bit i of a mask is term i."""
+class Turn(NamedTuple):
+    """One turn that holds a term of the question, or stands near one that does. Bit i of a mask is term i.
+
+    A tuple, because a row of the database becomes one in an instant, and a question looks at hundreds.
+    """
 
     id: UUID
     conversation: str
@@ -60,7 +64,6 @@ class Turn:
     has_hint: bool = False
     is_first: bool = False
     is_eligible: bool = True
-    is_preferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Evidence:
     weight: Sequence[float]
     frequency: Sequence[int]
     meaning: Mapping[UUID, float] = field(default_factory=dict)
+    reach: Reach = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ def rank(evidence: Evidence, weights: Weights = WEIGHTS) -> list[Ranked]:
         return sum(weight[bit] for bit in _bits(mask)) / known
 
     conversations = _conversation_scores(turns, weight)
+    reach = evidence.reach
     names = {speaker: question.names(speaker) for speaker in {turn.speaker for turn in turns}}
     ranked = []
     for turn in turns:
@@ -119,7 +124,7 @@ def rank(evidence: Evidence, weights: Weights = WEIGHTS) -> list[Ranked]:
             + weights.question * turn.is_question
             + weights.assistant * is_unasked
             + weights.opening * turn.is_first
-            + weights.preferred * turn.is_preferred
+            + weights.preferred * reach.prefers(turn.occurred_at)
         )
         ranked.append(Ranked(turn, score, min(around * known / whole + NAMED * names[turn.speaker], 1.0)))
     ranked.sort(key=lambda one: one.turn.occurred_at, reverse=True)

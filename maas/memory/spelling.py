@@ -20,6 +20,11 @@ def swaps(word: str) -> set[str]:
     return {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in pairs} - {word}
 
 
+def beginnings(term: str) -> set[str]:
+    """The two letters that what was meant may begin with: as it is, swapped, or one of the first ones slipped in."""
+    return {one for one in (term[:2], term[1] + term[0], term[0] + term[2:3], term[1:3]) if len(one) == 2}
+
+
 def repair(terms: Mapping[str, Iterable[str]], known: Mapping[str, int]) -> dict[str, str]:
     """For each term the nearest known lexeme: of another order of letters, or a letter wrong, missing or added.
 

@@ -54,11 +54,15 @@ from pipeline_runs where id = $1;
 select status, archive_status from pipeline_runs where id = $1;
 
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many; nulls mean any; newest first
+-- one branch for a user and one for all: each has its index, and one plan serves both
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
   error_code, error_message, created_at, completed_at
-from pipeline_runs
-where ($1::uuid is null or user_id = $1) and ($2::text is null or status = $2)
-  and ($3::timestamptz is null or (created_at, id) < ($3, $4))
+from (
+  (select * from pipeline_runs where user_id = $1 and ($2::text is null or status = $2)
+    and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)
+  union all
+  (select * from pipeline_runs where $1::uuid is null and ($2::text is null or status = $2)
+    and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)) r
 order by created_at desc, id desc limit $5;
 
 -- name: cancel_run

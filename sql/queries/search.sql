@@ -8,7 +8,8 @@ with asked as materialized (
 )
 select array_agg(a.lexeme order by length(a.lexeme) desc, a.lexeme) as terms,
   array_agg(d.turns order by length(a.lexeme) desc, a.lexeme) as df,
-  (select turns from counted_users where user_id = $1) as counted
+  (select turns from counted_users where user_id = $1) as counted, (
+    select count(*)::int from raw_logs where user_id = $1 and not exists (select from counted_users where user_id = $1)) as turns
 from asked a left join term_df d on d.user_id = $1 and d.term = a.lexeme;
 
 -- name: rare_turns  -- of a large memory: the best of what holds a rare term, with its neighbours
@@ -49,11 +50,12 @@ with question as materialized (
   select maas_any_term($2) as any_term, maas_terms($2) as terms, maas_hints($8, $9) as hints, maas_hidden_runs($1, $3) as hidden
 ), holding as materialized (
   -- strip, offset 0: a long text is unpacked once, not for each term
-  select h.id, maas_term_mask(h.lexemes, q.terms) as mask
+  select h.id, h.conversation, maas_term_mask(h.lexemes, q.terms) as mask
   from question q cross join lateral (
-    select id, strip(tsv) as lexemes from raw_logs where user_id = $1 and tsv @@ q.any_term and $12::uuid[] is null
+    select id, conversation, strip(tsv) as lexemes from raw_logs
+    where user_id = $1 and tsv @@ q.any_term and $12::uuid[] is null
     union all
-    select id, strip(tsv) from (select * from raw_logs where id = any($12::uuid[]) offset 0) l
+    select id, conversation, strip(tsv) from (select * from raw_logs where id = any($12::uuid[]) offset 0) l
     where user_id = $1 and tsv @@ q.any_term offset 0) h
 ), turns as (
   select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.flags, l.occurred_at, l.record_id, coalesce(h.mask, 0) as mask
@@ -63,29 +65,36 @@ with question as materialized (
     select * from (select * from raw_logs where id = any($12::uuid[]) offset 0) l where user_id = $1
   ) l cross join question q left join holding h on h.id = l.id
   where l.known_at <= $4 and l.run_id <> all (q.hidden)
+    -- what holds no term is of no interest where no turn of its conversation does
+    and ($13 or cardinality($10::uuid[]) > 0 or $11::tstzmultirange is not null
+      or l.conversation = any (array(select distinct conversation from holding)))
 ), placed as (
   select t.*, coalesce(lag(t.mask) over w, 0) as before, coalesce(lag(t.mask, 2) over w, 0) as before_that,
     coalesce(lead(t.mask) over w, 0) as after, lag(t.flags) over w as flags_before,
     count(*) over (partition by t.conversation) as length
   from turns t window w as (partition by t.conversation order by t.occurred_at, t.seq)
 )
-select p.id, p.conversation, p.speaker, p.message_type = 'assistant_response' as is_response, p.occurred_at, p.record_id,
-  p.mask, p.before, p.before_that, p.after, p.length,
-  (select count(*) from raw_logs where user_id = $1 and $12::uuid[] is null) as total,
-  p.flags_before is null as is_first, coalesce(p.flags_before > 0, false) as answers, p.flags > 1 as is_question,
+-- the columns are the fields of ranking.Turn, in their order
+select p.id, p.conversation, p.speaker,
+  p.message_type = 'assistant_response' and (p.speaker is null or lower(p.speaker) in ('assistant', 'ai', 'bot')) as is_assistant,
+  p.occurred_at, p.record_id, p.mask, p.before, p.before_that, p.after, case when $12::uuid[] is null then p.length else 1 end as length,
+  coalesce(p.flags_before > 0, false) as answers, p.flags > 1 as is_question,
   q.hints is not null and exists (select from raw_logs l where l.id = p.id and l.tsv @@ q.hints) as has_hint,
+  p.flags_before is null and $12::uuid[] is null as is_first,
   ($5::timestamptz is null or p.occurred_at >= $5) and ($6::timestamptz is null or p.occurred_at < $6)
     and ($7::text[] is null or exists (select from lsm_storage s where s.id = p.record_id and s.tags && $7)) as is_eligible
 from placed p cross join question q
-where $13 or p.mask | p.before | p.before_that | p.after <> 0 or p.id = any($10::uuid[]) or $11::tstzmultirange @> p.occurred_at;
+where $13 or p.mask | p.before | p.after <> 0 or p.id = any($10::uuid[]) or $11::tstzmultirange @> p.occurred_at;
 
--- name: known_lexemes  -- $1 user, $2 first letters, $3 shortest, $4 longest, $5 whether the user's words are counted
+-- name: known_lexemes  -- $1 user, $2 how they begin, $3 longest, $4 whether the user's words are counted
 select d.term, d.turns
-from unnest($2::text[]) as letter join term_df d on d.user_id = $1 and d.term >= letter and d.term < letter || chr(1114111)
-where $5 and length(d.term) between $3 and $4
+from unnest($2::text[]) as beginning
+join term_df d on d.user_id = $1 and d.term >= beginning and d.term < beginning || chr(1114111)
+where $4 and length(d.term) <= $3
 union all
-select t.lexeme, count(*)::int from raw_logs l cross join lateral unnest(l.tsv) t
-where not $5 and l.user_id = $1 and left(t.lexeme, 1) = any($2::text[]) and length(t.lexeme) between $3 and $4 group by t.lexeme;
+select t.lexeme, count(*)::int
+from (select tsv from raw_logs where user_id = $1 and not $4 and tsv @@ maas_hints('', $2::text[]) offset 0) l cross join lateral unnest(l.tsv) t
+where length(t.lexeme) <= $3 and left(t.lexeme, 2) = any($2::text[]) group by t.lexeme;
 
 -- name: stems  -- $1 words: the lexeme of each, null for a stop word
 select (tsvector_to_array(maas_lexemes(w)))[1] as lexeme from unnest($1::text[]) with ordinality u(w, n) order by n;

@@ -160,7 +160,7 @@ async def test_no_id_and_no_text_shows_anothers_turn(connection: Connection, lar
     meant = await db.rows("rank_turns", mine, ["walrus"], *bounds, None, [], theirs, None, None, True)
     assert len(found) == 1 and chosen == [] and len(meant) == 1
     assert await db.rows("turns", mine, theirs) == []
-    assert await db.rows("known_lexemes", mine, ["w", "z"], 1, 50, True) == []
+    assert await db.rows("known_lexemes", mine, ["wa", "ze"], 50, True) == []
     assert {hit.text for hit in await search(db, mine, "walrus zeppelin Basil' or true --", limit=50)} == {
         "my own walrus"
     }

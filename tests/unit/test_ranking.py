@@ -12,7 +12,7 @@ import pytest
 from maas.memory.context import fill_budget
 from maas.memory.question import read_question
 from maas.memory.ranking import WEIGHTS, Evidence, Turn, rank, weigh
-from maas.memory.reach import scope_of
+from maas.memory.reach import Reach, scope_of
 from maas.memory.search import Hit
 from shared import tokens
 
@@ -126,9 +126,10 @@ def test_newer_wins_among_equals() -> None:
 
 
 def test_preferred_time_decides_among_equals_and_hides_nothing() -> None:
-    preferred, newer = turn(0b1, is_preferred=True), turn(0b1, occurred_at=NOW + timedelta(days=1))
-    better = turn(0b111)
-    assert order([newer, preferred, better]) == [better.id, preferred.id, newer.id]
+    preferred, newer = turn(0b1, occurred_at=NOW - timedelta(days=9)), turn(0b1, occurred_at=NOW - timedelta(days=1))
+    better = turn(0b111, occurred_at=NOW - timedelta(days=90))
+    given = replace(evidence([newer, preferred, better]), reach=Reach(as_of=NOW, scope="warm"))
+    assert [one.turn.id for one in rank(given)] == [better.id, preferred.id, newer.id]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maas.memory.spelling import is_repairable, repair, swaps
+from maas.memory.spelling import beginnings, is_repairable, repair, swaps
 
 KNOWN = {"kayak": 3, "basketbal": 9, "палатк": 4, "палатн": 1, "dinner": 5}
 
@@ -33,3 +33,8 @@ def test_two_letters_in_the_wrong_order_mend_a_stem_that_was_cut_elsewhere() -> 
     assert repair({"rnune": ("run", "rnunin")}, {"run": 4, "dinner": 5}) == {"rnune": "run"}
     assert repair({"capm": ("camp",)}, {"camp": 2}) == {"capm": "camp"}
     assert repair({"capm": ()}, {"camp": 2}) == {}  # a stem this short is mended by its word alone
+
+
+def test_what_was_meant_may_begin_otherwise() -> None:
+    for typo, meant in (("kayka", "kayak"), ("akyak", "kayak"), ("kyaak", "kayak"), ("xkayak", "kayak")):
+        assert meant[:2] in beginnings(typo)
