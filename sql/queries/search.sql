@@ -87,14 +87,15 @@ from placed p cross join question q
 where $13 or p.mask | p.before | p.after <> 0 or p.id = any($10::uuid[]) or $11::tstzmultirange @> p.occurred_at;
 
 -- name: known_lexemes  -- $1 user, $2 how they begin, $3 longest, $4 whether the user's words are counted
+-- offset 0: the index would look up a beginning among the words of all users
 select d.term, d.turns
 from unnest($2::text[]) as beginning
 join term_df d on d.user_id = $1 and d.term >= beginning and d.term < beginning || chr(1114111)
 where $4 and length(d.term) <= $3
 union all
 select t.lexeme, count(*)::int
-from (select tsv from raw_logs where user_id = $1 and not $4 and tsv @@ maas_hints('', $2::text[]) offset 0) l cross join lateral unnest(l.tsv) t
-where length(t.lexeme) <= $3 and left(t.lexeme, 2) = any($2::text[]) group by t.lexeme;
+from (select tsv from raw_logs where user_id = $1 and not $4 offset 0) l cross join lateral unnest(l.tsv) t
+where l.tsv @@ maas_hints('', $2::text[]) and length(t.lexeme) <= $3 and left(t.lexeme, 2) = any($2::text[]) group by t.lexeme;
 
 -- name: stems  -- $1 words: the lexeme of each, null for a stop word
 select (tsvector_to_array(maas_lexemes(w)))[1] as lexeme from unnest($1::text[]) with ordinality u(w, n) order by n;
