@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 from asyncpg import Range
@@ -38,22 +38,21 @@ async def gather(
     question = read_question(text, reach.now)
     if not (asked["terms"] or meaning or question.dates):
         return None
-    counted = asked["counted"] if (asked["counted"] or 0) > WHOLE else None
-    memory = _Memory(db, user_id, question, reach, counted, list(meaning), is_full)
-    terms = list(asked["terms"] or [])
-    rows, frequency = await memory.read(terms, asked["df"] or [])
-    names = await _lexemes_of(db, {row["speaker"] for row in rows if question.names(row["speaker"])})
-    meant = await memory.repair([one for one, df in zip(terms, frequency, strict=True) if not df and one not in names])
+    terms, named = list(asked["terms"] or []), frozenset(asked["named"] or [])
+    counted = asked["turns"] if asked["is_counted"] and asked["turns"] > WHOLE else None
+    memory = _Memory(db, user_id, question, reach, counted, named, list(meaning), is_full)
+    turns, frequency = await memory.read(terms, asked["df"] or [])
+    meant = await memory.repair([one for one, df in zip(terms, frequency, strict=True) if not df and one not in named])
     if meant:
         known = dict(zip(terms, frequency, strict=True))
         terms = list(dict.fromkeys(meant.get(term, term) for term in terms))
-        rows, frequency = await memory.read(terms, [known.get(term) for term in terms])
+        turns, frequency = await memory.read(terms, [known.get(term) for term in terms])
     if not (any(frequency) or meaning or question.dates):
         return None
-    weight = weigh(frequency, counted or asked["turns"])
-    others = [0.0 if term in names else one for term, one in zip(terms, weight, strict=True)]
+    weight = weigh(frequency, asked["turns"])
+    others = [0.0 if term in named else one for term, one in zip(terms, weight, strict=True)]
     weight = others if any(others) else weight  # who is named stands in the question, not in what was said
-    return Evidence(question, [Turn._make(row) for row in rows], weight, frequency, meaning, reach)
+    return Evidence(question, turns, weight, frequency, meaning, reach)
 
 
 class _Memory:
@@ -66,6 +65,7 @@ class _Memory:
         question: Question,
         reach: Reach,
         counted: int | None,
+        named: frozenset[str],
         meant: list[UUID],
         is_full: bool,
     ) -> None:
@@ -74,13 +74,14 @@ class _Memory:
         self._question = question
         self._reach = reach
         self._counted = counted
+        self._named = named
         self._meant = meant
         self._is_full = is_full
         self._times = [Range(band.start, band.end) for band in question.dates if band.worth == 1.0] or None
 
-    async def read(self, terms: list[str], df: Sequence[int | None]) -> tuple[list[Any], list[int]]:
-        """Rows of the turns, and in how many turns each term stands; a term without a df is taken for a rare one."""
-        bounds, ids = self._reach.bounds, None
+    async def read(self, terms: list[str], df: Sequence[int | None]) -> tuple[list[Turn], list[int]]:
+        """The turns, and in how many turns each term stands; a term without a df is taken for a rare one."""
+        ids = None
         if self._counted is not None:
             guess = [1 if turns is None else turns for turns in df]
             weight = weigh(guess, self._counted)
@@ -88,19 +89,27 @@ class _Memory:
                 "rare_turns",
                 self._user_id,
                 terms,
-                *bounds,
+                *self._reach.bounds,
                 _rarest(terms, guess),
                 weight,
                 self._meant,
                 self._times,
             )
             ids = [row["id"] for row in found]
+        ignored = sum(1 << bit for bit, term in enumerate(terms) if term in self._named)
+        turns = await self._rank(terms, ids, ignored)
+        if ignored and not any(turn.mask & ~ignored for turn in turns):
+            turns = await self._rank(terms, ids, 0)  # nothing but the name is known
+        masks = Counter(turn.mask for turn in turns).items()
+        held = [sum(number for mask, number in masks if mask >> bit & 1) for bit in range(len(terms))]
+        return turns, [max(seen, counted or 0) for seen, counted in zip(held, df, strict=True)]
+
+    async def _rank(self, terms: list[str], ids: list[UUID] | None, ignored: int) -> list[Turn]:
         rows = await self._db.rows(
-            "rank_turns", self._user_id, terms, *bounds, self._question.hints, list(self._question.stems), self._meant,
-            self._times, ids, self._is_full,
+            "rank_turns", self._user_id, terms, *self._reach.bounds, list(self._question.hints), self._meant,
+            self._times, ids, self._is_full, ignored,
         )  # fmt: skip
-        held = [sum(row["mask"] >> bit & 1 for row in rows) for bit in range(len(terms))]
-        return rows, [max(seen, turns or 0) for seen, turns in zip(held, df, strict=True)]
+        return [Turn._make(row) for row in rows]
 
     async def repair(self, terms: Sequence[str]) -> dict[str, str]:
         """For terms that the user never said, those that were probably meant."""
@@ -114,8 +123,15 @@ class _Memory:
             return {}
         beginnings = sorted({one for term in unknown for one in spelling.beginnings(term)})
         longest = max(map(len, unknown)) + 1
-        rows = await self._db.rows("known_lexemes", self._user_id, beginnings, longest, self._counted is not None)
-        return spelling.repair(unknown, {row["term"]: row["turns"] for row in rows})
+        return spelling.repair(unknown, await self._known(beginnings, longest))
+
+    async def _known(self, beginnings: list[str], longest: int) -> dict[str, int]:
+        """The lexemes of the user that begin so, and how often they were said."""
+        if self._counted is None:
+            rows = await self._db.rows("said_lexemes", self._user_id)
+            return spelling.count_lexemes((row["lexemes"] for row in rows), beginnings, longest)
+        rows = await self._db.rows("counted_lexemes", self._user_id, beginnings, longest)
+        return {row["term"]: row["turns"] for row in rows}
 
     async def _stems(self, words: Sequence[str]) -> list[str]:
         rows = await self._db.rows("stems", words) if words else []
@@ -132,19 +148,3 @@ def _rarest(terms: Sequence[str], df: Sequence[int]) -> list[str]:
             break
         chosen.append(term)
     return chosen
-
-
-_names: dict[str, frozenset[str]] = {}
-
-
-async def _lexemes_of(db: Database, names: set[str]) -> frozenset[str]:
-    """The lexemes of names; asked of Postgres once."""
-    if not names:
-        return frozenset()
-    words = " ".join(sorted(names))
-    found = _names.get(words)
-    if found is None:
-        if len(_names) > 10_000:
-            _names.clear()
-        found = _names[words] = frozenset(await db.value("lexemes", words))
-    return found

@@ -21,31 +21,17 @@ _YOUR_WORDS = re.compile(
     rf"\b(?:you|ты|вы)\b(?:\W+\w+){{0,2}}?\W+{_TOLD}|\b(?:your|твой|твоя|твои|твоё|твое|ваш|ваша|ваши)\W+{_TOLD}|"
     rf"\b{_TOLD}\w*\W+(?:ты|вы)\b"
 )
-TIME_WORDS = """
-yesterday today tonight tomorrow last next ago week weekend month year day monday tuesday wednesday thursday friday
-saturday sunday january february march april june july august september october november december morning evening
-night recently since soon вчера сегодня завтра назад неделя недели неделю месяц месяца год года году лет день дня дней
-утром утра вечером вечера ночью недавно скоро январь января февраль февраля март марта апрель апреля май мая июнь июня
-июль июля август августа сентябрь сентября октябрь октября ноябрь ноября декабрь декабря понедельник вторник среда
-среду четверг пятница пятницу суббота субботу воскресенье прошлый прошлой прошлом следующий следующей
-"""
-NUMBER_WORDS = """
-two three four five six seven eight nine ten twice dozen several couple hundred thousand один одна два две три четыре
-пять шесть семь восемь девять десять дважды двое трое несколько пара пару сто тысяча тысячи
-"""
-_DIGITS = tuple("123456789")
-_YEARS = ("19", "20")
+_TIME, _NUMBER = "#time", "#number"  # what maas_index marks a turn with
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, read once. `hints` are words, and `stems` beginnings, of which an answer would hold one."""
+    """A question, read once. `hints` are the marks of turns of which its answer would bear one."""
 
     text: str
     words: frozenset[str]
     dates: tuple[Band, ...]
-    hints: str | None
-    stems: tuple[str, ...]
+    hints: tuple[str, ...]
     wants_own_words: bool
 
     def names(self, speaker: str | None) -> bool:
@@ -61,7 +47,6 @@ def read_question(text: str, now: datetime) -> Question:
         text=text,
         words=frozenset(re.findall(r"\w+", flat)),
         dates=read_dates(flat, now),
-        hints=TIME_WORDS * asks_when + NUMBER_WORDS * asks_how_many or None,
-        stems=_YEARS * asks_when + _DIGITS * asks_how_many,
+        hints=(_TIME,) * asks_when + (_NUMBER,) * asks_how_many,
         wants_own_words=bool(_YOUR_WORDS.search(flat)),
     )

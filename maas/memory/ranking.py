@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -78,8 +78,7 @@ class Evidence:
     reach: Reach = EVERYTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A turn with its score, and the share (0 to 1) of the question's weight that stands in it and beside it."""
 
     turn: Turn
@@ -103,32 +102,36 @@ def rank(evidence: Evidence, weights: Weights = WEIGHTS) -> list[Ranked]:
         return sum(weight[bit] for bit in _bits(mask)) / known
 
     conversations = _conversation_scores(turns, weight)
-    reach = evidence.reach
-    names = {speaker: question.names(speaker) for speaker in {turn.speaker for turn in turns}}
+    speakers = {speaker: question.names(speaker) for speaker in {turn.speaker for turn in turns}}
+    dates, meaning, reach = question.dates, evidence.meaning, evidence.reach
     ranked = []
     for turn in turns:
         if not turn.is_eligible:
             continue
-        is_unasked = turn.is_assistant and not question.wants_own_words
-        around = held(turn.mask | turn.before | turn.after)
+        coverage, around = held(turn.mask), held(turn.mask | turn.before | turn.after)
+        is_named = speakers[turn.speaker]
         score = (
-            weights.coverage * held(turn.mask) * (ASSISTANT_COVERAGE if is_unasked else 1.0)
+            weights.coverage * coverage
             + weights.window * around
-            + weights.asked * turn.answers * held(turn.before)
             + weights.two_before * held(turn.before_that)
             + weights.conversation * conversations[turn.conversation]
-            + weights.speaker * names[turn.speaker]
+            + weights.speaker * is_named
             + weights.hint * turn.has_hint
-            + weights.date * fit(question.dates, turn.occurred_at)
-            + weights.meaning * evidence.meaning.get(turn.id, 0.0)
             + weights.question * turn.is_question
-            + weights.assistant * is_unasked
             + weights.opening * turn.is_first
-            + weights.preferred * reach.prefers(turn.occurred_at)
         )
-        ranked.append(Ranked(turn, score, min(around * known / whole + NAMED * names[turn.speaker], 1.0)))
-    ranked.sort(key=lambda one: one.turn.occurred_at, reverse=True)
-    ranked.sort(key=lambda one: one.score, reverse=True)
+        if turn.answers:
+            score += weights.asked * held(turn.before)
+        if turn.is_assistant and not question.wants_own_words:
+            score += weights.assistant - weights.coverage * coverage * (1 - ASSISTANT_COVERAGE)
+        if dates:
+            score += weights.date * fit(dates, turn.occurred_at)
+        if meaning:
+            score += weights.meaning * meaning.get(turn.id, 0.0)
+        if reach.scope:
+            score += weights.preferred * reach.prefers(turn.occurred_at)
+        ranked.append(Ranked(turn, score, min(around * known / whole + NAMED * is_named, 1.0)))
+    ranked.sort(key=lambda one: (one.score, one.turn.occurred_at), reverse=True)
     return _newest_first(ranked, held)
 
 
@@ -149,15 +152,11 @@ def _newest_first(ranked: list[Ranked], held: Callable[[int], float]) -> list[Ra
 
 def _conversation_scores(turns: Sequence[Turn], weight: Sequence[float]) -> dict[str, float]:
     """BM25 of each conversation, a term counted once a turn, as a share of the best one."""
-    counts: dict[str, list[int]] = {}
-    lengths: dict[str, int] = {}
-    for turn in turns:
-        row = counts.get(turn.conversation)
-        if row is None:
-            row = counts[turn.conversation] = [0] * len(weight)
-            lengths[turn.conversation] = turn.length
-        for bit in _bits(turn.mask):
-            row[bit] += 1
+    lengths = {turn.conversation: turn.length for turn in turns}
+    counts = {name: [0] * len(weight) for name in lengths}
+    for (name, mask), number in Counter((turn.conversation, turn.mask) for turn in turns).items():
+        for bit in _bits(mask):
+            counts[name][bit] += number
     mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
     scores = {
         name: sum(

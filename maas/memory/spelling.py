@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from rapidfuzz.distance import OSA
@@ -23,6 +25,12 @@ def swaps(word: str) -> set[str]:
 def beginnings(term: str) -> set[str]:
     """The two letters that what was meant may begin with: as it is, swapped, or one of the first ones slipped in."""
     return {one for one in (term[:2], term[1] + term[0], term[0] + term[2:3], term[1:3]) if len(one) == 2}
+
+
+def count_lexemes(texts: Iterable[str], beginnings: Iterable[str], longest: int) -> dict[str, int]:
+    """How often each lexeme that begins so, of at most `longest` letters, stands in tsvectors that Postgres printed."""
+    any_beginning = "|".join(map(re.escape, beginnings))
+    return Counter(re.findall(rf"'((?:{any_beginning})[^']{{0,{longest - 2}}})'", " ".join(texts)))
 
 
 def repair(terms: Mapping[str, Iterable[str]], known: Mapping[str, int]) -> dict[str, str]:

@@ -3,13 +3,20 @@
 -- know how much a user has, would rather fetch all that the user has.
 
 -- name: question_terms  -- $1 user, $2 question; df is null for words that were not counted (yet)
+-- `named` are the terms that are names of who speaks in this memory
 with asked as materialized (
   select t.lexeme from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16
+), memory as materialized (
+  select c.user_id is not null as is_counted, coalesce(c.turns, s.turns, 0) as turns, coalesce(c.speakers, s.speakers) as speakers
+  from (select) as one left join counted_users c on c.user_id = $1 cross join lateral (
+    select sum(l.turns)::int as turns, array_agg(l.speaker) as speakers
+    from (select speaker, count(*) as turns from raw_logs where user_id = $1 and c.user_id is null group by speaker) l) s
 )
 select array_agg(a.lexeme order by length(a.lexeme) desc, a.lexeme) as terms,
   array_agg(d.turns order by length(a.lexeme) desc, a.lexeme) as df,
-  (select turns from counted_users where user_id = $1) as counted, (
-    select count(*)::int from raw_logs where user_id = $1 and not exists (select from counted_users where user_id = $1)) as turns
+  (select turns from memory) as turns, (select is_counted from memory) as is_counted,
+  array_agg(a.lexeme) filter (where a.lexeme = any(tsvector_to_array((
+    select maas_lexemes(array_to_string(speakers, ' ')) from memory)))) as named
 from asked a left join term_df d on d.user_id = $1 and d.term = a.lexeme;
 
 -- name: rare_turns  -- of a large memory: the best of what holds a rare term, with its neighbours
@@ -44,30 +51,31 @@ select n.id from best b cross join lateral (
    order by l.occurred_at, l.seq limit 2)) n
 where n.conversation = b.conversation;
 
--- name: rank_turns  -- $1 to $7 as above, $8 hints, $9 their beginnings, $10 ids, $11 times that count in any case,
--- $12 the turns to look at, null for all; $13 all of them, not only those near a term
+-- name: rank_turns  -- $1 to $7 as above, $8 hints, $9 ids, $10 times that count in any case, $11 the turns to look at, null for
+-- all; $12 all of them, not only those near a term; $13 terms (a mask) that alone are no reason to look at a turn
 with question as materialized (
-  select maas_any_term($2) as any_term, maas_terms($2) as terms, maas_hints($8, $9) as hints, maas_hidden_runs($1, $3) as hidden
+  select maas_any_term($2) as any_term, maas_terms($2) as terms, maas_any_term($8) as hints, maas_hidden_runs($1, $3) as hidden
 ), holding as materialized (
   -- strip, offset 0: a long text is unpacked once, not for each term
   select h.id, h.conversation, maas_term_mask(h.lexemes, q.terms) as mask
   from question q cross join lateral (
     select id, conversation, strip(tsv) as lexemes from raw_logs
-    where user_id = $1 and tsv @@ q.any_term and $12::uuid[] is null
+    where user_id = $1 and tsv @@ q.any_term and $11::uuid[] is null
     union all
-    select id, conversation, strip(tsv) from (select * from raw_logs where id = any($12::uuid[]) offset 0) l
+    select id, conversation, strip(tsv) from (select * from raw_logs where id = any($11::uuid[]) offset 0) l
     where user_id = $1 and tsv @@ q.any_term offset 0) h
 ), turns as (
-  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.flags, l.occurred_at, l.record_id, coalesce(h.mask, 0) as mask
+  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.flags, l.occurred_at, l.record_id, coalesce(h.mask, 0) as mask,
+    coalesce(l.tsv @@ q.hints, false) as has_hint
   from (
-    select * from raw_logs where user_id = $1 and $12::uuid[] is null
+    select * from raw_logs where user_id = $1 and $11::uuid[] is null
     union all
-    select * from (select * from raw_logs where id = any($12::uuid[]) offset 0) l where user_id = $1
+    select * from (select * from raw_logs where id = any($11::uuid[]) offset 0) l where user_id = $1
   ) l cross join question q left join holding h on h.id = l.id
   where l.known_at <= $4 and l.run_id <> all (q.hidden)
     -- what holds no term is of no interest where no turn of its conversation does
-    and ($13 or cardinality($10::uuid[]) > 0 or $11::tstzmultirange is not null
-      or l.conversation = any (array(select distinct conversation from holding)))
+    and ($12 or cardinality($9::uuid[]) > 0 or $10::tstzmultirange is not null
+      or l.conversation = any (array(select distinct conversation from holding where mask & ~$13::bigint <> 0)))
 ), placed as (
   select t.*, coalesce(lag(t.mask) over w, 0) as before, coalesce(lag(t.mask, 2) over w, 0) as before_that,
     coalesce(lead(t.mask) over w, 0) as after, lag(t.flags) over w as flags_before,
@@ -77,31 +85,26 @@ with question as materialized (
 -- the columns are the fields of ranking.Turn, in their order
 select p.id, p.conversation, p.speaker,
   p.message_type = 'assistant_response' and (p.speaker is null or lower(p.speaker) in ('assistant', 'ai', 'bot')) as is_assistant,
-  p.occurred_at, p.record_id, p.mask, p.before, p.before_that, p.after, case when $12::uuid[] is null then p.length else 1 end as length,
-  coalesce(p.flags_before > 0, false) as answers, p.flags > 1 as is_question,
-  q.hints is not null and exists (select from raw_logs l where l.id = p.id and l.tsv @@ q.hints) as has_hint,
-  p.flags_before is null and $12::uuid[] is null as is_first,
+  p.occurred_at, p.record_id, p.mask, p.before, p.before_that, p.after, case when $11::uuid[] is null then p.length else 1 end as length,
+  coalesce(p.flags_before > 0, false) as answers, p.flags > 1 as is_question, p.has_hint,
+  p.flags_before is null and $11::uuid[] is null as is_first,
   ($5::timestamptz is null or p.occurred_at >= $5) and ($6::timestamptz is null or p.occurred_at < $6)
     and ($7::text[] is null or exists (select from lsm_storage s where s.id = p.record_id and s.tags && $7)) as is_eligible
-from placed p cross join question q
-where $13 or p.mask | p.before | p.after <> 0 or p.id = any($10::uuid[]) or $11::tstzmultirange @> p.occurred_at;
+from placed p
+where $12 or p.id = any($9::uuid[]) or $10::tstzmultirange @> p.occurred_at
+  or p.mask | p.before | p.after <> 0 and (p.has_hint or (p.mask | p.before | p.after) & ~$13::bigint <> 0);
 
--- name: known_lexemes  -- $1 user, $2 how they begin, $3 longest, $4 whether the user's words are counted
--- offset 0: the index would look up a beginning among the words of all users
+-- name: counted_lexemes  -- $1 user whose words are counted, $2 how they begin, $3 longest
 select d.term, d.turns
 from unnest($2::text[]) as beginning
 join term_df d on d.user_id = $1 and d.term >= beginning and d.term < beginning || chr(1114111)
-where $4 and length(d.term) <= $3
-union all
-select t.lexeme, count(*)::int
-from (select tsv from raw_logs where user_id = $1 and not $4 offset 0) l cross join lateral unnest(l.tsv) t
-where l.tsv @@ maas_hints('', $2::text[]) and length(t.lexeme) <= $3 and left(t.lexeme, 2) = any($2::text[]) group by t.lexeme;
+where length(d.term) <= $3;
+
+-- name: said_lexemes  -- $1 user; as text, which a caller takes apart in a third of the time that unnest needs
+select tsv::text as lexemes from raw_logs where user_id = $1;
 
 -- name: stems  -- $1 words: the lexeme of each, null for a stop word
 select (tsvector_to_array(maas_lexemes(w)))[1] as lexeme from unnest($1::text[]) with ordinality u(w, n) order by n;
-
--- name: lexemes
-select tsvector_to_array(maas_lexemes($1));
 
 -- name: count_terms  -- $1 user, $2 most turns that are read whole
 select maas_count_terms($1, $2);

@@ -41,7 +41,7 @@ def rank(read: Read, user: UUID, question: str, before: int = LAST) -> list[UUID
 def rank_rows(read: Read, user: UUID, question: str, before: int = LAST) -> list[dict[str, Any]]:
     (asked,) = read("question_terms", user, question)
     bounds = (before, "9999-01-01", None, None, None)
-    return read("rank_turns", user, asked["terms"] or [], *bounds, None, [], [], None, None, False)
+    return read("rank_turns", user, asked["terms"] or [], *bounds, [], [], None, None, False, 0)
 
 
 def test_archive_input(connection: Connection, engine: Engine, read: Read) -> None:

@@ -156,14 +156,42 @@ async def test_no_id_and_no_text_shows_anothers_turn(connection: Connection, lar
     ]
     bounds = (EVERY_TURN, END_OF_TIME, None, None, None)
     found = await db.rows("rare_turns", mine, ["walrus"], *bounds, ["walrus"], [1.0], theirs, None)
-    chosen = await db.rows("rank_turns", mine, ["walrus"], *bounds, None, [], theirs, None, theirs, True)
-    meant = await db.rows("rank_turns", mine, ["walrus"], *bounds, None, [], theirs, None, None, True)
+    chosen = await db.rows("rank_turns", mine, ["walrus"], *bounds, [], theirs, None, theirs, True, 0)
+    meant = await db.rows("rank_turns", mine, ["walrus"], *bounds, [], theirs, None, None, True, 0)
     assert len(found) == 1 and chosen == [] and len(meant) == 1
     assert await db.rows("turns", mine, theirs) == []
-    assert await db.rows("known_lexemes", mine, ["wa", "ze"], 50, True) == []
+    assert await db.rows("counted_lexemes", mine, ["wa", "ze"], 50) == []
+    assert {row["lexemes"] for row in await db.rows("said_lexemes", mine)} == {"'walrus'"}
     assert {hit.text for hit in await search(db, mine, "walrus zeppelin Basil' or true --", limit=50)} == {
         "my own walrus"
     }
+
+
+@pytest.mark.parametrize("turns", [20, LARGE])
+async def test_who_is_named_is_no_word_that_was_said(db: Database, connection: Connection, turns: int) -> None:
+    """A name that a question asks for finds what its bearer said; alone it finds all of it."""
+    user = uuid4()
+    say(connection, user, small_talk(turns, NOW - timedelta(days=400)))
+    told = [(NOW, "Well, the kayak leaks, Marta."), (NOW, "Marta, sure?")]
+    say(connection, user, told, conversation="a", speaker="Jonas")
+    say(connection, user, [(NOW, "My tent leaks too, Jonas.")], conversation="b", speaker="Marta")
+    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    assert [hit.speaker for hit in await search(db, user, "Where does it leak, Marta?", limit=1)] == ["Marta"]
+    assert {hit.text for hit in await search(db, user, "Who is Marta?")} >= {text for _, text in told}
+
+
+async def test_a_question_for_a_time_or_a_number_prefers_turns_that_hold_one(
+    db: Database, connection: Connection
+) -> None:
+    user = uuid4()
+    say(connection, user, small_talk(20, NOW - timedelta(days=9)))
+    for day, text in enumerate(
+        ("We painted the shed.", "We painted the shed on Sunday.", "We painted the shed, two coats.")
+    ):
+        say(connection, user, [(NOW - timedelta(days=3 - day), text)], conversation=text, speaker=f"painter {day}")
+    assert (await texts(db, user, "When did we paint the shed?", 1)) == ["We painted the shed on Sunday."]
+    assert (await texts(db, user, "How many times did we paint the shed?", 1)) == ["We painted the shed, two coats."]
+    assert (await texts(db, user, "Who painted the shed?", 1)) == ["We painted the shed, two coats."]  # the newest
 
 
 async def test_the_newest_of_two_facts_comes_first(db: Database, connection: Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maas.memory.spelling import beginnings, is_repairable, repair, swaps
+from maas.memory.spelling import beginnings, count_lexemes, is_repairable, repair, swaps
 
 KNOWN = {"kayak": 3, "basketbal": 9, "палатк": 4, "палатн": 1, "dinner": 5}
 
@@ -38,3 +38,8 @@ def test_two_letters_in_the_wrong_order_mend_a_stem_that_was_cut_elsewhere() -> 
 def test_what_was_meant_may_begin_otherwise() -> None:
     for typo, meant in (("kayka", "kayak"), ("akyak", "kayak"), ("kyaak", "kayak"), ("xkayak", "kayak")):
         assert meant[:2] in beginnings(typo)
+
+
+def test_lexemes_are_read_from_what_postgres_prints() -> None:
+    texts = [r"'#time' 'kayak' 'don''t' 'c:\\\\x'", "'kayak' 'kayaking' 'катер'"]
+    assert count_lexemes(texts, ["ka", "ка", "(?"], 6) == {"kayak": 2, "катер": 1}
