@@ -64,18 +64,21 @@ with question as materialized (
     union all
     select id, conversation, strip(tsv) from (select * from raw_logs where id = any($11::uuid[]) offset 0) l
     where user_id = $1 and tsv @@ q.any_term offset 0) h
-), turns as (
-  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.flags, l.occurred_at, l.record_id, coalesce(h.mask, 0) as mask,
+), known as (
+  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.flags, l.occurred_at, l.record_id,
     coalesce(l.tsv @@ q.hints, false) as has_hint
-  from (
+  from question q cross join (
     select * from raw_logs where user_id = $1 and $11::uuid[] is null
     union all
     select * from (select * from raw_logs where id = any($11::uuid[]) offset 0) l where user_id = $1
-  ) l cross join question q left join holding h on h.id = l.id
+  ) l
   where l.known_at <= $4 and l.run_id <> all (q.hidden)
     -- what holds no term is of no interest where no turn of its conversation does
     and ($12 or cardinality($9::uuid[]) > 0 or $10::tstzmultirange is not null
       or l.conversation = any (array(select distinct conversation from holding where mask & ~$13::bigint <> 0)))
+), turns as (
+  -- a full join is hashed: a left one, in a table that was not analyzed yet, compares each with each
+  select k.*, coalesce(h.mask, 0) as mask from known k full join holding h on h.id = k.id where coalesce(k.seq, 0) > 0
 ), placed as (
   select t.*, coalesce(lag(t.mask) over w, 0) as before, coalesce(lag(t.mask, 2) over w, 0) as before_that,
     coalesce(lead(t.mask) over w, 0) as after, lag(t.flags) over w as flags_before,
