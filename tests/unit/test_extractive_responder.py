@@ -91,6 +91,18 @@ def test_a_query_that_only_refers_back_gets_the_newest_lines() -> None:
     assert len(quotes) == 3
 
 
+def test_of_two_facts_in_conflict_the_newer_one_is_quoted_first() -> None:
+    told = [
+        "- [2024-05-01 10:00] user: My sister Alma lives in Lisbon.",
+        "- [2025-02-03 10:00] user: My sister Alma lives in Porto.",
+    ]
+    for memory in (told, told[::-1]):
+        assert ask("Where does my sister Alma live?", ["Recent messages:", *memory])[2:] == [
+            "— you, 2025-02-03 10:00: «My sister Alma lives in Porto.»",
+            "— you, 2024-05-01 10:00: «My sister Alma lives in Lisbon.»",
+        ]
+
+
 @pytest.mark.parametrize(
     "query", ["привет", "Спасибо большое!", "ок", "hi", "Thanks, bye!", "Good morning", "👍", "😀😀", "..."]
 )

@@ -123,7 +123,8 @@ def best_lines(query: str, lines: Sequence[Line]) -> list[Line]:
         share = sum(weight[term] for term in about & terms) / total
         if (share or _prior(line)) and not _is_echo(line, asked, terms):
             scored.append((share * _trust(line) + _prior(line), rank))
-    scored.sort(key=lambda pair: (-pair[0], pair[1]))
+    scored.sort(key=lambda pair: usable[pair[1]].at, reverse=True)  # of two that say as much the newer one
+    scored.sort(key=lambda pair: pair[0], reverse=True)
     if not scored or scored[0][0] < _ENOUGH:
         return []
     least = max(scored[0][0] * _NEAR_BEST, _ENOUGH)
