@@ -59,10 +59,10 @@ def choose_chores(deps: Deps, stages: Mapping[str, Stage], embedder: Embedder | 
 
 
 @asynccontextmanager
-async def open_models(settings: Settings) -> AsyncIterator[dict[str, Model]]:
-    """The model of each role. Raises MaasError for one that cannot be opened."""
+async def open_models(settings: Settings, choose: Callable[[str], str | None]) -> AsyncIterator[dict[str, Model]]:
+    """The model of each role that `choose` names one for. Raises MaasError for one that cannot be opened."""
     async with AsyncExitStack() as stack:
-        models = {role: open_model(settings.role_model(role), settings) for role in ROLES}
+        models = {role: open_model(spec, settings) for role in ROLES if (spec := choose(role))}
         for model in models.values():
             stack.push_async_callback(model.close)
         yield models
@@ -72,7 +72,7 @@ async def compact(
     db: Database, settings: Settings, user_id: UUID | None, on_progress: Callable[[int, int], None]
 ) -> int:  # fmt: skip
     """Merge all that is due now; how many records were made."""
-    async with open_models(settings) as models:
+    async with open_models(settings, settings.role_model) as models:
         deps = Deps(db, settings, models, open_model("extractive:builtin", settings))
         return await compactor.compact_all(deps, user_id, on_progress=on_progress)
 
@@ -88,7 +88,8 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
     """Answer requests until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     stages = choose_stages(settings.stages)
     async with AsyncExitStack() as stack:
-        models = await stack.enter_async_context(open_models(settings))
+        models = await stack.enter_async_context(open_models(settings, settings.role_model))
+        fallbacks = await stack.enter_async_context(open_models(settings, settings.role_fallback))
         rules = open_model("extractive:builtin", settings)
         db = await stack.enter_async_context(
             open_database(postgres.query, settings.pool_size, "maas orchestrator", least=settings.pool_size)
@@ -97,7 +98,7 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
         embedder = open_embedder(settings)
         questions = await stack.enter_async_context(open_questions(db, embedder, settings.embedding_timeout))
-        deps = Deps(db, settings, models, rules, questions)
+        deps = Deps(db, settings, models, rules, questions, fallbacks)
         chores = {} if is_alone else choose_chores(deps, stages, embedder if questions else None)
         isolation = None if is_alone else isolate(settings, postgres)
         orchestrator = Orchestrator(deps, stages, postgres.listen, isolation, chores)

@@ -11,7 +11,14 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared.errors import MaasError
 
-ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
+_PREFIX = {
+    "Analyzer": "analyzer",
+    "Assembler": "assembler",
+    "FinalResponder": "responder",
+    "Archivist": "archivist",
+    "Compactor": "archivist",
+}
+ROLES = tuple(_PREFIX)
 
 
 def _plain(name: str) -> AliasChoices:
@@ -47,6 +54,18 @@ class Settings(BaseSettings):
     assembler_model: str | None = None
     responder_model: str | None = None
     archivist_model: str | None = None
+    fallback_model: str | None = Field(
+        None, description="provider:model that is asked when a role's own fails; none without"
+    )
+    analyzer_fallback: str | None = None
+    assembler_fallback: str | None = None
+    responder_fallback: str | None = None
+    archivist_fallback: str | None = None
+    fast_path: bool = Field(False, description="on: leave out a model call that can change nothing")
+    user_daily_tokens: int | None = Field(
+        None, ge=1, description="tokens of a user's runs in a day; past it they are FAILED"
+    )
+    run_max_tokens: int | None = Field(None, ge=1, description="tokens of one run; past it it is FAILED")
 
     embedding_model: str | None = Field(
         None, description="provider:model of vectors, or provider:model@dimensions; without it search is by words"
@@ -97,14 +116,11 @@ class Settings(BaseSettings):
 
     def role_model(self, role: str) -> str:
         """The `provider:model` that answers for one of ROLES."""
-        own = {
-            "Analyzer": self.analyzer_model,
-            "Assembler": self.assembler_model,
-            "FinalResponder": self.responder_model,
-            "Archivist": self.archivist_model,
-            "Compactor": self.archivist_model,
-        }[role]
-        return own or self.model
+        return getattr(self, f"{_PREFIX[role]}_model") or self.model
+
+    def role_fallback(self, role: str) -> str | None:
+        """The `provider:model` that is asked when a role's own fails."""
+        return getattr(self, f"{_PREFIX[role]}_fallback") or self.fallback_model
 
 
 def load_settings(**overrides: object) -> Settings:

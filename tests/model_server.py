@@ -30,6 +30,7 @@ class ModelServer:
         self.calls: Counter[str] = Counter()
         self.requests: list[dict[str, Any]] = []
         self._held: dict[str, threading.Event] = {}
+        self._let_pass: dict[str, int] = {}
         self._kept: dict[str, str] = {}
         self._closed = threading.Event()
         self.url = server.url_for("/v1")
@@ -47,6 +48,11 @@ class ModelServer:
 
     def hold(self, role: str) -> None:
         self._held[role] = threading.Event()
+
+    def hold_after(self, role: str, calls: int) -> None:
+        """Answer so many calls of a role and keep the next ones waiting."""
+        self._let_pass[role] = calls
+        self.hold(role)
 
     def release(self, role: str, keeping: str = "") -> None:
         """Let its calls go on, but for those that come later and speak of `keeping`."""
@@ -69,7 +75,7 @@ class ModelServer:
         role = body["model"]
         self.calls[role] += 1
         self.requests.append(body)
-        if event := self._held.get(role):
+        if self.calls[role] > self._let_pass.get(role, 0) and (event := self._held.get(role)):
             event.wait(60)
         if (word := self._kept.get(role)) and word in str(body["messages"]):
             self._closed.wait(60)

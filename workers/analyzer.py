@@ -12,7 +12,7 @@ from maas.memory.ranking import Ranked
 from maas.memory.reach import Reach, scope_of
 from maas.memory.records import Record, records_of_turns
 from maas.memory.search import rank_turns
-from maas.pipeline.ledger import consult
+from maas.pipeline.ledger import consult, skip
 from maas.pipeline.prompts import read_prompts
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
@@ -68,6 +68,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result. Next: ANALYZED."""
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
     turns = await _rank(run, deps, run.user_query, 50)
+    if deps.settings.fast_path and not turns and not await deps.db.rows("recent_turns", run.user_id, run.seq, None, 1):
+        skip(run, deps, NAME, prompt, "Analyzer")  # there is no memory to choose from
+        return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
     records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES))
     now = datetime.now(UTC)
     known = "\n".join(_line(record, run.user_query, now) for record in records)

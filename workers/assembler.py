@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maas.pipeline.draft import Draft, Payload
-from maas.pipeline.ledger import consult
+from maas.pipeline.ledger import consult, skip
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
@@ -19,8 +19,13 @@ async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: draft_context only. Writes: final_context_payload, at most 8000 tokens. Next: READY."""
     draft = Draft.parse(run.draft or "")
     empty = Payload(draft.role, "", draft.query)
-    room = empty.room(deps.settings.payload_tokens)
+    room = empty.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
     memory = _memory_lines(draft)
+    prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
+    whole = defuse("\n".join(memory))
+    if deps.settings.fast_path and tokens.count(whole) <= room:
+        skip(run, deps, NAME, prompt, "Assembler")  # there is nothing to condense
+        return Outcome(payload=Payload(draft.role, whole, draft.query).render())
     request = Request(
         role="Assembler",
         messages=(
@@ -30,7 +35,6 @@ async def run(run: Run, deps: Deps) -> Outcome:
         max_tokens=REPLY_TOKENS,
         inputs={"user_query": draft.query, "memory": memory, "max_tokens": room},
     )
-    prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
     budget = deps.settings.assembler_timeout
     condensed, is_degraded = await consult(run, deps, NAME, prompt, request, _parse, budget)
     payload = Payload(draft.role, tokens.fit(defuse(condensed), room), draft.query).render()

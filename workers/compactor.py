@@ -42,6 +42,7 @@ class Call:
     id: UUID = field(default_factory=uuid4)
     attempt: int = 1
     calls: list[dict[str, Any]] = field(default_factory=list)
+    round: int = 0
 
     def cost(self) -> dict[str, Any]:
         """All of them together, under the last one's name."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 import structlog
 
+from maas.pipeline.budget import OverBudget, check_budget
 from maas.pipeline.prompts import Prompt
-from maas.pipeline.runs import Run
+from maas.pipeline.runs import LostRun, Run
 from maas.pipeline.stages import Deps
+from shared.models.fingerprint import fingerprint
 from shared.models.policy import complete
-from shared.models.types import Message, Model, ModelError, Reply, Request
+from shared.models.types import Message, Model, ModelError, Reply, Request, ToolCall
 
 Value = TypeVar("Value")
 SILENT = frozenset({"timeout", "unreachable", "rate_limited", "provider_error", "filtered", "malformed"})
@@ -22,16 +24,31 @@ log = structlog.get_logger()
 
 
 class Caller(Protocol):
-    """Whose model calls are noted: a run, or what is like one."""
+    """Whose model calls are noted: a run, or what is like one. `round` counts the calls of the present stage."""
 
     id: UUID
     attempt: int
     calls: list[dict[str, Any]]
+    round: int
 
 
-async def ask(run: Run, deps: Deps, stage: str, prompt: Prompt, request: Request, budget: float) -> Reply:
-    """Ask the role's model within `budget` seconds. Raises ModelError; the call is noted in both cases."""
-    return await _call(run, deps, deps.models[request.role], stage, prompt, request, budget)
+async def ask(run: Caller, deps: Deps, stage: str, prompt: Prompt, request: Request, budget: float) -> Reply:
+    """Ask the role's model within `budget` seconds, then its fallback in what is left. Raises MaasError.
+
+    A fallback that is configured gets half of the budget, whatever becomes of the first; what was wrong with the
+    request itself (`bad_request`) is not asked again. Calls are noted in every case.
+    """
+    model, fallback = deps.models[request.role], deps.fallbacks.get(request.role)
+    if fallback is None:
+        return await _call(run, deps, model, stage, prompt, request, budget)
+    end = time.monotonic() + budget
+    try:
+        return await _call(run, deps, model, stage, prompt, request, budget / 2)
+    except ModelError as error:
+        if error.code == "bad_request":
+            raise
+        log.warning("fallback_asked", stage=stage, fallback=f"{fallback.provider}:{fallback.name}", cause=str(error))
+    return await _call(run, deps, fallback, stage, prompt, request, end - time.monotonic())
 
 
 async def consult(
@@ -47,20 +64,20 @@ async def consult(
 ) -> tuple[Value, bool]:
     """Ask for something that `parse` understands, within `budget` seconds; one repair call, then the built-in rules.
 
-    Returns the value and whether it came by rule. `parse` raises ValueError. Raises ModelError for what no rule should
-    hide (a wrong key, an unknown model, a refused request), unless the stage may not fail.
+    Returns the value and whether it came by rule. `parse` raises ValueError. Raises MaasError for what no rule should
+    hide (a wrong key, an unknown model, a refused request, a spent budget), unless the stage may not fail.
     """
     end = time.monotonic() + budget
-    model = deps.models[request.role]
     try:
-        reply = await _call(run, deps, model, stage, prompt, request, budget)
+        reply = await ask(run, deps, stage, prompt, request, budget)
         try:
             return parse(reply.text), False
         except ValueError as error:
             log.info("reply_repaired", stage=stage, cause=str(error))
-            reply = await _call(run, deps, model, stage, prompt, _repair(request, reply, error), end - time.monotonic())
+            await pin(run, deps)
+            reply = await ask(run, deps, stage, prompt, _repair(request, reply, error), end - time.monotonic())
             return parse(reply.text), False
-    except ModelError as error:
+    except (ModelError, OverBudget) as error:
         if may_fail and error.code not in SILENT:
             raise
         cause = str(error)
@@ -69,6 +86,24 @@ async def consult(
     log.warning("stage_degraded", stage=stage, cause=cause)
     reply = await _call(run, deps, deps.rules, stage, prompt, request, budget)
     return parse(reply.text), True
+
+
+def skip(run: Caller, deps: Deps, stage: str, prompt: Prompt, role: str) -> None:
+    """Note a call that was not made, because its answer could change nothing."""
+    run.calls.append(_note(run, deps.models[role], stage, prompt) | {"finish": "skipped", "attempts": 0, "ms": 0.0})
+    run.round += 1
+
+
+async def pin(run: Caller, deps: Deps) -> None:
+    """Store the calls of a stage that is going to ask again: after a crash they are not made a second time.
+
+    Raises LostRun.
+    """
+    if isinstance(run, Run) and run.calls:
+        if not await deps.db.value("pin_calls", run.id, run.attempt, run.calls):
+            raise LostRun
+        run.pinned += run.calls
+        run.calls = []
 
 
 def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
@@ -81,11 +116,13 @@ async def _call(
     run: Caller, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float
 ) -> Reply:
     began = time.monotonic()
-    note = {
-        "run_id": str(run.id), "attempt": run.attempt, "stage": stage, "round": len(run.calls),
-        "provider": model.provider, "model": model.name, "role_name": prompt.role, "prompt_version": prompt.version,
-        "attempts": 1, "tokens_in": 0, "tokens_out": 0,
-    }  # fmt: skip
+    note = _note(run, model, stage, prompt) | {"request_hash": fingerprint(model, request)}
+    if (kept := await _pinned(run, deps, stage, note)) is not None:
+        run.round += 1
+        return kept
+    if isinstance(run, Run):
+        await check_budget(run, deps, model)
+    run.round += 1
     try:
         if budget <= 0:
             raise ModelError("timeout", f"{model.provider}:{model.name}: no time is left for another call")
@@ -99,11 +136,34 @@ async def _call(
         )
         raise
     reply = done.reply
+    calls = [asdict(call) for call in reply.calls] or None
     run.calls.append(
         note | {"reply": reply.text, "finish": reply.finish, "attempts": done.attempts, "ms": _ms_since(began),
-                "tokens_in": reply.usage.tokens_in, "tokens_out": reply.usage.tokens_out}
+                "tokens_in": reply.usage.tokens_in, "tokens_out": reply.usage.tokens_out,
+                "cached": reply.usage.tokens_cached, "calls": calls, "parts": reply.raw if calls else None}
     )  # fmt: skip
     return reply
+
+
+def _note(run: Caller, model: Model, stage: str, prompt: Prompt) -> dict[str, Any]:
+    return {
+        "run_id": str(run.id), "attempt": run.attempt, "stage": stage, "round": run.round,
+        "provider": model.provider, "model": model.name, "role_name": prompt.role, "prompt_version": prompt.version,
+        "attempts": 1, "tokens_in": 0, "tokens_out": 0,
+    }  # fmt: skip
+
+
+async def _pinned(run: Caller, deps: Deps, stage: str, note: Mapping[str, Any]) -> Reply | None:
+    """The reply that an earlier owner of this run had stored for the very same request."""
+    if not isinstance(run, Run) or run.attempt == 1:
+        return None
+    if run.round == 0:
+        run.kept = await deps.db.rows("pinned_calls", run.id, stage)
+    for row in run.kept:
+        if (row["round"], row["request_hash"]) == (note["round"], note["request_hash"]):
+            calls = tuple(ToolCall(**call) for call in row["calls"] or ())
+            return Reply(row["reply"], row["finish"], calls, raw=row["parts"] or {})
+    return None
 
 
 def _ms_since(began: float) -> float:

@@ -300,7 +300,7 @@ class _Session:
             del self._working[run.id]
             self._interrupted.discard(run.id)
             self._metrics.observe(name, time.monotonic() - began)
-            self._metrics.called(run.calls)
+            self._metrics.called([*run.pinned, *run.calls])
 
     def _failure(self, run: Run, error: Exception) -> Done:
         stage = STAGE_OF[run.status]

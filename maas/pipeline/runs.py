@@ -27,9 +27,10 @@ class LostRun(Exception):
 
 @dataclass(slots=True)
 class Run:
-    """What a stage may know of its run. `calls` holds model calls that are not stored yet.
+    """What a stage may know of its run.
 
-    `waited`: seconds from insert to this claim, by the database's clock.
+    `calls` holds model calls that are not stored yet, `pinned` those of this stage that are, `kept` those that an
+    earlier owner stored; `round` counts them. `waited`: seconds from insert to this claim, by the database's clock.
     """
 
     id: UUID
@@ -46,12 +47,19 @@ class Run:
     draft: str | None = None
     payload: str | None = None
     calls: list[dict[str, Any]] = field(default_factory=list)
+    pinned: list[dict[str, Any]] = field(default_factory=list)
+    kept: Sequence[Mapping[str, Any]] = ()
+    round: int = 0
     waited: float | None = None
     claimed: float = field(default_factory=time.monotonic)
 
     def age(self) -> float | None:
         """Seconds since it was inserted; None for a later try."""
         return None if self.waited is None else self.waited + time.monotonic() - self.claimed
+
+    def begin_stage(self) -> None:
+        """Forget the model calls of the stage before: they are stored."""
+        self.calls, self.pinned, self.kept, self.round = [], [], (), 0
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Run:
@@ -160,7 +168,7 @@ class Claims:
         if is_cancelled is None:
             raise LostRun
         run.status = status
-        run.calls = []
+        run.begin_stage()
         run.analysis = outcome.analysis or run.analysis
         run.draft = outcome.draft or run.draft
         run.payload = outcome.payload or run.payload
@@ -184,7 +192,7 @@ class Claims:
         kept = await self._db.value("archive_exchange", self._owner, run.id, run.attempt, record, run.calls)
         if not kept:
             raise LostRun
-        run.calls = []
+        run.begin_stage()
 
 
 def _column(values: list[str | None]) -> list[str | None] | None:

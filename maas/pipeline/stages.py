@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from maas.pipeline.runs import Outcome, Run
@@ -15,13 +15,14 @@ from shared.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What a stage may use: the database, the model of each role, the built-in one for when that is silent, vectors."""
+    """What a stage may use: the database, the model of each role, who stands in for it, the built-in one, vectors."""
 
     db: Database
     settings: Settings
     models: Mapping[str, Model]
     rules: Model
     questions: Questions | None = None
+    fallbacks: Mapping[str, Model] = field(default_factory=dict)
 
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]

@@ -19,8 +19,8 @@ from tests.sql.traces import tables, tables_with
 Connection = psycopg.Connection[DictRow]
 MARK = "qzx77wv"
 NO_USERS = {
-    "assistants", "audit", "embedding_fills", "engine_metrics", "engine_settings", "engines", "system_prompts",
-    "system_prompts_history",
+    "assistants", "audit", "embedding_fills", "engine_metrics", "engine_settings", "engines", "model_prices",
+    "system_prompts", "system_prompts_history",
 }  # fmt: skip
 
 
