@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run vectors test test-vectors check chaos bench bench-engine bench-recall bench-ablation bench-scale
-.PHONY: bench-memory bench-year lock clean
+.PHONY: bench-memory bench-year bench-models lock clean
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -74,6 +74,10 @@ bench-memory: .venv/dev ## Count how many requests find what the one before them
 bench-year: .venv/dev ## Measure a year of a busy user: open records, rows read, recall before and after merging
 	@mkdir -p out
 	@.venv/bin/python -m bench.year --out out/year.json
+
+bench-models: .venv/dev ## Measure the model layer beside the bare SDK, and what an exchange costs
+	@mkdir -p out
+	@.venv/bin/python -m bench.models --out out/models.json
 
 chaos: .venv/dev model-server ## Break everything under load, count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out

@@ -259,6 +259,17 @@ def test_scale_asks_for_what_users_said(postgres: EmbeddedPostgres, tmp_path: Pa
     assert plans.count("Query Text:") >= 3 and "raw_logs" in plans and "Buffers:" in plans
 
 
+def test_the_model_layer_costs_little_and_the_ledger_adds_up(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    out = tmp_path / "models.json"
+    done = bench_module("models", tmp_path, postgres.dsn, "--quick", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    figures = figures_of(out)
+    assert figures["through the layer ms"] > 0
+    assert all(figures[f"{role}, tokens in"] > 100 for role in ("Analyzer", "Assembler", "FinalResponder", "Archivist"))
+    dollars = json.loads(out.read_text())["dollars"]
+    assert dollars["openai:gpt-4o"] > dollars["openai:gpt-4o-mini"] > 0
+
+
 def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "writes.json"
     done = bench_module("read_your_writes", tmp_path, postgres.dsn, "--quick", "--users", "10", "--out", str(out))

@@ -1,0 +1,65 @@
+"""A model for benchmarks: it speaks Chat Completions, answers each role at once, and counts what it is asked.
+
+`python -m bench.model_server PORT` serves until it is ended. The name of a model is that of a role.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from bench.sentences import sentence
+from shared import tokens
+
+_FIRST_RECORD = re.compile(r"^- (?P<id>[0-9a-f-]{36}) \|", re.MULTILINE)
+_ANSWER = 6  # sentences
+_CONDENSED = 12  # lines of memory that the Assembler keeps
+
+
+def analysis(prompt: str) -> str:
+    """The Analyzer's reply: memory is needed, the first record fits."""
+    found = _FIRST_RECORD.search(prompt)
+    context = {"period": None, "summary": None, "relevance_score": 0.8, "lsm_record_id": found["id"] if found else None}
+    return json.dumps({
+        "needs_context": True, "context_type": "SPECIFIC_HISTORY", "time_scope": "hot",
+        "search_keywords": prompt.split()[-4:], "context_found": context,
+    })  # fmt: skip
+
+
+def reply(role: str, prompt: str) -> str:
+    """What a model of this role might say, of the usual length."""
+    if role == "Analyzer":
+        return analysis(prompt)
+    if role == "Assembler":
+        return "\n".join([line for line in prompt.splitlines() if line.startswith("- [")][:_CONDENSED])
+    if role == "Archivist":
+        record = {"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Family", "Garden"]}
+        return json.dumps(record | {"summary": f"{sentence(len(prompt))} {sentence(len(prompt) + 1)}"})
+    return " ".join(sentence(len(prompt) + number) for number in range(_ANSWER))
+
+
+async def complete(request: Request) -> JSONResponse:
+    """POST /v1/chat/completions."""
+    body = await request.json()
+    prompt = "\n".join(str(message["content"]) for message in body["messages"])
+    text = reply(body["model"], prompt)
+    usage = {"prompt_tokens": tokens.count(prompt), "completion_tokens": tokens.count(text)}
+    message = {"role": "assistant", "content": text}
+    return JSONResponse({
+        "id": "1", "object": "chat.completion", "created": 0, "model": body["model"],
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+        "usage": usage | {"total_tokens": sum(usage.values())},
+    })  # fmt: skip
+
+
+app = Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
+
+if __name__ == "__main__":
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")

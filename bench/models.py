@@ -1,0 +1,181 @@
+"""What the model layer costs: our part of a call beside the bare SDK, and the tokens and dollars of an exchange.
+
+`python -m bench.models [--quick] --out FILE.json` asks one server by turns through the SDK and through the product's
+layer, then has 1,000 exchanges answered and reads what they cost from the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import statistics
+import time
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import uuid4
+
+import openai
+import typer
+import uvloop
+
+from bench.command import prepare_output, run_command
+from bench.processes import Deadline, Processes
+from bench.report import Figure, console, machine, print_figures, print_table, write_json
+from bench.sandbox import open_sandbox, server_version
+from bench.sentences import sentence
+from bench.system import Bench, free_port, open_system
+from shared.errors import MaasError
+from shared.models.openai import OpenAIModel
+from shared.models.policy import complete
+from shared.models.types import Message, Request
+from shared.settings import load_settings
+
+CALLS, QUICK_CALLS = 1000, 200
+EXCHANGES, QUICK_EXCHANGES = 1000, 40
+USERS = 20
+AT_ONCE = 100
+PROMPT = "\n".join(map(sentence, range(150)))  # some 3,000 tokens
+ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist")
+SPENT = """
+select role, sum(calls)::int as calls, sum(tokens_in)::int as tokens_in, sum(tokens_out)::int as tokens_out
+from v_cost_daily group by role order by role"""
+PRICED = """
+select p.provider, m.model, maas_price(p.provider, m.model, $1, 0, $2) / 1e6 as dollars
+from model_prices p cross join lateral replace(p.model, '%', '') as m(model)
+where p.output > 0 and p.model not like '%-20\%' order by dollars, m.model"""
+
+
+def models(
+    out: Annotated[Path, typer.Option(help="file for the figures (JSON)")],
+    quick: Annotated[bool, typer.Option("--quick", help="little of everything, within a minute")] = False,
+) -> None:
+    """Measure the model layer."""
+    settings = load_settings()
+    prepare_output(out)
+    with open_sandbox(settings) as sandbox:
+        bench = Bench(sandbox, settings, quick)
+        about = machine(server_version(sandbox.server_dsn))
+        figures, prices = uvloop.run(measure(bench))
+    title = "the model layer, on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
+    print_figures(title.format(**about), figures)
+    print_table("1,000 of these exchanges, all four roles with one model", ("model", "dollars"), prices)
+    cases = {name: [figure.to_json() for figure in found] for name, found in figures.items()}
+    write_json(out, {"machine": about, "quick": quick, "figures": cases, "dollars": dict(prices)})
+    console.print(f"figures are in {out}", markup=False, soft_wrap=True)
+
+
+async def measure(bench: Bench) -> tuple[dict[str, list[Figure]], list[tuple[str, float]]]:
+    """Figures by case, and dollars by model."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/v1"
+    with Processes(bench.sandbox.folder, "", bench.settings) as processes:
+        processes.spawn(
+            "model_server", "-m", "bench.model_server", str(port), PYTHONPATH=str(Path(__file__).parents[1])
+        )
+        await _wait_for(port, processes)
+        overhead = [*await calls(url, bench.pick(CALLS, QUICK_CALLS)), *await memory(url)]
+        spent, prices = await exchanges(bench, url, bench.pick(EXCHANGES, QUICK_EXCHANGES))
+    return {"a call": overhead, "an exchange": spent}, prices
+
+
+async def calls(url: str, count: int) -> list[Figure]:
+    """The same call by turns through the SDK and through our layer."""
+    sdk, ours = _bare(url), _layered(url)
+    times: dict[str, list[float]] = {"sdk": [], "ours": []}
+    cpu = {"sdk": 0.0, "ours": 0.0}
+    for name, ask in [("sdk", sdk), ("ours", ours)] * (count + 20):
+        began, used = time.perf_counter(), time.process_time()
+        await ask()
+        times[name].append(1000 * (time.perf_counter() - began))
+        if len(times[name]) > 20:
+            cpu[name] += 1000 * (time.process_time() - used)
+    bare, layered = (statistics.median(times[name][20:]) for name in ("sdk", "ours"))
+    return [
+        Figure("the SDK alone", "ms", bare),
+        Figure("through the layer", "ms", layered),
+        Figure("the layer's part, median", "ms", layered - bare, limit=1.0),
+        Figure("the layer's part, CPU", "ms", (cpu["ours"] - cpu["sdk"]) / count),
+    ]
+
+
+async def memory(url: str) -> list[Figure]:
+    """The most that a hundred calls at once hold, through the SDK and through our layer."""
+    sdk, ours = [await _peak(ask) for ask in (_bare(url), _layered(url))]
+    return [
+        Figure(f"{AT_ONCE} calls at once, the SDK", "MB", sdk),
+        Figure(f"{AT_ONCE} calls at once, through the layer", "MB", ours),
+        Figure(f"{AT_ONCE} calls at once, the layer's part", "MB", ours - sdk, limit=2.0),
+    ]
+
+
+async def exchanges(bench: Bench, url: str, count: int) -> tuple[list[Figure], list[tuple[str, float]]]:
+    """Talks of twenty users, answered by models that tell their tokens; what the ledger says of an exchange."""
+    roles = {"ANALYZER": "Analyzer", "ASSEMBLER": "Assembler", "RESPONDER": "FinalResponder", "ARCHIVIST": "Archivist"}
+    environment = {f"MAAS_{name}_MODEL": f"openai:{role}" for name, role in roles.items()}
+    environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "MAAS_ANALYZER_TIMEOUT": "30"}
+    environment |= {"MAAS_ASSEMBLER_TIMEOUT": "30", "MAAS_USER_QUEUE_LIMIT": "10000"}
+    async with open_system(bench, server=False, orchestrators=1, **environment) as system:
+        users = [uuid4() for _ in range(USERS)]
+        rows = [(users[number % USERS], f"{sentence(number)} What else do you know of it?") for number in range(count)]
+        await system.connection.executemany("insert into pipeline_runs (user_id, user_query) values ($1, $2)", rows)
+        await system.wait_archived(600.0)
+        spent = {row["role"]: row for row in await system.connection.fetch(SPENT)}
+        if set(spent) != set(ROLES) or any(row["calls"] != count for row in spent.values()):
+            raise MaasError("bench_failed", f"the ledger holds other calls than four an exchange: {spent}")
+        told, said = (sum(row[side] for row in spent.values()) for side in ("tokens_in", "tokens_out"))
+        scale = 1000 / count
+        found = await system.connection.fetch(PRICED, round(told * scale), round(said * scale))
+        figures = [
+            Figure(f"{role}, tokens {side}", "", spent[role][f"tokens_{side}"] / count)
+            for role in ROLES
+            for side in ("in", "out")
+        ]
+        return figures, [(f"{row['provider']}:{row['model']}", float(row["dollars"])) for row in found]
+
+
+def _bare(url: str) -> Callable[[], Awaitable[Any]]:
+    client = openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0)
+
+    async def ask() -> Any:
+        return await client.chat.completions.create(
+            model="FinalResponder", messages=[{"role": "user", "content": PROMPT}], max_tokens=2000, temperature=0.7,
+            timeout=30,
+        )  # fmt: skip
+
+    return ask
+
+
+def _layered(url: str) -> Callable[[], Awaitable[Any]]:
+    model = OpenAIModel("FinalResponder", api_key="none", base_url=url)
+    request = Request(role="FinalResponder", messages=(Message("user", PROMPT),))
+    return lambda: complete(model, request, budget=60, attempt_timeout=30)
+
+
+async def _peak(ask: Callable[[], Awaitable[Any]]) -> float:
+    await asyncio.gather(*(ask() for _ in range(AT_ONCE)))
+    gc.collect()
+    tracemalloc.start()
+    await asyncio.gather(*(ask() for _ in range(AT_ONCE)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+async def _wait_for(port: int, processes: Processes) -> None:
+    deadline = Deadline(20.0, "the start of the model server")
+    while True:
+        deadline.check()
+        processes.check()
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.05)
+        else:
+            writer.close()
+            return
+
+
+if __name__ == "__main__":
+    run_command(models)
