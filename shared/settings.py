@@ -41,6 +41,8 @@ class Settings(BaseSettings):
     openai_base_url: str | None = Field(None, validation_alias=_plain("OPENAI_BASE_URL"))
     gemini_api_key: SecretStr | None = Field(None, validation_alias=_plain("GEMINI_API_KEY"))
     gemini_base_url: str | None = Field(None, validation_alias=_plain("GEMINI_BASE_URL"))
+    anthropic_api_key: SecretStr | None = Field(None, validation_alias=_plain("ANTHROPIC_API_KEY"))
+    anthropic_base_url: str | None = Field(None, validation_alias=_plain("ANTHROPIC_BASE_URL"))
 
     host: str = Field("127.0.0.1", description="address of the HTTP server")
     port: int = Field(8000, ge=1, le=65535, description="port of the HTTP server")

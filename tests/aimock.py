@@ -1,4 +1,4 @@
-"""aimock, a protocol server for OpenAI and Gemini that we did not write, as a process of its own."""
+"""aimock, a protocol server for OpenAI, Gemini and Anthropic that we did not write, as a process of its own."""
 
 from __future__ import annotations
 
@@ -61,6 +61,11 @@ class Aimock:
         """What GEMINI_BASE_URL should be."""
         return self.url
 
+    @property
+    def anthropic_url(self) -> str:
+        """What ANTHROPIC_BASE_URL should be."""
+        return self.url
+
     def settings(self, model: str = "openai:gpt-4o") -> dict[str, str]:
         """Environment of a process of ours that asks this server in every role."""
         return {
@@ -70,6 +75,8 @@ class Aimock:
             "OPENAI_BASE_URL": self.openai_url,
             "GEMINI_API_KEY": "sk-aimock-0123456789",
             "GEMINI_BASE_URL": self.gemini_url,
+            "ANTHROPIC_API_KEY": "sk-aimock-0123456789",
+            "ANTHROPIC_BASE_URL": self.anthropic_url,
         }
 
     def start(self) -> None:

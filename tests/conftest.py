@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MIGRATIONS = ROOT / "sql" / "migrations"
 TEMPLATE = "maas_template"
 PRIVATE = ("DATABASE_URL", "LISTEN_DATABASE_URL")
-PRIVATE_PREFIXES = ("MAAS_", "OPENAI_", "GEMINI_")
+PRIVATE_PREFIXES = ("MAAS_", "OPENAI_", "GEMINI_", "ANTHROPIC_")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

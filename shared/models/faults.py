@@ -47,6 +47,10 @@ class Faults:
     def timeout(self, seconds: float) -> ModelError:
         return self.failure("timeout", f"no answer within {seconds:.1f} s", retryable=True)
 
+    def cut(self) -> ModelError:
+        """A ModelError for a stream without its end."""
+        return self.failure("unreachable", "the stream ended before the reply was whole", retryable=True)
+
     def _tidy(self, cause: str) -> str:
         if len(self.secret) >= _SHORTEST_SECRET:
             cause = cause.replace(self.secret, "***")

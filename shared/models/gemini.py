@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,8 +12,21 @@ import httpx2
 from google import genai
 from google.genai import errors, types
 
+from shared.models.dialogue import Names, sendable, settle, turns
 from shared.models.faults import Faults, retry_after
-from shared.models.types import Embeddings, Finish, Purpose, Reply, Request, ToolCall, Usage, embeddings
+from shared.models.types import (
+    Embeddings,
+    Finish,
+    Message,
+    ModelError,
+    Piece,
+    Purpose,
+    Reply,
+    Request,
+    ToolCall,
+    Usage,
+    embeddings,
+)
 from shared.text import clean
 
 _FINISH: dict[str, Finish] = {
@@ -22,9 +35,16 @@ _FINISH: dict[str, Finish] = {
     "MAX_TOKENS": "length",
     "MALFORMED_FUNCTION_CALL": "malformed",
     "UNEXPECTED_TOOL_CALL": "malformed",
+    "TOO_MANY_TOOL_CALLS": "malformed",
+    "MISSING_THOUGHT_SIGNATURE": "malformed",
+    "MALFORMED_RESPONSE": "malformed",
     "OTHER": "error",
 }
-_ROLES = {"user": "user", "assistant": "model"}
+_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+# Later models refuse a call in the history without the signature of its thought; this word stands for a foreign one.
+_UNSIGNED = re.compile(r"(?:models/)?(?:gemini-[12]|gemma|learnlm)")
+_NO_SIGNATURE = b"skip_thought_signature_validator"
+_LONGEST_STREAM = "600"  # seconds
 _TASKS: dict[Purpose, str] = {"document": "RETRIEVAL_DOCUMENT", "question": "RETRIEVAL_QUERY"}
 _TASKED = re.compile(r"text-embedding-0|gemini-embedding-0")  # later ones take no task
 
@@ -43,13 +63,101 @@ class GeminiModel:
         """Answer once, within `timeout` seconds. Raises ModelError."""
         with _named(self._faults, timeout, "generated content"):
             done = await self._client.aio.models.generate_content(
-                model=self.name, contents=_contents(request), config=_config(request, timeout)
+                model=self.name, contents=self._contents(request), config=_config(request, _timed(timeout))
             )
-        return _reply(done)
+            draft = _Draft(Names(request.messages))
+            for _ in draft.take(done):
+                pass
+            return draft.reply()
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        """Answer piece by piece, `timeout` being the longest silence. Raises ModelError."""
+        options = _timed(timeout)
+        options.headers = {"X-Server-Timeout": _LONGEST_STREAM}  # or the SDK has the whole end after `timeout`
+        with _named(self._faults, timeout, "a stream of generated content"):
+            chunks = await self._client.aio.models.generate_content_stream(
+                model=self.name, contents=self._contents(request), config=_config(request, options)
+            )
+            draft = _Draft(Names(request.messages))
+            async for chunk in chunks:
+                for piece in draft.take(chunk):
+                    yield piece
+            if not draft.is_whole:
+                raise self._faults.cut()
+            yield draft.reply()
 
     async def close(self) -> None:
         await self._http.aclose()
         self._client.close()
+
+    def _contents(self, request: Request) -> Any:
+        contents = []
+        nameless: set[str] = set()
+        for group in turns(request.messages, self.provider):
+            first = group[0]
+            match first.role:
+                case "user":
+                    contents.append(types.Content(role="user", parts=[types.Part(text=clean(first.text))]))
+                case "tool":
+                    contents.append(types.Content(role="user", parts=[_result(turn, nameless) for turn in group]))
+                case "assistant":
+                    parts = _parts(first)
+                    asked = [part for part in parts if part.function_call]
+                    nameless |= {
+                        call.id
+                        for part, call in zip(asked, first.calls, strict=True)
+                        if part.function_call and not part.function_call.id
+                    }
+                    if asked and not asked[0].thought_signature and not _UNSIGNED.match(self.name):
+                        asked[0].thought_signature = _NO_SIGNATURE
+                    if parts:
+                        contents.append(types.Content(role="model", parts=parts))
+        return contents
+
+
+class _Draft:
+    """A reply as far as it has come: in one piece or in chunks, the parts are the same."""
+
+    def __init__(self, name: Names) -> None:
+        self._name = name
+        self._parts: list[types.Part] = []
+        self._calls: list[ToolCall] = []
+        self._finish: Finish | None = None
+        self._usage = Usage()
+
+    @property
+    def is_whole(self) -> bool:
+        return self._finish is not None
+
+    def take(self, done: types.GenerateContentResponse) -> Iterator[Piece]:
+        """What came with this chunk."""
+        if done.usage_metadata:
+            self._usage = _usage(done.usage_metadata)
+        if done.prompt_feedback and done.prompt_feedback.block_reason:
+            self._finish = "filtered"
+        for candidate in (done.candidates or ())[:1]:
+            for part in (candidate.content.parts if candidate.content else None) or ():
+                yield from self._add(part)
+            if candidate.finish_reason:
+                self._finish = _FINISH.get(candidate.finish_reason.name, "filtered")
+
+    def reply(self) -> Reply:
+        text = clean("".join(part.text for part in self._parts if part.text and not part.thought))
+        raw = {"provider": "gemini", "parts": [part.model_dump(mode="json", exclude_none=True) for part in self._parts]}
+        return Reply(text, settle(self._finish or "stop", text, self._calls), tuple(self._calls), self._usage, raw)
+
+    def _add(self, part: types.Part) -> Iterator[Piece]:
+        last = self._parts[-1] if self._parts else None
+        if last and _is_plain(last) and _is_plain(part) and bool(last.thought) == bool(part.thought):
+            last.text = f"{last.text}{part.text}"
+        else:
+            self._parts.append(part)
+        if part.text and not part.thought and (shown := clean(part.text)):
+            yield shown
+        if call := part.function_call:
+            arguments = json.dumps(call.args or {}, ensure_ascii=False)
+            self._calls.append(self._name(ToolCall(call.id or "", call.name or "", arguments)))
+            yield self._calls[-1]
 
 
 class GeminiEmbedder:
@@ -105,9 +213,12 @@ def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
     """Failures of the SDK under our own names."""
     try:
         yield
+    except ModelError:
+        raise
     except errors.APIError as error:
         cause = str(error.message or error.status or "")
-        raise faults.of_status(error.code or 500, cause, _pause(error)) from error
+        status = 401 if "API_KEY_INVALID" in str(error.details) else error.code or 500
+        raise faults.of_status(status, cause, _pause(error)) from error
     except httpx2.TimeoutException as error:
         raise faults.timeout(timeout) from error
     except (httpx2.TransportError, OSError) as error:
@@ -116,50 +227,52 @@ def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
         raise faults.failure("malformed", f"the reply is not {expected}") from error
 
 
-def _contents(request: Request) -> Any:
-    return [
-        types.Content(role=_ROLES[turn.role], parts=[types.Part(text=clean(turn.text))]) for turn in request.messages
-    ]
+def _is_plain(part: types.Part) -> bool:
+    return part.text is not None and part.thought_signature is None
 
 
-def _config(request: Request, timeout: float) -> types.GenerateContentConfig:
+def _parts(turn: Message) -> list[types.Part]:
+    if turn.raw:
+        # As JSON, since the SDK takes text for bytes only there: signatures are bytes.
+        return [types.Part.model_validate_json(json.dumps(part)) for part in turn.raw["parts"]]
+    said = [types.Part(text=clean(turn.text))] if turn.text else []
+    called = (types.FunctionCall(id=call.id, name=call.name, args=sendable(call)) for call in turn.calls)
+    return said + [types.Part(function_call=call) for call in called]
+
+
+def _result(turn: Message, nameless: set[str]) -> types.Part:
+    said = {"error" if turn.is_error else "output": clean(turn.text)}
+    call_id = None if turn.call_id in nameless else turn.call_id
+    return types.Part(function_response=types.FunctionResponse(id=call_id, name=turn.name, response=said))
+
+
+def _config(request: Request, options: types.HttpOptions) -> types.GenerateContentConfig:
     json_mode: dict[str, Any] = {}
     if request.json_schema is not None:
         json_mode = {"response_mime_type": "application/json", "response_json_schema": dict(request.json_schema)}
+    tools: dict[str, Any] = {}
+    if request.tools:
+        offered = [
+            types.FunctionDeclaration(
+                name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters) or None
+            )
+            for tool in request.tools
+        ]
+        mode = types.FunctionCallingConfigMode(_MODES[request.tool_choice])
+        config = types.ToolConfig(function_calling_config=types.FunctionCallingConfig(mode=mode))
+        tools = {"tools": [types.Tool(function_declarations=offered)], "tool_config": config}
     return types.GenerateContentConfig(
         system_instruction=clean(request.system) or None,
         temperature=request.temperature,
         max_output_tokens=request.max_tokens,
         automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-        http_options=_timed(timeout),
+        http_options=options,
+        **tools,
         **json_mode,
     )
 
 
-def _reply(done: types.GenerateContentResponse) -> Reply:
-    usage = _usage(done.usage_metadata)
-    if not done.candidates:
-        blocked = done.prompt_feedback is not None and done.prompt_feedback.block_reason is not None
-        return Reply("", "filtered" if blocked else "malformed", usage=usage)
-    candidate = done.candidates[0]
-    parts = (candidate.content.parts if candidate.content else None) or []
-    text = "".join(part.text for part in parts if part.text and not part.thought)
-    calls = tuple(
-        ToolCall(call.id or f"call-{number}", call.name or "", json.dumps(call.args or {}, ensure_ascii=False))
-        for number, part in enumerate(parts)
-        if (call := part.function_call) is not None
-    )
-    reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
-    finish: Finish = "tool_calls" if calls else _FINISH.get(reason, "filtered")
-    if finish == "stop" and not parts:
-        finish = "malformed"
-    raw = candidate.content.model_dump(mode="json", exclude_none=True) if candidate.content else {}
-    return Reply(clean(text), finish, calls, usage, raw)
-
-
-def _usage(counts: types.GenerateContentResponseUsageMetadata | None) -> Usage:
-    if counts is None:
-        return Usage()
+def _usage(counts: types.GenerateContentResponseUsageMetadata) -> Usage:
     written = (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0)
     return Usage(counts.prompt_token_count or 0, written, counts.cached_content_token_count or 0)
 

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import httpx2
 import openai
 from openai.types import CompletionUsage
-from openai.types.chat import ChatCompletion
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
 
+from shared.models.dialogue import Names, in_words, read_arguments, settle, turns
 from shared.models.faults import Faults, retry_after
-from shared.models.types import Embeddings, Finish, Purpose, Reply, Request, ToolCall, Usage, embeddings
+from shared.models.types import (
+    Embeddings,
+    Finish,
+    Message,
+    ModelError,
+    Piece,
+    Purpose,
+    Reply,
+    Request,
+    ToolCall,
+    Usage,
+    embeddings,
+)
 from shared.text import clean
 
 _REASONING = re.compile(r"^(?:.*/)?(?:gpt-[5-9]|o\d)")
+_REFUSED_BY_REASONING = frozenset({"max_tokens", "temperature"})
+# What a server may refuse with 400 or 422, and how it says so: it is asked once more without, and never again with it.
+_CONCESSIONS = {
+    "max_tokens": re.compile("max_completion_tokens"),
+    "temperature": re.compile("temperature.*(?:support|deprecated|default)", re.IGNORECASE | re.DOTALL),
+    "stream_options": re.compile("stream.?options|include_usage", re.IGNORECASE),
+    "json_schema": re.compile("response.?format|json.?schema|guided|structured", re.IGNORECASE),
+    "json_object": re.compile("response.?format|json.?object", re.IGNORECASE),
+}
+_NO_ARGUMENTS = {"type": "object", "properties": {}}
 _FINISH: dict[str, Finish] = {
     "stop": "stop",
     "length": "length",
@@ -34,28 +60,171 @@ class OpenAIModel:
         self.name = name
         self._faults = Faults(f"openai:{name}", api_key)
         self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
+        self._refused = set(_REFUSED_BY_REASONING) if _REASONING.match(name) else set()
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
         with _named(self._faults, timeout, "a chat completion"):
-            done = await self._client.chat.completions.create(
-                model=self.name, messages=_messages(request), timeout=timeout, **self._parameters(request)
-            )
-            return _reply(done)
+            done: ChatCompletion = await self._ask(request, timeout, {})
+            usage = _usage(done.usage)
+            if not done.choices:
+                return Reply("", "malformed", usage=usage)
+            choice = done.choices[0]
+            made = choice.message.to_dict(exclude_none=True, warnings=False)
+            return self._reply(request, made, choice.finish_reason, usage)
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        """Answer piece by piece, `timeout` being the longest silence. Raises ModelError."""
+        options = {"stream": True, "stream_options": {"include_usage": True}}
+        with _named(self._faults, timeout, "a stream of a chat completion"):
+            async with await self._ask(request, timeout, options) as chunks:
+                draft = _Draft(Names(request.messages))
+                async for chunk in chunks:
+                    for piece in draft.take(chunk):
+                        yield piece
+            if draft.finish is None:
+                raise self._faults.cut()
+            for call in draft.close():
+                yield call
+            yield self._reply(request, draft.message, draft.finish, draft.usage)
 
     async def close(self) -> None:
         await self._client.close()
 
+    async def _ask(self, request: Request, timeout: float, options: Mapping[str, Any]) -> Any:
+        while True:
+            asked = self._parameters(request) | {k: v for k, v in options.items() if k not in self._refused}
+            try:
+                return await self._client.chat.completions.create(model=self.name, timeout=timeout, **asked)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if not self._concede(asked, f"{error.message} {error.body}"):
+                    raise
+
+    def _concede(self, asked: Mapping[str, Any], cause: str) -> bool:
+        used = {*asked, asked.get("response_format", {}).get("type")}
+        for what, refusal in _CONCESSIONS.items():
+            if what in used and refusal.search(cause):
+                self._refused.add(what)
+                return True
+        return False
+
     def _parameters(self, request: Request) -> dict[str, Any]:
-        # Reasoning families refuse max_tokens and any temperature of their own.
-        if _REASONING.match(self.name):
-            parameters: dict[str, Any] = {"max_completion_tokens": request.max_tokens}
-        else:
-            parameters = {"max_tokens": request.max_tokens, "temperature": request.temperature}
+        limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+        parameters: dict[str, Any] = {limit: request.max_tokens}
+        if "temperature" not in self._refused:
+            parameters["temperature"] = request.temperature
+        if request.tools:
+            parameters |= {"tools": _tools(request), "tool_choice": request.tool_choice}
+        system = request.system
         if request.json_schema is not None:
-            schema = {"name": request.role, "schema": dict(request.json_schema)}
-            parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return parameters
+            if "json_schema" not in self._refused:
+                schema = {"name": request.role, "schema": dict(request.json_schema)}
+                parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
+            else:
+                system = f"{system}\n\n{in_words(request.json_schema)}".strip()
+                if "json_object" not in self._refused:
+                    parameters["response_format"] = {"type": "json_object"}
+        return parameters | {"messages": self._messages(request, system)}
+
+    def _messages(self, request: Request, system: str) -> list[dict[str, Any]]:
+        sent = [{"role": "system", "content": clean(system)}] if system else []
+        for group in turns(request.messages, self.provider):
+            for turn in group:
+                match turn.role:
+                    case "user":
+                        sent.append({"role": "user", "content": clean(turn.text)})
+                    case "tool":
+                        sent.append({"role": "tool", "tool_call_id": turn.call_id, "content": clean(turn.text)})
+                    case "assistant":
+                        sent.append(self._assistant(turn))
+        return sent
+
+    def _assistant(self, turn: Message) -> dict[str, Any]:
+        # Fields beyond the protocol (reasoning_content) mean something only to the model that sent them.
+        own = turn.raw["message"] if turn.raw.get("model") == self.name else {}
+        said = None if own.get("refusal") else clean(turn.text) or (None if turn.calls else "")
+        sent = {**own, "role": "assistant", "content": said}
+        if turn.calls:
+            before = [call for call in own.get("tool_calls") or () if call.get("function")] or [{}] * len(turn.calls)
+            sent["tool_calls"] = [
+                old | {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _json(call)}}
+                for old, call in zip(before, turn.calls, strict=True)
+            ]
+        return sent
+
+    def _reply(self, request: Request, made: Mapping[str, Any], finish: str | None, usage: Usage) -> Reply:
+        name = Names(request.messages)
+        calls = tuple(
+            name(ToolCall(call.get("id") or "", call["function"]["name"], _text(call["function"].get("arguments"))))
+            for call in made.get("tool_calls") or ()
+            if call.get("function")
+        )
+        refusal = made.get("refusal")
+        text = clean(_text(made.get("content")) or refusal or "")
+        said = "filtered" if refusal else _FINISH.get(str(finish), "stop")
+        raw = {"provider": self.provider, "model": self.name, "message": dict(made)}
+        return Reply(text, settle(said, text, calls), calls, usage, raw)
+
+
+class _Draft:
+    """The message of a stream as far as it has come, in the form of a whole one."""
+
+    def __init__(self, name: Names) -> None:
+        self.message: dict[str, Any] = {"role": "assistant"}
+        self.finish: str | None = None
+        self.usage = Usage()
+        self._name = name
+        self._calls: list[dict[str, Any]] = []
+        self._index: int | None = None
+        self._given = 0
+
+    def take(self, chunk: ChatCompletionChunk) -> Iterator[Piece]:
+        """What became whole with this chunk."""
+        if chunk.usage:
+            self.usage = _usage(chunk.usage)
+        for choice in (chunk.choices or ())[:1]:
+            self.finish = choice.finish_reason or self.finish
+            if choice.delta:
+                yield from self._text(choice.delta)
+                for call in choice.delta.tool_calls or ():
+                    yield from self._call(call)
+
+    def close(self) -> Iterator[ToolCall]:
+        """The calls that were not given out yet."""
+        while self._given < len(self._calls):
+            made = self._calls[self._given]
+            self._given += 1
+            function = made["function"]
+            yield self._name(ToolCall(made["id"], function["name"], function["arguments"]))
+
+    def _text(self, delta: ChoiceDelta) -> Iterator[str]:
+        extra = {key: value for key, value in (delta.model_extra or {}).items() if isinstance(value, str)}
+        said = {"content": _text(delta.content), "refusal": delta.refusal or ""} | extra
+        for key, text in said.items():
+            if text:
+                self.message[key] = self.message.get(key, "") + text
+        if shown := clean(said["content"] or said["refusal"]):
+            yield shown
+
+    def _call(self, delta: ChoiceDeltaToolCall) -> Iterator[ToolCall]:
+        function = delta.function
+        name, arguments = (function.name or "", _text(function.arguments)) if function else ("", "")
+        last = self._calls[-1] if self._calls else None
+        # Some servers number no call, or each with 0: a name after arguments, or another id, begins a new one.
+        if (
+            last is None
+            or delta.index != self._index
+            or (delta.id or last["id"]) != last["id"]
+            or (name and last["function"]["arguments"])
+        ):
+            yield from self.close()
+            last = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+            self._calls.append(last)
+            self.message["tool_calls"] = self._calls
+            self._index = delta.index
+        last |= {**(delta.model_extra or {}), "id": delta.id or last["id"]}
+        last["function"]["name"] = last["function"]["name"] or name
+        last["function"]["arguments"] += arguments
 
 
 class OpenAIEmbedder:
@@ -90,45 +259,53 @@ def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
     """Failures of the SDK under our own names."""
     try:
         yield
-    except openai.APITimeoutError as error:
+    except ModelError:
+        raise
+    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
         raise faults.timeout(timeout) from error
     except openai.APIStatusError as error:
         pause = retry_after(error.response.headers)
-        raise faults.of_status(error.status_code, _message(error), pause) from error
-    except openai.APIConnectionError as error:
+        failure = faults.of_status(error.status_code, _message(error), pause)
+        failure.retryable = failure.retryable and error.code != "insufficient_quota"
+        raise failure from error
+    except (openai.APIConnectionError, httpx2.TransportError) as error:
+        if isinstance(error.__cause__, httpx2.TimeoutException):
+            raise faults.timeout(timeout) from error
         cause = str(error.__cause__ or "") or "connection failed"
         raise faults.failure("unreachable", cause, retryable=True) from error
-    except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError) as error:
+    except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError, KeyError) as error:
         # The SDK does not check what it parsed: any JSON, or none, may stand where the reply should.
         raise faults.failure("malformed", f"the reply is not {expected}") from error
+    except openai.APIError as error:
+        # An error amid a stream: some servers number it as they would a status.
+        status = int(error.code) if error.code and str(error.code).isdigit() else 500
+        raise faults.of_status(status, error.message) from error
     except openai.OpenAIError as error:
         raise faults.failure("provider_error", str(error)) from error
 
 
-def _messages(request: Request) -> Any:
-    system = [{"role": "system", "content": clean(request.system)}] if request.system else []
-    return [*system, *({"role": turn.role, "content": clean(turn.text)} for turn in request.messages)]
+def _tools(request: Request) -> list[dict[str, Any]]:
+    return [
+        {"type": "function", "function": {"name": tool.name, "description": tool.description,
+                                          "parameters": dict(tool.parameters) or _NO_ARGUMENTS}}
+        for tool in request.tools
+    ]  # fmt: skip
 
 
-def _reply(done: ChatCompletion) -> Reply:
-    usage = _usage(done.usage)
-    if not done.choices:
-        return Reply("", "malformed", usage=usage)
-    choice = done.choices[0]
-    message = choice.message
-    calls = tuple(
-        ToolCall(call.id, call.function.name, call.function.arguments)
-        for call in message.tool_calls or ()
-        if call.type == "function"
-    )
-    finish = _FINISH.get(str(choice.finish_reason), "stop")
-    return Reply(
-        text=clean(message.content or message.refusal or ""),
-        finish="tool_calls" if calls else "filtered" if message.refusal else finish,
-        calls=calls,
-        usage=usage,
-        raw=message.model_dump(exclude_none=True),
-    )
+def _json(call: ToolCall) -> str:
+    # Servers read what they are sent back: a call that is not JSON would make each later request fail.
+    try:
+        read_arguments(call.arguments)
+    except ValueError:
+        return "{}"
+    return call.arguments.strip() or "{}"
+
+
+def _text(given: Any) -> str:
+    """Text where a server may send null, parts of a content, or arguments as an object."""
+    if isinstance(given, list):
+        return "".join(str(part.get("text") or "") for part in given if isinstance(part, dict))
+    return given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
 
 
 def _usage(counts: CompletionUsage | None) -> Usage:

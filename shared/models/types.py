@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from shared.errors import MaasError
 
@@ -24,11 +24,41 @@ ErrorCode = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """One turn: `role` is user or assistant."""
+class ToolSpec:
+    """A tool that a model may call; `parameters` is the JSON schema of its arguments, an object."""
 
-    role: Literal["user", "assistant"]
+    name: str
+    description: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model asks for; `arguments` is JSON text as it came, see `dialogue.read_arguments`."""
+
+    id: str
+    name: str
+    arguments: str
+
+    def result(self, text: str, *, is_error: bool = False) -> Message:
+        """The turn that answers this call."""
+        return Message("tool", text, call_id=self.id, name=self.name, is_error=is_error)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn: of the user, of the assistant (text, calls), or a tool's result (`call_id`, `name`, `is_error`).
+
+    `raw` is what the provider made of an assistant's turn; it goes back unchanged to that provider only.
+    """
+
+    role: Literal["user", "assistant", "tool"]
     text: str
+    calls: tuple[ToolCall, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    call_id: str = ""
+    name: str = ""
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +67,7 @@ class Request:
 
     `inputs` holds the values that were put into the prompt, under their placeholder names; network providers ignore
     it, the built-in model works from it. `json_schema` asks for a JSON object. `max_tokens` counts tokens of the reply.
+    A dialogue that holds calls needs its `tools` to the end; `tool_choice` none keeps them from being called again.
     """
 
     role: str
@@ -46,11 +77,13 @@ class Request:
     temperature: float = 0.7
     max_tokens: int = 2000
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: Literal["auto", "none", "required"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them."""
+    """Tokens as the provider counted them; `tokens_cached` are part of `tokens_in`."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -58,23 +91,21 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call that the model asks for; `arguments` is JSON text as it came."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered; `raw` keeps the provider's own parts to be sent back unchanged."""
+    """What a model answered; `raw` names its provider and keeps that provider's own parts, as plain JSON."""
 
     text: str
     finish: Finish = "stop"
     calls: tuple[ToolCall, ...] = ()
     usage: Usage = Usage()
     raw: Mapping[str, Any] = field(default_factory=dict)
+
+    def turn(self) -> Message:
+        """The assistant's turn to append to the dialogue."""
+        return Message("assistant", self.text, calls=self.calls, raw=self.raw)
+
+
+Piece: TypeAlias = str | ToolCall | Reply
 
 
 class ModelError(MaasError):
@@ -103,6 +134,15 @@ class Model(Protocol):
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError; never retries by itself."""
+        ...
+
+    def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        """Answer piece by piece: text as it comes, each call once it is whole, at the end the Reply.
+
+        The Reply is what `complete` would give. `timeout` is the longest silence of the provider in seconds, keep-alive
+        counting as a sign of life; how long the whole may take is for the caller to bound. Raises ModelError, a stream
+        that ends early being `unreachable`. Closing the generator hangs up.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -16,7 +16,7 @@ from werkzeug import Response
 from shared.models.policy import complete
 from shared.models.types import Model, ModelError
 from tests.aimock import Aimock
-from tests.contract.dialects import GEMINI, KEY, Dialect, ask
+from tests.contract.dialects import DIALECTS, GEMINI, KEY, OPENAI, Dialect, ask
 
 
 async def failure(model: Model, timeout: float = 10) -> ModelError:
@@ -86,6 +86,24 @@ async def test_gemini_says_in_the_body_when_to_retry(httpserver: HTTPServer) -> 
     await model.close()
 
 
+async def test_gemini_calls_a_wrong_key_a_bad_request(httpserver: HTTPServer) -> None:
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
+    body = {"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT", "details": [info]}}
+    httpserver.expect_request(GEMINI.path).respond_with_json(body, 400)
+    model = GEMINI.open(httpserver.url_for("").rstrip("/"))
+    assert (await failure(model)).code == "unauthorized"
+    await model.close()
+
+
+async def test_a_spent_quota_is_not_waited_for(httpserver: HTTPServer) -> None:
+    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    httpserver.expect_request(OPENAI.path).respond_with_json(body, 429)
+    model = OPENAI.open(httpserver.url_for("").rstrip("/"))
+    error = await failure(model)
+    await model.close()
+    assert (error.code, error.retryable) == ("rate_limited", False)
+
+
 async def test_failures_then_success(model: Model, aimock: Aimock) -> None:
     aimock.fail(500, times=2)
     aimock.say("at last")
@@ -129,8 +147,7 @@ def hanging() -> Iterator[HTTPServer]:
         return Response("late")
 
     with HTTPServer(threaded=True) as server:
-        server.expect_request("/", method="POST")
-        for path in ("/v1/chat/completions", GEMINI.path):
+        for path in {path for one in DIALECTS for path in (one.path, one.stream_path)}:
             server.expect_request(path).respond_with_handler(wait)
         yield server
         over.set()

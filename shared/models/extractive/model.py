@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from shared.models.extractive import analyzer, archivist, assembler, compactor, responder
-from shared.models.types import ModelError, Reply, Request
+from shared.models.types import ModelError, Piece, Reply, Request
 from shared.text import clean
 
 _ROLES: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -19,7 +19,7 @@ _ROLES: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 class Extractive:
-    """Deterministic and offline; works from `Request.inputs` and never reads the prompt."""
+    """Deterministic and offline; works from `Request.inputs`, never reads the prompt and never calls a tool."""
 
     provider = "extractive"
     name = "builtin"
@@ -36,6 +36,13 @@ class Extractive:
         except KeyError as error:
             raise ModelError("bad_request", f"extractive:builtin needs the input {error} for {request.role}") from error
         return Reply(clean(text))
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        """The same in one piece. Raises ModelError."""
+        reply = await self.complete(request, timeout)
+        if reply.text:
+            yield reply.text
+        yield reply
 
     async def close(self) -> None:
         """Nothing is held."""
