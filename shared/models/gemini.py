@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 import httpx2
 from google import genai
@@ -45,6 +46,8 @@ _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _UNSIGNED = re.compile(r"(?:models/)?(?:gemini-[12]|gemma|learnlm)")
 _NO_SIGNATURE = b"skip_thought_signature_validator"
 _LONGEST_STREAM = "600"  # seconds
+_HELD: ContextVar[list[httpx2.Response] | None] = ContextVar("held", default=None)
+Result = TypeVar("Result")
 _TASKS: dict[Purpose, str] = {"document": "RETRIEVAL_DOCUMENT", "question": "RETRIEVAL_QUERY"}
 _TASKED = re.compile(r"text-embedding-0|gemini-embedding-0")  # later ones take no task
 
@@ -75,13 +78,19 @@ class GeminiModel:
         options = _timed(timeout)
         options.headers = {"X-Server-Timeout": _LONGEST_STREAM}  # or the SDK has the whole end after `timeout`
         with _named(self._faults, timeout, "a stream of generated content"):
-            chunks = await self._client.aio.models.generate_content_stream(
-                model=self.name, contents=self._contents(request), config=_config(request, options)
-            )
+            held: list[httpx2.Response] = []
             draft = _Draft(Names(request.messages))
-            async for chunk in chunks:
-                for piece in draft.take(chunk):
-                    yield piece
+            try:
+                asked = self._client.aio.models.generate_content_stream(
+                    model=self.name, contents=self._contents(request), config=_config(request, options)
+                )
+                chunks = await _holding(held, asked)
+                while (chunk := await _holding(held, anext(chunks, None))) is not None:
+                    for piece in draft.take(chunk):
+                        yield piece
+            finally:
+                for response in held:  # the SDK leaves a stream that nobody reads to the garbage collector
+                    await response.aclose()
             if not draft.is_whole:
                 raise self._faults.cut()
             yield draft.reply()
@@ -194,7 +203,7 @@ class GeminiEmbedder:
 
 def _open(api_key: str, base_url: str | None) -> tuple[httpx2.AsyncClient, genai.Client]:
     # The SDK lets transport errors through and may use another HTTP client when it finds one: give it ours.
-    http = httpx2.AsyncClient(follow_redirects=True)
+    http = httpx2.AsyncClient(follow_redirects=True, event_hooks={"response": [_hold]})
     options = types.HttpOptions(
         base_url=base_url,
         api_version="v1beta",  # v1, the SDK's default, knows no alias such as gemini-flash-latest
@@ -202,6 +211,20 @@ def _open(api_key: str, base_url: str | None) -> tuple[httpx2.AsyncClient, genai
         httpx_async_client=http,
     )
     return http, genai.Client(api_key=api_key, vertexai=False, http_options=options)
+
+
+async def _hold(response: httpx2.Response) -> None:
+    if (held := _HELD.get()) is not None:
+        held.append(response)
+
+
+async def _holding(held: list[httpx2.Response], work: Awaitable[Result]) -> Result:
+    """What `work` gives, while each HTTP response that it opens is put into `held`."""
+    token = _HELD.set(held)
+    try:
+        return await work
+    finally:
+        _HELD.reset(token)
 
 
 def _timed(timeout: float) -> types.HttpOptions:
