@@ -9,14 +9,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from shared.models.breaker import NEVER_OPEN, Breaker
 from shared.models.types import Model, ModelError, Reply, Request
 
 ATTEMPTS = 4
 Answer = TypeVar("Answer")
+_breakers: WeakKeyDictionary[Model, dict[str, Breaker]] = WeakKeyDictionary()
 _log = structlog.get_logger()
 
 
@@ -48,13 +51,26 @@ async def complete(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
+    breaker: Breaker | None = None,
 ) -> Completion:
-    """Ask `model`, repeating as `repeat` does. Raises ModelError of the last attempt."""
+    """Ask `model`, repeating as `repeat` does. Raises ModelError of the last attempt.
+
+    One that is dead for this role of the request is left alone for a while: LeftAlone is raised at once.
+    """
     reply, attempts = await repeat(
         model, partial(model.complete, request), budget=budget, attempt_timeout=attempt_timeout,
         first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter,
+        breaker=breaker or _breaker(model, request.role, clock),
     )  # fmt: skip
     return Completion(reply, attempts)
+
+
+def _breaker(model: Model, role: str, clock: Callable[[], float]) -> Breaker:
+    """That of a model in one role: each role has a time and a length of its own, in which another may be too slow."""
+    roles = _breakers.setdefault(model, {})
+    if role not in roles:
+        roles[role] = Breaker(f"{model.provider}:{model.name}", role, clock)
+    return roles[role]
 
 
 async def repeat(
@@ -67,11 +83,13 @@ async def repeat(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
+    breaker: Breaker = NEVER_OPEN,
 ) -> tuple[Answer, int]:
     """What `call(timeout)` answers, repeated up to three times where that may help, and the attempts. Times in seconds.
 
     Pauses are `first_delay`, then twice and four times that, with up to a quarter of jitter on top; a Retry-After
     that is longer is obeyed. A pause that would reach past `budget` is not begun: the last error is raised at once.
+    `breaker` is asked before each attempt, and a probe is not repeated.
     Raises ModelError of the last attempt, with its attribute `attempts` set.
     """
     end = clock() + budget
@@ -83,7 +101,7 @@ async def repeat(
         return max(delay, (error.retry_after if error else None) or 0.0)
 
     def exhausted(state: RetryCallState) -> bool:
-        return state.attempt_number >= ATTEMPTS or clock() + state.upcoming_sleep >= end
+        return state.attempt_number >= ATTEMPTS or asking.is_probe or clock() + state.upcoming_sleep >= end
 
     def note(state: RetryCallState) -> None:
         error = _error(state)
@@ -106,10 +124,12 @@ async def repeat(
     )
     attempts = 0
     try:
-        async for attempt in retrying:
-            with attempt:
-                attempts += 1
-                answer = await once(asked, call, min(attempt_timeout, max(end - clock(), 0.0)))
+        with breaker.call(budget) as asking:
+            async for attempt in retrying:
+                with attempt:
+                    breaker.admit(asking)
+                    attempts += 1
+                    answer = await once(asked, call, min(attempt_timeout, max(end - clock(), 0.0)))
     except ModelError as error:
         error.attempts = attempts
         raise

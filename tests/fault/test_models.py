@@ -12,6 +12,7 @@ from bench.tokens import real
 from maas.pipeline.draft import Payload
 from shared import tokens
 from tests.model_server import ModelServer
+from tests.polling import poll
 from tests.stack import Stack
 
 Start = Callable[..., None]
@@ -198,15 +199,19 @@ def test_hanging_stages_degrade_within_their_budget(
 def test_unreachable_responder_fails_and_the_user_goes_on(
     stack: Stack, models: ModelServer, start: Start, user: UUID
 ) -> None:
-    """[REQ-FIN-3, REQ-FIN-8, A-19] After four attempts: FAILED with stage and cause."""
+    """[REQ-FIN-3, REQ-FIN-8, A-19] After four attempts: FAILED with stage and cause, and the next one at once."""
     models.statuses["responder"] = 503
     start()
     state = stack.answer(stack.ask(user, "Are you there?"))
     assert (state["status"], state["error_code"]) == ("FAILED", "provider_error")
     assert "final_responder" in state["error_message"] and "openai:responder" in state["error_message"]
     assert models.calls["responder"] == 4
+    refused = stack.answer(stack.ask(user, "And now?"))
+    assert (refused["status"], refused["error_code"]) == ("FAILED", "provider_error")
+    assert "openai:responder is left alone since" in refused["error_message"]
+    assert models.calls["responder"] == 4
     del models.statuses["responder"]
-    assert stack.answer(stack.ask(user, "And now?"))["final_answer"] == "A model answered."
+    poll(lambda: stack.answer(stack.ask(user, "Are you back?"))["final_answer"] == "A model answered.", 20)
 
 
 def test_responder_that_recovers(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
@@ -267,6 +272,4 @@ def test_answer_with_forbidden_characters(stack: Stack, models: ModelServer, sta
 
 
 def poll_calls(models: ModelServer, role: str, times: int) -> None:
-    from tests.polling import poll
-
     poll(lambda: models.calls[role] >= times, 20)

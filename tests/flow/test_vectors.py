@@ -323,7 +323,7 @@ async def test_no_question_is_asked_of_a_provider_that_is_down(
         assert server.calls == before + 2
         server.status, now = 200, 16.0
         assert list(await similar(db, questions, user, "the cat")) == [log]
-    assert [entry["event"] for entry in logs] == ["questions_not_embedded", "questions_embedded_again"]
+    assert [entry["event"] for entry in logs] == ["model_left_alone", "model_asked_again"]
 
 
 async def test_many_failures_at_once_are_one(
