@@ -14,6 +14,7 @@ from typing import Any
 import asyncpg
 
 from shared.errors import MaasError
+from shared.log import mask
 
 SQL = Path(__file__).resolve().parent.parent / "sql"
 _NAME = re.compile(r"^-- name: (\w+)[^\n]*\n", re.MULTILINE)
@@ -65,7 +66,7 @@ async def connect(dsn: str, **options: Any) -> asyncpg.Connection:
 
 def unreachable(error: BaseException) -> MaasError:
     """The one sentence for a database that does not answer."""
-    cause = str(error) or type(error).__name__
+    cause = mask(str(error)) or type(error).__name__
     return MaasError(
         "database_unreachable", f"Postgres does not answer ({cause}); check DATABASE_URL or run `maas doctor`"
     )

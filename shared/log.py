@@ -2,40 +2,104 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import structlog
 
+_SHORTEST_SECRET = 8  # less is a stand-in such as `none`, and cutting it out would garble what it stands in
 _SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|dsn|database_url)$")
 _SECRETS = (
     (re.compile(r"\b(sk|rk|pk)-[A-Za-z0-9_\-]{8,}"), r"\1-***"),
     (re.compile(r"\bAIza[0-9A-Za-z_\-]{10,}"), "AIza***"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._\-+/=]{8,}"), r"\1 ***"),
     (re.compile(r"(?i)(postgres(?:ql)?://[^:/\s@]+:)[^@\s]+@"), r"\1***@"),
+    (re.compile(r"(?i)(https?://)[^/\s@?]+@"), r"\1***@"),
+    (re.compile(r"(?i)([?&](?:[a-z-]+_)?(?:key|token|secret|password)=)[^&#\s\"']+"), r"\1***"),
+    (re.compile(r"(?i)(\b(?:password|passwd)\s?=\s?)[^&\s]+"), r"\1***"),
     (re.compile(r"(?<![\w-])\+?\d[\d ()\-]{8,16}\d(\d{3})(?![\w-])"), r"***\1"),
 )
 
 
+_hidden: set[str] = set()
+_hiding: re.Pattern[str] | None = None
+
+
+def hide(*secrets: str) -> None:
+    """Mask these from now on, however they look: keys, and what is secret in addresses; short ones stay."""
+    global _hiding
+    for secret in secrets:
+        _hidden.update(form for part in _parts(secret) for form in _forms(part))
+    if _hidden:
+        _hiding = re.compile("|".join(re.escape(form) for form in sorted(_hidden, key=len, reverse=True)))
+
+
 def mask(text: str) -> str:
     """The text without keys, passwords in addresses and phone numbers (the last digits stay)."""
+    if _hiding is not None:
+        text = _hiding.sub("***", text)
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text
 
 
+def _parts(secret: str) -> Iterator[str]:
+    """What is secret of an address: the password, a user without one, values in the query; of a key: its words, too."""
+    try:
+        address = urlsplit(secret)
+    except ValueError:
+        address = None
+    if address is None or "://" not in secret:
+        yield from {secret.strip(), *secret.split()}
+        return
+    name, _, password = address.netloc.rpartition("@")[0].partition(":")
+    if address.scheme.startswith("http"):
+        yield from (password or name, *(value for _, value in parse_qsl(address.query)))
+    elif unquote(password) not in (unquote(name), address.path.strip("/")):
+        yield from (password, unquote(password))
+
+
+def _forms(secret: str) -> Iterator[str]:
+    if len(secret) < _SHORTEST_SECRET:
+        return
+    yield from {secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1]}
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        for before in range(3):  # whatever stands around it: the characters that are all its own
+            whole = encode(bytes(before) + secret.encode()).decode()
+            yield whole[-(-before * 8 // 6) : (before + len(secret.encode())) * 8 // 6]
+
+
 def _redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     for key, value in event.items():
-        if key == "timestamp":
-            continue
-        if _SECRET_KEY.search(key) and value is not None:
-            event[key] = "***"
-        elif isinstance(value, str):
-            event[key] = mask(value)
+        if key != "timestamp":
+            event[key] = _masked(key, value)
     return event
+
+
+def _masked(key: str, value: Any) -> Any:
+    """A value without secrets; what is neither text, number nor container is shown as text."""
+    if value is not None and _SECRET_KEY.search(key):
+        return "***"
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {name: _masked(str(name), one) for name, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_masked(key, one) for one in value]
+    return mask(value if isinstance(value, str) else str(value))
+
+
+class _Masking(logging.Formatter):
+    """For what libraries say."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask(super().format(record))
 
 
 def configure(level: str = "info", form: str = "auto") -> None:
@@ -46,6 +110,8 @@ def configure(level: str = "info", form: str = "auto") -> None:
         if console
         else structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
     )
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_Masking())
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

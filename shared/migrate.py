@@ -31,6 +31,7 @@ from yoyo.migrations import (
 )
 
 from shared.errors import MaasError
+from shared.log import mask
 
 LOCK_KEY = 0x6D616173
 OLDEST = 15
@@ -188,7 +189,7 @@ def _unreachable(dsn: str, error: psycopg.Error) -> MaasError:
         where = f"{parts.get('host') or 'the local socket'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
     except psycopg.Error:
         where = "the address given"
-    reason = re.sub(r"\s+", " ", str(error)).strip()
+    reason = mask(re.sub(r"\s+", " ", str(error)).strip())
     return MaasError(
         "database_unreachable",
         f"cannot use the database at {where} ({reason}); start that server or correct DATABASE_URL, or unset it to use "

@@ -10,6 +10,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared.errors import MaasError
+from shared.log import hide
 
 _PREFIX = {
     "Analyzer": "analyzer",
@@ -126,11 +127,17 @@ class Settings(BaseSettings):
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read the settings. Raises MaasError('bad_setting') that names the variable."""
+    """Read the settings; what is secret in them is masked from now on. Raises MaasError('bad_setting')."""
     try:
-        return Settings(**overrides)  # type: ignore[arg-type]
+        settings = Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else "?"
         name = field if field.isupper() else f"MAAS_{field.upper()}"
         raise MaasError("bad_setting", f"{name}: {first['msg']}") from error
+    for value in dict(settings).values():
+        if isinstance(value, SecretStr):
+            hide(value.get_secret_value())
+        elif isinstance(value, str) and "://" in value:
+            hide(value)
+    return settings

@@ -133,7 +133,9 @@ def _print_settings(settings: Settings) -> None:
         alias = field.validation_alias
         variable = str(alias.choices[0]) if alias is not None and hasattr(alias, "choices") else f"MAAS_{name.upper()}"
         value = getattr(settings, name)
-        shown = ("set, hidden" if value else "") if isinstance(value, SecretStr) or value is None else str(value)
+        shown = (
+            ("set, hidden" if value else "") if isinstance(value, SecretStr) or value is None else log.mask(str(value))
+        )
         source = "environment" if environ.get(variable) else ".env" if variable in from_file else "default"
         table.add_row(variable, shown, source)
     console.print(table, markup=False)

@@ -26,6 +26,7 @@ from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
 from shared.db import CONNECTION_LOST, queries
 from shared.errors import MaasError
+from shared.log import mask
 
 PING = 1.0
 LEAVE = 2.0
@@ -309,7 +310,7 @@ class _Session:
             code, message = error.code, error.message
         else:
             log.exception("stage_crashed", stage=stage)
-            code, message = "internal", f"{type(error).__name__}: {error}"
+            code, message = "internal", mask(f"{type(error).__name__}: {error}")
         if run.status is Status.COMPLETED:
             return Done(run, "archive_failed")
         return Done(run, "failed", code=code[:50], message=f"{stage}: {message}"[:2000])

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from shared.log import mask
+from shared.log import hide, mask
 from shared.models.types import ErrorCode, ModelError
 from shared.text import clean, one_line, shorten
 
@@ -21,7 +21,6 @@ _CODES: dict[int, tuple[ErrorCode, bool]] = {
     429: ("rate_limited", True),
 }
 _LONGEST = 500
-_SHORTEST_SECRET = 8  # less is a stand-in such as `none`, and cutting it out would garble the cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,9 @@ class Faults:
 
     who: str
     secret: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        hide(self.secret)
 
     def failure(self, code: ErrorCode, cause: str, *, retryable: bool = False) -> ModelError:
         """A ModelError whose message names the model and the cause."""
@@ -52,8 +54,6 @@ class Faults:
         return self.failure("unreachable", "the stream ended before the reply was whole", retryable=True)
 
     def _tidy(self, cause: str) -> str:
-        if len(self.secret) >= _SHORTEST_SECRET:
-            cause = cause.replace(self.secret, "***")
         return shorten(one_line(mask(clean(cause))), _LONGEST) or "no reason given"
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import logging
+from urllib.parse import quote
+
 import pytest
+import structlog
 
 from server import refuse_open_door
 from shared.errors import MaasError
-from shared.log import mask
+from shared.log import configure, hide, mask
 from shared.settings import ROLES, load_settings
 
 
@@ -63,10 +69,64 @@ def test_loopback_is_fine(host: str) -> None:
         ("Authorization: Bearer eyJhbGciOi.J9", "eyJhbGciOi"),
         ("postgresql://maas:hunter22@127.0.0.1/maas", "hunter22"),
         ("call +7 (912) 345-67-1234 now", "912"),
+        ("http://gate:hunter22@127.0.0.1:8000/v1 is down", "hunter22"),
+        ("https://hunter22@example.org/v1 is down", "hunter22"),
+        ("GET https://example.org/v1?a=1&api_key=hunter22&b=2", "hunter22"),
+        ("host=127.0.0.1 password=hunter22 port=1", "hunter22"),
     ],
 )
 def test_secrets_are_masked(text: str, gone: str) -> None:
     assert gone not in mask(text)
+
+
+KEY = "Uq9/of+no=known.form"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KEY,
+        f"b'Bearer {KEY}'",
+        quote(KEY, safe=""),
+        *(base64.b64encode(f"{before}{KEY}".encode()).decode() for before in ("", "a:", "ab:", "abc:")),
+    ],
+)
+def test_what_is_hidden_is_masked_however_it_looks(text: str) -> None:
+    hide(KEY)
+    masked = mask(f"before {text} after")
+    assert "***" in masked and masked.startswith("before ") and masked.endswith(" after")
+    assert len(masked) < 30
+
+
+def test_secrets_of_the_settings_are_hidden() -> None:
+    load_settings(
+        database_url="postgresql://maas:Uq9%2Fdatabase@db/maas",
+        openai_api_key="Uq9-openai-key\n",
+        openai_base_url="http://gate:Uq9-gateway@proxy/v1?code=Uq9-in-query",
+        gemini_base_url="http://Uq9-user-only@proxy",
+    )
+    for secret in ("Uq9/database", "Uq9%2Fdatabase", "Uq9-openai-key", "Uq9-gateway", "Uq9-in-query", "Uq9-user-only"):
+        assert mask(f"<{secret}>") == "<***>"
+    assert mask("gate db maas proxy") == "gate db maas proxy"
+
+
+def test_a_password_that_is_a_name_of_its_address_hides_no_word() -> None:
+    load_settings(database_url="postgresql://postgres:postgres@db/postgres", openai_api_key="none")
+    assert mask("Is postgres up, or is there none?") == "Is postgres up, or is there none?"
+
+
+def test_logs_mask_what_is_nested_and_what_libraries_say(capsys: pytest.CaptureFixture[str]) -> None:
+    hide(KEY)
+    configure("info", "json")
+    structlog.get_logger().info("x", cause=ValueError(KEY), found={"a": [KEY], "password": 5}, number=1, none=None)
+    record = logging.LogRecord("library", logging.WARNING, "x.py", 1, f"no {KEY}", None, None)
+    assert logging.lastResort is not None
+    logging.lastResort.handle(record)
+    line, other = capsys.readouterr().err.splitlines()
+    said = json.loads(line)
+    assert (said["cause"], said["found"]) == ("***", {"a": ["***"], "password": "***"})
+    assert (said["number"], said["none"], other) == (1, None, "no ***")
+    structlog.reset_defaults()
 
 
 def test_ids_and_times_are_not_masked() -> None:
