@@ -11,7 +11,7 @@ from asyncpg import Range
 from maas.memory import spelling
 from maas.memory.question import Question, read_question
 from maas.memory.ranking import Evidence, Turn, weigh
-from maas.memory.reach import Reach
+from maas.memory.reach import END_OF_TIME, Reach
 from shared.db import Database
 
 WHOLE = 2000  # turns of a user up to which a search reads them all
@@ -33,7 +33,7 @@ async def gather(
     `meaning` (0 to 1) names turns that count whatever their words. With `is_full` all turns are ranked, not only
     those near a term, if the memory is not a large one.
     """
-    asked = await db.row("question_terms", user_id, text)
+    asked = await db.row("question_terms", user_id, text, reach.as_of or END_OF_TIME)
     assert asked is not None
     question = read_question(text, reach.now)
     if not (asked["terms"] or meaning or question.dates):

@@ -2,7 +2,7 @@
 -- Turns that are named by id are fetched by id alone (offset 0) and then asked whose they are: the planner, who does not
 -- know how much a user has, would rather fetch all that the user has.
 
--- name: question_terms  -- $1 user, $2 question; df is null for words that were not counted (yet)
+-- name: question_terms  -- $1 user, $2 question, $3 known at; df is null for words that were not counted (yet)
 -- `named` are the terms that are names of who speaks in this memory
 with asked as materialized (
   select t.lexeme from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16
@@ -10,7 +10,7 @@ with asked as materialized (
   select c.user_id is not null as is_counted, coalesce(c.turns, s.turns, 0) as turns, coalesce(c.speakers, s.speakers) as speakers
   from (select) as one left join counted_users c on c.user_id = $1 cross join lateral (
     select sum(l.turns)::int as turns, array_agg(l.speaker) as speakers
-    from (select speaker, count(*) as turns from raw_logs where user_id = $1 and c.user_id is null group by speaker) l) s
+    from (select speaker, count(*) as turns from raw_logs where user_id = $1 and known_at <= $3 and c.user_id is null group by speaker) l) s
 )
 select array_agg(a.lexeme order by length(a.lexeme) desc, a.lexeme) as terms,
   array_agg(d.turns order by length(a.lexeme) desc, a.lexeme) as df,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
@@ -39,9 +40,20 @@ def rank(read: Read, user: UUID, question: str, before: int = LAST) -> list[UUID
 
 
 def rank_rows(read: Read, user: UUID, question: str, before: int = LAST) -> list[dict[str, Any]]:
-    (asked,) = read("question_terms", user, question)
+    (asked,) = read("question_terms", user, question, "9999-01-01")
     bounds = (before, "9999-01-01", None, None, None)
     return read("rank_turns", user, asked["terms"] or [], *bounds, [], [], None, None, False, 0)
+
+
+def test_a_search_as_of_then_counts_what_was_known_then(connection: Connection, read: Read) -> None:
+    """How rare a term is depends on how many turns there were."""
+    user = uuid4()
+    turns = [
+        {"role": "user", "content": f"kayak {year}", "at": f"{year}-01-01T00:00:00Z"} for year in range(2020, 2024)
+    ]
+    connection.execute("select maas_import(%s, 'four', %s)", (user, json.dumps(turns)))
+    counts = [read("question_terms", user, "kayak", f"{year}-06-01")[0]["turns"] for year in (2019, 2021, 2023)]
+    assert counts == [0, 2, 4]
 
 
 def test_archive_input(connection: Connection, engine: Engine, read: Read) -> None:
