@@ -151,8 +151,31 @@ class Database:
             yield Transaction(connection)
 
 
+class ReadOnly(Database):
+    """The same, but Postgres refuses every write; asked of each transaction, since a pooler shares its sessions."""
+
+    async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
+        async with self._pool.acquire() as connection, connection.transaction(readonly=True):
+            return list(await connection.fetch(queries()[query], *args))
+
+    async def row(self, query: str, *args: object) -> asyncpg.Record | None:
+        async with self.transaction() as transaction:
+            return await transaction.row(query, *args)
+
+    async def value(self, query: str, *args: object) -> Any:
+        async with self.transaction() as transaction:
+            return await transaction.value(query, *args)
+
+    @asynccontextmanager
+    async def transaction(self, **options: Any) -> AsyncIterator[Transaction]:
+        async with super().transaction(**options | {"readonly": True}) as transaction:
+            yield transaction
+
+
 @asynccontextmanager
-async def open_database(dsn: str, size: int, name: str, *, least: int = 1) -> AsyncIterator[Database]:
+async def open_database(
+    dsn: str, size: int, name: str, *, least: int = 1, kind: type[Database] = Database
+) -> AsyncIterator[Database]:
     """A pool of `least` to `size` connections, seen as `name` in pg_stat_activity. Raises MaasError."""
 
     async def open_pool() -> asyncpg.Pool:
@@ -164,7 +187,7 @@ async def open_database(dsn: str, size: int, name: str, *, least: int = 1) -> As
         except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raise unreachable(error) from error
 
-    db = Database(await open_pool(), open_pool)
+    db = kind(await open_pool(), open_pool)
     try:
         yield db
     finally:

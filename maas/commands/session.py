@@ -23,13 +23,13 @@ User = Annotated[str, typer.Option("--user", "-u", help="whose memory, a UUID", 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
-def with_database(work: Callable[[Database, Settings], Awaitable[Result]]) -> Result:
+def with_database(work: Callable[[Database, Settings], Awaitable[Result]], kind: type[Database] = Database) -> Result:
     """Run `work` against the configured database. Raises MaasError."""
     settings = load_settings()
     log.configure("error", settings.log_format)
 
     async def run(dsn: str) -> Result:
-        async with open_database(dsn, 4, "maas command") as db:
+        async with open_database(dsn, 4, "maas command", kind=kind) as db:
             if not await db.value("schema_is_there"):
                 raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate` or `make run`")
             return await work(db, settings)

@@ -3,70 +3,132 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
-from uuid import UUID
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from maas.commands.given import memory_lines, read_given
+from maas.commands.cost import dollars, tokens
+from maas.commands.given import memory_lines
 from maas.commands.session import console, read_uuid, with_database
-from maas.pipeline.submissions import read_run
-from shared.db import Database
+from maas.pipeline.states import ROLE_OF, STAGE_OF
+from maas.pipeline.trace import read_trace
+from shared.db import ReadOnly
 from shared.text import one_line, shorten
+
+WIDTH = 40
+COLOURS = {"done": "green", "running": "yellow", "failed": "red"}
+Trace = Mapping[str, Any]
 
 
 def trace_run(
     run: Annotated[str, typer.Argument(help="its id")],
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", "-v", help="the prompts, the draft and the payload, too")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="all of it as JSON")] = False,
 ) -> None:
-    """Show how a run went: statuses, model calls, memories, answer."""
+    """Show how a run went: stages, model calls, memories, answer."""
     run_id = read_uuid(run, "run")
-    found = with_database(lambda db, _: _read(db, run_id))
+    trace = with_database(lambda db, _: read_trace(db, run_id), ReadOnly)
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1, default=str))
+        typer.echo(json.dumps(trace, ensure_ascii=False, indent=1))
         return
-    _print(found)
-
-
-async def _read(db: Database, run_id: UUID) -> dict[str, Any]:
-    run = await read_run(db, run_id)
-    return {
-        "run": run,
-        "history": [dict(row) for row in await db.rows("run_history", run_id)],
-        "calls": [dict(row) for row in await db.rows("run_calls", run_id)],
-        "memories": await read_given(db, run["user_id"], run["sources"] or []),
-    }
-
-
-def _print(found: dict[str, Any]) -> None:
-    run = found["run"]
-    console.print(f"run {run['id']} of user {run['user_id']}, {run['kind']}, turn {run['seq']}, try {run['try']}")
-    console.print(f"query: {shorten(one_line(run['user_query']), 500)}", markup=False)
-    start = run["created_at"]
-    steps = Table(box=None, pad_edge=False)
-    for name in ("ms", "what", "details"):
-        steps.add_column(name, justify="right" if name == "ms" else "left")
-    for row in found["history"]:
-        after = (row["at"] - start).total_seconds() * 1000
-        details = json.dumps(row["details"], ensure_ascii=False) if row["details"] else ""
-        steps.add_row(f"{after:.1f}", row["happened"], details)
-    console.print(steps, markup=False)
-    calls = Table(box=None, pad_edge=False)
-    for name in ("stage", "model", "prompt", "finish", "requests", "tokens in/out", "ms", "error"):
-        calls.add_column(name)
-    for row in found["calls"]:
-        calls.add_row(
-            row["stage"], f"{row['provider']}:{row['model']}", f"{row['role_name']} v{row['prompt_version']}",
-            row["finish"], str(row["attempts"]), f"{row['tokens_in']}/{row['tokens_out']}", f"{row['ms']:.1f}",
-            row["error"] or "",
-        )  # fmt: skip
-    console.print(calls, markup=False)
-    if run["degraded"]:
-        console.print(f"by rule, since the model was silent: {', '.join(run['degraded'])}")
-    for line in memory_lines(found["memories"]):
+    for line in _head(trace):
         console.print(line, markup=False)
-    if run["error_message"]:
-        console.print(f"{run['error_code']}: {run['error_message']}", markup=False)
-    if run["final_answer"]:
-        typer.echo(f"answer:\n{run['final_answer']}")
+    console.print(_timeline(trace), markup=False)
+    for line in _events(trace):
+        console.print(line, markup=False)
+    if trace["calls"]:
+        console.print(_calls(trace), markup=False)
+    for line in memory_lines(trace["memories"]):
+        console.print(line, markup=False)
+    if prompts:
+        for title, text in _texts(trace):
+            typer.echo(f"{title}:\n{text}")
+    if trace["run"]["error_message"]:
+        console.print(f"{trace['run']['error_code']}: {trace['run']['error_message']}", markup=False)
+    if trace["run"]["final_answer"]:
+        typer.echo(f"answer:\n{trace['run']['final_answer']}")
+
+
+def _head(trace: Trace) -> Iterator[str]:
+    run, took = trace["run"], trace["took"]
+    yield f"run {run['id']} of user {run['user_id']}, {run['kind']}, turn {run['seq']}, try {run['try']}"
+    after = f" after {took['answer_ms']:.0f} ms" if took["answer_ms"] is not None else ""
+    archived = f" after {took['archive_ms']:.0f} ms" if took["archive_ms"] is not None else ""
+    yield f"{run['status']}{after}, archive {run['archive_status']}{archived}"
+    for cost in trace["costs"]:
+        if cost["try"] == run["try"]:
+            unpriced = f" and {cost['unpriced']} calls without a price" if cost["unpriced"] else ""
+            yield f"{cost['calls']} model calls, {tokens(cost)} tokens in/out, {dollars(cost['price'])}{unpriced}"
+    yield f"query: {shorten(one_line(run['user_query']), 500)}"
+    if before := trace["waited_for"]:
+        waited = trace["stages"][0]["ms"] if trace["stages"] else 0.0
+        yield f"waited for run {before['id']}, the turn before, {waited:.0f} ms"
+    if waiting := trace["waiting"]:
+        yield f"kept waiting: {', '.join(one['id'] for one in waiting)}"
+
+
+def _timeline(trace: Trace) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("stage", no_wrap=True)
+    table.add_column("ms", justify="right", no_wrap=True)
+    table.add_column("when", no_wrap=True)
+    table.add_column("how")
+    whole = max((span["began_ms"] + (span["ms"] or 0.0) for span in trace["stages"]), default=0.0) or 1.0
+    for span in trace["stages"]:
+        how = [] if span["state"] == "done" else [span["state"]]
+        how += ["by rule"] if span["is_degraded"] else []
+        took = "" if span["ms"] is None else f"{span['ms']:.1f}"
+        colour = "yellow" if span["is_degraded"] else COLOURS[span["state"]]
+        reason = ": ".join([", ".join(how), span["why"]]) if span["why"] else ", ".join(how)
+        table.add_row(span["stage"], took, Text(_bar(span, whole), colour), Text(reason))
+    return table
+
+
+def _bar(span: Mapping[str, Any], whole: float) -> str:
+    """Where a span lies in the whole; never shorter than one block."""
+    start = min(round(span["began_ms"] / whole * WIDTH), WIDTH - 1)
+    end = round((span["began_ms"] + (span["ms"] or 0.0)) / whole * WIDTH)
+    return f"{' ' * start}{'█' * max(end - start, 1)}".ljust(WIDTH)
+
+
+def _events(trace: Trace) -> Iterator[str]:
+    """What happened beside the way through the statuses: reclaims, retries, cancels."""
+    statuses = {*STAGE_OF, "FAILED", "ARCHIVED"}
+    for one in trace["history"]:
+        if one["happened"] not in statuses:
+            details = json.dumps(one["details"], ensure_ascii=False) if one["details"] else ""
+            yield f"{one['at'][:19].replace('T', ' ')} {one['happened']} {details}"
+
+
+def _calls(trace: Trace) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("stage", "model", "prompt", "finish", "requests", "tokens in/out", "ms", "price", "error"):
+        table.add_column(name)
+    current = {(one["role"], one["version"]): one["current_version"] for one in trace["prompts"]}
+    for call in trace["calls"]:
+        version = current[call["role_name"], call["prompt_version"]]
+        newer = f" (now v{version})" if version is not None and version != call["prompt_version"] else ""
+        retried = "" if call["try"] == trace["run"]["try"] else f" (try {call['try']})"
+        table.add_row(
+            call["stage"] + retried, f"{call['provider']}:{call['model']}",
+            f"{call['role_name']} v{call['prompt_version']}{newer}", call["finish"], str(call["attempts"]),
+            tokens(call), f"{call['ms']:.1f}", dollars(call["price"]), Text(call["error"] or ""),
+        )  # fmt: skip
+    return table
+
+
+def _texts(trace: Trace) -> Iterator[tuple[str, str]]:
+    run = trace["run"]
+    roles = list(ROLE_OF.values())
+    for prompt in sorted(trace["prompts"], key=lambda one: roles.index(one["role"]) if one["role"] in roles else 9):
+        yield f"prompt {prompt['role']} v{prompt['version']}", prompt["text"] or "(the built-in text)"
+    if run["analysis_result"]:
+        yield "analysis", json.dumps(run["analysis_result"], ensure_ascii=False, indent=1)
+    for name, text in (("draft", run["draft_context"]), ("payload", run["final_context_payload"])):
+        if text:
+            yield name, text

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http import bodies, memories, metrics, operations, runs, users
+from maas.http import bodies, memories, metrics, operations, runs, traces, users
 
 Handler = Callable[[Request], Awaitable[Response]]
 _UUID = {"type": "string", "format": "uuid"}
@@ -50,6 +50,7 @@ DOORS = (
         "GET", "/v1/runs/{id}", runs.get_run, reply=bodies.RunState, errors=(400, 404),
         query={"wait": ({"type": "number", "minimum": 0, "maximum": 60}, "seconds to wait for the answer")},
     ),
+    Door("GET", "/v1/runs/{id}/trace", traces.get_trace, reply=traces.Trace, errors=(404,)),
     Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, status=202, errors=(404, 409)),
     Door("POST", "/v1/runs/{id}/retry", runs.post_retry, reply=bodies.Accepted, status=202, errors=(404, 409)),
     Door("POST", "/v1/memories/search", memories.post_search, bodies.SearchQuery, bodies.MemoryPage,

@@ -49,6 +49,13 @@ STAGE_OF: dict[Status, str] = {
 }
 STAGES = tuple(dict.fromkeys(STAGE_OF.values()))
 
+ROLE_OF: dict[str, str] = {  # the stages that ask a model, and as whom
+    "analyzer": "Analyzer",
+    "assembler": "Assembler",
+    "final_responder": "FinalResponder",
+    "archivist": "Archivist",
+}
+
 
 def is_legal(before: Status, after: Status) -> bool:
     """Whether a run may go from one status to the other; FAILED -> NEW belongs to a retry."""

@@ -46,7 +46,3 @@ select json_build_object('type', 'run', 'id', id, 'kind', kind, 'source', source
   'sources', sources, 'try', try, 'created_at', created_at, 'analyzing_at', analyzing_at, 'completed_at', completed_at,
   'failed_at', failed_at, 'archived_at', archived_at)::text as line
 from pipeline_runs where user_id = $1 order by seq;
-
--- name: given_records  -- $1 user, $2 ids: what an answer was given, superseded since or not
-select id, level, maas_period(time_bucket_start) as period, tags, summary, raw_log_ids
-from lsm_storage where user_id = $1 and id = any($2::uuid[]);

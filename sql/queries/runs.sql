@@ -71,14 +71,6 @@ select maas_cancel_run($1);
 -- name: retry_run
 select maas_retry_run($1);
 
--- name: run_history
-select happened, at, details from v_run_history where run_id = $1 order by at;
-
--- name: run_calls
-select try, stage, round, attempt, provider, model, role_name, prompt_version, reply, finish, attempts, tokens_in, tokens_out, ms,
-  error, created_at
-from llm_calls where run_id = $1 order by try, created_at, stage, round;
-
 -- name: schema_is_there
 select to_regclass('pipeline_runs') is not null and to_regproc('maas_import') is not null;
 

@@ -103,7 +103,7 @@ def test_search_runs_and_trace(stack: Stack, user: UUID, history: Path) -> None:
     stack.wait_archived(run_id)
     assert str(run_id) in maas(stack, "runs", "--user", str(user)).stdout
     page = maas(stack, "trace", str(run_id)).stdout
-    for word in ("ANALYZING", "ARCHIVED", "extractive:builtin", "FinalResponder v1", "Comet"):
+    for word in ("analyzer", "ARCHIVED", "extractive:builtin", "FinalResponder v1", "Comet"):
         assert word in page
     trace = json.loads(maas(stack, "trace", str(run_id), "--json").stdout)
     assert trace["run"]["status"] == "COMPLETED"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -68,8 +67,12 @@ def test_trace_goes_down_to_the_words(stack: Stack, user: UUID) -> None:
 
 
 def test_many_memories_stay_readable() -> None:
-    at = datetime(2025, 1, 2, tzinfo=UTC)
-    log = {"occurred_at": at, "speaker": None, "message_type": "user_query", "content": "w " * 500}
+    log = {
+        "occurred_at": "2025-01-02T00:00:00+00:00",
+        "speaker": None,
+        "message_type": "user_query",
+        "content": "w " * 500,
+    }
     turns = [{"id": "x", "kind": "turn", "score": 0.5, "logs": [log]}] * 40
     record = {
         "id": "y", "kind": "summary", "score": 1.0, "period": "2025-Week-01", "tags": ["A"], "memory": "m",
