@@ -19,6 +19,8 @@ from maas.memory.filler import Filler
 from maas.memory.vectors import open_questions
 from maas.pipeline.isolation import Isolation
 from maas.pipeline.orchestrator import Orchestrator
+from maas.pipeline.replay import Replay
+from maas.pipeline.replay import replay as replay_stages
 from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import STAGES
 from shared import log
@@ -68,12 +70,32 @@ async def open_models(settings: Settings, choose: Callable[[str], str | None]) -
         yield models
 
 
+@asynccontextmanager
+async def open_deps(db: Database, settings: Settings, embedder: Embedder | None) -> AsyncIterator[Deps]:
+    """What stages may use, over an open database; closes the embedder, too. Raises MaasError."""
+    async with (
+        open_questions(db, embedder, settings.embedding_timeout) as questions,
+        open_models(settings, settings.role_model) as models,
+        open_models(settings, settings.role_fallback) as fallbacks,
+    ):
+        yield Deps(db, settings, models, open_model("extractive:builtin", settings), questions, fallbacks)
+
+
+async def replay(db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None) -> list[Replay]:
+    """Stages of a finished run once more, `model` in the place of the configured ones."""
+    async with AsyncExitStack() as stack:
+        deps = await stack.enter_async_context(open_deps(db, settings, open_embedder(settings)))
+        other = open_model(model, settings) if model is not None else None
+        if other is not None:
+            stack.push_async_callback(other.close)
+        return await replay_stages(deps, WORKERS, run_id, stage, other)
+
+
 async def compact(
     db: Database, settings: Settings, user_id: UUID | None, on_progress: Callable[[int, int], None]
 ) -> int:  # fmt: skip
     """Merge all that is due now; how many records were made."""
-    async with open_models(settings, settings.role_model) as models:
-        deps = Deps(db, settings, models, open_model("extractive:builtin", settings))
+    async with open_deps(db, settings, None) as deps:
         return await compactor.compact_all(deps, user_id, on_progress=on_progress)
 
 
@@ -88,18 +110,14 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
     """Answer requests until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     stages = choose_stages(settings.stages)
     async with AsyncExitStack() as stack:
-        models = await stack.enter_async_context(open_models(settings, settings.role_model))
-        fallbacks = await stack.enter_async_context(open_models(settings, settings.role_fallback))
-        rules = open_model("extractive:builtin", settings)
         db = await stack.enter_async_context(
             open_database(postgres.query, settings.pool_size, "maas orchestrator", least=settings.pool_size)
         )
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
         embedder = open_embedder(settings)
-        questions = await stack.enter_async_context(open_questions(db, embedder, settings.embedding_timeout))
-        deps = Deps(db, settings, models, rules, questions, fallbacks)
-        chores = {} if is_alone else choose_chores(deps, stages, embedder if questions else None)
+        deps = await stack.enter_async_context(open_deps(db, settings, embedder))
+        chores = {} if is_alone else choose_chores(deps, stages, embedder if deps.questions else None)
         isolation = None if is_alone else isolate(settings, postgres)
         orchestrator = Orchestrator(deps, stages, postgres.listen, isolation, chores)
         loop = asyncio.get_running_loop()
@@ -118,7 +136,7 @@ def run_orchestrator(stages: str | None, is_alone: bool) -> None:
         uvloop.run(orchestrate(settings, postgres, is_alone))
 
 
-cli = build_cli(run_orchestrator, compact)
+cli = build_cli(run_orchestrator, compact, replay)
 
 if __name__ == "__main__":
     sys.argv.insert(1, "orchestrator")

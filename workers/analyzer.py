@@ -71,8 +71,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if deps.settings.fast_path and not turns and not await deps.db.rows("recent_turns", run.user_id, run.seq, None, 1):
         skip(run, deps, NAME, prompt, "Analyzer")  # there is no memory to choose from
         return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
-    records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES))
-    now = datetime.now(UTC)
+    records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES, run.as_of))
+    now = run.as_of or datetime.now(UTC)
     known = "\n".join(_line(record, run.user_query, now) for record in records)
     text = fill(
         prompt.text,
@@ -128,14 +128,14 @@ async def _settle(run: Run, deps: Deps, analysis: Analysis, known: Mapping[str, 
     elif analysis.search_keywords:
         keywords = " ".join(analysis.search_keywords)
         turns = await _rank(run, deps, keywords, 20)
-        best = next(iter(await records_of_turns(deps.db, run.user_id, turns, 1)), None)
+        best = next(iter(await records_of_turns(deps.db, run.user_id, turns, 1, run.as_of)), None)
         if best is not None and best.score >= RELEVANT:
             found = _found(best, best.score)
     return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": found})
 
 
 async def _rank(run: Run, deps: Deps, text: str, limit: int) -> list[Ranked]:
-    reach = Reach(before_seq=run.seq)
+    reach = Reach(before_seq=run.seq, as_of=run.as_of)
     return await rank_turns(deps.db, run.user_id, text, limit=limit, reach=reach, questions=deps.questions)
 
 

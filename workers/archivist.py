@@ -28,7 +28,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         if not logs:
             return Outcome()
         return Outcome(record=await _record(run, deps, logs), has_more=True)
-    logs = await deps.db.rows("exchange_of_run", run.id)
+    logs = await deps.db.rows("recorded_exchange" if run.as_of else "exchange_of_run", run.id)
     if not logs:  # erased in this moment, or recorded by the next exchange before a retry
         return Outcome()
     return Outcome(record=await _record(run, deps, logs))

@@ -9,11 +9,10 @@ from uuid import UUID
 from maas.memory.context import build_context, turn_line
 from maas.memory.reach import Reach
 from maas.pipeline.draft import Draft
-from maas.pipeline.prompts import read_prompts
+from maas.pipeline.prompts import read_prompts, read_role_name, role_text
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared import tokens
-from shared.errors import MaasError
 from shared.text import escape, one_line
 
 RECENT_TOKENS = 2000
@@ -21,10 +20,7 @@ RECENT_TOKENS = 2000
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the last log rows before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
-    assistants = await deps.db.shared_rows("assistant_role", run.assistant)
-    if not assistants:
-        raise MaasError("missing_role", f"there is no active assistant {run.assistant!r} in the table assistants")
-    role_name = assistants[0]["role_name"]
+    role_name = await read_role_name(deps.db, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
     recent_rows = await deps.db.rows(
         "recent_turns", run.user_id, run.seq, str(run.conversation_id) if run.conversation_id else None,
@@ -50,7 +46,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         query=run.user_query,
         recent=recent,
         focus=tuple(focus),
-        role=f"{prompts['FinalResponder'].text}\n\n{prompts[role_name].text}",
+        role=role_text(prompts, role_name),
         instruction=prompts["Assembler"].text,
         role_version=prompts["FinalResponder"].version,
         instruction_version=prompts["Assembler"].version,

@@ -8,7 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
-from maas.commands import ask, doctor, embed, export, forgetting, history, levels, migrate, runs, search, top, trace, up
+from maas.commands import (
+    ask,
+    doctor,
+    embed,
+    export,
+    forgetting,
+    history,
+    levels,
+    migrate,
+    replay,
+    runs,
+    search,
+    top,
+    trace,
+    up,
+)
+from maas.pipeline.states import ROLE_OF
 from shared.errors import MaasError
 
 
@@ -26,8 +42,10 @@ class _Group(typer.core.TyperGroup):
             sys.exit(130)
 
 
-def build_cli(run_orchestrator: Callable[[str | None, bool], None], compact: levels.Compact) -> typer.Typer:
-    """All commands; main.py hands over the orchestrator and the Compactor, since commands know no worker."""
+def build_cli(
+    run_orchestrator: Callable[[str | None, bool], None], compact: levels.Compact, replays: replay.Replays
+) -> typer.Typer:
+    """All commands; main.py hands over what runs stages, since commands know no worker."""
     cli = typer.Typer(
         cls=_Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
         help="Memory as a service: one row in, one remembered answer out.",
@@ -60,5 +78,15 @@ def build_cli(run_orchestrator: Callable[[str | None, bool], None], compact: lev
     ) -> None:
         """Merge the records that have grown old, as orchestrators do in the background."""
         levels.compact_levels(compact, user)
+
+    @cli.command("replay")
+    def replay_run(
+        run: Annotated[str, typer.Argument(help="its id")],
+        stage: Annotated[str | None, typer.Option(help=f"this one only: {', '.join(ROLE_OF)}")] = None,
+        model: Annotated[str | None, typer.Option(help="ask provider:model instead of the configured ones")] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    ) -> None:
+        """Run a finished run's stages once more, with today's prompts or another model, and show what differs."""
+        replay.replay_run(replays, run, stage, model, as_json)
 
     return cli

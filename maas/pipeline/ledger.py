@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 from uuid import UUID
 
 import structlog
@@ -99,7 +99,7 @@ async def pin(run: Caller, deps: Deps) -> None:
 
     Raises LostRun.
     """
-    if isinstance(run, Run) and run.calls:
+    if _is_live(run) and run.calls:
         if not await deps.db.value("pin_calls", run.id, run.attempt, run.calls):
             raise LostRun
         run.pinned += run.calls
@@ -120,7 +120,7 @@ async def _call(
     if (kept := await _pinned(run, deps, stage, note)) is not None:
         run.round += 1
         return kept
-    if isinstance(run, Run):
+    if _is_live(run):
         await check_budget(run, deps, model)
     run.round += 1
     try:
@@ -155,7 +155,7 @@ def _note(run: Caller, model: Model, stage: str, prompt: Prompt) -> dict[str, An
 
 async def _pinned(run: Caller, deps: Deps, stage: str, note: Mapping[str, Any]) -> Reply | None:
     """The reply that an earlier owner of this run had stored for the very same request."""
-    if not isinstance(run, Run) or run.attempt == 1:
+    if not _is_live(run) or run.attempt == 1:
         return None
     if run.round == 0:
         run.kept = await deps.db.rows("pinned_calls", run.id, stage)
@@ -164,6 +164,11 @@ async def _pinned(run: Caller, deps: Deps, stage: str, note: Mapping[str, Any]) 
             calls = tuple(ToolCall(**call) for call in row["calls"] or ())
             return Reply(row["reply"], row["finish"], calls, raw=row["parts"] or {})
     return None
+
+
+def _is_live(run: Caller) -> TypeGuard[Run]:
+    """Whether its calls are stored and count for budgets: a replay leaves nothing behind."""
+    return isinstance(run, Run) and run.as_of is None
 
 
 def _ms_since(began: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import psycopg
@@ -45,6 +46,20 @@ async def read_prompts(db: Database, *roles: str) -> dict[str, Prompt]:
         log.warning("prompt_missing", role=role, used="built-in text")
         found[role] = Prompt(role, built_in(role), 0)
     return found
+
+
+async def read_role_name(db: Database, assistant: str) -> str:
+    """The prompt that an assistant speaks from. Raises MaasError('missing_role')."""
+    rows = await db.shared_rows("assistant_role", assistant)
+    if not rows:
+        raise MaasError("missing_role", f"there is no active assistant {assistant!r} in the table assistants")
+    name: str = rows[0]["role_name"]
+    return name
+
+
+def role_text(prompts: Mapping[str, Prompt], name: str) -> str:
+    """What an assistant is told of itself: the rules of every answer, then its own role."""
+    return f"{prompts['FinalResponder'].text}\n\n{prompts[name].text}"
 
 
 def seed_prompts(dsn: str) -> int:

@@ -31,6 +31,7 @@ class Run:
 
     `calls` holds model calls that are not stored yet, `pinned` those of this stage that are, `kept` those that an
     earlier owner stored; `round` counts them. `waited`: seconds from insert to this claim, by the database's clock.
+    `as_of`: only in a replay of a finished run: when it began; nothing that is done now is kept.
     """
 
     id: UUID
@@ -51,6 +52,7 @@ class Run:
     kept: Sequence[Mapping[str, Any]] = ()
     round: int = 0
     waited: float | None = None
+    as_of: datetime | None = None
     claimed: float = field(default_factory=time.monotonic)
 
     def age(self) -> float | None:
