@@ -113,7 +113,7 @@ async def memory(url: str) -> list[Figure]:
 async def exchanges(bench: Bench, url: str, count: int) -> tuple[list[Figure], list[tuple[str, float]]]:
     """Talks of twenty users, answered by models that tell their tokens; what the ledger says of an exchange."""
     roles = {"ANALYZER": "Analyzer", "ASSEMBLER": "Assembler", "RESPONDER": "FinalResponder", "ARCHIVIST": "Archivist"}
-    environment = {f"MAAS_{name}_MODEL": f"openai:{role}" for name, role in roles.items()}
+    environment: dict[str, Any] = {f"MAAS_{name}_MODEL": f"openai:{role}" for name, role in roles.items()}
     environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "MAAS_ANALYZER_TIMEOUT": "30"}
     environment |= {"MAAS_ASSEMBLER_TIMEOUT": "30", "MAAS_USER_QUEUE_LIMIT": "10000"}
     async with open_system(bench, server=False, orchestrators=1, **environment) as system:

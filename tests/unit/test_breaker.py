@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 
 import pytest
@@ -10,7 +11,7 @@ from structlog.testing import capture_logs
 
 from shared.models.breaker import FIRST_PAUSE, LONGEST_ASKED, Breaker, LeftAlone
 from shared.models.policy import complete, repeat
-from shared.models.types import ErrorCode, Message, ModelError, Reply, Request
+from shared.models.types import ErrorCode, Message, ModelError, Piece, Reply, Request
 
 
 class Clock:
@@ -187,6 +188,9 @@ class Scripted:
         if self.asked <= self.failures:
             raise dead("provider_error")
         return Reply("at last")
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        yield await self.complete(request, timeout)
 
     async def close(self) -> None: ...
 
