@@ -13,7 +13,7 @@ import httpx2
 
 from shared.models.dialogue import Names, in_words, sendable, settle, turns
 from shared.models.faults import Faults, retry_after
-from shared.models.types import Finish, Message, ModelError, Piece, Reply, Request, ToolCall, Usage
+from shared.models.types import Finish, Message, Piece, Reply, Request, ToolCall, Usage
 from shared.text import clean
 
 _OLD = r"claude-(?:\d|instant)"  # before the family's name stood first
@@ -175,8 +175,6 @@ def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
     """Failures of the SDK under our own names."""
     try:
         yield
-    except ModelError:
-        raise
     except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
         raise faults.timeout(timeout) from error
     except anthropic.APIStatusError as error:

@@ -19,7 +19,6 @@ from shared.models.types import (
     Embeddings,
     Finish,
     Message,
-    ModelError,
     Piece,
     Purpose,
     Reply,
@@ -236,8 +235,6 @@ def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
     """Failures of the SDK under our own names."""
     try:
         yield
-    except ModelError:
-        raise
     except errors.APIError as error:
         cause = str(error.message or error.status or "")
         status = 401 if "API_KEY_INVALID" in str(error.details) else error.code or 500

@@ -14,13 +14,12 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
 
-from shared.models.dialogue import Names, in_words, read_arguments, settle, turns
+from shared.models.dialogue import Names, in_words, read_arguments, sendable, settle, turns
 from shared.models.faults import Faults, retry_after
 from shared.models.types import (
     Embeddings,
     Finish,
     Message,
-    ModelError,
     Piece,
     Purpose,
     Reply,
@@ -84,8 +83,6 @@ class OpenAIModel:
                         yield piece
             if draft.finish is None:
                 raise self._faults.cut()
-            for call in draft.close():
-                yield call
             yield self._reply(request, draft.message, draft.finish, draft.usage)
 
     async def close(self) -> None:
@@ -175,7 +172,7 @@ class _Draft:
         self.usage = Usage()
         self._name = name
         self._calls: list[dict[str, Any]] = []
-        self._index: int | None = None
+        self._places: list[int | None] = []
         self._given = 0
 
     def take(self, chunk: ChatCompletionChunk) -> Iterator[Piece]:
@@ -188,43 +185,47 @@ class _Draft:
                 yield from self._text(choice.delta)
                 for call in choice.delta.tool_calls or ():
                     yield from self._call(call)
+            if self.finish:
+                yield from self._give()
 
-    def close(self) -> Iterator[ToolCall]:
-        """The calls that were not given out yet."""
-        while self._given < len(self._calls):
-            made = self._calls[self._given]
+    def _give(self, *, only_whole: bool = False) -> Iterator[ToolCall]:
+        """The calls that were not given out yet; `only_whole`: up to the first that may still grow."""
+        for made in self._calls[self._given :]:
+            call = ToolCall(made["id"], made["function"]["name"], made["function"]["arguments"])
+            if only_whole and not sendable(call):
+                return
             self._given += 1
-            function = made["function"]
-            yield self._name(ToolCall(made["id"], function["name"], function["arguments"]))
+            yield self._name(call)
 
     def _text(self, delta: ChoiceDelta) -> Iterator[str]:
-        extra = {key: value for key, value in (delta.model_extra or {}).items() if isinstance(value, str)}
-        said = {"content": _text(delta.content), "refusal": delta.refusal or ""} | extra
-        for key, text in said.items():
-            if text:
-                self.message[key] = self.message.get(key, "") + text
+        said = {"content": _text(delta.content), "refusal": delta.refusal or ""}
+        for key, more in {**(delta.model_extra or {}), **said}.items():
+            if more and isinstance(more, str | list):
+                self.message[key] = self.message[key] + more if key in self.message else more
         if shown := clean(said["content"] or said["refusal"]):
             yield shown
 
     def _call(self, delta: ChoiceDeltaToolCall) -> Iterator[ToolCall]:
         function = delta.function
         name, arguments = (function.name or "", _text(function.arguments)) if function else ("", "")
-        last = self._calls[-1] if self._calls else None
-        # Some servers number no call, or each with 0: a name after arguments, or another id, begins a new one.
-        if (
-            last is None
-            or delta.index != self._index
-            or (delta.id or last["id"]) != last["id"]
-            or (name and last["function"]["arguments"])
+        made = self._at(delta.index)
+        # Some servers number no call, or each with 0: another id, or a name after arguments, begins a new one.
+        if made is None or (
+            delta.id != made["id"] if delta.id and made["id"] else name and made["function"]["arguments"]
         ):
-            yield from self.close()
-            last = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-            self._calls.append(last)
+            yield from self._give(only_whole=True)
+            made = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+            self._calls.append(made)
+            self._places.append(delta.index)
             self.message["tool_calls"] = self._calls
-            self._index = delta.index
-        last |= {**(delta.model_extra or {}), "id": delta.id or last["id"]}
-        last["function"]["name"] = last["function"]["name"] or name
-        last["function"]["arguments"] += arguments
+        made |= {**(delta.model_extra or {}), "id": delta.id or made["id"]}
+        made["function"]["name"] = made["function"]["name"] or name
+        made["function"]["arguments"] += arguments
+
+    def _at(self, index: int | None) -> dict[str, Any] | None:
+        """The last call in this place."""
+        found = (made for made, place in zip(self._calls[::-1], self._places[::-1], strict=True) if place == index)
+        return next(found, None)
 
 
 class OpenAIEmbedder:
@@ -259,8 +260,6 @@ def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
     """Failures of the SDK under our own names."""
     try:
         yield
-    except ModelError:
-        raise
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:
         raise faults.timeout(timeout) from error
     except openai.APIStatusError as error:
@@ -269,8 +268,6 @@ def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
         failure.retryable = failure.retryable and error.code != "insufficient_quota"
         raise failure from error
     except (openai.APIConnectionError, httpx2.TransportError) as error:
-        if isinstance(error.__cause__, httpx2.TimeoutException):
-            raise faults.timeout(timeout) from error
         cause = str(error.__cause__ or "") or "connection failed"
         raise faults.failure("unreachable", cause, retryable=True) from error
     except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError, KeyError) as error:

@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.types import Message, Model, ModelError, Piece, Reply, Request, Usage
+from shared.models.types import Message, Model, ModelError, Piece, Reply, Request, ToolCall, Usage
 from tests.contract.dialects import OPENAI, WEATHER, Body, ask, chunk, completion, sse
 
 SCHEMA = {"type": "object", "properties": {"scope": {"type": "string"}}, "required": ["scope"]}
@@ -203,6 +203,25 @@ async def test_streamed_calls_without_numbers(
     assert reply.finish == "tool_calls"
     assert [json.loads(call.arguments)["city"] for call in reply.calls] == ["Москва", "Париж"]
     assert len({call.id for call in reply.calls} - {""}) == 2
+
+
+async def test_streamed_calls_that_take_turns(local: Model, httpserver: HTTPServer) -> None:
+    """Both begin before either goes on; one repeats its id and name."""
+    begun = [chunk(tool_calls=[called("", id=f"c{n}", index=n)]) for n in range(2)]
+    halves = [
+        chunk(tool_calls=[{"index": n, "function": {"arguments": half}}]) for half in ('{"a"', ":1}") for n in range(2)
+    ]
+    again = chunk(tool_calls=[called(" ", id="c1", index=1)])
+    reply = await spoken(local, httpserver, *begun, *halves, again, chunk("tool_calls"), sse("[DONE]"))
+    assert [(call.id, call.arguments.strip()) for call in reply.calls] == [("c0", '{"a":1}'), ("c1", '{"a":1}')]
+
+
+async def test_a_call_is_given_out_before_the_next_begins(local: Model, httpserver: HTTPServer) -> None:
+    first, second = (chunk(tool_calls=[called('{"a":1}', id=f"c{n}", index=n)]) for n in range(2))
+    events = (first, second, chunk(content="Done."), chunk("tool_calls"))
+    httpserver.expect_request(OPENAI.path).respond_with_data("".join(events), content_type="text/event-stream")
+    pieces = await hear(local, tools=(WEATHER,))
+    assert [piece.id if isinstance(piece, ToolCall) else piece for piece in pieces[:-1]] == ["c0", "Done.", "c1"]
 
 
 async def test_streamed_arguments_as_an_object(local: Model, httpserver: HTTPServer) -> None:
