@@ -39,6 +39,8 @@ def test_exit_status(tmp_path: Path, source: str, ci: str, status: int, said: st
             "tests.skips",
             "-p",
             "no:cacheprovider",
+            "-m",
+            "",
             tmp_path,
         ],
         cwd=ROOT,
