@@ -254,7 +254,8 @@ def _is_plain(part: types.Part) -> bool:
 def _parts(turn: Message) -> list[types.Part]:
     if turn.raw:
         # As JSON, since the SDK takes text for bytes only there: signatures are bytes.
-        return [types.Part.model_validate_json(json.dumps(part)) for part in turn.raw["parts"]]
+        made = [part for part in turn.raw["parts"] if part != {"text": ""}]
+        return [types.Part.model_validate_json(json.dumps(part)) for part in made]
     said = [types.Part(text=clean(turn.text))] if turn.text else []
     called = (types.FunctionCall(id=call.id, name=call.name, args=sendable(call)) for call in turn.calls)
     return said + [types.Part(function_call=call) for call in called]
