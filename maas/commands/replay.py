@@ -13,7 +13,8 @@ from rich.text import Text
 
 from maas.commands.cost import dollars
 from maas.commands.session import console, read_uuid, with_database
-from maas.pipeline.replay import Replay, Work, check_stage
+from maas.pipeline.replay import Replay, check_stage
+from maas.pipeline.work import Work
 from shared.db import Database, ReadOnly
 from shared.settings import Settings
 
@@ -49,8 +50,10 @@ def _print(found: Sequence[Replay]) -> None:
         for line in one.diff():
             console.print(Text(line, COLOURS.get(line[:1], "")), soft_wrap=True)
         console.print()
-    prices = [one.now.price for one in found if one.now.price is not None]
-    console.print(f"this replay cost {dollars(sum(prices) if prices else None)}; nothing of it is kept", markup=False)
+    prices = [one.now.price for one in found]
+    whole = sum(price for price in prices if price is not None)
+    unpriced = " and calls without a price" if None in prices else ""
+    console.print(f"this replay cost {dollars(whole)}{unpriced}; nothing of it is kept", markup=False)
 
 
 def _verdict(one: Replay) -> str:
@@ -68,6 +71,7 @@ def _verdict(one: Replay) -> str:
 def _figures(one: Replay, work: Work) -> tuple[str | Text, ...]:
     version = "" if work.prompt_version is None else f"{one.role} v{work.prompt_version}"
     remarks = ["by rule"] if work.is_degraded else []
+    remarks += ["no model was asked"] if work.wrote is not None and not work.models else []
     remarks += [work.error] if work.error else []
     return (
         " then ".join(work.models), version, str(work.requests), f"{work.tokens_in}/{work.tokens_out}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import unified_diff
@@ -16,10 +15,10 @@ from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps, Stage
 from maas.pipeline.states import ROLE_OF, Status
 from maas.pipeline.submissions import read_run
+from maas.pipeline.work import Work, analysis_text, measure, record_text, written
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.types import Model
-from shared.text import sentences
 
 BEGINS = {
     "analyzer": Status.ANALYZING,
@@ -34,22 +33,6 @@ COLUMN = {
 }
 FINISHED = 2
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a stage wrote and what its model calls took: milliseconds, and millionths of a dollar if known."""
-
-    wrote: str | None
-    is_degraded: bool
-    error: str | None
-    models: tuple[str, ...]
-    prompt_version: int | None
-    requests: int
-    tokens_in: int
-    tokens_out: int
-    ms: float
-    price: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +80,12 @@ async def replay(
             f"finished, `maas trace {run_id}` shows what it waits for",
         )  # fmt: skip
     reached = [stage for stage in ROLE_OF if await _has_begun(deps.db, row, stage)]
-    if only is not None and only not in reached:
-        raise MaasError(
-            "not_replayable", f"run {run_id} has nothing to replay for {only}: it was not reached, or its words were "
-            f"forgotten; it has {', '.join(reached) or 'nothing at all'}",
-        )  # fmt: skip
     chosen = [stage for stage in reached if only in (None, stage)]
+    if not chosen:
+        raise MaasError(
+            "not_replayable", f"run {run_id} has nothing to replay for {only or 'any stage'}: it was not reached, or "
+            f"its words were forgotten; what there is: {', '.join(reached) or 'nothing'}",
+        )  # fmt: skip
     return list(await asyncio.gather(*(_replay(_cast(deps, one, model), stages[one], row, one) for one in chosen)))
 
 
@@ -141,10 +124,12 @@ async def _replay(deps: Deps, stage: Stage, row: Row, name: str) -> Replay:
         outcome = await stage(run, deps)
     except MaasError as failure:
         error = str(failure)
-    then = _work(calls, await _recorded(deps.db, row, name), ROLE_OF[name] in row["degraded"], _error(row, name, calls))
+    then = measure(
+        calls, await _recorded(deps.db, row, name), ROLE_OF[name] in row["degraded"], _error(row, name, calls)
+    )
     is_degraded = bool(outcome.degraded or (outcome.record or {}).get("degraded"))
     priced = [call | {"price": await _price(deps.db, call)} for call in run.calls]
-    now = _work(priced, _written(outcome), is_degraded, error)
+    now = measure(priced, written(outcome), is_degraded, error)
     if is_changed is None and then.prompt_version is not None and now.prompt_version is not None:
         is_changed = then.prompt_version != now.prompt_version
     hashes = [[call.get("request_hash") for call in some[:1]] for some in (calls, run.calls)]
@@ -193,31 +178,14 @@ async def _price(db: Database, call: Row) -> int | None:
 
 
 async def _recorded(db: Database, row: Row, stage: str) -> str | None:
-    """What the stage wrote then, as `_written` shows it."""
+    """What the stage wrote then, as `written` shows it."""
     if stage == "analyzer":
-        return None if row["analysis_result"] is None else _analysis_text(row["analysis_result"])
+        return None if row["analysis_result"] is None else analysis_text(row["analysis_result"])
     if stage != "archivist":
         text: str | None = row[COLUMN[stage]]
         return text
     record = await db.row("recorded_record", row["id"])
-    return None if record is None else _record_text(record["tags"] or [], record["summary"] or "")
-
-
-def _written(outcome: Outcome) -> str | None:
-    if outcome.analysis is not None:
-        return _analysis_text(outcome.analysis)
-    if outcome.record is not None:
-        return _record_text(outcome.record["tags"], outcome.record["summary"])
-    return outcome.wrote
-
-
-def _analysis_text(analysis: Row) -> str:
-    return json.dumps(analysis, ensure_ascii=False, indent=1, sort_keys=True, default=str)
-
-
-def _record_text(tags: Sequence[str], summary: str) -> str:
-    """A sentence a line, so that a diff shows which one is another."""
-    return "\n".join([f"tags: {', '.join(tags)}", *sentences(summary)]) if summary else "(small talk: no record)"
+    return None if record is None else record_text(record["tags"] or [], record["summary"] or "")
 
 
 def _error(row: Row, stage: str, calls: Sequence[Row]) -> str | None:
@@ -227,19 +195,3 @@ def _error(row: Row, stage: str, calls: Sequence[Row]) -> str | None:
         return errors[-1]
     is_last = row["status"] == Status.FAILED and stage != "archivist" and row[COLUMN[stage]] is None
     return f"{row['error_code']}: {row['error_message']}" if is_last else None
-
-
-def _work(calls: Sequence[Row], wrote: str | None, is_degraded: bool, error: str | None) -> Work:
-    prices = [call["price"] for call in calls if call.get("price") is not None]
-    return Work(
-        wrote=wrote,
-        is_degraded=is_degraded,
-        error=error or next((str(call["error"]) for call in reversed(calls) if call.get("error")), None),
-        models=tuple(dict.fromkeys(f"{call['provider']}:{call['model']}" for call in calls)),
-        prompt_version=calls[-1]["prompt_version"] if calls else None,
-        requests=sum(call["attempts"] for call in calls),
-        tokens_in=sum(call["tokens_in"] for call in calls),
-        tokens_out=sum(call["tokens_out"] for call in calls),
-        ms=round(sum(call["ms"] for call in calls), 2),
-        price=sum(prices) if prices else None,
-    )

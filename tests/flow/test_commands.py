@@ -159,7 +159,7 @@ def test_doctor_shows_brackets_as_they_are(stack: Stack) -> None:
 
 def test_help_names_every_command() -> None:
     page = subprocess.run([MAAS, "--help"], capture_output=True, text=True, check=True).stdout
-    for name in ("up", "migrate", "ask", "import", "search", "embed", "runs", "top", "trace", "doctor"):
+    for name in ("up", "migrate", "ask", "import", "search", "embed", "runs", "top", "trace", "replay", "doctor"):
         assert name in page
 
 

@@ -78,6 +78,7 @@ def test_the_same_again_is_no_difference(stack: Stack, user: UUID) -> None:
 
 
 def test_a_changed_prompt_shows_and_the_run_is_untouched(stack: Stack, models: ModelServer, user: UUID) -> None:
+    stack.rows("insert into model_prices values ('openai', 'analyzer', 2, null, 10)")
     (run_id,) = answered(stack, user, "Where do I live?", **models.settings())
     for role in ("Analyzer", "Assembler", "Mentor"):
         stack.rows("update system_prompts set prompt_template = prompt_template || ' NEWER' where role_name = %s", role)
@@ -101,6 +102,7 @@ def test_a_changed_prompt_shows_and_the_run_is_untouched(stack: Stack, models: M
     for name in ("then", "now"):
         took = found["analyzer"][name]
         assert (took["tokens_in"], took["tokens_out"], took["requests"]) == (11, 7, 1) and took["ms"] > 0
+        assert took["price"] == 92
     asked = {role: models.prompts(role)[0] for role in ("analyzer", "assembler", "responder", "archivist")}
     assert {role: "NEWER" in text for role, text in asked.items()} == {
         "analyzer": True, "assembler": True, "responder": True, "archivist": False,
@@ -123,6 +125,7 @@ def test_another_model_for_one_stage(stack: Stack, models: ModelServer, user: UU
     assert found["final_responder"]["is_same_request"] is None
     one = found["final_responder"]
     assert (one["then"]["models"], one["now"]["models"]) == (["openai:responder"], ["openai:other"])
+    assert one["now"]["price"] is None
     assert (one["then"]["wrote"], one["now"]["wrote"]) == ("A model answered.", "Nobody told me.")
     assert one["is_prompt_changed"] is False
     models.statuses["other"] = 401
@@ -179,7 +182,8 @@ def test_rules_then_and_now(stack: Stack, models: ModelServer, user: UUID) -> No
 def test_mistakes_get_one_line(stack: Stack, user: UUID) -> None:
     """[RH-6] Each says what to do; nothing is asked and nothing changed."""
     (finished,) = answered(stack, user, "Hello there, my name is Ann.")
-    waiting = insert(stack, user, "nobody takes this")
+    waiting, cancelled = (insert(stack, user, word) for word in ("nobody takes this", "nor this"))
+    stack.rows("update pipeline_runs set status = 'FAILED', lane = 2 where id = %s", cancelled)
     turns = json.dumps([{"role": "user", "content": "I like figs."}])
     imported = stack.rows("select run_id from maas_import(%s, 'two', %s)", user, turns)[0]["run_id"]
     before = everything(stack)
@@ -188,6 +192,7 @@ def test_mistakes_get_one_line(stack: Stack, user: UUID) -> None:
         ((str(uuid4()),), "there is no run"),
         ((str(imported),), "of kind archive; only what was asked can be replayed"),
         ((str(waiting),), f"maas trace {waiting}"),
+        ((str(cancelled),), "nothing to replay for any stage"),
         ((str(finished), "--stage", "draft_builder"), "stages are analyzer, assembler, final_responder, archivist"),
         ((str(finished), "--model", "gpt-4o"), "must be written provider:model"),
         ((str(finished), "--model", "openai:gpt-4o"), "OPENAI_API_KEY"),
