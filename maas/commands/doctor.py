@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from rich.markup import escape
 from rich.table import Table
 
+from maas.commands.live import ask_models
 from maas.commands.session import console, note
 from maas.memory.vectors import HINT
 from maas.pipeline.doorbell import Doorbell
@@ -33,6 +34,9 @@ def doctor(
     dsn: Annotated[
         bool, typer.Option("--dsn", help="print the address of the database, with its password, and end")
     ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="also ask every configured model once; its provider may charge for it")
+    ] = False,
 ) -> None:
     """Print every setting with its source, check the database, LISTEN, models and prompts, and say what to do."""
     settings = load_settings()
@@ -43,14 +47,14 @@ def doctor(
         return
     _print_settings(settings)
     with find_postgres(settings, note) as postgres:
-        failed = uvloop.run(_check_all(settings, postgres))
+        failed = uvloop.run(_check_all(settings, postgres, live))
     if failed:
         console.print(f"\n{failed} of the checks failed")
         sys.exit(1)
     console.print("\nall is well")
 
 
-async def _check_all(settings: Settings, postgres: Addresses) -> int:
+async def _check_all(settings: Settings, postgres: Addresses, is_live: bool) -> int:
     failed = 0
     async with open_database(postgres.query, 2, "maas doctor") as db:
         checks = _Checks(settings, postgres, db)
@@ -60,6 +64,21 @@ async def _check_all(settings: Settings, postgres: Addresses) -> int:
             except MaasError as error:
                 failed += 1
                 console.print(f"[red]wrong[/red] {name}: {escape(error.message)}")
+        if is_live:
+            failed += await _ask_all(settings)
+    return failed
+
+
+async def _ask_all(settings: Settings) -> int:
+    failed = 0
+    async for found in ask_models(settings):
+        took = f"{found.ms:.0f} ms"
+        if found.cause is None:
+            spent = f"{took}, {found.usage.tokens_in} tokens in, {found.usage.tokens_out} out"
+            console.print(f"[green]ok[/green]    {escape(found.name)}: {spent}")
+        else:
+            failed += 1
+            console.print(f"[red]wrong[/red] {escape(found.name)}: {escape(found.cause)} ({took})")
     return failed
 
 

@@ -1,0 +1,95 @@
+"""`maas doctor --live`: one call of each model, and what came of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from tests.embedding_server import EmbeddingServer
+from tests.flow.test_commands import maas
+from tests.model_server import ModelServer
+from tests.stack import Stack, free_port
+
+
+@pytest.fixture
+def server() -> Iterator[HTTPServer]:
+    with HTTPServer(threaded=True) as server:
+        yield server
+
+
+@pytest.fixture
+def models(server: HTTPServer) -> Iterator[ModelServer]:
+    models = ModelServer(server)
+    yield models
+    models.close()
+
+
+def doctor(stack: Stack, *options: str, **settings: str) -> tuple[int, str]:
+    done = maas(stack, "doctor", *options, **settings)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def test_each_model_is_asked_once(stack: Stack, models: ModelServer, server: HTTPServer) -> None:
+    vectors = EmbeddingServer(server)
+    settings = models.settings() | vectors.settings() | {"MAAS_ASSEMBLER_MODEL": "openai:analyzer"}
+    assert doctor(stack, **settings)[0] == 0
+    assert (models.calls, vectors.calls) == ({}, 0)
+    status, page = doctor(stack, "--live", **settings)
+    assert status == 0, page
+    assert (models.calls, vectors.calls) == ({"analyzer": 1, "responder": 1, "archivist": 1}, 1)
+    for name in (
+        "openai:analyzer (Analyzer, Assembler)",
+        "openai:responder (FinalResponder)",
+        "openai:archivist (Archivist, Compactor)",
+    ):
+        assert re.search(rf"ok    {re.escape(name)}: \d+ ms, 11 tokens in, 7 out", page), page
+    assert re.search(r"ok    openai:words \(vectors\): \d+ ms, \d\d tokens in, 0 out", page), page
+    assert "all is well" in page
+
+
+def test_the_built_in_model_is_asked_too(stack: Stack) -> None:
+    status, page = doctor(stack, "--live")
+    assert status == 0
+    everybody = "Analyzer, Assembler, FinalResponder, Archivist, Compactor"
+    assert re.search(rf"ok    extractive:builtin \({everybody}\): \d+ ms, \d+ tokens in", page), page
+
+
+def test_what_is_wrong_is_said_and_not_repeated(stack: Stack, models: ModelServer, server: HTTPServer) -> None:
+    vectors = EmbeddingServer(server)
+    vectors.status = 503
+    models.statuses |= {"analyzer": 401, "assembler": 404, "responder": 500}
+    models.replies["archivist"] = "yes"
+    status, page = doctor(stack, "--live", **(models.settings() | vectors.settings()))
+    assert status == 1
+    assert (models.calls["responder"], vectors.calls) == (1, 1)
+    for line in (
+        r"wrong openai:analyzer \(Analyzer\): openai:analyzer answered 401: on purpose; correct its key \(\d+ ms\)",
+        r"wrong openai:assembler \(Assembler\): openai:assembler answered 404: on purpose; correct its name",
+        r"wrong openai:responder \(FinalResponder\): openai:responder answered 500: on purpose \(\d+ ms\)",
+        r"ok    openai:archivist",
+        r"wrong openai:words \(vectors\): openai:words answered 503: on purpose",
+        r"4 of the checks failed",
+    ):
+        assert re.search(line, page), page
+
+
+def test_a_model_that_hangs_or_is_not_there(stack: Stack, models: ModelServer) -> None:
+    models.hold("responder")
+    nobody = f"http://127.0.0.1:{free_port()}"
+    gemini = {"MAAS_ANALYZER_MODEL": "gemini:none", "GEMINI_API_KEY": "AIza-not-a-key", "GEMINI_BASE_URL": nobody}
+    settings = models.settings() | {"MAAS_ATTEMPT_TIMEOUT": "0.5"} | gemini
+    status, page = doctor(stack, "--live", **settings)
+    assert status == 1
+    assert re.search(r"wrong openai:responder .*no answer within 0.5 s; check its base URL", page), page
+    assert re.search(r"wrong gemini:none \(Analyzer\): gemini:none: .*; check its base URL", page), page
+    assert "2 of the checks failed" in page
+
+
+def test_a_key_that_is_missing(stack: Stack) -> None:
+    status, page = doctor(stack, "--live", MAAS_RESPONDER_MODEL="openai:gpt-4o")
+    assert status == 1
+    assert "wrong openai:gpt-4o (FinalResponder): openai:gpt-4o needs OPENAI_API_KEY" in page
