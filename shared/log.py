@@ -60,7 +60,7 @@ def _parts(secret: str) -> Iterator[str]:
         return
     name, _, password = address.netloc.rpartition("@")[0].partition(":")
     if address.scheme.startswith("http"):
-        yield from (password or name, *(value for _, value in parse_qsl(address.query)))
+        yield from (password or name, *(value for key, value in parse_qsl(address.query) if "version" not in key))
     elif unquote(password) not in (unquote(name), address.path.strip("/")):
         yield from (password, unquote(password))
 

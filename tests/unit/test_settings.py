@@ -102,12 +102,12 @@ def test_secrets_of_the_settings_are_hidden() -> None:
     load_settings(
         database_url="postgresql://maas:Uq9%2Fdatabase@db/maas",
         openai_api_key="Uq9-openai-key\n",
-        openai_base_url="http://gate:Uq9-gateway@proxy/v1?code=Uq9-in-query",
+        openai_base_url="http://gate:Uq9-gateway@proxy/v1?code=Uq9-in-query&api-version=2024-10-21",
         gemini_base_url="http://Uq9-user-only@proxy",
     )
     for secret in ("Uq9/database", "Uq9%2Fdatabase", "Uq9-openai-key", "Uq9-gateway", "Uq9-in-query", "Uq9-user-only"):
         assert mask(f"<{secret}>") == "<***>"
-    assert mask("gate db maas proxy") == "gate db maas proxy"
+    assert mask("gate db maas proxy 2024-10-21") == "gate db maas proxy 2024-10-21"
 
 
 def test_a_password_that_is_a_name_of_its_address_hides_no_word() -> None:
