@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from rich.markup import escape
 from rich.table import Table
 
-from maas.commands.live import ask_models
+from maas.commands.live import ask_models, price
 from maas.commands.session import console, note
 from maas.memory.vectors import HINT
 from maas.pipeline.doorbell import Doorbell
@@ -65,16 +65,16 @@ async def _check_all(settings: Settings, postgres: Addresses, is_live: bool) -> 
                 failed += 1
                 console.print(f"[red]wrong[/red] {name}: {escape(error.message)}")
         if is_live:
-            failed += await _ask_all(settings)
+            failed += await _ask_all(settings, db)
     return failed
 
 
-async def _ask_all(settings: Settings) -> int:
+async def _ask_all(settings: Settings, db: Database) -> int:
     failed = 0
     async for found in ask_models(settings):
         took = f"{found.ms:.0f} ms"
         if found.cause is None:
-            spent = f"{took}, {found.usage.tokens_in} tokens in, {found.usage.tokens_out} out"
+            spent = f"{took}, {found.usage.tokens_in} tokens in, {found.usage.tokens_out} out, {await price(db, found)}"
             console.print(f"[green]ok[/green]    {escape(found.name)}: {spent}")
         else:
             failed += 1

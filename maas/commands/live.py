@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
+import asyncpg
+
+from shared.db import Database
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.models.policy import once
@@ -30,9 +33,10 @@ HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How one call went: `cause` of a failure, otherwise None."""
+    """How one call went: `cause` of a failure, otherwise None; `spec` is its provider:model."""
 
     name: str
+    spec: str
     ms: float
     usage: Usage
     cause: str | None = None
@@ -44,12 +48,26 @@ async def ask_models(settings: Settings) -> AsyncIterator[Found]:
     for role in ROLES:
         roles.setdefault(settings.role_model(role), []).append(role)
     for spec, named in roles.items():
-        yield await _find(f"{spec} ({', '.join(named)})", partial(_ask, spec, settings))
+        yield await _find(f"{spec} ({', '.join(named)})", spec, partial(_ask, spec, settings))
     if settings.embedding_model is not None:
-        yield await _find(f"{settings.embedding_model} (vectors)", partial(_embed, settings))
+        spec = settings.embedding_model.partition("@")[0]
+        yield await _find(f"{settings.embedding_model} (vectors)", spec, partial(_embed, settings))
 
 
-async def _find(name: str, call: Callable[[], Awaitable[Usage]]) -> Found:
+async def price(db: Database, found: Found) -> str:
+    """What a call cost, in words."""
+    provider, _, model = found.spec.partition(":")
+    used = found.usage
+    try:
+        micros = await db.value(
+            "price", provider.strip(), model.strip(), used.tokens_in, used.tokens_cached, used.tokens_out
+        )
+    except asyncpg.UndefinedFunctionError:
+        micros = None  # migrations are pending, as another check says
+    return "price unknown" if micros is None else f"${micros / 1e6:.6f}"
+
+
+async def _find(name: str, spec: str, call: Callable[[], Awaitable[Usage]]) -> Found:
     began = time.monotonic()
     usage, cause = Usage(), None
     try:
@@ -57,7 +75,7 @@ async def _find(name: str, call: Callable[[], Awaitable[Usage]]) -> Found:
     except MaasError as error:
         hint = HINTS.get(error.code)
         cause = f"{error.message}; {hint}" if hint else error.message
-    return Found(name, (time.monotonic() - began) * 1000, usage, cause)
+    return Found(name, spec, (time.monotonic() - began) * 1000, usage, cause)
 
 
 async def _ask(spec: str, settings: Settings) -> Usage:

@@ -46,16 +46,29 @@ def test_each_model_is_asked_once(stack: Stack, models: ModelServer, server: HTT
         "openai:responder (FinalResponder)",
         "openai:archivist (Archivist, Compactor)",
     ):
-        assert re.search(rf"ok    {re.escape(name)}: \d+ ms, 11 tokens in, 7 out", page), page
-    assert re.search(r"ok    openai:words \(vectors\): \d+ ms, \d\d tokens in, 0 out", page), page
+        assert re.search(rf"ok    {re.escape(name)}: \d+ ms, 11 tokens in, 7 out, price unknown", page), page
+    assert re.search(r"ok    openai:words \(vectors\): \d+ ms, \d\d tokens in, 0 out, price unknown", page), page
     assert "all is well" in page
+
+
+def test_what_a_call_cost(stack: Stack, models: ModelServer) -> None:
+    """As the database reckons it; a model without a price costs an unknown sum, not nothing."""
+    models.replies["gpt-4o"] = "yes"
+    (row,) = stack.rows("select maas_price('openai', 'gpt-4o', 11, 0, 7) as micros")
+    assert row["micros"] > 0
+    status, page = doctor(stack, "--live", **(models.settings() | {"MAAS_RESPONDER_MODEL": "openai:gpt-4o"}))
+    assert status == 0
+    assert f"tokens in, 7 out, ${row['micros'] / 1e6:.6f}\n" in page
+    assert page.count("price unknown") == 3
 
 
 def test_the_built_in_model_is_asked_too(stack: Stack) -> None:
     status, page = doctor(stack, "--live")
     assert status == 0
     everybody = "Analyzer, Assembler, FinalResponder, Archivist, Compactor"
-    assert re.search(rf"ok    extractive:builtin \({everybody}\): \d+ ms, \d+ tokens in", page), page
+    assert re.search(rf"ok    extractive:builtin \({everybody}\): \d+ ms, \d+ tokens in, \d+ out, \$0\.000000", page), (
+        page
+    )
 
 
 def test_what_is_wrong_is_said_and_not_repeated(stack: Stack, models: ModelServer, server: HTTPServer) -> None:
