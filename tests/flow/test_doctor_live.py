@@ -23,6 +23,7 @@ def server() -> Iterator[HTTPServer]:
 @pytest.fixture
 def models(server: HTTPServer) -> Iterator[ModelServer]:
     models = ModelServer(server)
+    models.replies["assembler"] = "yes"  # nothing at all would be no answer
     yield models
     models.close()
 
