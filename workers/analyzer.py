@@ -68,7 +68,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result. Next: ANALYZED."""
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
     turns = await _rank(run, deps, run.user_query, 50)
-    if deps.settings.fast_path and not turns and not await deps.db.rows("recent_turns", run.user_id, run.seq, None, 1):
+    if deps.settings.fast_path and not turns and not await deps.db.rows("recent_turns", run.user_id, run.seq, 1):
         skip(run, deps, NAME, prompt, "Analyzer")  # there is no memory to choose from
         return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
     records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES, run.as_of))

@@ -19,14 +19,10 @@ RECENT_TOKENS = 2000
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: the last log rows before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
+    """Reads: the last turns before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
     role_name = await read_role_name(deps.db, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
-    recent_rows = await deps.db.rows(
-        "recent_turns", run.user_id, run.seq, str(run.conversation_id) if run.conversation_id else None,
-        deps.settings.history_rows,
-    )  # fmt: skip
-    recent, shown = _recent(recent_rows)
+    recent, shown = _recent(await _last_turns(run, deps))
     focus: list[str] = []
     sources: list[dict[str, Any]] = [{"id": str(log), "kind": "recent", "score": 0.0} for log in shown]
     analysis = run.analysis or {}
@@ -54,8 +50,15 @@ async def run(run: Run, deps: Deps) -> Outcome:
     return Outcome(draft=draft.render(), sources=sources)
 
 
+async def _last_turns(run: Run, deps: Deps) -> Sequence[Any]:
+    rows = deps.settings.history_rows
+    if run.conversation_id is not None:
+        return await deps.db.rows("recent_messages", run.user_id, run.seq, run.conversation_id, rows)
+    return await deps.db.rows("recent_turns", run.user_id, run.seq, rows)
+
+
 def _recent(newest_first: Sequence[Any]) -> tuple[tuple[str, ...], tuple[UUID, ...]]:
-    """The log rows as lines, oldest first, and their ids; the oldest are left out when they do not fit."""
+    """The turns as lines, oldest first, and the ids of their logs; the oldest are left out when they do not fit."""
     lines: list[str] = []
     room = RECENT_TOKENS
     for row in newest_first:
@@ -65,4 +68,5 @@ def _recent(newest_first: Sequence[Any]) -> tuple[tuple[str, ...], tuple[UUID, .
         if room < 0:
             break
         lines.append(line)
-    return tuple(reversed(lines)), tuple(row["id"] for row in newest_first[: len(lines)][::-1])
+    shown = newest_first[: len(lines)][::-1]
+    return tuple(reversed(lines)), tuple(row["id"] for row in shown if row["id"] is not None)

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from maas.memory.history import CONTENT_BYTES, keep_time
+from maas.pipeline.conversations import Mode
 from maas.pipeline.states import ArchiveStatus, Status
 from shared.text import is_blank
 
@@ -74,6 +75,23 @@ class NewRun(Body):
     assistant: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)] = "mentor"
     conversation_id: UUID | None = None
     metadata: Annotated[dict[str, Any] | None, AfterValidator(_storable_values)] = None
+
+
+class NewConversation(Body):
+    user_id: UUID
+    assistant: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)] = "mentor"
+    mode: Mode | None = Field(None, description="the assistant's own if not given")
+
+
+class ConversationChange(Body):
+    mode: Mode | None = None
+    title: Annotated[str, Field(max_length=200), AfterValidator(_visible)] | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.mode is None and self.title is None:
+            raise ValueError("send mode or title")
+        return self
 
 
 class SearchQuery(Body):
@@ -192,6 +210,44 @@ class RunLine(BaseModel):
 class RunPage(BaseModel):
     results: list[RunLine]
     next: str | None = Field(description="send it as `before` for the next page")
+
+
+class Conversation(BaseModel):
+    id: UUID
+    user_id: UUID
+    assistant: str
+    title: str | None = Field(description="the beginning of the first message, unless another was given")
+    source: Literal["telegram", "web"]
+    mode: Mode
+    rolling_summary: str = Field(description="what was said before the last ten messages")
+    last_agent: str | None
+    last_domain: str | None
+    is_processing: bool = Field(description="an answer or an action is on its way")
+    created_at: datetime
+
+
+class Message(BaseModel):
+    id: UUID
+    run_id: UUID | None
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str
+    actions: list[dict[str, Any]] | None = Field(description="actions that the answer proposes")
+    tool_calls: list[dict[str, Any]] | None
+    tool_call_id: str | None
+    tool_name: str | None
+    tool_result: Any
+    agent: str | None
+    tokens_used: int | None
+    created_at: datetime
+
+
+class MessagePage(BaseModel):
+    results: list[Message]
+    next: str | None = Field(description="send it as `before` for the next page")
+
+
+class Cleared(BaseModel):
+    messages: int = Field(description="how many were removed")
 
 
 class Memory(BaseModel):

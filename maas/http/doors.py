@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http import bodies, memories, metrics, operations, runs, traces, users
+from maas.http import bodies, conversations, memories, metrics, operations, runs, traces, users
 
 Handler = Callable[[Request], Awaitable[Response]]
 _UUID = {"type": "string", "format": "uuid"}
@@ -41,7 +41,8 @@ class Door:
 
 
 DOORS = (
-    Door("POST", "/v1/runs", runs.post_run, bodies.NewRun, bodies.Accepted, 202, errors=(400, 409, 413, 415, 422, 429)),
+    Door("POST", "/v1/runs", runs.post_run, bodies.NewRun, bodies.Accepted, 202,
+         errors=(400, 404, 409, 413, 415, 422, 429)),
     Door(
         "GET", "/v1/runs", runs.get_runs, reply=bodies.RunPage, errors=(400,),
         query={"user_id": (_UUID, "whose"), "status": ({"type": "string"}, "in this status"), **_PAGE},
@@ -53,6 +54,14 @@ DOORS = (
     Door("GET", "/v1/runs/{id}/trace", traces.get_trace, reply=traces.Trace, errors=(404,)),
     Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, status=202, errors=(404, 409)),
     Door("POST", "/v1/runs/{id}/retry", runs.post_retry, reply=bodies.Accepted, status=202, errors=(404, 409)),
+    Door("POST", "/v1/conversations", conversations.post_conversation, bodies.NewConversation, bodies.Conversation, 201,
+         errors=(400, 413, 415, 422)),
+    Door("GET", "/v1/conversations/{id}", conversations.get_conversation, reply=bodies.Conversation, errors=(404,)),
+    Door("PATCH", "/v1/conversations/{id}", conversations.patch_conversation, bodies.ConversationChange,
+         bodies.Conversation, errors=(400, 404, 413, 415, 422)),
+    Door("POST", "/v1/conversations/{id}/clear", conversations.post_clear, reply=bodies.Cleared, errors=(404,)),
+    Door("GET", "/v1/conversations/{id}/messages", conversations.get_messages, reply=bodies.MessagePage,
+         errors=(400, 404), query=_PAGE),
     Door("POST", "/v1/memories/search", memories.post_search, bodies.SearchQuery, bodies.MemoryPage,
          errors=(400, 413, 415, 422)),
     Door(

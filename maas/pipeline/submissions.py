@@ -44,13 +44,15 @@ class Submissions:
     async def submit(self, submission: Submission) -> UUID:
         """Insert the row and return its id; a repeated idempotency key returns the earlier row's.
 
-        Raises MaasError: `unknown_assistant`, `queue_full` with `retry_after` in seconds, or `idempotency_conflict` for
-        the same key with another body.
+        Raises MaasError: `unknown_assistant`, `not_found` for a conversation of somebody else, `queue_full` with
+        `retry_after` in seconds, or `idempotency_conflict` for the same key with another body.
         """
         run_id = uuid4()
         try:
             inserted = await self._inserts.submit((run_id, submission))
         except asyncpg.ForeignKeyViolationError as error:
+            if error.column_name == "conversation_id":
+                raise MaasError("not_found", error.message) from error
             message = f"assistant: there is no active assistant {submission.assistant!r}"
             raise MaasError("unknown_assistant", message) from error
         if isinstance(inserted, MaasError):

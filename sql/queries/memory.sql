@@ -6,7 +6,7 @@ select l.id, l.run_id, l.message_type, l.content, l.speaker, l.conversation, l.e
 from (select * from raw_logs where id = any($2::uuid[]) offset 0) l left join lsm_storage s on s.id = l.record_id
 where l.user_id = $1;
 
--- name: recent_turns  -- $1 user, $2 turns before this seq, $3 conversation or null, $4 how many; newest first
+-- name: recent_turns  -- $1 user, $2 turns before this seq, $3 how many; newest first
 with hidden as materialized (
   select array(
     select id from pipeline_runs where user_id = $1 and kind = 'ask' and seq >= $2
@@ -15,8 +15,8 @@ with hidden as materialized (
 )
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from raw_logs l
-where l.user_id = $1 and ($3::text is null or l.conversation = $3) and l.run_id <> all ((select runs from hidden)::uuid[])
-order by l.occurred_at desc, l.seq desc limit $4;
+where l.user_id = $1 and l.run_id <> all ((select runs from hidden)::uuid[])
+order by l.occurred_at desc, l.seq desc limit $3;
 
 -- name: records  -- $1 user, $2 ids of level 0, $3 how many of the newest beside what covers them now; newest first
 with recursive covering as (

@@ -87,12 +87,12 @@ def test_waiting_and_later_queries_are_hidden(connection: Connection, engine: En
         insert(connection, user, f"the kayak number {number}")
     (run,) = engine.claim()
     assert rank(read, user, "kayak", run["seq"]) == []
-    assert read("recent_turns", user, run["seq"], None, 10) == []
+    assert read("recent_turns", user, run["seq"], 10) == []
     (following,) = engine.finish(run)["claimed"]
     assert len(rank(read, user, "kayak", following["seq"])) == 2  # the first query, and the answer beside it
-    history = read("recent_turns", user, following["seq"], None, 10)
+    history = read("recent_turns", user, following["seq"], 10)
     assert [row["content"] for row in history] == ["an answer", "the kayak number 0"]
-    assert len(read("recent_turns", user, following["seq"], None, 1)) == 1
+    assert len(read("recent_turns", user, following["seq"], 1)) == 1
 
 
 @pytest.mark.parametrize(

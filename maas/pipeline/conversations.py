@@ -1,0 +1,59 @@
+"""Conversations: dialogues of a user with an assistant, their mode and title, and what was said in them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from shared.db import Database
+from shared.errors import MaasError
+
+Mode = Literal["auto", "plan", "ask"]
+
+
+async def create_conversation(db: Database, user_id: UUID, assistant: str, mode: Mode | None) -> dict[str, Any]:
+    """Open an empty one, in the assistant's own mode unless another is given. Raises MaasError('unknown_assistant')."""
+    conversation_id = await db.value("create_conversation", user_id, assistant, mode)
+    if conversation_id is None:
+        raise MaasError("unknown_assistant", f"assistant: there is no active assistant {assistant!r}")
+    return await read_conversation(db, conversation_id)
+
+
+async def read_conversation(db: Database, conversation_id: UUID) -> dict[str, Any]:
+    """The row, and whether it is processing. Raises MaasError('not_found')."""
+    row = await db.row("conversation", conversation_id)
+    if row is None:
+        raise not_found(conversation_id)
+    return dict(row)
+
+
+async def change_conversation(
+    db: Database, conversation_id: UUID, mode: Mode | None, title: str | None
+) -> dict[str, Any]:  # fmt: skip
+    """Set what is given. Raises MaasError('not_found')."""
+    await db.value("change_conversation", conversation_id, mode, title)
+    return await read_conversation(db, conversation_id)
+
+
+async def clear_conversation(db: Database, conversation_id: UUID) -> int:
+    """Remove its messages, not what is remembered of them; how many. Raises MaasError('not_found')."""
+    cleared: int | None = await db.value("clear_conversation", conversation_id)
+    if cleared is None:
+        raise not_found(conversation_id)
+    return cleared
+
+
+async def list_messages(
+    db: Database, conversation_id: UUID, before: tuple[datetime, UUID] | None, limit: int
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Messages, newest first; `before` as for runs. Raises MaasError('not_found')."""
+    at, last = before or (None, None)
+    rows = await db.rows("list_messages", conversation_id, at, last, limit)
+    if not rows:
+        await read_conversation(db, conversation_id)
+    return [dict(row) for row in rows]
+
+
+def not_found(conversation_id: UUID) -> MaasError:
+    return MaasError("not_found", f"there is no conversation {conversation_id}")

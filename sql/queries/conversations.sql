@@ -1,0 +1,43 @@
+-- Dialogues and what was said in them.
+
+-- name: create_conversation  -- $1 user, $2 assistant, $3 mode or null; no row when there is no such assistant
+insert into chat_conversations (user_id, assistant, mode)
+select $1, a.name, coalesce($3::text, maas_default_mode(a.name)) from assistants a where a.name = $2 and a.is_active
+returning id;
+
+-- name: conversation
+select id, user_id, assistant, title, source, mode, rolling_summary, last_agent, last_domain, is_processing, created_at
+from ai_conversations where id = $1;
+
+-- name: change_conversation  -- $1 id, $2 mode or null, $3 title or null: null leaves it as it is
+update chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1 returning id;
+
+-- name: clear_conversation
+select maas_clear_conversation($1);
+
+-- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many; newest first
+select id, run_id, role, content, actions, tool_calls, tool_call_id, tool_name, tool_result, agent, tokens_used, created_at
+from chat_messages
+where conversation_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2, $3))
+order by created_at desc, id desc limit $4;
+
+-- name: recent_messages  -- $1 user, $2 turns before this seq, $3 conversation, $4 how many; newest first
+-- Said at one time and answered at another: among the newest by the clock, the turns give the order of the dialogue.
+with hidden as materialized (
+  select array(
+    select id from pipeline_runs where user_id = $1 and kind = 'ask' and seq >= $2
+    union all
+    select id from pipeline_runs where lane = -2 and user_id = $1 and kind = 'ask') as runs
+), newest as materialized (
+  select m.run_id, m.role, m.content, m.created_at from chat_messages m
+  where m.conversation_id = $3 and m.user_id = $1 and m.role in ('user', 'assistant')
+    and m.run_id <> all ((select runs from hidden)::uuid[])
+  order by m.created_at desc, m.id desc limit 4 * $4
+)
+select l.id, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
+  coalesce(l.occurred_at, n.created_at) as occurred_at
+from newest n cross join lateral (select seq from pipeline_runs where id = n.run_id offset 0) r
+left join lateral (
+  select id, speaker, occurred_at from raw_logs where run_id = n.run_id and turn_no = 0
+    and message_type = case n.role when 'user' then 'user_query' else 'assistant_response' end offset 0) l on true
+order by r.seq desc, n.created_at desc limit $4;

@@ -1,0 +1,120 @@
+"""Dialogues over HTTP, and what of them stands in a draft."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from maas.pipeline.draft import Draft
+from tests.stack import Stack
+
+
+def open_one(stack: Stack, user: UUID, **fields: Any) -> dict[str, Any]:
+    reply = stack.client.post("/v1/conversations", json={"user_id": str(user), **fields})
+    assert reply.status_code == 201, reply.text
+    return dict(reply.json())
+
+
+def draft_of(stack: Stack, run_id: UUID) -> Draft:
+    return Draft.parse(stack.rows("select draft_context as d from pipeline_runs where id = %s", run_id)[0]["d"])
+
+
+def messages(stack: Stack, conversation: str, **page: Any) -> dict[str, Any]:
+    reply = stack.client.get(f"/v1/conversations/{conversation}/messages", params=page)
+    assert reply.status_code == 200, reply.text
+    return dict(reply.json())
+
+
+def test_a_dialogue(stack: Stack, user: UUID) -> None:
+    """[CHAT-5, CHAT-7, CHAT-8, A-39]"""
+    opened = open_one(stack, user)
+    assert (opened["assistant"], opened["mode"], opened["title"]) == ("mentor", "auto", None)
+    assert not opened["is_processing"]
+    elsewhere = stack.ask(user, "Elsewhere I said that tulips are red.")
+    asked = [
+        stack.ask(user, f"Fact number {n} concerns topic{n}.", conversation_id=opened["id"]) for n in range(7)
+    ]  # fmt: skip
+    last = stack.ask(user, "What is the capital of Peru?", conversation_id=opened["id"])
+    stack.wait_archived(elsewhere, *asked, last)
+    recent = [line for line in draft_of(stack, last).recent if line.startswith("- [")]
+    assert len(recent) == 10
+    assert "topic2" in recent[0] and "topic6" in recent[8] and "assistant: " in recent[9]
+    assert not any("tulips" in line for line in recent)
+    now = stack.client.get(f"/v1/conversations/{opened['id']}").json()
+    assert (now["title"], now["is_processing"]) == ("Fact number 0 concerns topic0.", False)
+    page = messages(stack, opened["id"], limit=10)
+    rest = messages(stack, opened["id"], limit=10, before=page["next"])
+    assert rest["next"] is None
+    roles = [message["role"] for message in page["results"] + rest["results"]]
+    assert (len(roles), roles.count("user"), roles[0], roles[-1]) == (16, 8, "assistant", "user")
+    assert page["results"][0]["run_id"] == str(last)
+
+
+def test_a_new_id_opens_a_conversation(stack: Stack, user: UUID) -> None:
+    conversation = str(uuid4())
+    assert stack.client.get(f"/v1/conversations/{conversation}").status_code == 404
+    stack.wait_archived(stack.ask(user, "Let us plan a journey.", conversation_id=conversation))
+    assert stack.client.get(f"/v1/conversations/{conversation}").json()["title"] == "Let us plan a journey."
+
+
+def test_a_conversation_of_somebody_else_is_refused(stack: Stack, user: UUID) -> None:
+    """One clear error, and those who post at the same moment are not touched by it."""
+    conversation = open_one(stack, user)["id"]
+    stranger = str(uuid4())
+    body = {"user_id": stranger, "query": "let me in", "conversation_id": conversation}
+    reply = stack.client.post("/v1/runs", json=body)
+    assert reply.status_code == 404
+    assert reply.json()["error"]["code"] == "not_found"
+    assert reply.json()["error"]["message"].startswith("conversation_id: ")
+    assert stack.rows("select from pipeline_runs where user_id = %s", stranger) == []
+    assert messages(stack, conversation)["results"] == []
+
+
+def test_cleared_is_gone_from_the_next_draft_but_remembered(stack: Stack, user: UUID) -> None:
+    """[STO-5]"""
+    conversation = open_one(stack, user)["id"]
+    first = stack.ask(user, "My parrot is called Kiwi.", conversation_id=conversation)
+    stack.wait_archived(first)
+    assert stack.client.post(f"/v1/conversations/{conversation}/clear").json() == {"messages": 2}
+    assert messages(stack, conversation) == {"results": [], "next": None}
+    question = stack.ask(user, "What is my parrot called?", conversation_id=conversation)
+    assert "Kiwi" in stack.answer(question)["final_answer"]
+    assert draft_of(stack, question).recent == ()
+    assert len(stack.rows("select from raw_logs where run_id = %s", first)) == 2
+
+
+def test_mode_and_title(stack: Stack, user: UUID) -> None:
+    """[MODE-4, STO-6]"""
+    opened = open_one(stack, user, mode="plan")
+    path = f"/v1/conversations/{opened['id']}"
+    assert stack.client.patch(path, json={"mode": "ask"}).json() == opened | {"mode": "ask"}
+    assert stack.client.patch(path, json={"title": "Сад"}).json() == opened | {"mode": "ask", "title": "Сад"}
+    stack.wait_archived(stack.ask(user, "hello", conversation_id=opened["id"]))
+    assert stack.client.get(path).json()["title"] == "Сад"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "", {"user_id": "x"}, 422),
+        ("POST", "", {"user_id": str(uuid4()), "assistant": "nobody"}, 422),
+        ("POST", "", {"user_id": str(uuid4()), "mode": "fast"}, 422),
+        ("GET", f"/{uuid4()}", None, 404),
+        ("GET", "/no-uuid", None, 404),
+        ("PATCH", f"/{uuid4()}", {"mode": "ask"}, 404),
+        ("PATCH", f"/{uuid4()}", {"mode": "fast"}, 422),
+        ("PATCH", f"/{uuid4()}", {"title": " "}, 422),
+        ("PATCH", f"/{uuid4()}", {"title": "x" * 201}, 422),
+        ("PATCH", f"/{uuid4()}", {}, 422),
+        ("POST", f"/{uuid4()}/clear", None, 404),
+        ("GET", f"/{uuid4()}/messages", None, 404),
+        ("GET", f"/{uuid4()}/messages?limit=0", None, 400),
+        ("GET", f"/{uuid4()}/messages?before=x", None, 400),
+    ],
+)
+def test_bad_requests_are_refused(stack: Stack, method: str, path: str, body: Any, status: int) -> None:
+    reply = stack.client.request(method, f"/v1/conversations{path}", json=body)
+    assert reply.status_code == status, reply.text
+    assert reply.json()["error"]["message"]

@@ -1,0 +1,169 @@
+"""Pending actions: decided once, executed once, by their owner and in time, whoever races."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import Jsonb
+
+from tests.polling import poll
+from tests.sql.engine import insert
+
+Connection = psycopg.Connection[DictRow]
+
+
+def one(connection: Connection, query: str, *args: object) -> DictRow:
+    row = connection.execute(query.encode(), args).fetchone()
+    assert row is not None
+    return row
+
+
+def propose(connection: Connection, run: UUID, call: str = "c1", args: dict[str, Any] | None = None) -> UUID:
+    query = "select maas_propose_action(%s, %s, 'send_mail', %s, 'dangerous', 'v2', 'ads') as id"
+    return UUID(str(one(connection, query, run, call, Jsonb(args or {"to": "Ann"}))["id"]))
+
+
+def decide(
+    connection: Connection, action: UUID, user: UUID, word: str | None = "approve", args: Any = None
+) -> tuple[Any, ...]:
+    query = "select * from maas_decide_action(%s, %s, %s, 'web', %s)"
+    row = one(connection, query, action, user, word, None if args is None else Jsonb(args))
+    return row["verdict"], row["status"]
+
+
+def claim(connection: Connection, action: UUID) -> list[DictRow]:
+    return connection.execute("select * from maas_claim_action(%s)", (action,)).fetchall()
+
+
+def finish(connection: Connection, action: UUID, status: str | None) -> bool:
+    query = "select maas_finish_action(%s, %s, %s) as finished"
+    return bool(one(connection, query, action, status, Jsonb({"sent": True}))["finished"])
+
+
+def row_of(connection: Connection, action: UUID) -> DictRow:
+    return one(connection, "select * from chat_pending_actions where id = %s", action)
+
+
+def test_an_action_is_what_was_asked_for(connection: Connection) -> None:
+    """[DNG-2, A-30] The same call again is the same action; other arguments are another."""
+    user = uuid4()
+    run = insert(connection, user)
+    action = propose(connection, run, args={"a": 1, "b": [2]})
+    assert propose(connection, run, args={"b": [2], "a": 1}) == action
+    assert propose(connection, run, args={"a": 2}) != action
+    row = row_of(connection, action)
+    assert (row["user_id"], row["run_id"], row["status"], row["effect"]) == (user, run, "pending", "dangerous")
+    assert (row["expires_at"] - row["created_at"]).total_seconds() == 30 * 60
+    assert one(connection, "select maas_propose_action(%s, 'c', 't', '{}', 'write') as id", uuid4()) == {"id": None}
+
+
+@pytest.mark.parametrize("ending", ["done", "failed", "in_doubt"])
+def test_approved_executed_finished(connection: Connection, ending: str) -> None:
+    user = uuid4()
+    action = propose(connection, insert(connection, user))
+    assert claim(connection, action) == []
+    assert decide(connection, action, user) == ("decided", "approved")
+    assert not finish(connection, action, ending)
+    (claimed,) = claim(connection, action)
+    assert (claimed["tool_name"], claimed["tool_args"], claimed["tool_version"]) == ("send_mail", {"to": "Ann"}, "v2")
+    assert claim(connection, action) == []
+    assert finish(connection, action, ending)
+    assert not finish(connection, action, "done")
+    row = row_of(connection, action)
+    assert (row["status"], row["decided_by"], row["result"]) == (ending, "web", {"sent": True})
+    assert row["decided_at"] is not None
+    assert decide(connection, action, user, "reject") == ("already_decided", ending)
+
+
+def test_rejected_is_never_executed(connection: Connection) -> None:
+    user = uuid4()
+    action = propose(connection, insert(connection, user))
+    assert decide(connection, action, user, "reject", {"to": "Bob"}) == ("decided", "rejected")
+    assert decide(connection, action, user) == ("already_decided", "rejected")
+    assert claim(connection, action) == []
+    assert row_of(connection, action)["tool_args"] == {"to": "Ann"}
+
+
+def test_nobody_decides_for_another(connection: Connection) -> None:
+    action = propose(connection, insert(connection, uuid4()))
+    assert decide(connection, action, uuid4()) == ("not_found", None)
+    assert decide(connection, uuid4(), uuid4()) == ("not_found", None)
+    assert row_of(connection, action)["status"] == "pending"
+
+
+def test_what_has_expired_cannot_be_approved(connection: Connection) -> None:
+    user = uuid4()
+    late, in_time = (propose(connection, insert(connection, user), call) for call in ("c1", "c2"))
+    connection.execute("select set_config('maas.now', (now() + interval '29 minutes')::text, false)")
+    assert decide(connection, in_time, user) == ("decided", "approved")
+    connection.execute("select set_config('maas.now', (now() + interval '31 minutes')::text, false)")
+    assert decide(connection, late, user) == ("expired", "expired")
+    assert decide(connection, late, user) == ("expired", "expired")
+    assert claim(connection, late) == []
+    assert row_of(connection, late)["decided_by"] is None
+
+
+def test_edited_arguments_are_those_that_are_executed(connection: Connection) -> None:
+    user = uuid4()
+    action = propose(connection, insert(connection, user))
+    before = row_of(connection, action)["args_hash"]
+    assert decide(connection, action, user, args={"to": "Bob"}) == ("decided", "approved")
+    (claimed,) = claim(connection, action)
+    assert claimed["tool_args"] == {"to": "Bob"}
+    assert claimed["args_hash"] != before
+    expected = one(connection, "select maas_hash_arguments(%s) as hash", Jsonb({"to": "Bob"}))["hash"]
+    assert claimed["args_hash"] == expected
+
+
+@pytest.mark.parametrize("word", ["", "maybe", None])
+def test_other_words_decide_nothing(connection: Connection, word: str | None) -> None:
+    user = uuid4()
+    action = propose(connection, insert(connection, user))
+    with pytest.raises(psycopg.errors.InvalidParameterValue):
+        decide(connection, action, user, word)
+    with pytest.raises(psycopg.errors.InvalidParameterValue):
+        finish(connection, action, word)
+    assert row_of(connection, action)["status"] == "pending"
+
+
+@pytest.mark.parametrize(("first", "second"), [("approve", "reject"), ("reject", "approve"), ("approve", "approve")])
+def test_of_two_deciders_one_wins(connection: Connection, database: str, first: str, second: str) -> None:
+    """The second one waits for the first, is seen waiting, and is told what was decided."""
+    user = uuid4()
+    action = propose(connection, insert(connection, user))
+    with (
+        psycopg.connect(database, row_factory=dict_row) as winner,
+        psycopg.connect(database, autocommit=True, row_factory=dict_row) as loser,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        assert decide(winner, action, user, first)[0] == "decided"
+        late = pool.submit(decide, loser, action, user, second)
+        waiting = "select from pg_stat_activity where pid = %s and wait_event_type = 'Lock'"
+        poll(lambda: connection.execute(waiting.encode(), (loser.info.backend_pid,)).fetchall(), 10, "second waits")
+        winner.commit()
+        decided = "approved" if first == "approve" else "rejected"
+        assert late.result(10) == ("already_decided", decided)
+    assert row_of(connection, action)["status"] == decided
+
+
+def test_of_many_claimers_one_executes(connection: Connection, database: str) -> None:
+    user = uuid4()
+    actions = [propose(connection, insert(connection, user), f"c{n}") for n in range(20)]
+    for action in actions:
+        decide(connection, action, user)
+    ready = Barrier(6)
+
+    def take(_: int) -> list[UUID]:
+        with psycopg.connect(database, autocommit=True, row_factory=dict_row) as mine:
+            ready.wait(20)
+            return [action for action in actions if claim(mine, action)]
+
+    with ThreadPoolExecutor(6) as pool:
+        taken = [action for found in pool.map(take, range(6)) for action in found]
+    assert sorted(taken) == sorted(actions)

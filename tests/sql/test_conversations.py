@@ -1,0 +1,229 @@
+"""Conversations in SQL: opened by their first run, owned by one user, filled in the transactions of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import RawCursor, sql
+from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import Jsonb
+
+from shared.db import queries
+from shared.migrate import migrate
+from shared.postgres import EmbeddedPostgres
+from tests.sql.engine import Engine, failed
+from tests.sql.traces import tables_with
+
+Connection = psycopg.Connection[DictRow]
+Read = Callable[..., list[dict[str, Any]]]
+ROOT = Path(__file__).resolve().parents[2]
+MARK = "qzx77wv"
+
+
+@pytest.fixture
+def engine(connection: Connection) -> Engine:
+    return Engine(connection)
+
+
+@pytest.fixture
+def read(connection: Connection) -> Read:
+    """A named query with its $1 placeholders."""
+
+    def run(name: str, *args: object) -> list[dict[str, Any]]:
+        with RawCursor(connection, row_factory=dict_row) as cursor:
+            return cursor.execute(queries()[name].encode(), args).fetchall()
+
+    return run
+
+
+def say(connection: Connection, user: UUID, conversation: UUID, query: str = "hello there", **columns: Any) -> UUID:
+    row = connection.execute(
+        """insert into pipeline_runs (user_id, user_query, conversation_id, assistant, source)
+           values (%s, %s, %s, %s, %s) returning id""",
+        (user, query, conversation, columns.get("assistant", "mentor"), columns.get("source", "sql")),
+    ).fetchone()
+    assert row is not None
+    return UUID(str(row["id"]))
+
+
+def messages(connection: Connection, conversation: UUID) -> list[tuple[str, str]]:
+    rows = connection.execute(
+        "select role, content from chat_messages where conversation_id = %s order by created_at", (conversation,)
+    ).fetchall()
+    return [(row["role"], row["content"]) for row in rows]
+
+
+def one(connection: Connection, query: str, *args: object) -> DictRow:
+    row = connection.execute(query.encode(), args).fetchone()
+    assert row is not None
+    return row
+
+
+def test_the_first_run_opens_the_conversation(connection: Connection) -> None:
+    """[CHAT-5, CHAT-7, A-31]"""
+    user, conversation = uuid4(), uuid4()
+    say(connection, user, conversation, "  What is\n\nthe   weather? " + "x" * 300, source="telegram")
+    say(connection, user, conversation, "And tomorrow?")
+    row = one(connection, "select * from ai_conversations where id = %s", conversation)
+    assert row["title"] == "What is the weather? " + "x" * 59
+    assert (row["user_id"], row["assistant"], row["source"], row["mode"]) == (user, "mentor", "telegram", "auto")
+    assert row["is_processing"]
+    assert [role for role, _ in messages(connection, conversation)] == ["user", "user"]
+
+
+def test_a_title_may_be_missing(connection: Connection) -> None:
+    user, conversation = uuid4(), uuid4()
+    say(connection, user, conversation, " " * 2000 + "at last")
+    assert one(connection, "select title from chat_conversations where id = %s", conversation) == {"title": None}
+    say(connection, user, conversation, "second")
+    assert one(connection, "select title from chat_conversations where id = %s", conversation) == {"title": "second"}
+
+
+def test_the_assistant_has_a_mode_of_its_own(connection: Connection) -> None:
+    for default, mode in (("plan", "plan"), ("sideways", "auto")):
+        connection.execute("update assistants set definition = %s", (Jsonb({"default_mode": default}),))
+        conversation = uuid4()
+        say(connection, uuid4(), conversation)
+        assert one(connection, "select mode from chat_conversations where id = %s", conversation) == {"mode": mode}
+
+
+@pytest.mark.parametrize("whose", ["another user's", "another assistant's"])
+def test_a_conversation_belongs_to_one(connection: Connection, whose: str) -> None:
+    """Nothing of the refused run is kept."""
+    connection.execute("insert into assistants (name, role_name) values ('second', 'Mentor')")
+    owner, conversation = uuid4(), uuid4()
+    say(connection, owner, conversation)
+    stranger = uuid4() if whose == "another user's" else owner
+    with pytest.raises(psycopg.errors.ForeignKeyViolation, match="is no conversation of this user") as refused:
+        say(connection, stranger, conversation, MARK, assistant="mentor" if stranger != owner else "second")
+    assert refused.value.diag.column_name == "conversation_id"
+    assert tables_with(connection, MARK) == []
+    assert len(messages(connection, conversation)) == 1
+
+
+def test_the_answer_comes_with_the_run_and_once(connection: Connection, engine: Engine) -> None:
+    """[CHAT-23, A-72]"""
+    user, conversation = uuid4(), uuid4()
+    say(connection, user, conversation, "a question")
+    (run,) = engine.claim()
+    one(connection, "select maas_propose_action(%s, 'c1', 'pay', %s, 'write') as id", run["id"], Jsonb({"sum": 5}))
+    engine.complete(run)
+    assert messages(connection, conversation) == [("user", "a question"), ("assistant", "an answer")]
+    row = one(connection, "select actions, run_id from chat_messages where role = 'assistant'")
+    assert row["run_id"] == run["id"]
+    assert [(action["tool"], action["arguments"]) for action in row["actions"]] == [("pay", {"sum": 5})]
+    assert not one(connection, "select is_processing from ai_conversations")["is_processing"]
+    assert one(connection, "select role, actions_json from ai_messages where role = 'user'")["actions_json"] is None
+
+
+def test_a_question_stands_whatever_becomes_of_it(connection: Connection, engine: Engine) -> None:
+    """[CHAT-7] And a second try does not say it again."""
+    user, conversation = uuid4(), uuid4()
+    run_id = say(connection, user, conversation, "a question")
+    (run,) = engine.claim()
+    engine.step(done=[failed(run)])
+    assert messages(connection, conversation) == [("user", "a question")]
+    connection.execute("select maas_retry_run(%s)", (run_id,))
+    engine.complete(engine.claim()[0])
+    assert messages(connection, conversation) == [("user", "a question"), ("assistant", "an answer")]
+
+
+def test_a_run_without_a_conversation_touches_none(connection: Connection, engine: Engine) -> None:
+    connection.execute("insert into pipeline_runs (user_id, user_query) values (%s, 'plain')", (uuid4(),))
+    engine.complete(engine.claim()[0])
+    assert one(connection, "select count(*) as n from chat_conversations") == {"n": 0}
+    assert one(connection, "select count(*) as n from chat_messages") == {"n": 0}
+
+
+def test_the_draft_gets_the_last_ten_in_the_order_of_turns(
+    connection: Connection, engine: Engine, read: Read
+) -> None:  # fmt: skip
+    """[CHAT-8, STO-2, A-13] Sent at once they are exchanges all the same; what is elsewhere is not seen."""
+    user, conversation, elsewhere = uuid4(), uuid4(), uuid4()
+    say(connection, user, elsewhere, "elsewhere")
+    engine.finish(engine.claim()[0])
+    for n in range(8):
+        say(connection, user, conversation, f"question {n}")
+    (run,) = engine.claim()
+    for _ in range(7):
+        (run,) = engine.finish(run)["claimed"]
+    assert run["user_query"] == "question 7"
+    found = read("recent_messages", user, run["seq"], conversation, 10)
+    said = [row["content"] for row in reversed(found)]
+    assert said == [word for n in range(2, 7) for word in (f"question {n}", "an answer")]
+    assert all(row["id"] is not None for row in found)
+    assert read("recent_messages", uuid4(), run["seq"], conversation, 10) == []
+
+
+def test_clearing_keeps_what_is_remembered(connection: Connection, engine: Engine, read: Read) -> None:
+    """[STO-5]"""
+    user, conversation, other = uuid4(), uuid4(), uuid4()
+    for place in (other, conversation):
+        say(connection, user, place)
+        engine.finish(engine.claim()[0])
+    assert one(connection, "select maas_clear_conversation(%s) as n", conversation) == {"n": 2}
+    assert one(connection, "select maas_clear_conversation(%s) as n", uuid4()) == {"n": None}
+    assert (len(messages(connection, conversation)), len(messages(connection, other))) == (0, 2)
+    assert one(connection, "select count(*) as n from raw_logs") == {"n": 4}
+    assert read("recent_messages", user, 2**63 - 1, conversation, 10) == []
+
+
+def test_a_forgotten_turn_leaves_the_dialogue(connection: Connection, engine: Engine) -> None:
+    conversation = uuid4()
+    run_id = say(connection, uuid4(), conversation, "a secret")
+    engine.finish(engine.claim()[0])
+    log = one(connection, "select id from raw_logs where run_id = %s and message_type = 'user_query'", run_id)
+    assert one(connection, "select maas_forget(%s)->>'verdict' as verdict", log["id"]) == {"verdict": "forgotten"}
+    assert ("user", "a secret") not in messages(connection, conversation)
+
+
+def test_erasing_counts_every_row(connection: Connection, engine: Engine) -> None:
+    user, other = uuid4(), uuid4()
+    places = {whose: uuid4() for whose in (user, other)}
+    for whose, place in places.items():
+        run_id = say(connection, whose, place, f"about {MARK if whose == user else 'nothing'}")
+        connection.execute("select maas_propose_action(%s, 'c', 't', '{}', 'write')", (run_id,))
+    receipt = one(connection, "select maas_erase(%s) as r", user)["r"]
+    counted = {name: receipt[name] for name in ("chat_conversations", "chat_messages", "chat_pending_actions")}
+    assert counted == {"chat_conversations": 1, "chat_messages": 1, "chat_pending_actions": 1}
+    assert tables_with(connection, MARK) == []
+    assert len(messages(connection, places[other])) == 1
+    assert one(connection, "select count(*) as n from chat_pending_actions") == {"n": 1}
+    for run in engine.claim():
+        engine.complete(run)
+    assert messages(connection, places[user]) == []
+
+
+def test_earlier_runs_get_their_conversations(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    """The migration finds what runs of earlier versions named; an id that two users took belongs to the first."""
+    folder = tmp_path / "migrations"
+    folder.mkdir()
+    for path in sorted((ROOT / "sql" / "migrations").glob("*.sql")):
+        if path.name < "0019":
+            (folder / path.name).write_text(path.read_text())
+    name = f"test_{uuid4().hex[:12]}"
+    dsn = postgres.dsn.rpartition("/")[0] + f"/{name}"
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        try:
+            migrate(dsn, folder)
+            first, second, conversation = uuid4(), uuid4(), uuid4()
+            with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+                for user in (first, second):
+                    say(connection, user, conversation, "an old question")
+                for run in (engine := Engine(connection)).claim():
+                    engine.complete(run)
+            path = ROOT / "sql" / "migrations" / "0019_conversations.sql"
+            (folder / path.name).write_text(path.read_text())
+            migrate(dsn, folder)
+            with psycopg.connect(dsn, row_factory=dict_row) as connection:
+                row = one(connection, "select user_id, title from chat_conversations")
+                assert row == {"user_id": first, "title": "an old question"}
+                assert messages(connection, conversation) == [("user", "an old question"), ("assistant", "an answer")]
+        finally:
+            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
