@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from maas.memory.notes import obey, parse_command
 from maas.memory.ranking import Ranked
 from maas.memory.reach import Reach, scope_of
 from maas.memory.records import Record, records_of_turns
@@ -65,7 +66,11 @@ SCHEMA = Analysis.model_json_schema()
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result. Next: ANALYZED."""
+    """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result, notes. Next: ANALYZED."""
+    if command := parse_command(run.user_query):
+        answer = await obey(deps.db, run.id, run.user_id, command)
+        analysis = Analysis(needs_context=False, context_type="GENERAL").model_dump()
+        return Outcome(analysis=analysis | {"fast_path": "memory_command", "answer": answer})
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
     turns = await _rank(run, deps, run.user_query, 50)
     if deps.settings.fast_path and not turns and not await deps.db.rows("recent_turns", run.user_id, run.seq, 1):
@@ -97,11 +102,11 @@ async def run(run: Run, deps: Deps) -> Outcome:
             ],
         },
     )  # fmt: skip
-    analysis, is_degraded = await consult(
+    advice, is_degraded = await consult(
         run, deps, NAME, prompt, request, parse_analysis, deps.settings.analyzer_timeout
     )
-    analysis = await _settle(run, deps, analysis, {str(record.id): record for record in records})
-    result = analysis.model_dump() | ({"degraded": True} if is_degraded else {})
+    settled = await _settle(run, deps, advice, {str(record.id): record for record in records})
+    result = settled.model_dump() | ({"degraded": True} if is_degraded else {})
     return Outcome(analysis=result, degraded="Analyzer" if is_degraded else None)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from maas.memory.context import build_context, turn_line
+from maas.memory.notes import note_lines, read_notes
 from maas.memory.reach import Reach
 from maas.pipeline.draft import Draft
 from maas.pipeline.prompts import read_prompts, read_role_name, role_text
@@ -23,18 +24,21 @@ async def run(run: Run, deps: Deps) -> Outcome:
     role_name = await read_role_name(deps.db, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
     recent, shown = _recent(await _last_turns(run, deps))
-    focus: list[str] = []
+    notes = await read_notes(deps.db, run.user_id)
+    told = [note.log_id for note in notes if note.log_id is not None and note.log_id not in shown]
+    focus = note_lines(notes)
     sources: list[dict[str, Any]] = [{"id": str(log), "kind": "recent", "score": 0.0} for log in shown]
+    sources += [{"id": str(log), "kind": "turn", "score": 1.0} for log in told]
     analysis = run.analysis or {}
     if analysis.get("needs_context"):
         found = analysis.get("context_found") or {}
         if found.get("lsm_record_id"):
-            focus = [f"Period: {escape(found['period'])}", f"Summary: {escape(one_line(found['summary']))}"]
+            focus += [f"Period: {escape(found['period'])}", f"Summary: {escape(one_line(found['summary']))}"]
             sources.append({"id": found["lsm_record_id"], "kind": "summary", "score": found["relevance_score"]})
         context = await build_context(
             deps.db, run.user_id, run.user_query, deps.settings.payload_tokens // 2,
             reach=Reach(before_seq=run.seq, scope=analysis.get("time_scope")), questions=deps.questions,
-            without=frozenset(shown),
+            without=frozenset([*shown, *told]),
         )  # fmt: skip
         focus += context.lines
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in context.hits]

@@ -264,10 +264,7 @@ class _Session:
             if run.status in (Status.NEW, Status.READY):
                 await self._claims.advance(run, NEXT[run.status], Outcome())
                 continue
-            if run.status is not Status.COMPLETED and run.kind != "ask":
-                await self._advance(run, Outcome())
-                continue
-            outcome = await self._work(name, run)
+            outcome = run.settled() or await self._work(name, run)
             if outcome is None:
                 break
             if outcome.has_more and outcome.record:

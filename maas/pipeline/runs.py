@@ -63,6 +63,21 @@ class Run:
         """Forget the model calls of the stage before: they are stored."""
         self.calls, self.pinned, self.kept, self.round = [], [], (), 0
 
+    def settled(self) -> Outcome | None:
+        """What the present stage would write, where that is known without it; None where it must work.
+
+        Runs of other kinds skip what comes before the Archivist; an `answer` of the Analyzer's rules skips what comes
+        after it.
+        """
+        if self.kind != "ask":
+            return None if self.status is Status.COMPLETED else Outcome()
+        answer = (self.analysis or {}).get("answer")
+        if answer is None:
+            return None
+        if self.status is Status.COMPLETED:
+            return Outcome(record={"tags": [], "summary": "", "degraded": False})
+        return Outcome(answer=answer if self.status is Status.RESPONDING else None)
+
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Run:
         """From a row of maas_step."""

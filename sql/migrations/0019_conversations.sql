@@ -1,14 +1,15 @@
--- Dialogues: conversations and their messages, actions that wait for a word of the user.
+-- Dialogues: conversations and their messages, notes of the user, actions that wait for a word of the user.
 --
 --   insert of a run     `join_conversation` finds or opens the conversation that the run names and stores the message,
 --                       in the transaction of the insert: it is there whatever becomes of the run
 --   answer of a run     `keep_answer` stores the assistant's message in the transaction that completes the run
 --   maas_clear_conversation   its messages go
+--   maas_add_note, maas_drop_note   what the user asks to be remembered, or forgotten, in so many words
 --   maas_propose_action -> maas_decide_action -> maas_claim_action -> maas_finish_action     once each, whoever races
 --
 -- raw_logs stays the source of memory; chat_messages is what a dialogue shows, and may be cleared. The engine never waits
 -- for a client here: all that it takes of a conversation is the key share of a foreign key. A run without a conversation
--- fires nothing. Messages are found by conversation, so none of this has a foreign key to pipeline_runs.
+-- fires nothing. Nothing here has a foreign key to pipeline_runs: each update of a run would pay for it.
 
 create table chat_conversations (
   id uuid primary key default gen_random_uuid(),
@@ -129,14 +130,15 @@ end $$;
 create trigger keep_answer after update of final_answer on pipeline_runs for each row
   when (new.conversation_id is not null and old.final_answer is null and new.final_answer is not null) execute function keep_answer();
 
-create function forget_messages() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+create function forget_copies() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   delete from chat_messages m using gone g
   where m.run_id = g.run_id and m.role = case g.message_type when 'user_query' then 'user' else 'assistant' end;
+  delete from user_notes n using gone g where n.run_id = g.run_id and g.message_type = 'user_query';
   return null;
 end $$;
-create trigger forget_messages after delete on raw_logs referencing old table as gone
-  for each statement execute function forget_messages();
+create trigger forget_copies after delete on raw_logs referencing old table as gone
+  for each statement execute function forget_copies();
 
 create function maas_clear_conversation(p_id uuid) returns int language plpgsql as $$
 declare
@@ -173,6 +175,65 @@ select c.id, r.user_id, r.id, case g.message_type when 'user_query' then 'user' 
 from pipeline_runs r join chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id and c.assistant = r.assistant
 join raw_logs g on g.run_id = r.id where r.kind = 'ask' order by g.created_at, g.seq;
 
+-- Notes ---------------------------------------------------------------------------------------------------------------
+
+create function maas_note_key(p_words text) returns text language sql immutable as $$
+  select md5(lower(rtrim(p_words, ' .!?…')))
+$$;
+comment on function maas_note_key is 'The same for notes that differ in case and in the sign at their end only';
+
+create table user_notes (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  run_id uuid not null,
+  content text not null check (char_length(content) between 1 and 1000),
+  created_at timestamptz not null default clock_timestamp()
+);
+comment on table user_notes is 'What a user asked to be remembered in so many words; shown in every later draft';
+comment on column user_notes.run_id is 'The run that told it';
+create unique index idx_user_notes_key on user_notes (user_id, maas_note_key(content));
+create index idx_user_notes_run_id on user_notes (run_id);
+
+create function maas_add_note(p_run uuid, p_words text) returns text language plpgsql as $$
+declare
+  whose uuid;
+  teller uuid;  -- the run that told it before
+begin
+  select user_id into whose from pipeline_runs where id = p_run for key share;
+  select run_id into teller from user_notes where user_id = whose and maas_note_key(content) = maas_note_key(p_words);
+  if found then
+    return case when teller = p_run then 'noted' else 'known' end;
+  end if;
+  if (select count(*) from user_notes where user_id = whose) >= 200 then
+    return 'full';
+  end if;
+  insert into user_notes (user_id, run_id, content) select whose, p_run, p_words where whose is not null on conflict do nothing;
+  return 'noted';
+end $$;
+comment on function maas_add_note is 'noted, known or full: a user has at most 200; the same run again gets the same word';
+
+create function maas_drop_note(p_run uuid, p_words text) returns text language plpgsql as $$
+begin
+  delete from user_notes n using pipeline_runs r
+  where r.id = p_run and n.user_id = r.user_id and maas_note_key(n.content) = maas_note_key(p_words);
+  if found then
+    perform maas_add_event(p_run, 'note_dropped', '{}');
+  end if;
+  return case when exists (select from run_events where run_id = p_run and type = 'note_dropped') then 'forgotten' else 'unknown' end;
+end $$;
+comment on function maas_drop_note is 'forgotten or unknown: deletes this very note of the user and nothing else; the same run again gets the same word';
+
+create function skip_archive() returns trigger language plpgsql as $$
+begin
+  new.archive_status := 'SKIPPED';
+  new.archived_at := null;
+  return new;
+end $$;
+comment on function skip_archive is 'A command about notes was answered without a draft and leaves no record';
+create trigger skip_archive before update of archive_status on pipeline_runs for each row
+  when (new.archive_status = 'ARCHIVED' and old.archive_status = 'ARCHIVING' and new.kind = 'ask' and new.draft_context is null
+    and new.analysis_result->>'fast_path' = 'memory_command') execute function skip_archive();
+
 -- Erasing -------------------------------------------------------------------------------------------------------------
 
 create or replace function maas_user_tables() returns table (name regclass, condition text) language sql stable as $$
@@ -182,7 +243,8 @@ create or replace function maas_user_tables() returns table (name regclass, cond
     where c.contype = 'f' and c.confrelid = 'pipeline_runs'::regclass
     union all
     select k.oid::regclass, 'user_id = $1', case when k.oid = 'pipeline_runs'::regclass then 2
-      -- before what they refer to: a cascade would take them and nobody would count them
+      -- Copies before the logs, and what refers to others before those: else they would go uncounted, with a trigger or a cascade.
+      when k.oid = 'raw_logs'::regclass then 5
       when exists (select from pg_constraint c where c.contype = 'f' and c.conrelid = k.oid) then 3 else 4 end
     from pg_class k join pg_attribute a on a.attrelid = k.oid and a.attname = 'user_id' and not a.attisdropped
     where k.relnamespace = (select relnamespace from pg_class where oid = 'pipeline_runs'::regclass)

@@ -199,6 +199,17 @@ def test_erasing_counts_every_row(connection: Connection, engine: Engine) -> Non
     assert messages(connection, places[user]) == []
 
 
+def test_the_engine_waits_for_no_client(connection: Connection, database: str, engine: Engine) -> None:
+    """A client that holds its conversation in an open transaction holds no answer back."""
+    user, conversation = uuid4(), uuid4()
+    say(connection, user, conversation)
+    with psycopg.connect(database) as client:
+        client.execute("update chat_conversations set mode = 'ask', title = 'held'")
+        connection.execute("set lock_timeout = '2s'")
+        engine.finish(engine.claim()[0])
+        assert len(messages(connection, conversation)) == 2
+
+
 def test_earlier_runs_get_their_conversations(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     """The migration finds what runs of earlier versions named; an id that two users took belongs to the first."""
     folder = tmp_path / "migrations"
