@@ -21,13 +21,15 @@ LOG_CHARS = 12_000
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: the words of this run and those owed, never recalled text. Writes: a record. Next: archived."""
+    """Reads: the words of this run and those owed, never recalled text. Writes: a record, a dialogue's summary."""
     if run.kind == "archive":
         upcoming = await deps.db.rows("imported_turns", run.id, 2 * EXCHANGE)
         logs = first_exchange(upcoming)
         if not logs:
             return Outcome()
         return Outcome(record=await _record(run, deps, logs), has_more=True)
+    if run.as_of is None and run.conversation_id is not None:
+        await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows)
     logs = await deps.db.rows("recorded_exchange" if run.as_of else "exchange_of_run", run.id)
     if not logs:  # erased in this moment, or recorded by the next exchange before a retry
         return Outcome()

@@ -24,6 +24,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     role_name = await read_role_name(deps.db, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
     recent, shown = _recent(await _last_turns(run, deps))
+    if run.conversation_id is not None:
+        summary = await deps.db.value("conversation_summary", run.conversation_id, run.user_id)
+        recent = (f"Earlier in this conversation: {escape(one_line(summary))}", *recent) if summary else recent
     notes = await read_notes(deps.db, run.user_id)
     told = [note.log_id for note in notes if note.log_id is not None and note.log_id not in shown]
     focus = note_lines(notes)

@@ -4,6 +4,7 @@
 --                       in the transaction of the insert: it is there whatever becomes of the run
 --   answer of a run     `keep_answer` stores the assistant's message in the transaction that completes the run
 --   maas_clear_conversation   its messages go
+--   maas_fold_conversation    what the records say of exchanges older than its last messages becomes one summary
 --   maas_add_note, maas_drop_note   what the user asks to be remembered, or forgotten, in so many words
 --   maas_propose_action -> maas_decide_action -> maas_claim_action -> maas_finish_action     once each, whoever races
 --
@@ -45,12 +46,15 @@ create table chat_messages (
   tool_result jsonb,
   agent text,
   tokens_used int,
+  is_folded boolean not null default false,
   created_at timestamptz not null default clock_timestamp()
 );
 comment on table chat_messages is 'What a dialogue shows; raw_logs keeps the words when it is cleared';
 comment on column chat_messages.run_id is 'The run that said it';
 comment on column chat_messages.actions is 'The actions that the run of this answer proposed: [{id, tool, arguments}]';
+comment on column chat_messages.is_folded is 'Its exchange is in the rolling summary of the conversation';
 create index idx_chat_messages_conversation on chat_messages (conversation_id, created_at, id);
+create index idx_chat_messages_unfolded on chat_messages (conversation_id, created_at) where not is_folded;
 create index idx_chat_messages_run_id on chat_messages (run_id);
 create index idx_chat_messages_user_id on chat_messages (user_id);
 
@@ -131,14 +135,29 @@ create trigger keep_answer after update of final_answer on pipeline_runs for eac
   when (new.conversation_id is not null and old.final_answer is null and new.final_answer is not null) execute function keep_answer();
 
 create function forget_copies() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  retold uuid[];  -- conversations whose summary may speak of what is gone: it is made anew from the records that stay
 begin
-  delete from chat_messages m using gone g
-  where m.run_id = g.run_id and m.role = case g.message_type when 'user_query' then 'user' else 'assistant' end;
   delete from user_notes n using gone g where n.run_id = g.run_id and g.message_type = 'user_query';
+  with dropped as (
+    delete from chat_messages m using gone g
+    where m.run_id = g.run_id and m.role = case g.message_type when 'user_query' then 'user' else 'assistant' end
+    returning m.conversation_id, m.is_folded
+  )
+  select array_agg(distinct conversation_id) into retold from dropped where is_folded;
+  if retold is not null then
+    update chat_conversations set rolling_summary = '' where id = any(retold);
+    update chat_messages set is_folded = false where conversation_id = any(retold) and is_folded;
+  end if;
   return null;
 end $$;
 create trigger forget_copies after delete on raw_logs referencing old table as gone
   for each statement execute function forget_copies();
+
+create function maas_last_words(p_text text, p_chars int) returns text language sql immutable as $$
+  select case when char_length(p_text) <= p_chars then p_text else '…' || regexp_replace(right(p_text, p_chars - 1), '^\S*', '') end
+$$;
+comment on function maas_last_words is 'At most so many characters from the end, from a word on';
 
 create function maas_clear_conversation(p_id uuid) returns int language plpgsql as $$
 declare
@@ -153,6 +172,31 @@ begin
   return cleared;
 end $$;
 comment on function maas_clear_conversation is 'Its messages and their summary are gone, how many; null when there is no such conversation. raw_logs stays';
+
+create function maas_fold_conversation(p_id uuid, p_keep int) returns boolean language plpgsql as $$
+declare
+  gone uuid[];   -- runs all of whose messages are older than the last p_keep
+  told text;
+begin
+  -- Whoever holds the conversation is not waited for: what is left is folded with the next exchange.
+  perform from chat_conversations where id = p_id for no key update skip locked;
+  if not found then
+    return false;
+  end if;
+  gone := array(
+    select m.run_id from (
+      select c.run_id, r.lane, row_number() over (order by r.seq desc, c.created_at desc) as place
+      from chat_messages c join pipeline_runs r on r.id = c.run_id and r.lane > 0
+      where c.conversation_id = p_id and c.role in ('user', 'assistant') and not c.is_folded) m
+    group by m.run_id, m.lane having min(m.place) > p_keep and m.lane = 2);  -- in lane 1 its record is not written yet
+  select string_agg(l.summary, ' ' order by l.occurred_at, l.created_at) into told
+  from lsm_storage l where l.id in (select record_id from raw_logs where run_id = any(gone));
+  update chat_messages set is_folded = true where conversation_id = p_id and run_id = any(gone);
+  update chat_conversations set rolling_summary = maas_last_words(concat_ws(' ', nullif(rolling_summary, ''), told), 2000)
+  where id = p_id and told is not null;
+  return found;
+end $$;
+comment on function maas_fold_conversation is 'Adds what the records say of exchanges before the last p_keep messages to the rolling summary, each once; whether there was any';
 
 create view ai_conversations as
 select c.*, exists (

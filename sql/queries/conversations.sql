@@ -15,6 +15,12 @@ update chat_conversations set mode = coalesce($2::text, mode), title = coalesce(
 -- name: clear_conversation
 select maas_clear_conversation($1);
 
+-- name: fold_conversation  -- $1 id, $2 how many messages a draft shows
+select maas_fold_conversation($1, $2);
+
+-- name: conversation_summary  -- $1 id, $2 user
+select rolling_summary from chat_conversations where id = $1 and user_id = $2;
+
 -- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many; newest first
 select id, run_id, role, content, actions, tool_calls, tool_call_id, tool_name, tool_result, agent, tokens_used, created_at
 from chat_messages

@@ -38,7 +38,8 @@ def test_a_dialogue(stack: Stack, user: UUID) -> None:
     ]  # fmt: skip
     last = stack.ask(user, "What is the capital of Peru?", conversation_id=opened["id"])
     stack.wait_archived(elsewhere, *asked, last)
-    recent = [line for line in draft_of(stack, last).recent if line.startswith("- [")]
+    earlier, *recent = draft_of(stack, last).recent
+    assert earlier.startswith("Earlier in this conversation: ") and "topic0" in earlier
     assert len(recent) == 10
     assert "topic2" in recent[0] and "topic6" in recent[8] and "assistant: " in recent[9]
     assert not any("tulips" in line for line in recent)

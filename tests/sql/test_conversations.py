@@ -182,6 +182,82 @@ def test_a_forgotten_turn_leaves_the_dialogue(connection: Connection, engine: En
     assert ("user", "a secret") not in messages(connection, conversation)
 
 
+def talk(connection: Connection, engine: Engine, user: UUID, conversation: UUID, count: int, words: str = "") -> None:
+    """So many exchanges one after another; the record of the third one says `About 2.` and the words."""
+    for n in range(count):
+        say(connection, user, conversation, f"question {n}")
+        engine.finish(engine.claim()[0], summary=f"About {n}.{words}")
+
+
+def summary(connection: Connection, conversation: UUID) -> str:
+    row = one(connection, "select rolling_summary from chat_conversations where id = %s", conversation)
+    return str(row["rolling_summary"])
+
+
+def fold(connection: Connection, conversation: UUID, keep: int = 10) -> bool:
+    return bool(one(connection, "select maas_fold_conversation(%s, %s) as f", conversation, keep)["f"])
+
+
+def test_what_is_old_becomes_a_summary_once(connection: Connection, engine: Engine) -> None:
+    """[CHAT-24, STO-7, A-36]"""
+    user, conversation, other = uuid4(), uuid4(), uuid4()
+    talk(connection, engine, user, conversation, 5)
+    talk(connection, engine, user, other, 1)
+    assert not fold(connection, conversation)
+    talk(connection, engine, user, conversation, 2)
+    assert fold(connection, conversation)
+    assert not fold(connection, conversation)
+    assert (summary(connection, conversation), summary(connection, other)) == ("About 0. About 1.", "")
+    assert fold(connection, conversation, 4)
+    assert summary(connection, conversation) == "About 0. About 1. About 2. About 3. About 4."
+    connection.execute("select maas_clear_conversation(%s)", (conversation,))
+    assert summary(connection, conversation) == ""
+    assert not fold(connection, uuid4())
+
+
+def test_the_summary_is_bounded_and_keeps_what_is_newer(connection: Connection, engine: Engine) -> None:
+    user, conversation = uuid4(), uuid4()
+    talk(connection, engine, user, conversation, 6, " слово" * 100)
+    fold(connection, conversation, 2)
+    text = summary(connection, conversation)
+    assert 1900 < len(text) <= 2000
+    assert text.startswith("… слово") and "About 4." in text and "About 0." not in text
+
+
+def test_an_exchange_without_its_record_waits(connection: Connection, engine: Engine) -> None:
+    user, conversation = uuid4(), uuid4()
+    say(connection, user, conversation)
+    (run,) = engine.claim()
+    engine.complete(run)
+    assert not fold(connection, conversation, 0)
+    engine.step(done=[engine.archived(run, summary="At last.")])
+    assert fold(connection, conversation, 0)
+    assert summary(connection, conversation) == "At last."
+
+
+def test_a_conversation_that_is_held_is_not_waited_for(connection: Connection, database: str, engine: Engine) -> None:
+    user, conversation = uuid4(), uuid4()
+    talk(connection, engine, user, conversation, 2)
+    connection.execute("set lock_timeout = '2s'")
+    with psycopg.connect(database) as client:
+        client.execute("update chat_conversations set mode = 'ask'")
+        assert not fold(connection, conversation, 2)
+    assert fold(connection, conversation, 2)
+
+
+def test_the_summary_forgets_too(connection: Connection, engine: Engine) -> None:
+    """What is left of the records makes a new one."""
+    user, conversation = uuid4(), uuid4()
+    talk(connection, engine, user, conversation, 3)
+    fold(connection, conversation, 2)
+    assert summary(connection, conversation) == "About 0. About 1."
+    log = one(connection, "select id from raw_logs where content = 'question 0'")
+    connection.execute("select maas_forget(%s)", (log["id"],))
+    assert "About 0." not in summary(connection, conversation)
+    fold(connection, conversation, 2)
+    assert summary(connection, conversation) == "About 1."
+
+
 def test_erasing_counts_every_row(connection: Connection, engine: Engine) -> None:
     user, other = uuid4(), uuid4()
     places = {whose: uuid4() for whose in (user, other)}
