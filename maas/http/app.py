@@ -20,6 +20,7 @@ from maas.http.openapi import describe
 from maas.http.operations import docs_files, home
 from maas.http.rooms import Rooms
 from maas.http.traffic import Metered, Traffic
+from maas.pipeline.following import Following
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
 from shared.models.questions import Questions
@@ -46,7 +47,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         changes = Changes(db, listen_dsn)
-        app.state.rooms = Rooms(db, Submissions(db, queue_limit), changes, traffic, questions)
+        app.state.rooms = Rooms(db, Submissions(db, queue_limit), changes, Following(db), traffic, questions)
         async with changes.listening():
             yield
 

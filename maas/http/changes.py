@@ -1,12 +1,12 @@
-"""Following runs: one LISTEN connection for all clients that wait, and a look at the table in between."""
+"""Who waits for runs: one LISTEN connection for all clients, and a look at the table in between."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from uuid import UUID
 
 import structlog
@@ -17,6 +17,7 @@ from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
 
 LOOK = 1.0
+Waiting = dict[UUID, set[asyncio.Event]]
 log = structlog.get_logger()
 
 
@@ -26,7 +27,8 @@ class Changes:
     def __init__(self, db: Database, listen_dsn: str) -> None:
         self._db = db
         self._listen_dsn = listen_dsn
-        self._waiting: dict[UUID, set[asyncio.Event]] = defaultdict(set)
+        self._waiting: Waiting = defaultdict(set)
+        self._following: Waiting = defaultdict(set)
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
@@ -39,9 +41,7 @@ class Changes:
 
     async def wait_for_answer(self, run_id: UUID, seconds: float) -> None:
         """Return when the run is COMPLETED or FAILED, is not there, or `seconds` are over."""
-        heard = asyncio.Event()
-        self._waiting[run_id].add(heard)
-        try:
+        with _standing_in(self._waiting, run_id) as heard, suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while True:
                     row = await self._db.row("run_state", run_id)
@@ -53,19 +53,23 @@ class Changes:
                     except TimeoutError:
                         continue
                     heard.clear()
-        except TimeoutError:
-            return
-        finally:
-            self._waiting[run_id].discard(heard)
-            if not self._waiting[run_id]:
-                del self._waiting[run_id]
+
+    def following(self, run_id: UUID) -> AbstractContextManager[asyncio.Event]:
+        """An event that is set whenever the run changes its status or says something."""
+        return _standing_in(self._following, run_id)
+
+    @property
+    def followed(self) -> int:
+        """How many runs are followed."""
+        return len(self._following)
 
     async def _listen(self) -> None:
         while True:
             bell: Doorbell | None = None
             try:
                 bell = await Doorbell.open(self._listen_dsn, "maas server listener")
-                await bell.listen(self._hear, is_wanted=lambda: bool(self._waiting))
+                await bell.listen(self._hear, is_wanted=lambda: bool(self._waiting or self._following))
+                await bell.listen_for_words(self._ring)
                 while not bell.lost.is_set():
                     await asyncio.sleep(LOOK)
                     await bell.ping()
@@ -77,6 +81,26 @@ class Changes:
             await asyncio.sleep(0.2 + random.random())
 
     def _hear(self, event: Event) -> None:
+        self._ring(event.id)
         if event.status in TERMINAL:
-            for heard in self._waiting.get(event.id, ()):
-                heard.set()
+            _wake(self._waiting, event.id)
+
+    def _ring(self, run_id: UUID) -> None:
+        _wake(self._following, run_id)
+
+
+def _wake(waiting: Waiting, run_id: UUID) -> None:
+    for heard in waiting.get(run_id, ()):
+        heard.set()
+
+
+@contextmanager
+def _standing_in(waiting: Waiting, run_id: UUID) -> Iterator[asyncio.Event]:
+    heard = asyncio.Event()
+    waiting[run_id].add(heard)
+    try:
+        yield heard
+    finally:
+        waiting[run_id].discard(heard)
+        if not waiting[run_id]:
+            del waiting[run_id]

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http import bodies, conversations, memories, metrics, operations, runs, traces, users
+from maas.http import bodies, conversations, events, memories, metrics, operations, runs, traces, users
 
 Handler = Callable[[Request], Awaitable[Response]]
 _UUID = {"type": "string", "format": "uuid"}
@@ -52,6 +52,10 @@ DOORS = (
         query={"wait": ({"type": "number", "minimum": 0, "maximum": 60}, "seconds to wait for the answer")},
     ),
     Door("GET", "/v1/runs/{id}/trace", traces.get_trace, reply=traces.Trace, errors=(404,)),
+    Door(
+        "GET", "/v1/runs/{id}/events", events.get_events, errors=(400, 404), gives=events.EVENT_STREAM,
+        query={"last_event_id": ({"type": "string"}, "the id of the last event that was read; as the header does")},
+    ),
     Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, status=202, errors=(404, 409)),
     Door("POST", "/v1/runs/{id}/retry", runs.post_retry, reply=bodies.Accepted, status=202, errors=(404, 409)),
     Door("POST", "/v1/conversations", conversations.post_conversation, bodies.NewConversation, bodies.Conversation, 201,

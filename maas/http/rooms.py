@@ -1,4 +1,4 @@
-"""What every handler may reach: the database, the submissions, the changes, the traffic, vectors of questions."""
+"""What every handler may reach: the database, submissions, changes, followers, traffic, vectors of questions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from maas.http.changes import Changes
 from maas.http.traffic import Traffic
+from maas.pipeline.following import Following
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
 from shared.models.questions import Questions
@@ -20,6 +21,7 @@ class Rooms:
     db: Database
     submissions: Submissions
     changes: Changes
+    following: Following
     traffic: Traffic
     questions: Questions | None = None
 

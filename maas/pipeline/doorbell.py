@@ -25,6 +25,7 @@ LIVELY = {
 }
 EVENTS = "pipeline_events"
 BELL = "pipeline_bell"
+WORDS = "run_events"
 log = structlog.get_logger()
 
 
@@ -75,6 +76,19 @@ class Doorbell:
                 on_event(event)
 
         await self.connection.add_listener(EVENTS, hear)
+
+    async def listen_for_words(self, on_ring: Callable[[UUID], None]) -> None:
+        """Call back with the run that said something: text, or what its tools do."""
+
+        def hear(_: Any, __: int, ___: str, payload: str) -> None:
+            try:
+                run_id = UUID(payload)
+            except ValueError:
+                log.warning("ring_dropped", payload=payload[:200])
+                return
+            on_ring(run_id)
+
+        await self.connection.add_listener(WORDS, hear)
 
     async def listen_for_work(self, on_ring: Callable[[], None]) -> None:
         """Call back when there may be something to claim; events are logged at debug level and cost little else."""

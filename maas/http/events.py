@@ -1,0 +1,100 @@
+"""/v1/runs/{id}/events: a run as server-sent events, from the start or from Last-Event-ID on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from maas.http.changes import LOOK, Changes
+from maas.http.reading import read_id, read_parameter
+from maas.http.rooms import rooms
+from maas.pipeline.following import END, Following, Glance, Place, Told
+from maas.pipeline.submissions import not_found
+from shared.db import CONNECTION_LOST
+from shared.errors import MaasError
+
+EVENT_STREAM = "text/event-stream"
+KEEP_ALIVE = 15.0
+HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+log = structlog.get_logger()
+
+
+async def get_events(request: Request) -> Response:
+    """Statuses, text, tools and layers as they come, until `done` or `error`; Last-Event-ID says where to go on."""
+    run_id = read_id(request, "run")
+    place = _read_place(request)
+    following = rooms(request).following
+    first = await following.look(run_id, place)
+    if first is None:
+        raise not_found(run_id)
+    if first.is_over and not first.events:
+        return Response(status_code=204)  # what tells a browser not to connect again
+    events = stream(following, rooms(request).changes, run_id, first)
+    return StreamingResponse(events, media_type=EVENT_STREAM, headers=HEADERS)
+
+
+async def stream(
+    following: Following, changes: Changes, run_id: UUID, first: Glance, keep_alive: float = KEEP_ALIVE
+) -> AsyncGenerator[str, None]:
+    """What `first` holds, and then what comes; reads on when the reader has taken what there was."""
+    glance, sent = first, time.monotonic()
+    with changes.following(run_id) as rung:
+        rung.set()  # what came since `first` rang for nobody
+        while True:
+            if glance.events:
+                yield _write(glance.events)
+                sent = time.monotonic()
+            if glance.is_over:
+                return
+            if not glance.has_more:
+                await _wait(rung, min(LOOK, sent + keep_alive - time.monotonic()))
+            if time.monotonic() >= sent + keep_alive:
+                yield ": still here\n\n"
+                sent = time.monotonic()
+            rung.clear()
+            try:
+                found = await following.look(run_id, glance.place)
+            except CONNECTION_LOST as error:
+                log.warning("follower_waits", run_id=str(run_id), cause=repr(error))
+                await asyncio.sleep(LOOK)
+                found = Glance(glance.place, ())
+            if found is None:
+                yield _write([_erased(run_id, glance.place)])
+                return
+            glance = found
+
+
+def _erased(run_id: UUID, place: Place) -> Told:
+    error = {"code": "erased", "message": f"run {run_id} was erased"}
+    return Told(replace(place, rank=END), "error", json.dumps(error))
+
+
+async def _wait(rung: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await rung.wait()
+    except TimeoutError:
+        return
+
+
+def _write(events: Sequence[Told]) -> str:
+    return "".join(f"id: {one.place}\nevent: {one.type}\ndata: {one.data}\n\n" for one in events)
+
+
+def _read_place(request: Request) -> Place:
+    """Where to go on: the header that browsers send again by themselves, or the parameter."""
+    if header := request.headers.get("last-event-id"):
+        try:
+            return Place.parse(header)
+        except ValueError as error:
+            raise MaasError("bad_parameter", f"Last-Event-ID: {error}") from error
+    place: Place = read_parameter(request, "last_event_id", Place.parse, Place())
+    return place

@@ -1,0 +1,213 @@
+"""Following a run over HTTP: everything once, in order, from any event on, whatever the reader does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+
+from maas.http.changes import Changes
+from maas.http.events import stream
+from maas.pipeline.events import EventLog, EventType, RunEvents
+from maas.pipeline.following import Following, Place
+from shared.db import open_database
+from tests.sql.engine import Engine, failed, insert
+from tests.sse import Heard, followed, told
+from tests.stack import Stack
+
+WAY = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED"]
+
+
+def statuses(events: list[Heard]) -> list[str]:
+    return [one.data["status"] for one in events if one.type == "status"]
+
+
+def words(events: list[Heard]) -> str:
+    return "".join(one.data["delta"] for one in events if one.type == "text")
+
+
+@pytest.fixture
+def bare(database: str, tmp_path: Path) -> Iterator[Stack]:
+    """A server without an orchestrator: the test is the engine."""
+    with Stack(database, tmp_path) as stack:
+        stack.start_server()
+        yield stack
+
+
+@pytest.fixture
+def connection(database: str) -> Iterator[psycopg.Connection[DictRow]]:
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
+
+
+@pytest.fixture
+def engine(connection: psycopg.Connection[DictRow]) -> Engine:
+    return Engine(connection)
+
+
+def test_a_run_is_followed_to_its_answer(stack: Stack, user: UUID) -> None:
+    run_id = stack.ask(user, "My tulips are called Anna.")
+    events = told(stack, run_id)
+    assert statuses(events) == WAY
+    assert events[-1].type == "done"
+    assert events[-1].data == {"final_answer": stack.answer(run_id)["final_answer"]}
+    places = [Place.parse(one.id) for one in events]
+    assert places == sorted(set(places))
+    assert told(stack, run_id) == events
+
+
+def test_every_event_is_a_place_to_go_on_from(stack: Stack, user: UUID) -> None:
+    run_id = stack.ask(user, "My roses are called Bert.")
+    events = told(stack, run_id)
+    for number, one in enumerate(events[:-1], 1):
+        assert told(stack, run_id, one.id) == events[number:]
+    path = f"/v1/runs/{run_id}/events"
+    assert stack.client.get(path, params={"last_event_id": events[-2].id}).text.startswith(f"id: {events[-1].id}\n")
+    finished = stack.client.get(path, headers={"last-event-id": events[-1].id})
+    assert (finished.status_code, finished.text) == (204, "")
+
+
+@pytest.mark.parametrize(
+    ("run_id", "last", "status", "code"),
+    [
+        (str(uuid4()), "", 404, "not_found"),
+        ("no-uuid", "", 404, "not_found"),
+        ("", "7", 400, "bad_parameter"),
+        ("", "1.2.3.4", 400, "bad_parameter"),
+        ("", "1.2.9999999999", 400, "bad_parameter"),
+        ("", "1.-2.3", 400, "bad_parameter"),
+    ],
+)
+def test_bad_request_gets_one_error(stack: Stack, user: UUID, run_id: str, last: str, status: int, code: str) -> None:
+    path = f"/v1/runs/{run_id or stack.ask(user, 'hello there')}/events"
+    for reply in (
+        stack.client.get(path, headers={"last-event-id": last}),
+        stack.client.get(path, params={"last_event_id": last}),
+    ):
+        assert (reply.status_code, reply.json()["error"]["code"]) == (status, code)
+
+
+async def test_what_is_said_arrives_while_the_run_is_in_flight(bare: Stack, engine: Engine) -> None:
+    """[STRM-1] Text, tools and approvals in the order in which they were written, behind the statuses before them."""
+    run_id = insert(engine.connection)
+    (run,) = engine.claim()
+    with followed(bare, run_id) as stream_of_run:
+        assert [next(stream_of_run).data["status"] for _ in range(2)] == ["NEW", "ANALYZING"]
+        for _ in range(4):
+            engine.advance(run)
+        assert [next(stream_of_run).data["status"] for _ in range(4)] == WAY[2:6]
+        async with open_database(bare.dsn, 2, "test") as db, RunEvents(EventLog(db), run_id, run["attempt"]) as events:
+            events.text("Let me ")
+            events.text("look.")
+            await events.emit(EventType.TOOL_START, {"name": "get_leads"})
+            first = await asyncio.to_thread(lambda: [next(stream_of_run) for _ in range(2)])
+            await events.emit(EventType.TOOL_RESULT, {"name": "get_leads", "ok": True})
+            await events.emit(EventType.APPROVAL_REQUIRED, {"name": "delete_lead"})
+            events.text("Да\x00, done.\nBye.")
+        engine.advance(run, "Let me look.")
+        rest = list(stream_of_run)
+    assert [(one.type, one.data) for one in first] == [
+        ("text", {"delta": "Let me look.", "attempt": 1}),
+        ("tool_start", {"name": "get_leads"}),
+    ]
+    assert [one.type for one in rest] == ["tool_result", "approval_required", "text", "status", "done"]
+    assert rest[2].data["delta"] == "Да, done.\nBye."
+    assert told(bare, run_id, first[0].id) == [first[1], *rest]
+
+
+async def test_a_replay_longer_than_a_page_loses_nothing(bare: Stack, engine: Engine) -> None:
+    run_id = insert(engine.connection)
+    (run,) = engine.claim()
+    pieces = [f"{number:04}" for number in range(350)]
+    async with open_database(bare.dsn, 2, "test") as db:
+        log = EventLog(db)
+        for piece in pieces:
+            await log.add(run_id, run["attempt"], EventType.TEXT, {"delta": piece})
+    engine.complete(run)
+    events = told(bare, run_id)
+    assert words(events) == "".join(pieces)
+    assert (statuses(events), events[-1].type) == (WAY, "done")
+    assert words(told(bare, run_id, events[200].id)) == words(events[201:])
+
+
+async def test_a_new_try_begins_anew(bare: Stack, engine: Engine) -> None:
+    run_id = insert(engine.connection)
+    (run,) = engine.claim()
+    async with open_database(bare.dsn, 2, "test") as db:
+        log = EventLog(db)
+        await log.add(run_id, 1, EventType.TEXT, {"delta": "first try"})
+        engine.step(done=[failed(run)])
+        before = told(bare, run_id)
+        assert (before[-1].type, before[-1].data) == ("error", {"code": "test", "message": "on purpose"})
+        engine.connection.execute("select maas_retry_run(%s)", (run_id,))
+        (run,) = engine.claim()
+        await log.add(run_id, run["attempt"], EventType.TEXT, {"delta": "second try"})
+        engine.complete(run)
+    after = told(bare, run_id)
+    assert (words(after), statuses(after)) == ("second try", WAY)
+    assert [(one.type, one.data) for one in told(bare, run_id, before[-1].id)] == [
+        (one.type, one.data) for one in after
+    ]
+
+
+def test_a_cancel_before_anybody_works_on_it(bare: Stack, engine: Engine, user: UUID) -> None:
+    run_id = bare.ask(user, "Never mind.")
+    with followed(bare, run_id) as events:
+        assert next(events).data["status"] == "NEW"
+        assert bare.client.post(f"/v1/runs/{run_id}/cancel").status_code == 202
+        engine.step()
+        rest = list(events)
+    assert statuses(rest) == ["FAILED"]
+    assert (rest[-1].type, rest[-1].data["code"]) == ("error", "cancelled")
+
+
+def test_an_erased_run_ends_its_stream(bare: Stack, user: UUID) -> None:
+    run_id = bare.ask(user, "Forget me.")
+    with followed(bare, run_id) as events:
+        next(events)
+        bare.client.delete(f"/v1/users/{user}")
+        (last,) = events
+    assert (last.type, last.data["code"]) == ("error", "erased")
+
+
+def test_who_leaves_cancels_nothing(bare: Stack, engine: Engine, user: UUID) -> None:
+    run_id = bare.ask(user, "I will be gone.")
+    (run,) = engine.claim()
+    with followed(bare, run_id) as events:
+        last = next(events)
+    engine.complete(run)
+    row = bare.rows("select status, cancel_requested_at from pipeline_runs where id = %s", run_id)[0]
+    assert (row["status"], row["cancel_requested_at"]) == ("COMPLETED", None)
+    assert statuses(told(bare, run_id, last.id)) == WAY[1:]
+
+
+def test_a_lost_listener_loses_no_event(bare: Stack, engine: Engine, user: UUID) -> None:
+    """Every connection of the server is cut while somebody follows."""
+    run_id = bare.ask(user, "Hold the line.")
+    (run,) = engine.claim()
+    with followed(bare, run_id) as events:
+        assert next(events).data["status"] == "NEW"
+        bare.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'maas server%%'")
+        engine.complete(run)
+        rest = list(events)
+    assert (statuses(rest), rest[-1].type) == (WAY[1:], "done")
+
+
+async def test_a_silent_run_keeps_its_connection(database: str, connection: psycopg.Connection[DictRow]) -> None:
+    """A comment when nothing was sent for a while; whoever stops reading is forgotten."""
+    run_id = insert(connection)
+    async with open_database(database, 2, "test") as db:
+        following, changes = Following(db), Changes(db, database)
+        first = await following.look(run_id, Place())
+        assert first is not None
+        lines = stream(following, changes, run_id, first, keep_alive=0.05)
+        assert (await anext(lines)).startswith("id: 1.1.0\nevent: status\n")
+        assert [await anext(lines) for _ in range(2)] == [": still here\n\n"] * 2
+        assert changes.followed == 1
+        await lines.aclose()
+        assert changes.followed == 0
