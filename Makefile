@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run vectors anthropic test test-vectors test-live check chaos bench bench-engine bench-recall
-.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models lock clean
+.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events lock clean
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -85,6 +85,10 @@ bench-year: .venv/dev ## Measure a year of a busy user: open records, rows read,
 bench-models: .venv/dev ## Measure the model layer beside the bare SDK, and what an exchange costs
 	@mkdir -p out
 	@.venv/bin/python -m bench.models --out out/models.json
+
+bench-events: .venv/dev ## Measure a thousand followers: what reaches them, how soon, what they cost
+	@mkdir -p out
+	@.venv/bin/python -m bench.events --out out/events.json
 
 chaos: .venv/dev model-server ## Break everything under load, count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import asyncpg
 
 from bench.http_load import Caller
-from bench.processes import Deadline, Processes, cpu_seconds, family_seconds
+from bench.processes import Deadline, Processes, cpu_seconds, family_seconds, memory_mb
 from bench.report import Figure
 from bench.sandbox import Sandbox
 from shared.db import connect
@@ -117,6 +117,10 @@ class System:
         deadline.check()
         self._processes.check()
         await asyncio.sleep(0.02)
+
+    def server_memory_mb(self) -> float:
+        """The most that the server has had in memory."""
+        return memory_mb(self._server[0].pid)
 
     def usage(self) -> Usage:
         """What Postgres, server and orchestrators have used so far."""

@@ -284,6 +284,16 @@ def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp
     assert figures["COMPLETED to archived p50 ms"] > 0
 
 
+def test_every_event_reaches_its_follower(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    out = tmp_path / "events.json"
+    done = bench_module("events", tmp_path, postgres.dsn, "--quick", "--followers", "10", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    figures = figures_of(out)
+    assert figures["events delivered"] == 50
+    assert figures["followers that heard all, once, in order"] == figures["followers that heard the end"] == 10
+    assert figures["from the word to the client p95 ms"] > 0
+
+
 @pytest.fixture
 def empty(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[str]:
     with Sandbox(tmp_path, postgres.dsn, postgres, "template1").empty_database() as dsn:
