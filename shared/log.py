@@ -23,7 +23,7 @@ _SECRETS = (
     (re.compile(r"(?i)(https?://)[^/\s@?]+@"), r"\1***@"),
     (re.compile(r"(?i)([?&](?:[a-z-]+_)?(?:key|token|secret|password)=)[^&#\s\"']+"), r"\1***"),
     (re.compile(r"(?i)(\b(?:password|passwd)\s?=\s?)[^&\s]+"), r"\1***"),
-    (re.compile(r"(?<![\w-])\+?\d[\d ()\-]{8,16}\d(\d{3})(?![\w-])"), r"***\1"),
+    (re.compile(r"(?<![\w.-])\+?(?:\d[ ()\-]{0,3}){7,12}(\d[ \-]?\d[ \-]?\d)(?![\w:-]|\.\d)"), r"***\1"),
 )
 
 

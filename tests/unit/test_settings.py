@@ -73,6 +73,9 @@ def test_loopback_is_fine(host: str) -> None:
         ("https://hunter22@example.org/v1 is down", "hunter22"),
         ("GET https://example.org/v1?a=1&api_key=hunter22&b=2", "hunter22"),
         ("host=127.0.0.1 password=hunter22 port=1", "hunter22"),
+        ("call +7 912 345-67-89.", "345"),
+        ("8(912)3456789, or 89123456789", "12"),
+        ("79123456789", "7912345"),
     ],
 )
 def test_secrets_are_masked(text: str, gone: str) -> None:
@@ -130,5 +133,10 @@ def test_logs_mask_what_is_nested_and_what_libraries_say(capsys: pytest.CaptureF
 
 
 def test_ids_and_times_are_not_masked() -> None:
-    for text in ("0d1c9a3e-1111-4111-8111-123456789012", "2026-11-20T18:12:03.579970Z", "2026-11-20 18:12"):
+    for text in (
+        "0d1c9a3e-1111-4111-8111-123456789012",
+        "2026-11-20T18:12:03.579970Z",
+        "2026-11-20 18:12",
+        "0.12345678901",
+    ):
         assert mask(text) == text
