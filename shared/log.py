@@ -75,24 +75,25 @@ def _forms(secret: str) -> Iterator[str]:
             yield whole[-(-before * 8 // 6) : (before + len(secret.encode())) * 8 // 6]
 
 
+def redact(value: Any) -> Any:
+    """A JSON value without secrets and phone numbers, wherever: under such names, in texts, in long numbers."""
+    if isinstance(value, Mapping):
+        return {
+            mask(str(name)): "***" if _SECRET_KEY.search(str(name)) and one is not None else redact(one)
+            for name, one in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [redact(one) for one in value]
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**9):
+        return value
+    return mask(str(value))
+
+
 def _redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     for key, value in event.items():
         if key != "timestamp":
-            event[key] = _masked(key, value)
+            event[key] = "***" if value is not None and _SECRET_KEY.search(key) else redact(value)
     return event
-
-
-def _masked(key: str, value: Any) -> Any:
-    """A value without secrets; what is neither text, number nor container is shown as text."""
-    if value is not None and _SECRET_KEY.search(key):
-        return "***"
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, Mapping):
-        return {name: _masked(str(name), one) for name, one in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_masked(key, one) for one in value]
-    return mask(value if isinstance(value, str) else str(value))
 
 
 class _Masking(logging.Formatter):

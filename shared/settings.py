@@ -52,6 +52,11 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal, else json")
 
+    environment: Literal["development", "production"] = Field(
+        "development", description="production: debug layers for technical admins only"
+    )
+    layer_logging: bool = Field(True, description="off: no debug layers at all")
+
     model: str = Field("extractive:builtin", description="provider:model of every role that names none")
     analyzer_model: str | None = None
     assembler_model: str | None = None

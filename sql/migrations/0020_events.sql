@@ -29,8 +29,8 @@ begin
         as e(run_id, attempt, type, payload, place)
       where e.place = any(todo) order by e.run_id, e.place
     ), mine as materialized (
-      select g.* from given g join pipeline_runs r on r.id = g.run_id and r.attempt = g.attempt and r.owner is not null
-      for key share of r  -- a run that is being erased is waited for here, and not found
+      select g.* from given g cross join lateral (  -- one probe a run; one that is being erased is waited for, and not found
+        select from pipeline_runs r where r.id = g.run_id and r.attempt = g.attempt and r.owner is not null for key share) r
     ), added as (
       insert into run_events (run_id, n, type, payload, created_at)
       select m.run_id, (select coalesce(max(e.n), 0) + 1 from run_events e where e.run_id = m.run_id), m.type, m.payload,
@@ -45,3 +45,11 @@ begin
   end loop;
 end $$;
 comment on function maas_add_events is 'Writes events of runs that are still the caller''s, in order; which ones these were, counted from 1';
+alter function maas_add_events set enable_seqscan = off;  -- a plan is made once a session, often while the tables are small
+
+create table app_users (
+  user_id uuid primary key,
+  is_tech_admin boolean not null default false
+);
+comment on table app_users is 'What is known of a user beside their memory; most have no row';
+comment on column app_users.is_tech_admin is 'May see the debug layers of their own requests in production';

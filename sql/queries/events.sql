@@ -23,3 +23,8 @@ cross join lateral (
     where v.run_id = f.run_id and v.type = any($4::text[]) and v.n > greatest(f.n, case when f.try < r.try then (
       select max(t.n) from run_events t where t.run_id = f.run_id and t.type = 'retried') end)
     order by v.n limit $5) x) e;
+
+-- name: layers_wanted
+select coalesce(r.metadata->'debugLayers' = 'true', false) as is_asked, exists (
+  select from app_users u where u.user_id = r.user_id and u.is_tech_admin) as is_tech_admin
+from pipeline_runs r where r.id = $1;

@@ -38,6 +38,7 @@ def test_one_variable_switches_all_roles(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         ("MAAS_PORT", "eighty"), ("MAAS_PORT", "0"), ("MAAS_TIMEZONE", "Mars/Olympus"), ("MAAS_BLOCKING_SCOPE", "none"),
         ("MAAS_CONCURRENCY", "0"), ("MAAS_AUTH", "open"), ("MAAS_PAYLOAD_TOKENS", "9000"),
+        ("MAAS_ENVIRONMENT", "test"), ("MAAS_LAYER_LOGGING", "perhaps"),
     ],
 )  # fmt: skip
 def test_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
