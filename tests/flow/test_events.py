@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -184,6 +186,31 @@ def test_who_leaves_cancels_nothing(bare: Stack, engine: Engine, user: UUID) -> 
     row = bare.rows("select status, cancel_requested_at from pipeline_runs where id = %s", run_id)[0]
     assert (row["status"], row["cancel_requested_at"]) == ("COMPLETED", None)
     assert statuses(told(bare, run_id, last.id)) == WAY[1:]
+
+
+async def test_a_reader_who_does_not_read_holds_nobody_up(bare: Stack, engine: Engine) -> None:
+    """More than all buffers take is written and the run is ended before the first byte is read; then all is there."""
+    run_id = insert(engine.connection)
+    (run,) = engine.claim()
+    padding = "x" * 8192
+    with socket.socket() as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.settimeout(30)
+        reader.connect(("127.0.0.1", bare.port))
+        reader.sendall(f"GET /v1/runs/{run_id}/events HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        async with open_database(bare.dsn, 2, "test") as db:
+            log = EventLog(db)
+            texts = ({"delta": f"<{number}>{padding}"} for number in range(1500))
+            await asyncio.gather(*(log.add(run_id, 1, EventType.TEXT, text) for text in texts))
+        engine.complete(run)
+        assert len(told(bare, run_id, "1.0.1490")) == 10 + len(WAY) + 1
+        received = bytearray()
+        while b"event: done" not in received[-500:]:
+            chunk = reader.recv(1 << 16)
+            assert chunk, "the stream ended too early"
+            received += chunk
+    numbers = [int(number) for number in re.findall(rb"<(\d+)>", received)]
+    assert numbers == list(range(1500))
 
 
 def test_a_lost_listener_loses_no_event(bare: Stack, engine: Engine, user: UUID) -> None:
