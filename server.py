@@ -10,6 +10,7 @@ import sys
 import structlog
 import uvicorn
 import uvloop
+from starlette.applications import Starlette
 
 from maas.http.app import create_app
 from maas.memory.vectors import open_questions
@@ -47,6 +48,18 @@ def bind(settings: Settings) -> socket.socket:
         ) from error
 
 
+class Server(uvicorn.Server):
+    """Lets go of those who wait before it waits for them: they come back to another process, or to the next."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.rooms.changes.leave()
+        await super().shutdown(sockets)
+
+
 async def serve(settings: Settings, postgres: Addresses) -> None:
     """Serve until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     with bind(settings) as listener:
@@ -61,7 +74,7 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
             config = uvicorn.Config(
                 app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
             )
-            await uvicorn.Server(config).serve(sockets=[listener])
+            await Server(config, app).serve(sockets=[listener])
 
 
 def main() -> None:

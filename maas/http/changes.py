@@ -29,6 +29,7 @@ class Changes:
         self._listen_dsn = listen_dsn
         self._waiting: Waiting = defaultdict(set)
         self._following: Waiting = defaultdict(set)
+        self.is_leaving = False
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
@@ -40,10 +41,10 @@ class Changes:
             await asyncio.gather(task, return_exceptions=True)
 
     async def wait_for_answer(self, run_id: UUID, seconds: float) -> None:
-        """Return when the run is COMPLETED or FAILED, is not there, or `seconds` are over."""
+        """Return when the run is COMPLETED or FAILED, is not there, `seconds` are over or the process ends."""
         with _standing_in(self._waiting, run_id) as heard, suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while True:
+                while not self.is_leaving:
                     row = await self._db.row("run_state", run_id)
                     if row is None or Status(row["status"]) in TERMINAL:
                         return
@@ -57,6 +58,13 @@ class Changes:
     def following(self, run_id: UUID) -> AbstractContextManager[asyncio.Event]:
         """An event that is set whenever the run changes its status or says something."""
         return _standing_in(self._following, run_id)
+
+    def leave(self) -> None:
+        """The process ends: let go of everybody who waits or follows."""
+        self.is_leaving = True
+        for run_id in (*self._waiting, *self._following):
+            _wake(self._waiting, run_id)
+            _wake(self._following, run_id)
 
     @property
     def followed(self) -> int:

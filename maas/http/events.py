@@ -52,7 +52,7 @@ async def stream(
             if glance.events:
                 yield _write(glance.events)
                 sent = time.monotonic()
-            if glance.is_over:
+            if glance.is_over or changes.is_leaving:
                 return
             if not glance.has_more:
                 await _wait(rung, min(LOOK, sent + keep_alive - time.monotonic()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -211,6 +212,25 @@ async def test_a_reader_who_does_not_read_holds_nobody_up(bare: Stack, engine: E
             received += chunk
     numbers = [int(number) for number in re.findall(rb"<(\d+)>", received)]
     assert numbers == list(range(1500))
+
+
+def test_a_server_that_ends_lets_its_followers_go(database: str, tmp_path: Path, engine: Engine, user: UUID) -> None:
+    """The stream ends without an end; at the next server it goes on where it was."""
+    with Stack(database, tmp_path) as stack:
+        server = stack.start_server()
+        run_id = stack.ask(user, "Do not wait for me.")
+        with followed(stack, run_id) as events:
+            last = next(events)
+            began = time.monotonic()
+            stack.stop(server)
+            assert time.monotonic() - began < 4
+            assert list(events) == []
+        assert "Traceback" not in stack.log()
+        stack.start_server()
+        (run,) = engine.claim()
+        engine.complete(run)
+        rest = told(stack, run_id, last.id)
+        assert (statuses(rest), rest[-1].type) == (WAY[1:], "done")
 
 
 def test_a_lost_listener_loses_no_event(bare: Stack, engine: Engine, user: UUID) -> None:
