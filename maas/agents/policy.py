@@ -1,0 +1,24 @@
+"""Whether a call runs at once, waits for its user, or is refused."""
+
+from __future__ import annotations
+
+from typing import Literal, assert_never
+
+Effect = Literal["read", "write", "dangerous"]
+Mode = Literal["auto", "plan", "ask"]
+Decision = Literal["run", "ask", "refuse"]
+
+
+def decide(effect: Effect, mode: Mode, is_allowed: bool) -> Decision:
+    """What happens to a call with this effect: refused if not allowed; dangerous ones are asked for in every mode."""
+    if not is_allowed:
+        return "refuse"
+    if effect == "dangerous" or mode == "ask":
+        return "ask"
+    match mode:
+        case "auto":
+            return "run"
+        case "plan":
+            return "ask" if effect == "write" else "run"
+        case _:
+            assert_never(mode)
