@@ -1,0 +1,190 @@
+"""The one way to a tool: known, allowed, within the limit, well called, let by the policy, run in time, noted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from time import monotonic
+from typing import Any, TypeVar
+
+import structlog
+
+from maas.agents.arguments import Arguments, WrongArguments, fingerprint, read_arguments
+from maas.agents.policy import Mode, decide
+from maas.agents.results import DATA_BYTES, ToolFailure, ToolResult, cut, refused, succeeded
+from maas.agents.tools import Context, Tool, Toolset
+from shared.errors import MaasError
+from shared.log import mask
+from shared.models.types import ToolCall
+from shared.text import shorten
+
+CALLS = 30
+T = TypeVar("T")
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a dialogue may do: names of tools, the mode, how many calls, and the fingerprints of what was approved."""
+
+    allowed: frozenset[str]
+    mode: Mode = "auto"
+    limit: int = CALLS
+    approved: frozenset[str] = frozenset()
+
+
+Count = Callable[[], Awaitable[int]]
+Record = Callable[[ToolResult], Awaitable[None]]
+
+
+class Executor:
+    """Runs the calls of one run. `count` raises the session's counter and returns it; `record` notes each result.
+
+    What either raises ends the run. A handler's failure is a result.
+    """
+
+    def __init__(self, tools: Toolset, session: Session, context: Context, count: Count, record: Record) -> None:
+        self._tools = tools
+        self._session = session
+        self._context = context
+        self._count = count
+        self._record = record
+        self._writing = asyncio.Lock()
+        self._writes = 0
+        self._once: defaultdict[tuple[int, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._done: dict[tuple[int, str], dict[str, Any]] = {}
+
+    async def run(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """The results of one reply's calls, in their order: reads side by side, a write after all before it."""
+        results: list[ToolResult] = []
+        for is_read, group in groupby(calls, self._is_read):
+            if is_read:
+                results += await together(self._run(call) for call in group)
+            else:
+                results += [await self._run(call) for call in group]
+        return results
+
+    def _is_read(self, call: ToolCall) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is None or tool.effect == "read"
+
+    async def _run(self, call: ToolCall) -> ToolResult:
+        started = monotonic()
+        tool = self._tools.get(call.name)
+        arguments = None
+        if tool is None:
+            body = refused(
+                "unknown_tool", f"there is no tool {shorten(call.name, 64)!r}: use a name that you were given"
+            )
+        else:
+            body, arguments = await self._guarded(tool, call)
+        meta = {
+            "tool": shorten(call.name, 64),
+            "domain": tool.domain if tool else None,
+            "latency_ms": round((monotonic() - started) * 1000),
+            "via": tool.via if tool else None,
+        }
+        if arguments and arguments.ignored:
+            meta["ignored"] = shorten(", ".join(arguments.ignored), 300)
+        result = ToolResult(call, body | {"_meta": meta | body.get("_meta", {})}, tool, arguments)
+        await self._record(result)
+        return result
+
+    async def _guarded(self, tool: Tool, call: ToolCall) -> tuple[dict[str, Any], Arguments | None]:
+        decision = decide(tool.effect, self._session.mode, tool.name in self._session.allowed)
+        if decision == "refuse":
+            return refused("not_allowed", f"{tool.name} is not open to this dialogue: answer without it"), None
+        if not tool.is_meta and await self._count() > self._session.limit:
+            limit = f"all {self._session.limit} tool calls of this dialogue are used: answer from what you have"
+            return refused("tool_call_limit_reached", limit), None
+        try:
+            arguments = read_arguments(tool, call.arguments)
+        except WrongArguments as error:
+            return refused("validation_error", f"{error}. Correct the arguments and call {tool.name} again"), None
+        except Exception as error:
+            return _crashed(tool, error, "Nothing was done: answer without it"), None
+        mark = fingerprint(tool, arguments.values)
+        if decision == "ask" and not tool.is_meta and mark not in self._session.approved:
+            return self._asked(tool, arguments), arguments
+        return await self._performed(tool, arguments, mark), arguments
+
+    def _asked(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
+        return refused(
+            "approval_required",
+            "not done yet, it waits for the user's approval: say what will happen, do not call it again",
+            approval_required=True,
+            arguments=cut(arguments.values, DATA_BYTES)[0],
+            reason=tool.reason or tool.description.strip().splitlines()[0],
+        )
+
+    async def _performed(self, tool: Tool, arguments: Arguments, mark: str) -> dict[str, Any]:
+        """Do it, unless this run has done the same: a read counts as the same until the next write."""
+        if tool.is_meta:
+            return await self._passed_on(tool, arguments)
+        if tool.effect == "read":
+            return await self._made_once((self._writes, mark), tool, arguments)
+        async with self._writing:
+            self._writes += 1
+            try:
+                return await self._made_once((0, mark), tool, arguments)
+            finally:
+                self._writes += 1
+
+    async def _made_once(self, key: tuple[int, str], tool: Tool, arguments: Arguments) -> dict[str, Any]:
+        async with self._once[key]:
+            if key not in self._done:
+                body = await self._handled(tool, arguments)
+                if not body["success"]:
+                    return body
+                self._done[key] = body
+            return self._done[key]
+
+    async def _passed_on(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
+        try:
+            return succeeded(await tool.handler(arguments.model, self._context))
+        except ToolFailure as error:
+            return refused("failed", error.message)
+
+    async def _handled(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
+        clock = asyncio.timeout(tool.timeout)
+        try:
+            async with clock:
+                returned = await tool.handler(arguments.model, self._context)
+            return succeeded(returned)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task and task.cancelling():
+                raise
+            return _crashed(tool, error, _advice(tool))  # something within the handler was cancelled, not this run
+        except Exception as error:
+            if clock.expired():
+                return refused("timeout", f"{tool.name} gave no result within {tool.timeout:g} s. {_advice(tool)}")
+            if isinstance(error, MaasError):
+                log.warning("tool_failed", tool=tool.name, cause=str(error))
+                return refused("failed", shorten(mask(error.message), 500))
+            return _crashed(tool, error, _advice(tool))
+
+
+def _crashed(tool: Tool, error: BaseException, advice: str) -> dict[str, Any]:
+    log.error("tool_crashed", tool=tool.name, exc_info=error)
+    return refused("failed", f"{tool.name} failed. {advice}")
+
+
+def _advice(tool: Tool) -> str:
+    if tool.effect == "read" or tool.is_idempotent:
+        return "Call it once more or answer without it"
+    return "It may have taken effect all the same: look before you repeat it, and tell the user"
+
+
+async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What all of them return, side by side, in their order; the first that raises ends the others."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

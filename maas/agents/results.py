@@ -1,0 +1,130 @@
+"""What a call gave: a body that a model reads, never longer than it should, and why there is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic_core import to_jsonable_python
+
+from maas.agents.arguments import Arguments
+from maas.agents.tools import Tool
+from shared.errors import MaasError
+from shared.models.types import ToolCall
+from shared.text import json_object
+
+ErrorCode = Literal[
+    "validation_error",
+    "unknown_tool",
+    "not_allowed",
+    "tool_call_limit_reached",
+    "approval_required",
+    "timeout",
+    "failed",
+]
+RESULT_BYTES = 32_768
+DATA_BYTES = 24_000
+_SHARES = {"data": DATA_BYTES, "_entityMap": 4000, "recommendations": 2000, "verification": 1000}
+
+
+class ToolFailure(MaasError):
+    """A handler's own words about what went wrong: the model reads the message."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("failed", message)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a handler returns when data alone do not say all; `entities` maps names to ids that stand in the data."""
+
+    data: Any
+    entities: Mapping[str, Any] | None = None
+    recommendations: Sequence[str] = ()
+    verification: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """A call and the JSON that its model reads; `tool` and `arguments` as far as the checks came."""
+
+    call: ToolCall
+    body: Mapping[str, Any]
+    tool: Tool | None = None
+    arguments: Arguments | None = None
+
+    @property
+    def is_success(self) -> bool:
+        return bool(self.body["success"])
+
+    @property
+    def code(self) -> ErrorCode | None:
+        """Why there are no data; None of a success."""
+        return self.body.get("error_code")
+
+    def text(self) -> str:
+        """The body as JSON of at most RESULT_BYTES."""
+        return _compact(self.body)
+
+
+def succeeded(returned: Any) -> dict[str, Any]:
+    """The body of what a handler returned, cut where it is too long. Raises ValueError for what is not JSON."""
+    answer = returned if isinstance(returned, Answer) else Answer(returned)
+    parts = {
+        "data": answer.data,
+        "_entityMap": answer.entities,
+        "recommendations": answer.recommendations or None,
+        "verification": answer.verification,
+    }
+    body: dict[str, Any] = {"success": True}
+    shortened = []
+    for name, value in to_json(parts).items():
+        if name == "data" or value is not None:
+            body[name], is_cut = cut(value, _SHARES[name])
+            shortened += [name] if is_cut else []
+    if shortened:
+        body["_meta"] = {"cut": shortened}
+    return body
+
+
+def refused(code: ErrorCode, message: str, **details: Any) -> dict[str, Any]:
+    """The body of a call that gave no data; `message` says to the model what to do now."""
+    return {"success": False, "error_code": code, "message": message} | details
+
+
+def to_json(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as plain JSON values that Postgres takes: no NUL, no NaN. Raises ValueError."""
+    text = json.dumps(to_jsonable_python(parts, inf_nan_mode="null"))
+    found = json_object(text)
+    if found is None:
+        raise ValueError("not JSON")
+    return found
+
+
+def cut(value: Any, limit: int) -> tuple[Any, bool]:
+    """`value` within `limit` bytes of JSON, and whether it had to be cut: a list to its first items, else as text."""
+    if size(value) <= limit:
+        return value, False
+    if isinstance(value, list) and size(value[:1]) <= limit:
+        room = limit - 2
+        for place, one in enumerate(value):
+            room -= size(one) + 1
+            if room < 0:
+                return value[:place], True
+    text = value if isinstance(value, str) else _compact(value)
+    shown = text[:limit]
+    while shown and (taken := size(shown + "…")) > limit:
+        shown = shown[: max(len(shown) * limit // taken - 1, 0)]
+    return shown + "…", True
+
+
+def size(value: Any) -> int:
+    """Bytes of its JSON."""
+    return len(_compact(value).encode())
+
+
+def _compact(value: Any) -> str:
+    """JSON without blanks, which would cost a model a fifth more tokens."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
