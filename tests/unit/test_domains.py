@@ -1,0 +1,248 @@
+"""Meta tools: a small catalogue, and a router that no check can be led around."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pydantic import BaseModel
+from structlog.testing import capture_logs
+
+from maas.agents.domains import Domain, Respond, meta_tools
+from maas.agents.executor import Executor, Session
+from maas.agents.policy import Effect, Mode
+from maas.agents.results import RESULT_BYTES, ToolResult
+from maas.agents.tools import Context, Tool, Toolset
+from shared import tokens
+from shared.models.types import ToolCall
+
+CONTEXT = Context(UUID(int=1), UUID(int=2))
+PATIENCE = 10.0
+DOMAINS = [
+    Domain("ads", "campaigns, budgets"),
+    Domain("creative", "creatives, tests"),
+    Domain("crm", "leads"),
+    Domain("whatsapp", "dialogues", is_available=False),
+]
+
+
+class Item(BaseModel):
+    id: int = 0
+
+
+def made(name: str, domain: str, effect: Effect = "read", act: Any = None) -> Tool:
+    async def handle(item: Item, _: Context) -> Any:
+        return await act(item.id) if act else {"tool": name, "id": item.id}
+
+    return Tool(name, domain, f"Do {name}.", effect, handle, Item)
+
+
+async def broken(_: int) -> None:
+    raise RuntimeError("broken")
+
+
+TOOLS = [
+    made("getCampaigns", "ads"),
+    made("getSpendReport", "ads"),
+    made("pauseCampaign", "ads", "dangerous"),
+    made("getCreatives", "creative"),
+    made("getLeads", "crm"),
+    made("breakLeads", "crm", act=broken),
+]
+
+
+class Desk:
+    """What a model has in front of it: meta tools over a guarded executor."""
+
+    def __init__(
+        self, tools: Sequence[Tool] = TOOLS, respond: Respond | None = None, limit: int = 30, mode: Mode = "auto"
+    ) -> None:
+        self.counted = 0
+        self.recorded: list[ToolResult] = []
+        registry = Toolset(tools)
+        inner = Session(frozenset(tool.name for tool in registry), mode, limit)
+        guarded = Executor(registry, inner, CONTEXT, self._count, self._record)
+        self.meta = meta_tools(DOMAINS, registry, guarded.run, respond)
+        outer = Session(frozenset(tool.name for tool in self.meta), mode, limit)
+        self.executor = Executor(self.meta, outer, CONTEXT, self._count, self._record)
+
+    async def _count(self) -> int:
+        self.counted += 1
+        return self.counted
+
+    async def _record(self, result: ToolResult) -> None:
+        self.recorded.append(result)
+
+    async def call(self, name: str, **arguments: Any) -> ToolResult:
+        async with asyncio.timeout(PATIENCE):
+            (result,) = await self.executor.run([ToolCall("c", name, json.dumps(arguments))])
+        return result
+
+    async def execute(self, *names: str) -> dict[str, Any]:
+        result = await self.call("executeTools", tools=[{"name": name, "args": {"id": "5"}} for name in names])
+        assert result.is_success
+        data: dict[str, Any] = result.body["data"]
+        return data
+
+
+async def test_a_model_sees_the_meta_tools_only() -> None:
+    """[META-7] A domain's tool is not called past the router."""
+    desk = Desk()
+    assert [tool.name for tool in desk.meta] == ["getAvailableDomains", "getDomainTools", "executeTools", "executeTool"]
+    assert (await desk.call("getCampaigns")).code == "unknown_tool"
+
+
+async def test_domains() -> None:
+    """[META-8]"""
+    data = (await Desk().call("getAvailableDomains")).body["data"]
+    assert {one["name"]: one["available"] for one in data["domains"]} == {
+        "ads": True,
+        "creative": True,
+        "crm": True,
+        "whatsapp": False,
+    }
+    assert "getDomainTools" in data["hint"]
+
+
+async def test_tools_of_a_domain() -> None:
+    """[META-9]"""
+    desk = Desk()
+    data = (await desk.call("getDomainTools", domain="ads")).body["data"]
+    assert [one["name"] for one in data] == ["getCampaigns", "getSpendReport", "pauseCampaign"]
+    assert [one["dangerous"] for one in data] == [False, False, True]
+    assert all(one.keys() == {"name", "description", "parameters", "dangerous", "timeout_ms"} for one in data)
+    assert data[0]["timeout_ms"] == 30_000
+    for domain, said in (("finance", "ads, creative, crm, whatsapp"), ("whatsapp", "not connected")):
+        result = await desk.call("getDomainTools", domain=domain)
+        assert result.code == "failed" and said in result.body["message"]
+
+
+async def test_calls_are_grouped_by_domain() -> None:
+    """[RTR-1, RTR-3, META-10]"""
+    desk = Desk()
+    data = await desk.execute("getCampaigns", "getCreatives", "getLeads", "getSpendReport")
+    assert {domain: one["toolsExecuted"] for domain, one in data.items()} == {
+        "ads": ["getCampaigns", "getSpendReport"],
+        "creative": ["getCreatives"],
+        "crm": ["getLeads"],
+    }
+    assert all(one.keys() == {"success", "response", "toolsExecuted", "latency_ms"} for one in data.values())
+    assert data["ads"]["success"] and data["ads"]["response"][1]["data"] == {"tool": "getSpendReport", "id": 5}
+    assert desk.counted == 4 and len(desk.recorded) == 5
+    assert len({result.call.id for result in desk.recorded}) == 5
+
+
+async def test_domains_run_side_by_side() -> None:
+    """[RTR-2] Three domains, each of whose tools waits for the other two."""
+    meeting = asyncio.Barrier(3)
+
+    async def meet(number: int) -> int:
+        await meeting.wait()
+        return number
+
+    data = await Desk([made(name, name, act=meet) for name in ("ads", "creative", "crm")]).execute(
+        "ads", "creative", "crm"
+    )
+    assert all(one["success"] for one in data.values())
+
+
+async def test_one_domain_fails_alone() -> None:
+    """[RTR-4]"""
+    data = await Desk().execute("getCampaigns", "breakLeads", "getMoney")
+    assert {domain: one["success"] for domain, one in data.items()} == {"ads": True, "crm": False, "unknown": False}
+    assert data["crm"]["response"][0]["error_code"] == "failed"
+    assert data["unknown"]["response"][0]["error_code"] == "unknown_tool" and data["unknown"]["toolsExecuted"] == []
+
+
+async def test_agents_put_results_into_words() -> None:
+    """[RTR-2, RTR-4] An agent that fails leaves the results as they are, and the other domains' words."""
+
+    async def respond(domain: str, question: str, results: Sequence[ToolResult]) -> str:
+        if domain == "crm":
+            raise RuntimeError("no model")
+        return f"{domain}: {len(results)} for {question}"
+
+    wanted = [{"name": name} for name in ("getCampaigns", "getSpendReport", "getLeads")]
+    result = await Desk(respond=respond).call("executeTools", tools=wanted, user_question="Как дела?")
+    data = result.body["data"]
+    assert data["ads"]["response"] == "ads: 2 for Как дела?" and data["ads"]["success"]
+    assert data["crm"]["response"][0]["data"]["tool"] == "getLeads" and not data["crm"]["success"]
+
+
+@pytest.mark.parametrize("name", ["executeTools", "executeTool"])
+async def test_a_dangerous_tool_waits_whichever_way_it_is_called(name: str) -> None:
+    """[META-11, EXEC-3, DNG-1]"""
+    desk = Desk()
+    arguments: dict[str, Any] = {"tool_name": "pauseCampaign", "arguments": {"id": 1}}
+    if name == "executeTools":
+        arguments = {"tools": [{"name": "pauseCampaign", "args": {"id": 1}}]}
+    result = await desk.call(name, **arguments)
+    one = result.body["data"]["ads"]
+    assert one["response"][0]["approval_required"] and one["toolsExecuted"] == []
+    waiting = [result for result in desk.recorded if result.code == "approval_required"]
+    assert len(waiting) == 1 and waiting[0].arguments is not None and waiting[0].arguments.values == {"id": 1}
+
+
+async def test_the_single_call_is_deprecated() -> None:
+    """[META-11]"""
+    with capture_logs() as logs:
+        result = await Desk().call("executeTool", tool_name="getLeads", arguments='{"id": 3}')
+    assert result.body["data"]["crm"]["response"][0]["data"] == {"tool": "getLeads", "id": 3}
+    assert [entry["event"] for entry in logs] == ["deprecated_tool"]
+
+
+async def test_only_the_calls_passed_on_are_counted_and_asked_for() -> None:
+    """[MODE-3, EXEC-1] Looking into the catalogue needs nobody's leave."""
+    desk = Desk(mode="ask", limit=1)
+    assert (await desk.call("getAvailableDomains")).is_success and desk.counted == 0
+    data = await desk.execute("getCampaigns", "getLeads")
+    codes = {one["response"][0]["error_code"] for one in data.values()}
+    assert codes == {"approval_required", "tool_call_limit_reached"}
+
+
+async def test_large_results_leave_room_for_each_other() -> None:
+    async def much(_: int) -> list[str]:
+        return ["строка"] * 20_000
+
+    names = [f"tool{n}" for n in range(6)]
+    result = await Desk([made(name, f"domain{n % 3}", act=much) for n, name in enumerate(names)]).call(
+        "executeTools", tools=[{"name": name} for name in names]
+    )
+    assert len(result.text().encode()) <= RESULT_BYTES
+    bodies = [body for one in result.body["data"].values() for body in one["response"]]
+    assert len(bodies) == 6
+    assert all(len(body["data"]) > 100 and body["_meta"]["cut"] == ["data"] for body in bodies)
+
+
+async def test_what_a_ledger_raises_is_not_taken_for_a_failed_tool() -> None:
+    async def lost() -> int:
+        raise ConnectionError("the claim was lost")
+
+    async def record(_: ToolResult) -> None: ...
+
+    registry = Toolset(TOOLS)
+    guarded = Executor(registry, Session(frozenset({"getLeads"})), CONTEXT, lost, record)
+    meta = meta_tools(DOMAINS, registry, guarded.run)
+    outer = Executor(meta, Session(frozenset({"executeTools"})), CONTEXT, lost, record)
+    with pytest.raises(ConnectionError):
+        await outer.run([ToolCall("c", "executeTools", '{"tools": [{"name": "getLeads"}]}')])
+
+
+async def test_the_catalogue_is_cheap() -> None:
+    """[META-7] 60 tools in 6 domains: less than 400 tokens before one is opened."""
+    domains = [
+        Domain(name, "campaigns, budgets, reports") for name in ("ads", "creative", "crm", "whatsapp", "roi", "mail")
+    ]
+    tools = [made(f"getNumber{n}Of{domain.name}", domain.name) for domain in domains for n in range(10)]
+    meta = meta_tools(domains, Toolset(tools), Desk(tools).executor.run)
+    shown = [
+        {"name": name, "description": about, "parameters": schema} for name, about, schema in (one.spec for one in meta)
+    ]
+    outer = Executor(meta, Session(frozenset({"getAvailableDomains"})), CONTEXT, Desk()._count, Desk()._record)
+    (opened,) = await outer.run([ToolCall("c", "getAvailableDomains", "")])
+    spent = tokens.count(json.dumps(shown, separators=(",", ":"))) + tokens.count(opened.text())
+    assert len(tools) == 60 and spent < 400, spent
