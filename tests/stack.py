@@ -19,6 +19,7 @@ from psycopg.rows import DictRow, dict_row
 from tests.polling import poll
 
 ROOT = Path(__file__).resolve().parent.parent
+NOBODY = UUID(int=404)  # an id that nothing has, the same in every process that collects tests
 PRIVATE = ("MAAS_", "OPENAI_", "GEMINI_", "LISTEN_DATABASE_URL")
 
 

@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -21,7 +21,7 @@ from maas.pipeline.following import Following, Place
 from shared.db import open_database
 from tests.sql.engine import Engine, failed, insert
 from tests.sse import Heard, followed, told
-from tests.stack import Stack
+from tests.stack import NOBODY, Stack
 
 WAY = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED"]
 
@@ -78,7 +78,7 @@ def test_every_event_is_a_place_to_go_on_from(stack: Stack, user: UUID) -> None:
 @pytest.mark.parametrize(
     ("run_id", "last", "status", "code"),
     [
-        (str(uuid4()), "", 404, "not_found"),
+        (str(NOBODY), "", 404, "not_found"),
         ("no-uuid", "", 404, "not_found"),
         ("", "7", 400, "bad_parameter"),
         ("", "1.2.3.4", 400, "bad_parameter"),

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.stack import Stack
+from tests.stack import NOBODY, Stack
 
 JSON = {"content-type": "application/json"}
 
@@ -83,21 +83,21 @@ def test_lone_surrogate_is_refused(stack: Stack, user: UUID) -> None:
     ("method", "path", "status"),
     [
         ("GET", "/nothing/here", 404),
-        ("GET", f"/v1/runs/{uuid4()}", 404),
+        ("GET", f"/v1/runs/{NOBODY}", 404),
         ("GET", "/v1/runs/no-uuid", 404),
         ("GET", "/v1/runs/%00", 404),
-        ("POST", f"/v1/runs/{uuid4()}/retry", 404),
-        ("POST", f"/v1/runs/{uuid4()}/cancel", 404),
-        ("GET", f"/v1/memories/{uuid4()}", 404),
-        ("GET", f"/v1/memories/{uuid4()}/sources", 404),
+        ("POST", f"/v1/runs/{NOBODY}/retry", 404),
+        ("POST", f"/v1/runs/{NOBODY}/cancel", 404),
+        ("GET", f"/v1/memories/{NOBODY}", 404),
+        ("GET", f"/v1/memories/{NOBODY}/sources", 404),
         ("GET", "/v1/memories", 400),
         ("GET", "/v1/memories?user_id=x", 400),
         ("GET", "/v1/runs?status=BOGUS", 400),
         ("GET", "/v1/runs?limit=0", 400),
         ("GET", "/v1/runs?limit=ten", 400),
         ("GET", "/v1/runs?before=yesterday", 400),
-        ("GET", f"/v1/runs/{uuid4()}?wait=-1", 400),
-        ("GET", f"/v1/runs/{uuid4()}?wait=nan", 400),
+        ("GET", f"/v1/runs/{NOBODY}?wait=-1", 400),
+        ("GET", f"/v1/runs/{NOBODY}?wait=nan", 400),
         ("DELETE", "/v1/runs", 405),
         ("PUT", "/v1/runs", 405),
     ],

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from maas.http.traces import Trace
 from tests.flow.test_commands import maas
-from tests.stack import Stack
+from tests.stack import NOBODY, Stack
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_an_unfinished_and_an_imported_run_have_a_trace(stack: Stack, user: UUID
         assert str(one) in maas(stack, "trace", str(one)).stdout
 
 
-@pytest.mark.parametrize(("name", "word"), [(str(uuid4()), "there is no run"), ("7", "an id is a UUID")])
+@pytest.mark.parametrize(("name", "word"), [(str(NOBODY), "there is no run"), ("7", "an id is a UUID")])
 def test_a_run_that_is_not_there(stack: Stack, name: str, word: str) -> None:
     reply = stack.client.get(f"/v1/runs/{name}/trace")
     assert reply.status_code == 404

@@ -11,7 +11,7 @@ import pytest
 
 from tests.polling import poll
 from tests.sql.traces import tables_with
-from tests.stack import Stack
+from tests.stack import NOBODY, Stack
 
 NDJSON = {"content-type": "application/x-ndjson"}
 JSON = {"content-type": "application/json"}
@@ -376,10 +376,10 @@ def test_no_byte_of_an_erased_user_is_left(stack: Stack, user: UUID) -> None:
         ("GET", "/v1/users/me/export", 404),
         ("DELETE", "/v1/users/%00", 404),
         ("POST", "/v1/users/me/import", 404),
-        ("DELETE", f"/v1/memories/{uuid4()}", 404),
+        ("DELETE", f"/v1/memories/{NOBODY}", 404),
         ("DELETE", "/v1/memories/no-uuid", 404),
-        ("GET", f"/v1/users/{uuid4()}", 405),
-        ("PUT", f"/v1/users/{uuid4()}/import", 405),
+        ("GET", f"/v1/users/{NOBODY}", 405),
+        ("PUT", f"/v1/users/{NOBODY}/import", 405),
     ],
 )
 def test_bad_address_is_refused(stack: Stack, method: str, path: str, status: int) -> None:
