@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from maas.agents.policy import Effect
 from maas.agents.schemas import plain, wrong
+from shared.models.types import ToolSpec
 
 SECONDS: dict[Effect, float] = {"read": 30.0, "write": 60.0, "dangerous": 60.0}
 LONGEST = 600.0
@@ -78,9 +79,9 @@ class Tool:
             raise wrong(f"{self.name}: {error}") from error
 
     @property
-    def spec(self) -> tuple[str, str, dict[str, Any]]:
-        """Name, description and schema, as a model is told."""
-        return self.name, self.description, dict(self.parameters)
+    def spec(self) -> ToolSpec:
+        """What a model is told."""
+        return ToolSpec(self.name, self.description, self.parameters)
 
     @property
     def version(self) -> str:

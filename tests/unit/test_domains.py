@@ -240,7 +240,7 @@ async def test_the_catalogue_is_cheap() -> None:
     tools = [made(f"getNumber{n}Of{domain.name}", domain.name) for domain in domains for n in range(10)]
     meta = meta_tools(domains, Toolset(tools), Desk(tools).executor.run)
     shown = [
-        {"name": name, "description": about, "parameters": schema} for name, about, schema in (one.spec for one in meta)
+        {"name": one.spec.name, "description": one.spec.description, "parameters": one.spec.parameters} for one in meta
     ]
     outer = Executor(meta, Session(frozenset({"getAvailableDomains"})), CONTEXT, Desk()._count, Desk()._record)
     (opened,) = await outer.run([ToolCall("c", "getAvailableDomains", "")])

@@ -105,7 +105,8 @@ async def test_declaration() -> None:
 
 def test_schema_is_plain() -> None:
     """[TOOL-4, CFG-10] No reference, no null, and what a provider refuses is said in words."""
-    name, description, schema = updateBudget.spec
+    spec = updateBudget.spec
+    name, description, schema = spec.name, spec.description, dict(spec.parameters)
     assert (name, description) == (updateBudget.name, updateBudget.description)
     assert schema["required"] == ["campaign_id", "cents"]
     assert schema["properties"] == {
@@ -134,7 +135,7 @@ def test_schema_is_plain() -> None:
 @pytest.mark.parametrize("one", [updateBudget, getAccounts])
 def test_schema_suits_both_providers(one: Tool) -> None:
     """[CFG-10] Gemini's own type takes it whole, and no word is left that OpenAI would not know."""
-    name, description, schema = one.spec
+    name, description, schema = one.spec.name, one.spec.description, dict(one.spec.parameters)
     function = types.FunctionDeclaration(name=name, description=description, parameters=types.Schema(**schema))
     assert function.parameters is not None and function.parameters.type == types.Type.OBJECT
     assert all(node.keys() <= WORDS and ("type" in node or "anyOf" in node) for node in nodes(schema))
@@ -144,7 +145,7 @@ def test_schema_suits_both_providers(one: Tool) -> None:
 
 def test_no_arguments_are_an_empty_object() -> None:
     """[STK-4]"""
-    assert getAccounts.spec[2] == {"type": "object", "properties": {}, "required": []}
+    assert getAccounts.spec.parameters == {"type": "object", "properties": {}, "required": []}
 
 
 def test_schemas_of_others_are_made_plain() -> None:
