@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.pipeline.draft import Draft
-from tests.stack import Stack
+from tests.stack import NOBODY, Stack
 
 
 def open_one(stack: Stack, user: UUID, **fields: Any) -> dict[str, Any]:
@@ -102,17 +102,17 @@ def test_mode_and_title(stack: Stack, user: UUID) -> None:
         ("POST", "", {"user_id": "x"}, 422),
         ("POST", "", {"user_id": str(uuid4()), "assistant": "nobody"}, 422),
         ("POST", "", {"user_id": str(uuid4()), "mode": "fast"}, 422),
-        ("GET", f"/{uuid4()}", None, 404),
+        ("GET", f"/{NOBODY}", None, 404),
         ("GET", "/no-uuid", None, 404),
-        ("PATCH", f"/{uuid4()}", {"mode": "ask"}, 404),
-        ("PATCH", f"/{uuid4()}", {"mode": "fast"}, 422),
-        ("PATCH", f"/{uuid4()}", {"title": " "}, 422),
-        ("PATCH", f"/{uuid4()}", {"title": "x" * 201}, 422),
-        ("PATCH", f"/{uuid4()}", {}, 422),
-        ("POST", f"/{uuid4()}/clear", None, 404),
-        ("GET", f"/{uuid4()}/messages", None, 404),
-        ("GET", f"/{uuid4()}/messages?limit=0", None, 400),
-        ("GET", f"/{uuid4()}/messages?before=x", None, 400),
+        ("PATCH", f"/{NOBODY}", {"mode": "ask"}, 404),
+        ("PATCH", f"/{NOBODY}", {"mode": "fast"}, 422),
+        ("PATCH", f"/{NOBODY}", {"title": " "}, 422),
+        ("PATCH", f"/{NOBODY}", {"title": "x" * 201}, 422),
+        ("PATCH", f"/{NOBODY}", {}, 422),
+        ("POST", f"/{NOBODY}/clear", None, 404),
+        ("GET", f"/{NOBODY}/messages", None, 404),
+        ("GET", f"/{NOBODY}/messages?limit=0", None, 400),
+        ("GET", f"/{NOBODY}/messages?before=x", None, 400),
     ],
 )
 def test_bad_requests_are_refused(stack: Stack, method: str, path: str, body: Any, status: int) -> None:
