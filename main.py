@@ -17,6 +17,7 @@ from maas.commands.app import build_cli
 from maas.memory.counting import count_terms
 from maas.memory.filler import Filler
 from maas.memory.vectors import open_questions
+from maas.pipeline.events import EventLog
 from maas.pipeline.isolation import Isolation
 from maas.pipeline.orchestrator import Orchestrator
 from maas.pipeline.replay import Replay
@@ -78,7 +79,9 @@ async def open_deps(db: Database, settings: Settings, embedder: Embedder | None)
         open_models(settings, settings.role_model) as models,
         open_models(settings, settings.role_fallback) as fallbacks,
     ):
-        yield Deps(db, settings, models, open_model("extractive:builtin", settings), questions, fallbacks)
+        rules = open_model("extractive:builtin", settings)
+        events = EventLog(db) if settings.stream else None
+        yield Deps(db, settings, models, rules, questions, fallbacks, events)
 
 
 async def replay(db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None) -> list[Replay]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import AsyncIterator
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from bench.sentences import sentence
@@ -45,18 +47,35 @@ def reply(role: str, prompt: str) -> str:
     return " ".join(sentence(len(prompt) + number) for number in range(_ANSWER))
 
 
-async def complete(request: Request) -> JSONResponse:
+async def complete(request: Request) -> Response:
     """POST /v1/chat/completions."""
     body = await request.json()
     prompt = "\n".join(str(message["content"]) for message in body["messages"])
     text = reply(body["model"], prompt)
     usage = {"prompt_tokens": tokens.count(prompt), "completion_tokens": tokens.count(text)}
+    usage |= {"total_tokens": sum(usage.values())}
+    if body.get("stream"):
+        return StreamingResponse(_pieces(body["model"], text, usage), media_type="text/event-stream")
     message = {"role": "assistant", "content": text}
     return JSONResponse({
         "id": "1", "object": "chat.completion", "created": 0, "model": body["model"],
         "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-        "usage": usage | {"total_tokens": sum(usage.values())},
+        "usage": usage,
     })  # fmt: skip
+
+
+async def _pieces(model: str, text: str, usage: dict[str, int]) -> AsyncIterator[str]:
+    for number, piece in enumerate((*text.split(" "), None)):
+        said = {} if piece is None else {"role": "assistant", "content": f" {piece}" if number else piece}
+        choice = {"index": 0, "finish_reason": "stop" if piece is None else None, "delta": said}
+        yield _chunk(model, [choice], None)
+    yield _chunk(model, [], usage)
+    yield "data: [DONE]\n\n"
+
+
+def _chunk(model: str, choices: list[dict[str, Any]], usage: dict[str, int] | None) -> str:
+    whole = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": model, "choices": choices}
+    return f"data: {json.dumps(whole | {'usage': usage})}\n\n"
 
 
 app = Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])

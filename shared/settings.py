@@ -69,6 +69,7 @@ class Settings(BaseSettings):
     assembler_fallback: str | None = None
     responder_fallback: str | None = None
     archivist_fallback: str | None = None
+    stream: bool = Field(True, description="on: an answer is told to those who follow its run while it comes")
     fast_path: bool = Field(False, description="on: leave out a model call that can change nothing")
     user_daily_tokens: int | None = Field(
         None, ge=1, description="tokens of a user's runs in a day; past it they are FAILED"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_httpserver import HTTPServer
@@ -31,6 +33,7 @@ class ModelServer:
         self.requests: list[dict[str, Any]] = []
         self._held: dict[str, threading.Event] = {}
         self._let_pass: dict[str, int] = {}
+        self._paused: dict[str, threading.Event] = {}
         self._kept: dict[str, str] = {}
         self._closed = threading.Event()
         self.url = server.url_for("/v1")
@@ -54,16 +57,21 @@ class ModelServer:
         self._let_pass[role] = calls
         self.hold(role)
 
+    def pause(self, role: str) -> None:
+        """Keep a streamed answer of a role waiting before its last word, until it is released."""
+        self._paused[role] = threading.Event()
+
     def release(self, role: str, keeping: str = "") -> None:
         """Let its calls go on, but for those that come later and speak of `keeping`."""
         if keeping:
             self._kept[role] = keeping
-        if event := self._held.pop(role, None):
-            event.set()
+        for waiting in (self._held, self._paused):
+            if event := waiting.pop(role, None):
+                event.set()
 
     def close(self) -> None:
         self._closed.set()
-        for role in list(self._held):
+        for role in [*self._held, *self._paused]:
             self.release(role)
 
     def prompts(self, role: str) -> list[str]:
@@ -82,10 +90,30 @@ class ModelServer:
         if status := self.statuses.get(role):
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
             return Response(json.dumps(error), status, content_type="application/json")
-        reply = {
-            "id": "1", "object": "chat.completion", "created": 0, "model": role,
-            "choices": [{"index": 0, "finish_reason": "stop",
-                         "message": {"role": "assistant", "content": self.replies[role]}}],
-            "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
-        }  # fmt: skip
-        return Response(json.dumps(reply), content_type="application/json")
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        if body.get("stream"):
+            return Response(self._pieces(role, usage), content_type="text/event-stream")
+        message = {"role": "assistant", "content": self.replies[role]}
+        reply = _reply(role, "chat.completion", {"finish_reason": "stop", "message": message})
+        return Response(json.dumps(reply | {"usage": usage}), content_type="application/json")
+
+    def _pieces(self, role: str, usage: dict[str, int]) -> Iterator[str]:
+        """The answer word by word; `pause(role)` keeps it waiting before the last one."""
+        words = re.findall(r"\s*\S+\s*", self.replies[role]) or [self.replies[role]]
+        for number, word in enumerate(words, start=1):
+            if number == len(words) and (event := self._paused.get(role)):
+                event.wait(60)
+            delta = {"finish_reason": None, "delta": {"role": "assistant", "content": word}}
+            yield _event(_reply(role, "chat.completion.chunk", delta))
+        yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": "stop", "delta": {}}))
+        yield _event(_reply(role, "chat.completion.chunk", None) | {"usage": usage})
+        yield "data: [DONE]\n\n"
+
+
+def _reply(role: str, kind: str, choice: dict[str, Any] | None) -> dict[str, Any]:
+    choices = [choice | {"index": 0}] if choice else []
+    return {"id": "1", "object": kind, "created": 0, "model": role, "choices": choices}
+
+
+def _event(chunk: dict[str, Any]) -> str:
+    return f"data: {json.dumps(chunk)}\n\n"

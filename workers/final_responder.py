@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from maas.pipeline.draft import Draft, Payload
+from maas.pipeline.events import RunEvents
 from maas.pipeline.ledger import ask
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
-from shared.models.types import Message, ModelError, Request
+from shared.models.types import Message, ModelError, Reply, Request
 from shared.text import clean, is_blank
 
 NAME = "final_responder"
@@ -29,7 +30,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     )
     version = Draft.parse(run.draft).role_version if run.draft else 0
     prompt = Prompt("FinalResponder", payload.system, version)
-    reply = await ask(run, deps, NAME, prompt, request, deps.settings.responder_timeout)
+    reply = await _answer(run, deps, prompt, request)
     answer = clean(reply.text).strip()
     if is_blank(answer):
         model = deps.models["FinalResponder"]
@@ -38,3 +39,11 @@ async def run(run: Run, deps: Deps) -> Outcome:
             f"{model.provider}:{model.name} sent no text (finish: {reply.finish})",
         )
     return Outcome(answer=answer)
+
+
+async def _answer(run: Run, deps: Deps, prompt: Prompt, request: Request) -> Reply:
+    budget = deps.settings.responder_timeout
+    if deps.events is None or run.as_of is not None:
+        return await ask(run, deps, NAME, prompt, request, budget)
+    async with RunEvents(deps.events, run.id, run.attempt) as events:
+        return await ask(run, deps, NAME, prompt, request, budget, events)

@@ -21,7 +21,7 @@ FULL = 256
 class EventType(StrEnum):
     """What followers are told of; other types of run_events are for operators."""
 
-    TEXT = "text"  # {delta, attempt}: a piece of the answer; when attempt grows, the answer begins anew
+    TEXT = "text"  # {delta, attempt}: a piece of the answer; where attempt is another, the answer begins anew
     TOOL_START = "tool_start"
     TOOL_RESULT = "tool_result"
     APPROVAL_REQUIRED = "approval_required"
@@ -53,7 +53,8 @@ class EventLog:
 class RunEvents:
     """The events of one run in these hands, in order; leaving the context writes the rest of the text.
 
-    Text is gathered for 100 ms or 256 characters, whichever is first, and each time is one row.
+    Text is gathered for 100 ms or 256 characters, whichever is first, and each time is one row. An answer that is there
+    before any of it was written has none: who follows gets it whole, with `done`.
     """
 
     def __init__(self, log: EventLog, run_id: UUID, attempt: int) -> None:
@@ -62,6 +63,8 @@ class RunEvents:
         self._attempt = attempt
         self._parts: list[str] = []
         self._size = 0
+        self._begun = 0
+        self._has_written = False
         self._full = asyncio.Event()
         self._flushing: asyncio.Task[None] | None = None
 
@@ -69,11 +72,16 @@ class RunEvents:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
+        if kind is None and self._has_written:
             await self.flush()
         elif self._flushing is not None:
             self._flushing.cancel()
             await asyncio.gather(self._flushing, return_exceptions=True)
+
+    def begin(self) -> None:
+        """The answer begins, or begins anew: what is not written yet never will be."""
+        self._begun += 1
+        self._parts, self._size = [], 0
 
     def text(self, delta: str) -> None:
         """A piece of the answer; waits for nothing. Raises what became of the pieces before: LostRun."""
@@ -90,6 +98,7 @@ class RunEvents:
     async def emit(self, kind: EventType, payload: Mapping[str, Any]) -> None:
         """An event, behind all text before it. Raises LostRun."""
         await self.flush()
+        self._has_written = True
         await self._log.add(self._run_id, self._attempt, kind, payload)
 
     async def flush(self) -> None:
@@ -108,8 +117,10 @@ class RunEvents:
                     await self._full.wait()
             self._full.clear()
             text, self._parts, self._size = "".join(self._parts), [], 0
-            payload = {"delta": text, "attempt": self._attempt}
-            await self._log.add(self._run_id, self._attempt, EventType.TEXT, payload)
+            if text:
+                self._has_written = True
+                payload = {"delta": text, "attempt": f"{self._attempt}.{self._begun}"}
+                await self._log.add(self._run_id, self._attempt, EventType.TEXT, payload)
 
 
 def over_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -15,7 +15,7 @@ from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import LostRun, Run
 from maas.pipeline.stages import Deps
 from shared.models.fingerprint import fingerprint
-from shared.models.policy import complete
+from shared.models.policy import Listener, complete
 from shared.models.types import Message, Model, ModelError, Reply, Request, ToolCall
 
 Value = TypeVar("Value")
@@ -32,7 +32,10 @@ class Caller(Protocol):
     round: int
 
 
-async def ask(run: Caller, deps: Deps, stage: str, prompt: Prompt, request: Request, budget: float) -> Reply:
+async def ask(
+    run: Caller, deps: Deps, stage: str, prompt: Prompt, request: Request, budget: float,
+    listener: Listener | None = None,
+) -> Reply:  # fmt: skip
     """Ask the role's model within `budget` seconds, then its fallback in what is left. Raises MaasError.
 
     A fallback that is configured gets half of the budget, whatever becomes of the first; what was wrong with the
@@ -40,15 +43,15 @@ async def ask(run: Caller, deps: Deps, stage: str, prompt: Prompt, request: Requ
     """
     model, fallback = deps.models[request.role], deps.fallbacks.get(request.role)
     if fallback is None:
-        return await _call(run, deps, model, stage, prompt, request, budget)
+        return await _call(run, deps, model, stage, prompt, request, budget, listener)
     end = time.monotonic() + budget
     try:
-        return await _call(run, deps, model, stage, prompt, request, budget / 2)
+        return await _call(run, deps, model, stage, prompt, request, budget / 2, listener)
     except ModelError as error:
         if error.code == "bad_request":
             raise
         log.warning("fallback_asked", stage=stage, fallback=f"{fallback.provider}:{fallback.name}", cause=str(error))
-    return await _call(run, deps, fallback, stage, prompt, request, end - time.monotonic())
+    return await _call(run, deps, fallback, stage, prompt, request, end - time.monotonic(), listener)
 
 
 async def consult(
@@ -113,8 +116,9 @@ def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
 
 
 async def _call(
-    run: Caller, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float
-) -> Reply:
+    run: Caller, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float,
+    listener: Listener | None = None,
+) -> Reply:  # fmt: skip
     began = time.monotonic()
     note = _note(run, model, stage, prompt) | {"request_hash": fingerprint(model, request)}
     if (kept := await _pinned(run, deps, stage, note)) is not None:
@@ -128,7 +132,7 @@ async def _call(
             raise ModelError("timeout", f"{model.provider}:{model.name}: no time is left for another call")
         done = await complete(
             model, request, budget=budget, attempt_timeout=min(budget, deps.settings.attempt_timeout),
-            first_delay=deps.settings.retry_delay,
+            first_delay=deps.settings.retry_delay, listener=listener,
         )  # fmt: skip
     except ModelError as error:
         run.calls.append(

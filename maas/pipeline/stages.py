@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from maas.pipeline.events import EventLog
 from maas.pipeline.runs import Outcome, Run
 from shared.db import Database
 from shared.models.questions import Questions
@@ -15,7 +16,10 @@ from shared.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What a stage may use: the database, the model of each role, who stands in for it, the built-in one, vectors."""
+    """What a stage may use: the database, the model of each role, who stands in for it, the built-in one, vectors.
+
+    `events` tells who follows a run what it says; None where nobody may follow.
+    """
 
     db: Database
     settings: Settings
@@ -23,6 +27,7 @@ class Deps:
     rules: Model
     questions: Questions | None = None
     fallbacks: Mapping[str, Model] = field(default_factory=dict)
+    events: EventLog | None = None
 
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]

@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
@@ -31,6 +32,18 @@ class Completion:
     attempts: int
 
 
+class Listener(Protocol):
+    """Who hears an answer while it comes."""
+
+    def begin(self) -> None:
+        """An attempt begins: what was heard of an earlier one is void."""
+        ...
+
+    def text(self, delta: str) -> None:
+        """A piece of the answer."""
+        ...
+
+
 class Asked(Protocol):
     """Who is asked, for the log."""
 
@@ -52,13 +65,16 @@ async def complete(
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
     breaker: Breaker | None = None,
+    listener: Listener | None = None,
 ) -> Completion:
     """Ask `model`, repeating as `repeat` does. Raises ModelError of the last attempt.
 
-    One that is dead for this role of the request is left alone for a while: LeftAlone is raised at once.
+    One that is dead for this role of the request is left alone for a while: LeftAlone is raised at once. A `listener`
+    hears the text as it comes; then `attempt_timeout` is the longest silence, and only the budget bounds the whole.
     """
+    call = partial(model.complete, request) if listener is None else partial(_stream, model, request, listener)
     reply, attempts = await repeat(
-        model, partial(model.complete, request), budget=budget, attempt_timeout=attempt_timeout,
+        model, call, budget=budget, attempt_timeout=attempt_timeout, is_stream=listener is not None,
         first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter,
         breaker=breaker or _breaker(model, request.role, clock),
     )  # fmt: skip
@@ -84,12 +100,14 @@ async def repeat(
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
     breaker: Breaker = NEVER_OPEN,
+    is_stream: bool = False,
 ) -> tuple[Answer, int]:
     """What `call(timeout)` answers, repeated up to three times where that may help, and the attempts. Times in seconds.
 
     Pauses are `first_delay`, then twice and four times that, with up to a quarter of jitter on top; a Retry-After
     that is longer is obeyed. A pause that would reach past `budget` is not begun: the last error is raised at once.
-    `breaker` is asked before each attempt, and a probe is not repeated.
+    `breaker` is asked before each attempt, and a probe is not repeated. An attempt is cut off after `attempt_timeout`,
+    a stream, which minds its silences itself, at the end of the budget.
     Raises ModelError of the last attempt, with its attribute `attempts` set.
     """
     end = clock() + budget
@@ -129,21 +147,37 @@ async def repeat(
                 with attempt:
                     breaker.admit(asking)
                     attempts += 1
-                    answer = await once(asked, call, min(attempt_timeout, max(end - clock(), 0.0)))
+                    rest = max(end - clock(), 0.0)
+                    limit = min(attempt_timeout, rest)
+                    answer = await once(asked, call, limit, rest if is_stream else limit)
     except ModelError as error:
         error.attempts = attempts
         raise
     return answer, attempts
 
 
-async def once(asked: Asked, call: Callable[[float], Awaitable[Answer]], limit: float) -> Answer:
-    """What `call(limit)` answers; it is cut off after `limit` seconds. Raises ModelError."""
+async def once(
+    asked: Asked, call: Callable[[float], Awaitable[Answer]], limit: float, whole: float | None = None
+) -> Answer:
+    """What `call(limit)` answers; it is cut off after `whole` seconds, `limit` if not given. Raises ModelError."""
+    whole = limit if whole is None else whole
     try:
-        async with asyncio.timeout(limit):
+        async with asyncio.timeout(whole):
             return await call(limit)
     except TimeoutError as error:
-        message = f"{asked.provider}:{asked.name} gave no answer within {limit:.1f} s"
+        message = f"{asked.provider}:{asked.name} gave no answer within {whole:.1f} s"
         raise ModelError("timeout", message, retryable=True) from error
+
+
+async def _stream(model: Model, request: Request, listener: Listener, silence: float) -> Reply:
+    listener.begin()
+    async with aclosing(model.stream(request, silence)) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, str):
+                listener.text(piece)
+            elif isinstance(piece, Reply):
+                return piece
+    raise ModelError("unreachable", f"{model.provider}:{model.name}: the stream ended early", retryable=True)
 
 
 def _error(state: RetryCallState) -> ModelError | None:

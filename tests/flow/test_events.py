@@ -13,12 +13,14 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
+from pytest_httpserver import HTTPServer
 
 from maas.http.changes import Changes
 from maas.http.events import stream
 from maas.pipeline.events import EventLog, EventType, RunEvents
 from maas.pipeline.following import Following, Place
 from shared.db import open_database
+from tests.model_server import ModelServer
 from tests.sql.engine import Engine, failed, insert
 from tests.sse import Heard, followed, told
 from tests.stack import NOBODY, Stack
@@ -115,7 +117,7 @@ async def test_what_is_said_arrives_while_the_run_is_in_flight(bare: Stack, engi
         engine.advance(run, "Let me look.")
         rest = list(stream_of_run)
     assert [(one.type, one.data) for one in first] == [
-        ("text", {"delta": "Let me look.", "attempt": 1}),
+        ("text", {"delta": "Let me look.", "attempt": "1.0"}),
         ("tool_start", {"name": "get_leads"}),
     ]
     assert [one.type for one in rest] == ["tool_result", "approval_required", "text", "status", "done"]
@@ -258,3 +260,78 @@ async def test_a_silent_run_keeps_its_connection(database: str, connection: psyc
         assert changes.followed == 1
         await lines.aclose()
         assert changes.followed == 0
+
+
+@pytest.fixture
+def models(httpserver: HTTPServer) -> Iterator[ModelServer]:
+    models = ModelServer(httpserver)
+    yield models
+    models.close()
+
+
+@pytest.fixture
+def streaming(database: str, tmp_path: Path, models: ModelServer) -> Iterator[Stack]:
+    """Server and orchestrator, every role asking a model that streams."""
+    with Stack(database, tmp_path) as stack:
+        stack.start_server()
+        stack.start_orchestrator(**models.settings())
+        yield stack
+
+
+def test_an_answer_is_read_while_the_model_speaks(streaming: Stack, models: ModelServer, user: UUID) -> None:
+    """The words are with the reader before the model has said the last one; the whole is what was streamed."""
+    models.replies["responder"] = "The heron is called Gustav, I think."
+    models.pause("responder")
+    run_id = streaming.ask(user, "What is it called?")
+    with followed(streaming, run_id) as heard:
+        first = next(one for one in heard if one.type == "text")
+        assert first.data == {"delta": "The heron is called Gustav, I ", "attempt": "1.1"}
+        assert streaming.rows("select status from pipeline_runs where id = %s", run_id)[0]["status"] == "RESPONDING"
+        models.release("responder")
+        rest = list(heard)
+    assert words([first, *rest]) == rest[-1].data["final_answer"] == models.replies["responder"]
+    (call,) = streaming.rows("select * from llm_calls where run_id = %s and stage = 'final_responder'", run_id)
+    assert (call["tokens_in"], call["tokens_out"], call["finish"], call["attempts"]) == (11, 7, "stop", 1)
+
+
+def test_an_answer_that_is_there_at_once_is_told_whole(streaming: Stack, models: ModelServer, user: UUID) -> None:
+    run_id = streaming.ask(user, "Hello?")
+    events = told(streaming, run_id)
+    assert events[-1].data == {"final_answer": "A model answered."}
+    assert words(events) in ("", "A model answered.")  # on a slow machine it takes more than a moment
+
+
+def test_a_cancelled_answer_is_not_read_to_its_end(streaming: Stack, models: ModelServer, user: UUID) -> None:
+    models.replies["responder"] = "A long story, part one."
+    models.pause("responder")
+    run_id = streaming.ask(user, "Tell me.")
+    with followed(streaming, run_id) as heard:
+        assert next(one for one in heard if one.type == "text").data["delta"] == "A long story, part "
+        assert streaming.client.post(f"/v1/runs/{run_id}/cancel").status_code == 202
+        rest = list(heard)
+    assert (rest[-1].type, rest[-1].data["code"]) == ("error", "cancelled")
+    assert words(rest) == ""
+
+
+def test_who_wants_no_stream_has_none(database: str, tmp_path: Path, models: ModelServer, user: UUID) -> None:
+    with Stack(database, tmp_path) as stack:
+        stack.start_server()
+        stack.start_orchestrator(**models.settings(), MAAS_STREAM="off")
+        assert told(stack, stack.ask(user, "Hello?"))[-1].data == {"final_answer": "A model answered."}
+    assert not any(request.get("stream") for request in models.requests)
+
+
+async def test_an_answer_that_begins_anew_says_so(bare: Stack, engine: Engine) -> None:
+    """What a broken attempt has said is void: the pieces of the next one bear another number."""
+    run_id = insert(engine.connection)
+    (run,) = engine.claim()
+    async with open_database(bare.dsn, 2, "test") as db, RunEvents(EventLog(db), run_id, run["attempt"]) as events:
+        events.begin()
+        events.text("The heron ")
+        await events.flush()
+        events.text("is never written")
+        events.begin()
+        events.text("It is called Gustav.")
+    engine.complete(run)
+    heard = [(one.data["attempt"], one.data["delta"]) for one in told(bare, run_id) if one.type == "text"]
+    assert heard == [("1.1", "The heron "), ("1.2", "It is called Gustav.")]

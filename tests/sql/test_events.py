@@ -99,6 +99,7 @@ async def test_nothing_of_a_lost_run(connection: Connection, engine: Engine, eve
     with pytest.raises(LostRun):
         async with RunEvents(events, run_id, 1) as said:
             said.text("too late")
+            await said.flush()
     connection.execute("select maas_erase(user_id) from pipeline_runs where id = %s", (kept,))
     with pytest.raises(LostRun):
         await events.add(kept, 1, TEXT, {})
