@@ -79,6 +79,10 @@ async def replay(
             "not_finished", f"run {run_id} is {row['status']}, archive {row['archive_status']}; replay it when it is "
             f"finished, `maas trace {run_id}` shows what it waits for",
         )  # fmt: skip
+    if (row["analysis_result"] or {}).get("answer") is not None:
+        raise MaasError(
+            "not_replayable", f"run {run_id} is a command about notes: no model was asked, there is nothing to replay"
+        )
     reached = [stage for stage in ROLE_OF if await _has_begun(deps.db, row, stage)]
     chosen = [stage for stage in reached if only in (None, stage)]
     if not chosen:

@@ -71,7 +71,7 @@ def _stages(run: Row, calls: Sequence[Row], now: datetime) -> Iterator[dict[str,
     """The spans that the run has begun, from the moment that it was asked."""
     for stage, start, end in SPANS:
         began, ended, state = run[start], run[end], "done"
-        if began is None:
+        if began is None or (stage == "archivist" and run["archive_status"] == ArchiveStatus.SKIPPED):
             continue
         if ended is None:
             is_over = run["archive_status"] == ArchiveStatus.FAILED if stage == "archivist" else run["failed_at"]

@@ -181,7 +181,7 @@ def test_rules_then_and_now(stack: Stack, models: ModelServer, user: UUID) -> No
 
 def test_mistakes_get_one_line(stack: Stack, user: UUID) -> None:
     """[RH-6] Each says what to do; nothing is asked and nothing changed."""
-    (finished,) = answered(stack, user, "Hello there, my name is Ann.")
+    finished, noted = answered(stack, user, "Hello there, my name is Ann.", "remember: figs are good")
     waiting, cancelled = (insert(stack, user, word) for word in ("nobody takes this", "nor this"))
     stack.rows("update pipeline_runs set status = 'FAILED', lane = 2 where id = %s", cancelled)
     turns = json.dumps([{"role": "user", "content": "I like figs."}])
@@ -193,6 +193,7 @@ def test_mistakes_get_one_line(stack: Stack, user: UUID) -> None:
         ((str(imported),), "of kind archive; only what was asked can be replayed"),
         ((str(waiting),), f"maas trace {waiting}"),
         ((str(cancelled),), "nothing to replay for any stage"),
+        ((str(noted),), "is a command about notes"),
         ((str(finished), "--stage", "draft_builder"), "stages are analyzer, assembler, final_responder, archivist"),
         ((str(finished), "--model", "gpt-4o"), "must be written provider:model"),
         ((str(finished), "--model", "openai:gpt-4o"), "OPENAI_API_KEY"),

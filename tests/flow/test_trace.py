@@ -90,6 +90,14 @@ def test_an_unfinished_and_an_imported_run_have_a_trace(stack: Stack, user: UUID
         assert str(one) in maas(stack, "trace", str(one)).stdout
 
 
+def test_a_command_about_notes_has_no_archivist(stack: Stack, user: UUID) -> None:
+    run_id = stack.ask(user, "remember: figs are good")
+    stack.wait_archived(run_id)
+    found = stack.client.get(f"/v1/runs/{run_id}/trace").json()
+    assert [one["state"] for one in found["stages"]] == ["done"] * len(found["stages"])
+    assert "archivist" not in [one["stage"] for one in found["stages"]] and found["calls"] == []
+
+
 @pytest.mark.parametrize(("name", "word"), [(str(NOBODY), "there is no run"), ("7", "an id is a UUID")])
 def test_a_run_that_is_not_there(stack: Stack, name: str, word: str) -> None:
     reply = stack.client.get(f"/v1/runs/{name}/trace")
