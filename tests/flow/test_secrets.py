@@ -61,10 +61,13 @@ class Echo:
                 return Response(f"<html>{words}</html>", status, content_type="text/html")
             return Response(json.dumps({"error": {"message": words, "code": status}}), status)
         text = REPLIES.get(model, "It was answered.")
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "finish_reason": "stop", "message": message, "delta": message}
         candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
         body = {"id": "1", "object": "chat.completion", "created": 0, "model": model, "choices": [choice],
                 "candidates": [candidate]}  # fmt: skip
+        if (request.get_json() or {}).get("stream"):
+            return Response(f"data: {json.dumps(body)}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
         return Response(json.dumps(body), content_type="application/json")
 
 
