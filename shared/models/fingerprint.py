@@ -10,12 +10,17 @@ from shared.models.types import Message, Model, Request
 
 
 def fingerprint(model: Model, request: Request) -> str:
-    """sha256, in hex, of everything that reaches the model; `inputs` do not."""
+    """sha256, in hex, of everything that reaches the model; `inputs` do not.
+
+    Names are sorted: a reply that was stored as jsonb comes back with its names in another order.
+    """
     asked = [
         model.provider, model.name, request.system, [_said(one) for one in request.messages], request.json_schema,
         request.temperature, request.max_tokens, [asdict(tool) for tool in request.tools], request.tool_choice,
     ]  # fmt: skip
-    return sha256(json.dumps(asked, ensure_ascii=False, default=str).encode("utf-8", "replace")).hexdigest()
+    return sha256(
+        json.dumps(asked, ensure_ascii=False, default=str, sort_keys=True).encode("utf-8", "replace")
+    ).hexdigest()
 
 
 def _said(message: Message) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
 
@@ -17,6 +18,7 @@ from tests.sql.traces import tables_with
 from tests.stack import Stack
 
 MARK = "qzx77wv"
+MOST_ALIKE = 20  # of the erased users that are met in one state: so there are three states at least
 BROKEN = (
     "session_lost",
     "session_failed",
