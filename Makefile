@@ -12,7 +12,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 	[ "$$(basename "$${d%/bin}")" -ge 15 ] 2>/dev/null && [ -x "$$d/initdb" ] && echo "$$d" && break; done)
 
 # Vectors need pgvector, which an installed Postgres seldom has; benchmarks say nothing more there.
-only_embedded := --ignore tests/flow/test_bench.py --ignore-glob '*/test_vectors.py'
+only_embedded := --ignore tests/flow/test_bench.py --ignore tests/flow/test_doctor_live.py --ignore tests/flow/test_secrets.py --ignore-glob '*/test_vectors.py'
 
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 npm_stamp := tests/contract/node_modules/.installed
