@@ -13,6 +13,7 @@ from uuid import UUID
 import structlog
 import uvloop
 
+from maas.assistants.registry import load_tools, register
 from maas.commands.app import build_cli
 from maas.memory.counting import count_terms
 from maas.memory.filler import Filler
@@ -118,6 +119,8 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
         )
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
+        if final_responder.NAME in stages:
+            await register(db, load_tools(settings.tools))
         embedder = open_embedder(settings)
         deps = await stack.enter_async_context(open_deps(db, settings, embedder))
         chores = {} if is_alone else choose_chores(deps, stages, embedder if deps.questions else None)

@@ -90,6 +90,9 @@ class Settings(BaseSettings):
     max_in_flight: int | None = Field(None, ge=1, description="runs in flight in all orchestrators together")
     pool_size: int = Field(8, ge=2, le=200, description="database connections of one process")
     stages: Annotated[tuple[str, ...], NoDecode] = Field((), description="stages of this process; empty means all")
+    tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="tools of your own: module:attribute of toolsets, separated by commas"
+    )
 
     history_rows: int = Field(10, ge=0, le=100, description="recent log rows in a draft")
     payload_tokens: int = Field(8000, ge=500, le=8000, description="upper limit of final_context_payload")
@@ -109,7 +112,7 @@ class Settings(BaseSettings):
     compact_every: float = Field(60.0, ge=0, description="pause between looks for old records to merge; 0: never")
     max_deaths: int = Field(3, ge=1, description="a run that was in flight in so many dying processes is FAILED")
 
-    @field_validator("stages", mode="before")
+    @field_validator("stages", "tools", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value

@@ -20,7 +20,7 @@ Connection = psycopg.Connection[DictRow]
 MARK = "qzx77wv"
 NO_USERS = {
     "assistants", "audit", "embedding_fills", "engine_metrics", "engine_settings", "engines", "model_prices",
-    "system_prompts", "system_prompts_history",
+    "system_prompts", "system_prompts_history", "tools",
 }  # fmt: skip
 
 

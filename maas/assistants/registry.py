@@ -1,0 +1,56 @@
+"""Which assistants and tools there are: files and rows, checked at start and written where HTTP can read them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+import maas.assistants
+from maas.agents.tools import Tool, Toolset
+from maas.assistants.definition import Definition, read_definition
+from shared.db import Database
+from shared.errors import MaasError
+
+
+def built_in() -> tuple[Definition, ...]:
+    """Every ASSISTANT of a module in this package."""
+    modules = (
+        import_module(f"{maas.assistants.__name__}.{one.name}") for one in iter_modules(maas.assistants.__path__)
+    )
+    return tuple(module.ASSISTANT for module in modules if hasattr(module, "ASSISTANT"))
+
+
+def load_tools(paths: tuple[str, ...]) -> Toolset:
+    """The tools of all toolsets that `module:attribute` names. Raises MaasError('bad_setting')."""
+    found: list[Tool] = []
+    for path in paths:
+        module, _, attribute = path.partition(":")
+        try:
+            tools = list(getattr(import_module(module), attribute))
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} is no module:attribute of tools: {error}") from error
+        if wrong := [one for one in tools if not isinstance(one, Tool)]:
+            raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} holds {wrong[0]!r}, which is no Tool")
+        found += tools
+    return Toolset(found)
+
+
+async def register(db: Database, known: Toolset) -> None:
+    """Write tools and built-in definitions into their tables and check every active row.
+
+    A file's definition replaces its row's; the role of a row that is there stays the operator's.
+    Raises MaasError('bad_assistant').
+    """
+    for one in built_in():
+        fields = one.model_dump(mode="json", exclude={"name", "role_prompt"}, exclude_defaults=True)
+        await db.rows("keep_assistant", one.name, one.role_prompt, fields)
+    shown = [
+        {
+            "name": one.name, "domain": one.domain, "description": one.description, "parameters": one.parameters,
+            "effect": one.effect, "version": one.version, "is_idempotent": one.is_idempotent,
+        }
+        for one in known
+    ]  # fmt: skip
+    await db.rows("keep_tools", shown)
+    for row in await db.rows("assistant_definitions"):
+        read_definition(row["name"], row["role_name"], row["definition"]).tools(known)

@@ -1,0 +1,23 @@
+-- What assistants are, which tools there are, and what these did.
+
+-- name: keep_assistant  -- $1 name, $2 role, $3 definition
+insert into assistants (name, role_name, definition) values ($1, $2, $3::jsonb)
+on conflict (name) do update set definition = excluded.definition, updated_at = now()
+where assistants.definition <> excluded.definition;
+
+-- name: assistant_definitions
+select name, role_name, definition from assistants where is_active order by name;
+
+-- name: assistant_definition
+select name, role_name, definition from assistants where name = $1 and is_active;
+
+-- name: keep_tools  -- $1 tools
+insert into tools (name, domain, description, parameters, effect, version, is_idempotent)
+select t.name, t.domain, t.description, t.parameters, t.effect, t.version, t.is_idempotent
+from jsonb_to_recordset($1::jsonb) as t(name text, domain text, description text, parameters jsonb, effect text, version text,
+  is_idempotent boolean)
+order by t.name
+on conflict (name) do update set domain = excluded.domain, description = excluded.description, parameters = excluded.parameters,
+  effect = excluded.effect, version = excluded.version, is_idempotent = excluded.is_idempotent, updated_at = now()
+where (tools.domain, tools.description, tools.version, tools.is_idempotent)
+  is distinct from (excluded.domain, excluded.description, excluded.version, excluded.is_idempotent);

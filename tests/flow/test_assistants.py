@@ -1,0 +1,72 @@
+"""Assistants as data: a row answers, and one that is wrong is named at start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from maas.assistants.registry import built_in
+from tests.polling import poll
+from tests.stack import Stack
+
+TOOLS = {"MAAS_TOOLS": "tests.toolbox:TOOLS"}
+
+
+def add(stack: Stack, name: str, definition: dict[str, object]) -> None:
+    query = "insert into assistants (name, role_name, definition) values (%s, 'Mentor', %s)"
+    stack.rows(query, name, json.dumps(definition))
+
+
+def test_a_row_is_an_assistant(database: str, tmp_path: Path) -> None:
+    with Stack(database, tmp_path) as stack:
+        add(stack, "clerk", {"toolset": ["box"], "limits": {"rounds": 3}})
+        stack.start_server()
+        stack.start_orchestrator(**TOOLS)
+        state = stack.answer(stack.ask(uuid4(), "Who are you?", assistant="clerk"))
+        assert state["status"] == "COMPLETED" and state["final_answer"]
+        rows = stack.rows("select name, domain, effect, parameters from tools order by name")
+        assert [(row["name"], row["effect"]) for row in rows] == [
+            ("read_slowly", "read"), ("wipe", "dangerous"), ("write_line", "write"), ("write_slowly", "write")
+        ]  # fmt: skip
+        assert rows[2]["parameters"]["required"] == ["text"]
+
+
+def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path) -> None:
+    with Stack(database, tmp_path) as stack:
+        stack.rows("delete from assistants")
+        stack.start_orchestrator()
+        assert [row["name"] for row in stack.rows("select name from assistants")] == [one.name for one in built_in()]
+
+
+@pytest.mark.parametrize(
+    ("definition", "settings", "words"),
+    [
+        (
+            {"toolset": ["fly"]},
+            TOOLS,
+            "assistant 'clerk': there is no tool or domain 'fly'; there are: box, read_slowly",
+        ),
+        ({"toolset": ["box"]}, {}, "'box'; there are: none; name toolsets in MAAS_TOOLS"),
+        ({"default_mode": "wild"}, {}, "assistant 'clerk': default_mode: Input should be 'auto', 'plan' or 'ask'"),
+        ({"colour": "red"}, {}, "assistant 'clerk': colour: Extra inputs are not permitted"),
+        ({"limits": {"rounds": 0}}, {}, "assistant 'clerk': limits.rounds: Input should be greater than"),
+        (
+            {},
+            {"MAAS_TOOLS": "tests.nothing:TOOLS"},
+            "MAAS_TOOLS: 'tests.nothing:TOOLS' is no module:attribute of tools",
+        ),
+        ({}, {"MAAS_TOOLS": "tests.stack:PRIVATE"}, "holds 'MAAS_', which is no Tool"),
+    ],
+)
+def test_a_wrong_definition_is_named_at_start(
+    database: str, tmp_path: Path, definition: dict[str, object], settings: dict[str, str], words: str
+) -> None:
+    with Stack(database, tmp_path) as stack:
+        add(stack, "clerk", definition)
+        process = stack.launch("main.py", **settings)
+        poll(lambda: process.poll() is not None, 20, "it ends")
+        assert process.returncode == 1
+        assert words in " ".join(stack.last_words(process).split()) and "Traceback" not in stack.last_words(process)

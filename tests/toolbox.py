@@ -1,0 +1,59 @@
+"""Tools for tests: what they did stands in a file, one line a time, and a wait ends when a file is there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from maas.agents.tools import Toolset, tool
+
+
+class Line(BaseModel):
+    text: str
+
+
+def _folder() -> Path:
+    return Path(os.environ["TOOLBOX"])
+
+
+def _write(line: str) -> dict[str, Any]:
+    with (_folder() / "lines").open("a") as file:
+        file.write(f"{line}\n")
+    return {"written": line}
+
+
+@tool(domain="box", effect="write")
+async def write_line(line: Line) -> Any:
+    """Write a line."""
+    return _write(line.text)
+
+
+@tool(domain="box", effect="write")
+async def write_slowly(line: Line) -> Any:
+    """Write a line, and return when the file `go` is there."""
+    written = _write(line.text)
+    while not (_folder() / "go").exists():
+        await asyncio.sleep(0.02)
+    return written
+
+
+@tool(domain="box", effect="read")
+async def read_slowly() -> Any:
+    """Return when the file `go` is there."""
+    _write("read")
+    while not (_folder() / "go").exists():
+        await asyncio.sleep(0.02)
+    return {"is_open": True}
+
+
+@tool(domain="box", effect="dangerous", reason="A line is gone for good")
+async def wipe(line: Line) -> Any:
+    """Wipe a line."""
+    return _write(f"wiped {line.text}")
+
+
+TOOLS = Toolset([write_line, write_slowly, read_slowly, wipe])
