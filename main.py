@@ -13,6 +13,8 @@ from uuid import UUID
 import structlog
 import uvloop
 
+from maas.agents.runtime import Runtime
+from maas.agents.tools import Toolset
 from maas.assistants.registry import load_tools, register
 from maas.commands.app import build_cli
 from maas.memory.counting import count_terms
@@ -73,7 +75,9 @@ async def open_models(settings: Settings, choose: Callable[[str], str | None]) -
 
 
 @asynccontextmanager
-async def open_deps(db: Database, settings: Settings, embedder: Embedder | None) -> AsyncIterator[Deps]:
+async def open_deps(
+    db: Database, settings: Settings, embedder: Embedder | None, tools: Toolset | None = None
+) -> AsyncIterator[Deps]:
     """What stages may use, over an open database; closes the embedder, too. Raises MaasError."""
     async with (
         open_questions(db, embedder, settings.embedding_timeout) as questions,
@@ -81,14 +85,16 @@ async def open_deps(db: Database, settings: Settings, embedder: Embedder | None)
         open_models(settings, settings.role_fallback) as fallbacks,
     ):
         rules = open_model("extractive:builtin", settings)
-        events = EventLog(db) if settings.stream else None
-        yield Deps(db, settings, models, rules, questions, fallbacks, events)
+        dialogues = Runtime(tools) if tools else None
+        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), dialogues)
 
 
 async def replay(db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None) -> list[Replay]:
     """Stages of a finished run once more, `model` in the place of the configured ones."""
     async with AsyncExitStack() as stack:
-        deps = await stack.enter_async_context(open_deps(db, settings, open_embedder(settings)))
+        deps = await stack.enter_async_context(
+            open_deps(db, settings, open_embedder(settings), load_tools(settings.tools))
+        )
         other = open_model(model, settings) if model is not None else None
         if other is not None:
             stack.push_async_callback(other.close)
@@ -119,10 +125,11 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
         )
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
+        tools = load_tools(settings.tools)
         if final_responder.NAME in stages:
-            await register(db, load_tools(settings.tools))
+            await register(db, tools)
         embedder = open_embedder(settings)
-        deps = await stack.enter_async_context(open_deps(db, settings, embedder))
+        deps = await stack.enter_async_context(open_deps(db, settings, embedder, tools))
         chores = {} if is_alone else choose_chores(deps, stages, embedder if deps.questions else None)
         isolation = None if is_alone else isolate(settings, postgres)
         orchestrator = Orchestrator(deps, stages, postgres.listen, isolation, chores)

@@ -15,6 +15,7 @@ from werkzeug import Request, Response
 ROLES = ("analyzer", "assembler", "responder", "archivist")
 ANALYSIS = {"needs_context": False, "context_type": "GENERAL", "time_scope": "hot", "search_keywords": []}
 RECORD = {"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Test"]}
+USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 REPLIES = {
     "analyzer": json.dumps(ANALYSIS | {"context_found": None}),
     "assembler": "",
@@ -24,11 +25,16 @@ REPLIES = {
 
 
 class ModelServer:
-    """Each role is a model name; `hold(role)` keeps its calls waiting, `replies[role]` is what it says."""
+    """Each role is a model name; `hold(role)` keeps its calls waiting, `replies[role]` is what it says.
+
+    `rounds[role]` are the calls, as (tool, arguments), that it answers with before it says that: which ones, it sees
+    from the turns it is sent, so a dialogue that begins anew gets the same.
+    """
 
     def __init__(self, server: HTTPServer) -> None:
         self.replies = dict(REPLIES)
         self.statuses: dict[str, int] = {}
+        self.rounds: dict[str, list[list[tuple[str, str]]]] = {}
         self.calls: Counter[str] = Counter()
         self.requests: list[dict[str, Any]] = []
         self._held: dict[str, threading.Event] = {}
@@ -90,24 +96,40 @@ class ModelServer:
         if status := self.statuses.get(role):
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
             return Response(json.dumps(error), status, content_type="application/json")
-        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        calls = self._calls(role, body["messages"])
         if body.get("stream"):
-            return Response(self._pieces(role, usage), content_type="text/event-stream")
-        message = {"role": "assistant", "content": self.replies[role]}
-        reply = _reply(role, "chat.completion", {"finish_reason": "stop", "message": message})
-        return Response(json.dumps(reply | {"usage": usage}), content_type="application/json")
+            return Response(self._pieces(role, calls), content_type="text/event-stream")
+        message = {"role": "assistant"} | ({"tool_calls": calls} if calls else {"content": self.replies[role]})
+        reply = _reply(role, "chat.completion", {"finish_reason": _finish(calls), "message": message})
+        return Response(json.dumps(reply | {"usage": USAGE}), content_type="application/json")
 
-    def _pieces(self, role: str, usage: dict[str, int]) -> Iterator[str]:
+    def _calls(self, role: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Those of the round that comes now; none when it is time for words."""
+        number = sum(message["role"] == "assistant" for message in messages)
+        return [
+            {"id": f"call-{number}-{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for rounds in self.rounds.get(role, [])[number : number + 1]
+            for place, (name, arguments) in enumerate(rounds)
+        ]
+
+    def _pieces(self, role: str, calls: list[dict[str, Any]]) -> Iterator[str]:
         """The answer word by word; `pause(role)` keeps it waiting before the last one."""
-        words = re.findall(r"\s*\S+\s*", self.replies[role]) or [self.replies[role]]
+        for place, call in enumerate(calls):
+            delta = {"role": "assistant", "tool_calls": [call | {"index": place}]}
+            yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": None, "delta": delta}))
+        words = [] if calls else re.findall(r"\s*\S+\s*", self.replies[role]) or [self.replies[role]]
         for number, word in enumerate(words, start=1):
             if number == len(words) and (event := self._paused.get(role)):
                 event.wait(60)
-            delta = {"finish_reason": None, "delta": {"role": "assistant", "content": word}}
-            yield _event(_reply(role, "chat.completion.chunk", delta))
-        yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": "stop", "delta": {}}))
-        yield _event(_reply(role, "chat.completion.chunk", None) | {"usage": usage})
+            delta = {"role": "assistant", "content": word}
+            yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": None, "delta": delta}))
+        yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": _finish(calls), "delta": {}}))
+        yield _event(_reply(role, "chat.completion.chunk", None) | {"usage": USAGE})
         yield "data: [DONE]\n\n"
+
+
+def _finish(calls: list[dict[str, Any]]) -> str:
+    return "tool_calls" if calls else "stop"
 
 
 def _reply(role: str, kind: str, choice: dict[str, Any] | None) -> dict[str, Any]:

@@ -42,8 +42,14 @@ async def run(run: Run, deps: Deps) -> Outcome:
 
 
 async def _answer(run: Run, deps: Deps, prompt: Prompt, request: Request) -> Reply:
-    budget = deps.settings.responder_timeout
     if deps.events is None or run.as_of is not None:
-        return await ask(run, deps, NAME, prompt, request, budget)
+        return await _asked(run, deps, prompt, request, None)
     async with RunEvents(deps.events, run.id, run.attempt) as events:
-        return await ask(run, deps, NAME, prompt, request, budget, events)
+        return await _asked(run, deps, prompt, request, events)
+
+
+async def _asked(run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None) -> Reply:
+    if deps.dialogues is not None and (reply := await deps.dialogues.answer(run, deps, prompt, request, events)):
+        return reply
+    listener = events if deps.settings.stream else None
+    return await ask(run, deps, NAME, prompt, request, deps.settings.responder_timeout, listener)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import structlog
 
@@ -40,18 +40,37 @@ Count = Callable[[], Awaitable[int]]
 Record = Callable[[ToolResult], Awaitable[None]]
 
 
+class Writes(Protocol):
+    """What outlives a process: a write is noted before it is done and after it, and not done a second time."""
+
+    async def begin(self, call: ToolCall, tool: Tool, mark: str) -> dict[str, Any] | None:
+        """The body to give instead of doing it; None: do it."""
+        ...
+
+    async def finish(self, tool: Tool, mark: str, body: Mapping[str, Any], ms: float) -> None: ...
+
+
 class Executor:
     """Runs the calls of one run. `count` raises the session's counter and returns it; `record` notes each result.
 
-    What either raises ends the run. A handler's failure is a result.
+    What they or `writes` raise ends the run. A handler's failure is a result.
     """
 
-    def __init__(self, tools: Toolset, session: Session, context: Context, count: Count, record: Record) -> None:
+    def __init__(
+        self,
+        tools: Toolset,
+        session: Session,
+        context: Context,
+        count: Count,
+        record: Record,
+        writes: Writes | None = None,
+    ) -> None:
         self._tools = tools
         self._session = session
         self._context = context
         self._count = count
         self._record = record
+        self._kept = writes
         self._writing = asyncio.Lock()
         self._writes = 0
         self._once: defaultdict[tuple[int, str], asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -109,7 +128,7 @@ class Executor:
         mark = fingerprint(tool, arguments.values)
         if decision == "ask" and not tool.is_meta and mark not in self._session.approved:
             return self._asked(tool, arguments), arguments
-        return await self._performed(tool, arguments, mark), arguments
+        return await self._performed(call, tool, arguments, mark), arguments
 
     def _asked(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
         return refused(
@@ -120,23 +139,33 @@ class Executor:
             reason=tool.reason or tool.description.strip().splitlines()[0],
         )
 
-    async def _performed(self, tool: Tool, arguments: Arguments, mark: str) -> dict[str, Any]:
+    async def _performed(self, call: ToolCall, tool: Tool, arguments: Arguments, mark: str) -> dict[str, Any]:
         """Do it, unless this run has done the same: a read counts as the same until the next write."""
         if tool.is_meta:
             return await self._passed_on(tool, arguments)
         if tool.effect == "read":
-            return await self._made_once((self._writes, mark), tool, arguments)
+            return await self._made_once((self._writes, mark), lambda: self._handled(tool, arguments))
         async with self._writing:
             self._writes += 1
             try:
-                return await self._made_once((0, mark), tool, arguments)
+                return await self._made_once((0, mark), lambda: self._written(call, tool, arguments, mark))
             finally:
                 self._writes += 1
 
-    async def _made_once(self, key: tuple[int, str], tool: Tool, arguments: Arguments) -> dict[str, Any]:
+    async def _written(self, call: ToolCall, tool: Tool, arguments: Arguments, mark: str) -> dict[str, Any]:
+        if self._kept is None:
+            return await self._handled(tool, arguments)
+        if (kept := await self._kept.begin(call, tool, mark)) is not None:
+            return kept
+        started = monotonic()
+        body = await self._handled(tool, arguments)
+        await self._kept.finish(tool, mark, body, (monotonic() - started) * 1000)
+        return body
+
+    async def _made_once(self, key: tuple[int, str], make: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         async with self._once[key]:
             if key not in self._done:
-                body = await self._handled(tool, arguments)
+                body = await make()
                 if not body["success"]:
                     return body
                 self._done[key] = body

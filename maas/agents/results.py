@@ -23,6 +23,7 @@ ErrorCode = Literal[
     "approval_required",
     "timeout",
     "failed",
+    "in_doubt",
 ]
 RESULT_BYTES = 32_768
 DATA_BYTES = 24_000

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from maas.pipeline.events import EventLog
+from maas.pipeline.events import EventLog, RunEvents
+from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from shared.db import Database
 from shared.models.questions import Questions
-from shared.models.types import Model
+from shared.models.types import Model, Reply, Request
 from shared.settings import Settings
+
+
+class Dialogues(Protocol):
+    """Who lets a model call tools."""
+
+    async def answer(
+        self, run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None
+    ) -> Reply | None:
+        """The reply in words; None when the assistant of this run has no tools. Raises MaasError, LostRun.
+
+        `events` are told what happens; without them, in a replay, no tool may act.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     """What a stage may use: the database, the model of each role, who stands in for it, the built-in one, vectors.
 
-    `events` tells who follows a run what it says; None where nobody may follow.
+    `events` tells who follows a run what it says; None where nobody may follow. `dialogues` answer for assistants that
+    have tools.
     """
 
     db: Database
@@ -28,6 +43,7 @@ class Deps:
     questions: Questions | None = None
     fallbacks: Mapping[str, Model] = field(default_factory=dict)
     events: EventLog | None = None
+    dialogues: Dialogues | None = None
 
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]

@@ -21,3 +21,15 @@ on conflict (name) do update set domain = excluded.domain, description = exclude
   effect = excluded.effect, version = excluded.version, is_idempotent = excluded.is_idempotent, updated_at = now()
 where (tools.domain, tools.description, tools.version, tools.is_idempotent)
   is distinct from (excluded.domain, excluded.description, excluded.version, excluded.is_idempotent);
+
+-- name: count_tool_call  -- $1 run, $2 attempt
+select maas_count_call($1, $2);
+
+-- name: begin_tool  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 effect, $7 whether it is idempotent
+select verdict, result from maas_begin_tool($1, $2, $3, $4, $5, $6, $7);
+
+-- name: finish_tool  -- $1 run, $2 attempt, $3 tool, $4 hash, $5 status, $6 result, $7 milliseconds
+select maas_finish_tool($1, $2, $3, $4, $5, $6::jsonb, $7);
+
+-- name: note_read  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 status, $7 milliseconds
+select maas_note_read($1, $2, $3, $4, $5, $6, $7);
