@@ -1,0 +1,50 @@
+"""What the tool calls of one run leave behind: lines of the ledger, events, actions that wait for the user."""
+
+from __future__ import annotations
+
+from maas.agents.ledger import ToolLedger
+from maas.agents.results import ToolResult
+from maas.pipeline.events import EventType, RunEvents
+from maas.pipeline.runs import Run
+from shared.db import Database
+from shared.models.types import ToolCall
+
+
+class CallLog:
+    """Of one run in these hands; every method raises LostRun when it is in others."""
+
+    def __init__(self, db: Database, events: RunEvents, run: Run, assistant: str) -> None:
+        self.ledger = ToolLedger(db, run.id, run.attempt)
+        self._db = db
+        self._events = events
+        self._run = run
+        self._assistant = assistant
+
+    async def announce(self, call: ToolCall) -> None:
+        """It is going to be made."""
+        await self._events.emit(EventType.TOOL_START, {"call_id": call.id, "tool": call.name})
+
+    async def record(self, result: ToolResult) -> None:
+        """It was made, refused, or waits."""
+        await self.ledger.note(result)
+        if result.code == "approval_required":
+            await self._propose(result)
+        await self._events.emit(
+            EventType.TOOL_RESULT,
+            {
+                "call_id": result.call.id, "tool": result.call.name, "success": result.is_success,
+                "error_code": result.code, "latency_ms": result.body["_meta"]["latency_ms"],
+            },
+        )  # fmt: skip
+
+    async def _propose(self, result: ToolResult) -> None:
+        assert result.tool is not None and result.arguments is not None
+        tool, arguments = result.tool, result.arguments.values
+        action = await self._db.value(
+            "propose_action", self._run.id, result.call.id, tool.name, arguments, tool.effect, tool.version,
+            self._assistant,
+        )  # fmt: skip
+        await self._events.emit(
+            EventType.APPROVAL_REQUIRED,
+            {"action_id": str(action), "tool": tool.name, "arguments": arguments, "reason": result.body["reason"]},
+        )

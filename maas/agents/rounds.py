@@ -1,0 +1,94 @@
+"""Rounds of one answer: a model is asked, its calls are made, it is asked again, until it has words for the user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Literal
+
+import structlog
+
+from maas.agents.executor import Executor
+from maas.agents.results import ToolResult, to_json
+from maas.pipeline.ledger import ask, pin
+from maas.pipeline.prompts import Prompt
+from maas.pipeline.runs import Run
+from maas.pipeline.stages import Deps
+from shared.models.policy import Listener
+from shared.models.types import Message, Reply, Request, ToolCall
+from shared.text import clean, is_blank
+
+STAGE = "final_responder"
+IN_WORDS = "Tell the user in words what came of it."
+SILENCE = {
+    "ru": "Я выполнил запрос, но не могу описать результат словами. Спросите меня о нём ещё раз.",
+    "en": "I have worked on your request but found no words for the result. Please ask me about it again.",
+}
+Language = Literal["auto", "ru", "en"]
+Announce = Callable[[ToolCall], Awaitable[None]]
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks the Responder's model for one run, until `end` of the monotonic clock; `listener` hears it speak."""
+
+    run: Run
+    deps: Deps
+    prompt: Prompt
+    end: float
+    listener: Listener | None = None
+
+    async def ask(self, request: Request) -> Reply:
+        """Raises MaasError, LostRun."""
+        left = self.end - monotonic()
+        return await ask(self.run, self.deps, STAGE, self.prompt, request, left, self.listener)
+
+    async def pin(self) -> None:
+        """Store what was answered so far: a crash repeats none of it. Raises LostRun."""
+        await pin(self.run, self.deps)
+
+
+async def converse(
+    asker: Asker, request: Request, executor: Executor, announce: Announce, most: int, language: Language
+) -> Reply:
+    """The last reply, after at most `most` questions. Each reply is pinned before its calls are made.
+
+    Who falls silent after its tools is asked once more, then a sentence of ours stands in.
+    """
+    for number in range(1, most + 1):
+        if number == most:
+            request = replace(request, tool_choice="none")
+        reply = await asker.ask(request)
+        if not reply.calls or request.tool_choice == "none":
+            break
+        await asker.pin()
+        for call in reply.calls:
+            await announce(call)
+        results = await executor.run(reply.calls)
+        request = replace(request, messages=(*request.messages, reply.turn(), *map(_turn, results)))
+    if number == 1 or not is_blank(clean(reply.text)):
+        return reply
+    await asker.pin()
+    messages = (*request.messages, Message("user", IN_WORDS))
+    reply = await asker.ask(replace(request, messages=messages, tool_choice="none"))
+    if not is_blank(clean(reply.text)):
+        return reply
+    log.warning("silent_after_tools", assistant=asker.run.assistant)
+    return replace(reply, text=SILENCE[language_of(language, asker.run.user_query)])
+
+
+def language_of(language: Language, query: str) -> Literal["ru", "en"]:
+    """`auto` is what the user writes in."""
+    if language == "auto":
+        return "ru" if re.search("[А-Яа-яЁё]", query) else "en"
+    return language
+
+
+def _turn(result: ToolResult) -> Message:
+    """Without the time it took: a read that is made again should give the model the very same words."""
+    meta = {name: value for name, value in result.body["_meta"].items() if name != "latency_ms"}
+    told = replace(result, body=to_json({**result.body, "_meta": meta}))
+    return result.call.result(told.text(), is_error=not result.is_success)
