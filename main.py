@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -76,8 +77,8 @@ async def open_models(settings: Settings, choose: Callable[[str], str | None]) -
 
 @asynccontextmanager
 async def open_deps(
-    db: Database, settings: Settings, embedder: Embedder | None, tools: Toolset | None = None
-) -> AsyncIterator[Deps]:
+    db: Database, settings: Settings, embedder: Embedder | None
+) -> AsyncIterator[Deps]:  # fmt: skip
     """What stages may use, over an open database; closes the embedder, too. Raises MaasError."""
     async with (
         open_questions(db, embedder, settings.embedding_timeout) as questions,
@@ -85,16 +86,19 @@ async def open_deps(
         open_models(settings, settings.role_fallback) as fallbacks,
     ):
         rules = open_model("extractive:builtin", settings)
-        dialogues = Runtime(tools) if tools else None
-        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), dialogues)
+        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db))
+
+
+def with_tools(deps: Deps) -> tuple[Deps, Toolset]:
+    """The same for assistants that act, and their tools. Raises MaasError."""
+    tools = load_tools(deps.settings.tools, deps)
+    return replace(deps, dialogues=Runtime(tools)), tools
 
 
 async def replay(db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None) -> list[Replay]:
     """Stages of a finished run once more, `model` in the place of the configured ones."""
     async with AsyncExitStack() as stack:
-        deps = await stack.enter_async_context(
-            open_deps(db, settings, open_embedder(settings), load_tools(settings.tools))
-        )
+        deps, _ = with_tools(await stack.enter_async_context(open_deps(db, settings, open_embedder(settings))))
         other = open_model(model, settings) if model is not None else None
         if other is not None:
             stack.push_async_callback(other.close)
@@ -125,11 +129,10 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
         )
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
-        tools = load_tools(settings.tools)
+        embedder = open_embedder(settings)
+        deps, tools = with_tools(await stack.enter_async_context(open_deps(db, settings, embedder)))
         if final_responder.NAME in stages:
             await register(db, tools)
-        embedder = open_embedder(settings)
-        deps = await stack.enter_async_context(open_deps(db, settings, embedder, tools))
         chores = {} if is_alone else choose_chores(deps, stages, embedder if deps.questions else None)
         isolation = None if is_alone else isolate(settings, postgres)
         orchestrator = Orchestrator(deps, stages, postgres.listen, isolation, chores)

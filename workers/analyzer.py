@@ -14,6 +14,7 @@ from maas.memory.reach import Reach, scope_of
 from maas.memory.records import Record, records_of_turns
 from maas.memory.search import rank_turns
 from maas.pipeline.ledger import consult, skip
+from maas.pipeline.profiles import by_rule, read_profile
 from maas.pipeline.prompts import read_prompts
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
@@ -71,6 +72,10 @@ async def run(run: Run, deps: Deps) -> Outcome:
         answer = await obey(deps.db, run.id, run.user_id, command)
         analysis = Analysis(needs_context=False, context_type="GENERAL").model_dump()
         return Outcome(analysis=analysis | {"fast_path": "memory_command", "answer": answer})
+    profile = await read_profile(deps.db, run.assistant)
+    if profile == "off":
+        return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
+    deps = deps if profile == "full" else by_rule(deps)
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
     turns = await _rank(run, deps, run.user_query, 50)
     if deps.settings.fast_path and not turns and not await deps.db.rows("recent_turns", run.user_id, run.seq, 1):

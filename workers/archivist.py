@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from maas.pipeline.ledger import consult
+from maas.pipeline.profiles import by_rule, read_profile
 from maas.pipeline.prompts import read_prompts
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
@@ -33,7 +34,11 @@ async def run(run: Run, deps: Deps) -> Outcome:
     logs = await deps.db.rows("recorded_exchange" if run.as_of else "exchange_of_run", run.id)
     if not logs:  # erased in this moment, or recorded by the next exchange before a retry
         return Outcome()
-    return Outcome(record=await _record(run, deps, logs))
+    profile = await read_profile(deps.db, run.assistant)
+    if profile == "off":
+        ids = [str(log["id"]) for log in logs]
+        return Outcome(record={"log_ids": ids, "tags": [], "summary": "", "degraded": False})
+    return Outcome(record=await _record(run, deps if profile == "full" else by_rule(deps), logs))
 
 
 def first_exchange(turns: Sequence[Any]) -> Sequence[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.ledger import consult, skip
+from maas.pipeline.profiles import by_rule, read_profile
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
@@ -21,6 +22,10 @@ async def run(run: Run, deps: Deps) -> Outcome:
     empty = Payload(draft.role, "", draft.query)
     room = empty.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
     memory = _memory_lines(draft)
+    profile = await read_profile(deps.db, run.assistant)
+    if profile == "off":
+        return Outcome(payload=empty.render())
+    deps = deps if profile == "full" else by_rule(deps)
     prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
     whole = defuse("\n".join(memory))
     if deps.settings.fast_path and tokens.count(whole) <= room:

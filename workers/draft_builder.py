@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,8 @@ from maas.memory.context import build_context, turn_line
 from maas.memory.notes import note_lines, read_notes
 from maas.memory.reach import Reach
 from maas.pipeline.draft import Draft
-from maas.pipeline.prompts import read_prompts, read_role_name, role_text
+from maas.pipeline.profiles import read_profile
+from maas.pipeline.prompts import Prompt, read_prompts, read_role_name, role_text
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared import tokens
@@ -23,6 +24,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the last turns before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
     role_name = await read_role_name(deps.db, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
+    if await read_profile(deps.db, run.assistant) == "off":
+        return Outcome(draft=_draft(run, prompts, role_name).render(), sources=[])
     recent, shown = _recent(await _last_turns(run, deps))
     if run.conversation_id is not None:
         summary = await deps.db.value("conversation_summary", run.conversation_id, run.user_id)
@@ -45,16 +48,21 @@ async def run(run: Run, deps: Deps) -> Outcome:
         )  # fmt: skip
         focus += context.lines
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in context.hits]
-    draft = Draft(
+    return Outcome(draft=_draft(run, prompts, role_name, recent, tuple(focus)).render(), sources=sources)
+
+
+def _draft(
+    run: Run, prompts: Mapping[str, Prompt], role_name: str, recent: tuple[str, ...] = (), focus: tuple[str, ...] = ()
+) -> Draft:
+    return Draft(
         query=run.user_query,
         recent=recent,
-        focus=tuple(focus),
+        focus=focus,
         role=role_text(prompts, role_name),
         instruction=prompts["Assembler"].text,
         role_version=prompts["FinalResponder"].version,
         instruction_version=prompts["Assembler"].version,
     )
-    return Outcome(draft=draft.render(), sources=sources)
 
 
 async def _last_turns(run: Run, deps: Deps) -> Sequence[Any]:

@@ -193,7 +193,8 @@ class Executor:
                 return refused("timeout", f"{tool.name} gave no result within {tool.timeout:g} s. {_advice(tool)}")
             if isinstance(error, MaasError):
                 log.warning("tool_failed", tool=tool.name, cause=str(error))
-                return refused("failed", shorten(mask(error.message), 500))
+                details = error.details if isinstance(error, ToolFailure) else None
+                return refused("failed", shorten(mask(error.message), 500), **details or {})
             return _crashed(tool, error, _advice(tool))
 
 

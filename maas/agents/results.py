@@ -31,10 +31,10 @@ _SHARES = {"data": DATA_BYTES, "_entityMap": 4000, "recommendations": 2000, "ver
 
 
 class ToolFailure(MaasError):
-    """A handler's own words about what went wrong: the model reads the message."""
+    """A handler's own words about what went wrong: the model reads the message, the user of a dialogue `say`."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__("failed", message)
+    def __init__(self, message: str, say: str = "") -> None:
+        super().__init__("failed", message, {"say": say} if say else None)
 
 
 @dataclass(frozen=True, slots=True)

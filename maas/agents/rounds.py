@@ -68,7 +68,7 @@ async def converse(
         for call in reply.calls:
             await announce(call)
         results = await executor.run(reply.calls)
-        request = replace(request, messages=(*request.messages, reply.turn(), *map(_turn, results)))
+        request = replace(request, messages=(*request.messages, reply.turn(), *map(turn, results)))
     if number == 1 or not is_blank(clean(reply.text)):
         return reply
     await asker.pin()
@@ -87,8 +87,8 @@ def language_of(language: Language, query: str) -> Literal["ru", "en"]:
     return language
 
 
-def _turn(result: ToolResult) -> Message:
-    """Without the time it took: a read that is made again should give the model the very same words."""
+def turn(result: ToolResult) -> Message:
+    """What the model is told, without the time it took: a read that is made again should give the very same words."""
     meta = {name: value for name, value in result.body["_meta"].items() if name != "latency_ms"}
     told = replace(result, body=to_json({**result.body, "_meta": meta}))
     return result.call.result(told.text(), is_error=not result.is_success)

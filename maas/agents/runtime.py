@@ -7,6 +7,7 @@ from dataclasses import replace
 from time import monotonic
 
 from maas.agents.calls import CallLog
+from maas.agents.collecting import collect
 from maas.agents.executor import Executor, Session
 from maas.agents.policy import Mode
 from maas.agents.rounds import Asker, converse
@@ -39,6 +40,7 @@ class Runtime:
         if events is None:
             raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
         seconds = definition.limits.seconds
+        request, deps = _fitted(definition, request, deps)
         asker = Asker(run, deps, prompt, monotonic() + seconds, events if deps.settings.stream else None)
         try:
             async with asyncio.timeout(seconds) as clock:
@@ -57,12 +59,27 @@ class Runtime:
     async def _single(self, definition: Definition, asker: Asker, request: Request, events: RunEvents) -> Reply:
         run, limits = asker.run, definition.limits
         tools = definition.tools(self._tools)
+        if definition.slots:
+            return await collect(definition, tools, await _mode(definition, asker), asker, request, events)
         calls = CallLog(asker.deps.db, events, run, definition.name)
         session = Session(frozenset(one.name for one in tools), await _mode(definition, asker), limits.calls)
         context = Context(run.user_id, run.id, run.conversation_id)
         executor = Executor(tools, session, context, calls.ledger.count, calls.record, calls.ledger)
         request = replace(request, tools=tuple(one.spec for one in tools))
         return await converse(asker, request, executor, calls.announce, limits.rounds, definition.language)
+
+
+def _fitted(definition: Definition, request: Request, deps: Deps) -> tuple[Request, Deps]:
+    """With what the definition says of a reply in the place of the settings."""
+    limits = definition.limits
+    if definition.temperature is not None:
+        request = replace(request, temperature=definition.temperature)
+    if limits.tokens is not None:
+        request = replace(request, max_tokens=limits.tokens)
+    if limits.attempt_seconds is not None:
+        settings = deps.settings.model_copy(update={"attempt_timeout": limits.attempt_seconds})
+        deps = replace(deps, settings=settings)
+    return request, deps
 
 
 async def _mode(definition: Definition, asker: Asker) -> Mode:

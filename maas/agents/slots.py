@@ -64,14 +64,18 @@ def missing(slots: Slots, state: State) -> tuple[Slot, ...]:
     return tuple(slot for slot in slots if slot.is_required and slot.accept(state.get(slot.name)) is None)
 
 
-def state_block(slots: Slots, state: State) -> str:
-    """What a model is told before each call: what is collected, what is not, and never to ask twice."""
+def state_block(slots: Slots, state: State, *, at_once: bool = False) -> str:
+    """What a model is told before each call: what is collected, what is not, and never to ask twice.
+
+    `at_once`: it asks for all that is open in one question.
+    """
     collected = json.dumps({slot.name: value for slot, value in _filled(slots, state)}, ensure_ascii=False)
     fenced = collected.replace("<", "\\u003c").replace(">", "\\u003e")
     lines = ["[SYSTEM STATE]", f"Collected: {fenced}"]
     if open_slots := missing(slots, state):
         lines.append(f"Still needed: {', '.join(slot.name for slot in open_slots)}")
-        lines.append(f"Ask next: {open_slots[0].question}")
+        asked = open_slots if at_once else open_slots[:1]
+        lines.append(f"Ask {'in one question' if at_once else 'next'}: {' '.join(slot.question for slot in asked)}")
     else:
         lines.append("All collected: show the mirror and wait for the user's answer.")
     return "\n".join([*lines, "Never ask again for what is collected."])

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 
 import maas.assistants
 from maas.agents.tools import Tool, Toolset
 from maas.assistants.definition import Definition, read_definition
+from maas.pipeline.stages import Deps
 from shared.db import Database
 from shared.errors import MaasError
 
 
 def built_in() -> tuple[Definition, ...]:
     """Every ASSISTANT of a module in this package."""
-    modules = (
-        import_module(f"{maas.assistants.__name__}.{one.name}") for one in iter_modules(maas.assistants.__path__)
-    )
-    return tuple(module.ASSISTANT for module in modules if hasattr(module, "ASSISTANT"))
+    return tuple(module.ASSISTANT for module in _modules() if hasattr(module, "ASSISTANT"))
 
 
-def load_tools(paths: tuple[str, ...]) -> Toolset:
-    """The tools of all toolsets that `module:attribute` names. Raises MaasError('bad_setting')."""
-    found: list[Tool] = []
+def _modules() -> Iterator[ModuleType]:
+    for one in iter_modules(maas.assistants.__path__):
+        yield import_module(f"{maas.assistants.__name__}.{one.name}")
+
+
+def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
+    """The tools of built-in assistants (TOOLS of their modules), then all that `module:attribute` names.
+
+    Each is a toolset, or a function that makes one of `deps`. Raises MaasError('bad_setting').
+    """
+    found: list[Tool] = [one for module in _modules() if hasattr(module, "TOOLS") for one in module.TOOLS(deps)]
     for path in paths:
         module, _, attribute = path.partition(":")
         try:
-            tools = list(getattr(import_module(module), attribute))
+            offered = getattr(import_module(module), attribute)
+            tools = list(offered(deps) if callable(offered) else offered)
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} is no module:attribute of tools: {error}") from error
         if wrong := [one for one in tools if not isinstance(one, Tool)]:

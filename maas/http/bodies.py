@@ -174,6 +174,11 @@ class Source(BaseModel):
     score: float
 
 
+class Button(BaseModel):
+    id: str
+    label: str
+
+
 class RunState(BaseModel):
     request_id: UUID
     user_id: UUID
@@ -188,6 +193,7 @@ class RunState(BaseModel):
     error_message: str | None
     degraded: list[str] = Field(description="stages that finished by rule")
     sources: list[Source] = Field(description="what memory was looked at for the answer")
+    buttons: list[Button] = Field(description="what the user may press now")
     timings: dict[str, datetime | None]
     attempt: int
     retries: int

@@ -87,6 +87,7 @@ def _state(row: dict[str, Any]) -> RunState:
         timings={name: row[name] for name in TIMES},
         retries=row["try"] - 1,
         sources=row["sources"] or [],
+        buttons=row["buttons"] or [],
         **{
             name: row[name]
             for name in (

@@ -25,6 +25,8 @@ class EventType(StrEnum):
     TOOL_START = "tool_start"
     TOOL_RESULT = "tool_result"
     APPROVAL_REQUIRED = "approval_required"
+    BUTTONS = "buttons"  # {buttons: [{id, label}]}: what the user may press
+    REQUEST_PHOTO = "request_photo"
     LAYER = "layer"
 
 

@@ -6,3 +6,6 @@ insert into system_prompts (role_name, prompt_template) values ($1, $2) on confl
 
 -- name: assistant_role
 select role_name from assistants where name = $1 and is_active;
+
+-- name: assistant_profile
+select coalesce(definition->>'memory', 'full') as memory from assistants where name = $1;

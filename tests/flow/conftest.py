@@ -15,16 +15,22 @@ from tests.stack import Stack
 
 
 @pytest.fixture(scope="module")
-def stack(postgres: EmbeddedPostgres, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Server and orchestrator with the built-in model over a database of this module."""
+def fresh_database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
+    """DSN of a database of this module."""
     name = f"flow_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(postgres.dsn, autocommit=True) as admin:
         admin.execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
-        with Stack(postgres.dsn.rpartition("/")[0] + f"/{name}", tmp_path_factory.mktemp("stack")) as running:
-            running.start_server()
-            running.start_orchestrator()
-            yield running
+        yield postgres.dsn.rpartition("/")[0] + f"/{name}"
         admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="module")
+def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Server and orchestrator with the built-in model."""
+    with Stack(fresh_database, tmp_path_factory.mktemp("stack")) as running:
+        running.start_server()
+        running.start_orchestrator()
+        yield running
 
 
 @pytest.fixture

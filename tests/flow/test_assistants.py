@@ -13,6 +13,7 @@ from tests.polling import poll
 from tests.stack import Stack
 
 TOOLS = {"MAAS_TOOLS": "tests.toolbox:TOOLS"}
+SLOT = {"name": "size", "label": "Size", "question": {"ru": "Какой размер?", "en": "Which size?"}}
 
 
 def add(stack: Stack, name: str, definition: dict[str, object]) -> None:
@@ -27,7 +28,7 @@ def test_a_row_is_an_assistant(database: str, tmp_path: Path) -> None:
         stack.start_orchestrator(**TOOLS)
         state = stack.answer(stack.ask(uuid4(), "Who are you?", assistant="clerk"))
         assert state["status"] == "COMPLETED" and state["final_answer"]
-        rows = stack.rows("select name, domain, effect, parameters from tools order by name")
+        rows = stack.rows("select name, domain, effect, parameters from tools where domain = 'box' order by name")
         assert [(row["name"], row["effect"]) for row in rows] == [
             ("read_slowly", "read"), ("wipe", "dangerous"), ("write_line", "write"), ("write_slowly", "write")
         ]  # fmt: skip
@@ -47,10 +48,19 @@ def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path)
         (
             {"toolset": ["fly"]},
             TOOLS,
-            "assistant 'clerk': there is no tool or domain 'fly'; there are: box, read_slowly",
+            "assistant 'clerk': there is no tool or domain 'fly'; there are, with those of MAAS_TOOLS: box, confirm_",
         ),
-        ({"toolset": ["box"]}, {}, "'box'; there are: none; name toolsets in MAAS_TOOLS"),
+        ({"toolset": ["box"]}, {}, "'box'; there are, with those of MAAS_TOOLS: confirm_and_"),
         ({"default_mode": "wild"}, {}, "assistant 'clerk': default_mode: Input should be 'auto', 'plan' or 'ask'"),
+        ({"slots": [SLOT]}, {}, "assistant 'clerk': slots and completion belong together: name both or neither"),
+        ({"slots": [SLOT, SLOT], "completion": "wipe"}, {}, "assistant 'clerk': slots: two slots are named size"),
+        (
+            {"slots": [SLOT], "completion": "wipe", "toolset": ["write_line"]},
+            TOOLS,
+            "assistant 'clerk': completion: 'wipe' is no tool of its toolset",
+        ),
+        ({"slots": [SLOT | {"question": "How?"}], "completion": "wipe"}, {}, "assistant 'clerk': slots.0.question: "),
+        ({"memory": "some"}, {}, "assistant 'clerk': memory: Input should be 'full', 'light' or 'off'"),
         ({"colour": "red"}, {}, "assistant 'clerk': colour: Extra inputs are not permitted"),
         ({"limits": {"rounds": 0}}, {}, "assistant 'clerk': limits.rounds: Input should be greater than"),
         (

@@ -148,7 +148,8 @@ def test_assistants_and_prompts_are_seeded(connection: Connection) -> None:
     """[DB-7, A-9]"""
     rows = connection.execute("select role_name, version, is_active from system_prompts order by 1").fetchall()
     assert [(row["role_name"], row["version"], row["is_active"]) for row in rows] == [
-        (role, 1, True) for role in ("Analyzer", "Archivist", "Assembler", "Compactor", "FinalResponder", "Mentor")
+        (role, 1, True)
+        for role in ("Analyzer", "Archivist", "Assembler", "Compactor", "FinalResponder", "Mentor", "Stickers")
     ]
     assert connection.execute("select name, role_name from assistants").fetchall() == [
         {"name": "mentor", "role_name": "Mentor"}

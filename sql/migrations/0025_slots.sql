@@ -1,0 +1,87 @@
+-- Dialogues that collect values before they act.
+--
+--   maas_open_session    a run begins: the session it works on, as it was before this try of the run
+--   maas_keep_session    the run ends: what its calls have changed
+--
+-- A model's replies are pinned and given again to whoever takes a run over, so that owner has to begin from the very same
+-- state: `before` keeps it for the run that worked on the session last.
+
+create table assistant_sessions (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  assistant varchar(50) not null,
+  conversation_id uuid references chat_conversations on delete cascade,
+  state varchar(30) not null default 'assistant_chat' check (state in ('assistant_chat', 'assistant_wait_photo')),
+  slots jsonb not null default '{}' check (jsonb_typeof(slots) = 'object'),
+  style text generated always as (slots->>'style') stored,
+  emotion text generated always as (slots->>'emotion') stored,
+  pose text generated always as (slots->>'pose') stored,
+  confirmed boolean not null default false,
+  photo uuid,
+  offered_photo uuid,
+  current_step text,
+  is_active boolean not null default true,
+  run_id uuid,
+  run_try int,
+  before jsonb,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+comment on table assistant_sessions is 'What a dialogue has collected: one active session a conversation, or a user and assistant without one';
+comment on column assistant_sessions.slots is 'The values by the names of the definition''s slots; style, emotion and pose only show what stands here';
+comment on column assistant_sessions.photo is 'The attachment that is worked on';
+comment on column assistant_sessions.offered_photo is 'A later attachment, until the user has chosen between the two';
+comment on column assistant_sessions.current_step is 'Of older programs; nothing uses it';
+comment on column assistant_sessions.before is 'The session as run_id found it in its try run_try';
+create unique index idx_assistant_sessions_active on assistant_sessions (user_id, assistant, conversation_id)
+  nulls not distinct where is_active;
+create index idx_assistant_sessions_conversation on assistant_sessions (conversation_id);
+
+create function turn_old_state() returns trigger language plpgsql as $$
+begin
+  new.state := 'assistant_chat';
+  return new;
+end $$;
+comment on function turn_old_state is 'wait_assistant_confirm was a state of its own once: who writes it means assistant_chat';
+create trigger turn_old_state before insert or update of state on assistant_sessions for each row
+  when (new.state = 'wait_assistant_confirm') execute function turn_old_state();
+
+alter table app_users add total_generations int not null default 0 check (total_generations >= 0);
+comment on column app_users.total_generations is 'How many pictures were made for the user';
+
+create function maas_open_session(p_run uuid, p_attempt int) returns jsonb language plpgsql as $$
+declare
+  run record;
+  began jsonb;
+begin
+  select r.user_id, r.assistant, r.conversation_id, r.try into run from pipeline_runs r
+  where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  if not found then
+    return null;
+  end if;
+  insert into assistant_sessions (user_id, assistant, conversation_id)
+  values (run.user_id, run.assistant, run.conversation_id)
+  on conflict (user_id, assistant, conversation_id) where is_active do nothing;
+  update assistant_sessions s set run_id = p_run, run_try = run.try,
+    before = case when (s.run_id, s.run_try) = (p_run, run.try) then s.before else jsonb_build_object(
+      'id', s.id, 'state', s.state, 'slots', s.slots, 'confirmed', s.confirmed, 'photo', s.photo, 'offered_photo', s.offered_photo,
+      'generations', coalesce((select u.total_generations from app_users u where u.user_id = s.user_id), 0)) end
+  where s.user_id = run.user_id and s.assistant = run.assistant and s.conversation_id is not distinct from run.conversation_id
+    and s.is_active
+  returning s.before into began;
+  return began;
+end $$;
+comment on function maas_open_session is 'The session of the run''s dialogue as this try of the run found it; null when the run is not the caller''s any more';
+
+create function maas_keep_session(p_run uuid, p_attempt int, p_session jsonb) returns boolean language plpgsql as $$
+begin
+  perform from pipeline_runs r where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  if not found then
+    return false;
+  end if;
+  update assistant_sessions set state = p_session->>'state', slots = p_session->'slots', confirmed = (p_session->>'confirmed')::boolean,
+    photo = (p_session->>'photo')::uuid, offered_photo = (p_session->>'offered_photo')::uuid, updated_at = now()
+  where id = (p_session->>'id')::uuid and run_id = p_run;
+  return found;
+end $$;
+comment on function maas_keep_session is 'Stores what a run has made of its session; false when the run is not the caller''s any more';

@@ -1,0 +1,245 @@
+"""A dialogue that collects values, whichever provider's model leads it: the ten scenarios, and what may go wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from tests.contract.dialects import GEMINI, OPENAI, Dialect
+from tests.scripted import ScriptedModel
+from tests.stack import Stack
+
+UPDATE, CONFIRM, PHOTO = "update_sticker_params", "confirm_and_generate", "request_photo"
+MIRROR = "- **Style:** anime\n- **Emotion:** happy\n- **Pose:** hands up"
+BUTTON = [{"id": "assistant_confirm", "label": "Подтвердить"}]
+FULL = {"style": "anime", "emotion": "happy", "pose": "hands up"}
+
+
+def update(**params: str) -> tuple[str, str]:
+    return (UPDATE, json.dumps(params, ensure_ascii=False))
+
+
+@dataclass
+class Chat:
+    """One user's dialogue with the sticker assistant."""
+
+    stack: Stack
+    model: ScriptedModel
+    user: UUID
+    conversation: UUID
+
+    def say(self, message: str, *steps: tuple[str, list[tuple[str, str]]]) -> dict[str, Any]:
+        """Say something that the model answers by `steps`."""
+        self.model.lines[message] = list(steps)
+        run = self.stack.ask(self.user, message, assistant="stickers", conversation_id=str(self.conversation))
+        state = self.stack.answer(run)
+        assert state["status"] == "COMPLETED", state["error_message"]
+        self.stack.wait_archived(run)
+        return state
+
+    def session(self) -> dict[str, Any]:
+        query = (
+            "select state, style, emotion, pose, slots, confirmed from assistant_sessions where conversation_id = %s"
+        )
+        (row,) = self.stack.rows(query, self.conversation)
+        return dict(row)
+
+    def events(self, state: dict[str, Any]) -> list[str]:
+        rows = self.stack.rows("select type from run_events where run_id = %s order by n", state["request_id"])
+        return [row["type"] for row in rows]
+
+
+@pytest.fixture(scope="module", params=[OPENAI, GEMINI], ids=lambda dialect: dialect.provider)
+def running(
+    request: pytest.FixtureRequest, fresh_database: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Stack, ScriptedModel]]:
+    dialect: Dialect = request.param
+    with HTTPServer(threaded=True) as server, Stack(fresh_database, tmp_path_factory.mktemp("stack")) as stack:
+        model = ScriptedModel(server, dialect)
+        stack.start_server()
+        stack.start_orchestrator(**model.settings())
+        yield stack, model
+
+
+@pytest.fixture
+def chat(running: tuple[Stack, ScriptedModel]) -> Chat:
+    stack, model = running
+    model.lines.clear()
+    model.requests.clear()
+    return Chat(stack, model, uuid4(), uuid4())
+
+
+def test_the_first_answer_asks_for_a_photo(chat: Chat) -> None:
+    """[STK-30, STK-39, STK-55.1] Greeting and call of one reply both count, and one model call is enough."""
+    state = chat.say("Привет", ("Здравствуйте! Для чего стикер? Пришлите фото.", [(PHOTO, "{}")]))
+    assert state["final_answer"] == "Здравствуйте! Для чего стикер? Пришлите фото."
+    assert chat.session()["state"] == "assistant_wait_photo"
+    assert "request_photo" in chat.events(state) and state["buttons"] == []
+    assert len(chat.model.requests) == 1
+
+
+def test_one_value(chat: Chat) -> None:
+    """[STK-8, STK-12, STK-55.3]"""
+    chat.say("аниме", ("Какая эмоция?", [update(style="anime")]))
+    assert chat.session()["slots"] == {"style": "anime"}
+    state = chat.say("а что ещё нужно?", ("Эмоция и поза.", []))
+    assert state["final_answer"] == "Эмоция и поза."
+    first, second = chat.model.systems()
+    assert "Collected: {}\nStill needed: style, emotion, pose\nAsk next: В каком стиле" in first
+    assert 'Collected: {"style": "anime"}\nStill needed: emotion, pose\nAsk next: Какую эмоцию' in second
+    assert "аниме" in second  # what was said stands in memory
+    models = chat.stack.rows(
+        "select c.provider, c.stage from llm_calls c join pipeline_runs r on r.id = c.run_id where r.user_id = %s",
+        chat.user,
+    )
+    asked = [row["stage"] for row in models if row["provider"] != "extractive"]
+    assert asked == ["final_responder"] * 2
+
+
+def test_two_values_at_once_complete_it(chat: Chat) -> None:
+    """[STK-10, STK-21, STK-23, STK-33, STK-55.4] An empty value erases nothing, the mirror is code's."""
+    chat.say("аниме", ("Дальше?", [update(style="anime")]))
+    state = chat.say("весёлый, руки вверх", ("Понял.", [update(style="", emotion="happy", pose="hands up")]))
+    assert state["final_answer"] == f"Понял.\n\n{MIRROR}"
+    assert state["buttons"] == BUTTON and "buttons" in chat.events(state)
+    session = chat.session()
+    assert (session["state"], session["slots"], session["confirmed"]) == ("assistant_chat", FULL, False)
+    assert [session[name] for name in FULL] == list(FULL.values())
+    chat.say("а когда?", ("Скоро.", []))
+    assert "All collected: show the mirror and wait" in chat.model.systems()[-1]
+
+
+def test_a_change_shows_the_mirror_again(chat: Chat) -> None:
+    """[STK-24, STK-55.7]"""
+    chat.say("аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    state = chat.say("измени стиль на 3D", ("Меняю.", [update(style="3D")]))
+    assert "- **Style:** 3D\n- **Emotion:** happy" in state["final_answer"] and state["buttons"] == BUTTON
+
+
+def test_calls_of_one_reply_are_all_made(chat: Chat) -> None:
+    """[A-60] Values first, confirmation last, whatever the order of the reply."""
+    calls = [(CONFIRM, "{}"), update(style="anime"), update(emotion="happy", pose="hands up")]
+    state = chat.say("всё и сразу", ("Делаю.", calls))
+    assert chat.session()["slots"] == FULL
+    assert "request_photo" in chat.events(state) and "Пришлите фото" in state["final_answer"]
+
+
+def test_confirmation_without_a_photo_asks_for_it(chat: Chat) -> None:
+    """[A-59, STK-36, STK-55.6] Any words confirm if the model takes them so."""
+    chat.say("аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    state = chat.say("ну, погнали", ("", [(CONFIRM, "{}")]))
+    assert state["final_answer"] == "Пришлите фото, по которому сделать стикер."
+    assert chat.session()["state"] == "assistant_wait_photo" and state["buttons"] == []
+
+
+def test_a_premature_confirmation_is_ignored(chat: Chat) -> None:
+    """[STK-35, STK-51]"""
+    chat.say("аниме, весёлый", ("Поза?", [update(style="anime", emotion="happy")]))
+    state = chat.say("да", ("Какая поза?", [(CONFIRM, "{}")]))
+    assert state["final_answer"] == "Какая поза?"
+    session = chat.session()
+    assert (session["state"], session["confirmed"]) == ("assistant_chat", False)
+    assert session["slots"] == {"style": "anime", "emotion": "happy"}
+
+
+@pytest.mark.parametrize(
+    ("values", "second", "words", "asked"),
+    [
+        (FULL, "", MIRROR, 1),
+        ({"style": "anime"}, "Теперь эмоция?", "Теперь эмоция?", 2),
+        ({"style": "anime"}, "", "Какую эмоцию должно выражать лицо?", 2),
+    ],
+)
+def test_who_only_calls_is_not_silent(chat: Chat, values: dict[str, str], second: str, words: str, asked: int) -> None:
+    """[A-61] The mirror, one more question to the model, or the question of the first open slot."""
+    state = chat.say("вот", ("", [update(**values)]), (second, []))
+    assert state["final_answer"] == words and len(chat.model.requests) == asked
+    assert chat.session()["slots"] == values
+
+
+def test_unknown_tools_and_values_change_nothing(chat: Chat) -> None:
+    """[STK-5, STK-11, STK-50]"""
+    state = chat.say("hm", ("Which style?", [("fly", "{}"), (UPDATE, '{"text": "Hi", "style": "  "}')]))
+    assert state["final_answer"] == "Which style?" and chat.session()["slots"] == {}
+
+
+def test_metadata_in_words_is_only_words(chat: Chat) -> None:
+    """[STK-1]"""
+    words = 'Ок. <!-- PARAMS: {"style": "anime"} -->'
+    assert chat.say("хм", (words, []))["final_answer"] == words
+    assert chat.session()["slots"] == {}
+
+
+def test_who_has_made_many_is_asked_at_once(chat: Chat) -> None:
+    """[STK-25, STK-55.9]"""
+    insert = "insert into app_users (user_id, total_generations) values (%s, 10)"
+    chat.stack.rows(insert, chat.user)
+    chat.say("привет", ("Стиль?", []))
+    chat.stack.rows("update app_users set total_generations = 11 where user_id = %s", chat.user)
+    chat.say("и снова", ("Стиль, эмоция, поза?", []))
+    one, many = chat.model.systems()
+    assert "Ask next: В каком стиле" in one and "эмоцию" not in one.partition("Ask next")[2]
+    assert "Ask in one question: В каком стиле" in many and "эмоцию" in many.partition("Ask in one")[2]
+
+
+def test_what_is_asked_of_the_provider(chat: Chat) -> None:
+    """[STK-2..4, STK-40, STK-42]"""
+    chat.say("привет", ("Стиль?", []))
+    (body,), (headers,) = chat.model.requests, chat.model.headers[-1:]
+    if chat.model.dialect is OPENAI:
+        assert headers["Authorization"].startswith("Bearer ")
+        assert (body["temperature"], body.get("max_tokens") or body["max_completion_tokens"]) == (0.7, 1024)
+        assert body.get("tool_choice", "auto") == "auto"
+        specs = [(one["function"]["name"], one["function"]["parameters"]) for one in body["tools"]]
+    else:
+        assert headers["X-Goog-Api-Key"]
+        config = body["generationConfig"]
+        assert (config["temperature"], config["maxOutputTokens"]) == (0.7, 1024)
+        declared = body["tools"][0]["functionDeclarations"]
+        specs = [(one["name"], one["parameters_json_schema"]) for one in declared]
+    tools = dict(specs)
+    assert list(tools) == [UPDATE, PHOTO, CONFIRM]
+    assert {name: one["type"].lower() for name, one in tools[UPDATE]["properties"].items()} == dict.fromkeys(
+        FULL, "string"
+    )
+    assert not tools[UPDATE].get("required")
+
+
+def test_a_failing_provider_is_asked_again(chat: Chat) -> None:
+    """[STK-44]"""
+    chat.model.statuses = [500]
+    assert chat.say("привет", ("Стиль?", []))["final_answer"] == "Стиль?"
+
+
+def test_a_dialogue_without_conversation(chat: Chat) -> None:
+    """[STK-16] One active session of a user."""
+    for number, params in enumerate(({"style": "anime"}, {"pose": "hands up"})):
+        chat.model.lines[f"раз {number}"] = [("Так.", [update(**params)])]
+        assert chat.stack.answer(chat.stack.ask(chat.user, f"раз {number}", assistant="stickers"))["final_answer"]
+    rows = chat.stack.rows("select slots, is_active from assistant_sessions where user_id = %s", chat.user)
+    assert rows == [{"slots": {"style": "anime", "pose": "hands up"}, "is_active": True}]
+
+
+def test_who_follows_hears_the_mirror(chat: Chat) -> None:
+    state = chat.say("всё", ("Понял.", [update(**FULL)]))
+    rows = chat.stack.rows(
+        "select payload->>'delta' as said from run_events where run_id = %s and type = 'text' order by n",
+        state["request_id"],
+    )
+    assert "".join(row["said"] for row in rows) == state["final_answer"]
+
+
+def test_the_built_in_model_cannot_lead_it(database: str, tmp_path: Path) -> None:
+    with Stack(database, tmp_path) as stack:
+        stack.start_server()
+        stack.start_orchestrator()
+        state = stack.answer(stack.ask(uuid4(), "Привет", assistant="stickers"))
+        assert (state["status"], state["error_code"]) == ("FAILED", "no_tool_calls")
+        assert "set MAAS_RESPONDER_MODEL to provider:model" in state["error_message"]
