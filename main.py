@@ -33,7 +33,7 @@ from shared.db import Database, open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
-from shared.models.registry import open_model
+from shared.models.registry import open_images, open_model
 from shared.models.types import Embedder, Model
 from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
@@ -84,9 +84,10 @@ async def open_deps(
         open_questions(db, embedder, settings.embedding_timeout) as questions,
         open_models(settings, settings.role_model) as models,
         open_models(settings, settings.role_fallback) as fallbacks,
+        open_images(settings) as images,
     ):
         rules = open_model("extractive:builtin", settings)
-        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db))
+        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), images=images)
 
 
 def with_tools(deps: Deps) -> tuple[Deps, Toolset]:

@@ -68,7 +68,7 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
             open_database(postgres.query, settings.pool_size, "maas server") as db,
             open_questions(db, embedder, settings.embedding_timeout) as questions,
         ):
-            app = create_app(db, postgres.listen, settings.user_queue_limit, questions)
+            app = create_app(db, postgres.listen, settings.user_queue_limit, questions, settings.attachment_bytes)
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)
             config = uvicorn.Config(

@@ -20,6 +20,7 @@ _PREFIX = {
     "Compactor": "archivist",
 }
 ROLES = tuple(_PREFIX)
+ATTACHMENT_BYTES = 10 * 1024 * 1024
 
 
 def _plain(name: str) -> AliasChoices:
@@ -80,6 +81,13 @@ class Settings(BaseSettings):
         None, description="provider:model of vectors, or provider:model@dimensions; without it search is by words"
     )
     embedding_timeout: float = Field(1.0, gt=0, description="what vectors may add to the time of a search")
+
+    image_model: str | None = Field(None, description="provider:model that draws; without it nothing is drawn")
+    image_fallback: str | None = Field(None, description="provider:model that is asked to draw when that fails")
+    image_timeout: float = Field(120.0, gt=0, description="one drawing, all attempts")
+    attachment_bytes: int = Field(
+        ATTACHMENT_BYTES, ge=1024, le=20 * 1024 * 1024, description="upper limit of an uploaded image"
+    )
 
     timezone: str = Field("UTC", description="zone of day and week buckets")
     blocking_scope: Literal["user", "global"] = Field("user", description="whose next request waits for the archive")

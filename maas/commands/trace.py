@@ -65,6 +65,8 @@ def _head(trace: Trace) -> Iterator[str]:
             unpriced = f" and {cost['unpriced']} calls without a price" if cost["unpriced"] else ""
             yield f"{cost['calls']} model calls, {tokens(cost)} tokens in/out, {dollars(cost['price'])}{unpriced}"
     yield f"query: {shorten(one_line(run['user_query']), 500)}"
+    if run["attachment_ids"]:
+        yield f"with images: {', '.join(run['attachment_ids'])}"
     if before := trace["waited_for"]:
         waited = trace["stages"][0]["ms"] if trace["stages"] else 0.0
         yield f"waited for run {before['id']}, the turn before, {waited:.0f} ms"

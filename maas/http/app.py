@@ -24,6 +24,7 @@ from maas.pipeline.following import Following
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
 from shared.models.questions import Questions
+from shared.settings import ATTACHMENT_BYTES
 
 
 class Endpoint:
@@ -38,7 +39,11 @@ class Endpoint:
 
 
 def create_app(
-    db: Database, listen_dsn: str, queue_limit: int | None = None, questions: Questions | None = None
+    db: Database,
+    listen_dsn: str,
+    queue_limit: int | None = None,
+    questions: Questions | None = None,
+    attachment_bytes: int = ATTACHMENT_BYTES,
 ) -> Starlette:
     """The ASGI application over an open database; it listens by itself on `listen_dsn`."""
 
@@ -47,7 +52,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         changes = Changes(db, listen_dsn)
-        app.state.rooms = Rooms(db, Submissions(db, queue_limit), changes, Following(db), traffic, questions)
+        submissions = Submissions(db, queue_limit)
+        app.state.rooms = Rooms(db, submissions, changes, Following(db), traffic, questions, attachment_bytes)
         async with changes.listening():
             yield
 

@@ -75,6 +75,12 @@ class NewRun(Body):
     assistant: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)] = "mentor"
     conversation_id: UUID | None = None
     metadata: Annotated[dict[str, Any] | None, AfterValidator(_storable_values)] = None
+    attachment_ids: list[UUID] = Field([], max_length=10, description="images that come with the query")
+
+
+class NewAttachment(Body):
+    user_id: UUID
+    file: bytes = Field(description="JPEG, PNG or WebP", json_schema_extra={"format": "binary"})
 
 
 class NewConversation(Body):
@@ -179,10 +185,22 @@ class Button(BaseModel):
     label: str
 
 
+class Attachment(BaseModel):
+    id: UUID
+    kind: Literal["upload", "generated"]
+    media_type: Literal["image/jpeg", "image/png", "image/webp"]
+    bytes: int
+    width: int = Field(description="pixels, with the orientation applied")
+    height: int
+    sha256: str = Field(description="of what is stored: metadata is stripped")
+    created_at: datetime
+
+
 class RunState(BaseModel):
     request_id: UUID
     user_id: UUID
     query: str
+    attachment_ids: list[UUID] = Field(description="images that came with the query")
     assistant: str
     conversation_id: UUID | None
     kind: str
@@ -244,6 +262,7 @@ class Message(BaseModel):
     tool_result: Any
     agent: str | None
     tokens_used: int | None
+    attachment_ids: list[UUID] = Field(description="images that came with a query, or were drawn for an answer")
     created_at: datetime
 
 

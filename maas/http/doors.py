@@ -10,10 +10,11 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http import bodies, conversations, events, memories, metrics, operations, runs, traces, users
+from maas.http import attachments, bodies, conversations, events, memories, metrics, operations, runs, traces, users
 
 Handler = Callable[[Request], Awaitable[Response]]
 _UUID = {"type": "string", "format": "uuid"}
+_OWNER: dict[str, tuple[dict[str, Any], str]] = {"user_id": (_UUID, "whose it must be")}
 _PAGE: dict[str, tuple[dict[str, Any], str]] = {
     "before": ({"type": "string"}, "`next` of the page before"),
     "limit": ({"type": "integer", "minimum": 1, "maximum": 100, "default": 50}, "how many"),
@@ -24,7 +25,7 @@ _PAGE: dict[str, tuple[dict[str, Any], str]] = {
 class Door:
     """One method on one path. `errors` are the statuses that a client must expect.
 
-    `takes` and `gives` are media types of bodies that are no model.
+    `takes` and `gives` are media types of bodies that are not JSON.
     """
 
     method: str
@@ -66,6 +67,14 @@ DOORS = (
     Door("POST", "/v1/conversations/{id}/clear", conversations.post_clear, reply=bodies.Cleared, errors=(404,)),
     Door("GET", "/v1/conversations/{id}/messages", conversations.get_messages, reply=bodies.MessagePage,
          errors=(400, 404), query=_PAGE),
+    Door("POST", "/v1/attachments", attachments.post_attachment, bodies.NewAttachment, bodies.Attachment, 201,
+         takes=(attachments.FORM,), errors=(413, 415, 422)),
+    Door("GET", "/v1/attachments/{id}", attachments.get_attachment, reply=bodies.Attachment, errors=(400, 404),
+         query=_OWNER, required=("user_id",)),
+    Door("GET", "/v1/attachments/{id}/content", attachments.get_content, errors=(400, 404), gives=attachments.IMAGE,
+         query=_OWNER, required=("user_id",)),
+    Door("DELETE", "/v1/attachments/{id}", attachments.delete_attachment, status=204, errors=(400, 404),
+         query=_OWNER, required=("user_id",)),
     Door("POST", "/v1/memories/search", memories.post_search, bodies.SearchQuery, bodies.MemoryPage,
          errors=(400, 413, 415, 422)),
     Door(

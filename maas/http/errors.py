@@ -28,6 +28,7 @@ STATUS = {
     "invalid_request": 422,
     "unknown_assistant": 422,
     "bad_import": 422,
+    "bad_image": 422,
     "queue_full": 429,
     "database_unreachable": 503,
 }

@@ -22,8 +22,8 @@ ERROR = {
     },
 }
 REASONS = {
-    400: "not understood", 404: "not there", 409: "conflicts with what is there", 413: "too large", 415: "not JSON",
-    422: "refused", 429: "the user has too many unfinished requests", 503: "not ready",
+    400: "not understood", 404: "not there", 409: "conflicts with what is there", 413: "too large",
+    415: "of another media type", 422: "refused", 429: "the user has too many unfinished requests", 503: "not ready",
 }  # fmt: skip
 RETRY_AFTER = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer", "minimum": 1}}}
 
@@ -73,10 +73,9 @@ def _operation(door: Door) -> dict[str, Any]:
     }
     if parameters:
         operation["parameters"] = parameters
-    if door.body is not None:
-        operation["requestBody"] = {"required": True, "content": _json(door.body.__name__)}
-    if door.takes:
-        content: dict[str, Any] = {kind: {"schema": {}} for kind in door.takes}
+    if door.body is not None or door.takes:
+        schema = _schema(door.body.__name__) if door.body else {}
+        content = {kind: {"schema": schema} for kind in door.takes or ("application/json",)}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -93,4 +92,8 @@ def _content(door: Door) -> dict[str, Any]:
 
 
 def _json(name: str) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+    return {"application/json": {"schema": _schema(name)}}
+
+
+def _schema(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime
 from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
@@ -26,11 +26,11 @@ _JSON = json.JSONDecoder(parse_constant=_refuse)
 
 async def read_body(request: Request, model: type[Model]) -> Model:
     """The JSON body as `model`. Raises MaasError: unsupported_media_type, too_large, invalid_json, invalid_request."""
-    kind = _content_type(request)
+    kind = content_type(request)
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise MaasError("unsupported_media_type", "send the body as application/json")
     raw = bytearray()
-    async for chunk in _chunks(request, BODY_BYTES):
+    async for chunk in read_chunks(request, BODY_BYTES):
         raw += chunk
     try:
         value = _JSON.decode(raw.decode("utf-8"))
@@ -38,6 +38,11 @@ async def read_body(request: Request, model: type[Model]) -> Model:
         raise MaasError("invalid_json", f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
     except (ValueError, RecursionError) as error:
         raise MaasError("invalid_json", f"the body is not JSON: {error}"[:300]) from error
+    return check(model, value)
+
+
+def check(model: type[Model], value: object) -> Model:
+    """What was sent as `model`. Raises MaasError('invalid_request')."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -48,18 +53,20 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 
 async def read_into(request: Request, file: BinaryIO, most: int, types: Sequence[str]) -> None:
     """The body into a file, which stands at its start then. Raises MaasError: unsupported_media_type, too_large."""
-    if _content_type(request) not in types:
+    if content_type(request) not in types:
         raise MaasError("unsupported_media_type", f"send the body as {' or '.join(types)}")
-    async for chunk in _chunks(request, most):
+    async for chunk in read_chunks(request, most):
         file.write(chunk)
     file.seek(0)
 
 
-def _content_type(request: Request) -> str:
+def content_type(request: Request) -> str:
+    """The media type of the body, without its parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:
+async def read_chunks(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+    """The body as it comes. Raises MaasError('too_large')."""
     size = 0
     async for chunk in request.stream():
         size += len(chunk)

@@ -1,4 +1,4 @@
-"""What every handler may reach: the database, submissions, changes, followers, traffic, vectors of questions."""
+"""What every handler may reach: the database, submissions, changes, followers, traffic, vectors, limits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from maas.pipeline.following import Following
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
 from shared.models.questions import Questions
+from shared.settings import ATTACHMENT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Rooms:
     following: Following
     traffic: Traffic
     questions: Questions | None = None
+    attachment_bytes: int = ATTACHMENT_BYTES
 
 
 def rooms(request: Request) -> Rooms:

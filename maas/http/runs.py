@@ -32,7 +32,7 @@ async def post_run(request: Request) -> Response:
     run_id = await rooms(request).submissions.submit(
         Submission(
             user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,
-            metadata=body.metadata, idempotency_key=key,
+            metadata=body.metadata, idempotency_key=key, attachment_ids=tuple(body.attachment_ids),
         )
     )  # fmt: skip
     return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
@@ -92,7 +92,7 @@ def _state(row: dict[str, Any]) -> RunState:
             name: row[name]
             for name in (
                 "user_id", "assistant", "conversation_id", "kind", "status", "archive_status", "final_answer",
-                "error_code", "error_message", "degraded", "attempt",
+                "error_code", "error_message", "degraded", "attempt", "attachment_ids",
             )
         },
     )  # fmt: skip

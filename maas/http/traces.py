@@ -26,6 +26,7 @@ class TracedRun(BaseModel):
     kind: str
     source: str
     metadata: dict[str, Any] | None
+    attachment_ids: list[UUID]
     status: Status
     archive_status: ArchiveStatus
     lane: int = Field(description="-2 inbox, -1 waiting, 0 runnable, 1 in flight, 2 finished")

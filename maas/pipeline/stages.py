@@ -10,6 +10,7 @@ from maas.pipeline.events import EventLog, RunEvents
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from shared.db import Database
+from shared.models.images import Images
 from shared.models.questions import Questions
 from shared.models.types import Model, Reply, Request
 from shared.settings import Settings
@@ -33,7 +34,7 @@ class Deps:
     """What a stage may use: the database, the model of each role, who stands in for it, the built-in one, vectors.
 
     `events` tells who follows a run what it says; None where nobody may follow. `dialogues` answer for assistants that
-    have tools.
+    have tools. `images` draw; None where nobody is configured for that.
     """
 
     db: Database
@@ -44,6 +45,7 @@ class Deps:
     fallbacks: Mapping[str, Model] = field(default_factory=dict)
     events: EventLog | None = None
     dialogues: Dialogues | None = None
+    images: Images | None = None
 
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]

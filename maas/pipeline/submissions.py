@@ -28,6 +28,7 @@ class Submission:
     source: str = "http"
     caller: str = ""
     idempotency_key: str | None = None
+    attachment_ids: tuple[UUID, ...] = ()
 
 
 class Submissions:
@@ -44,14 +45,14 @@ class Submissions:
     async def submit(self, submission: Submission) -> UUID:
         """Insert the row and return its id; a repeated idempotency key returns the earlier row's.
 
-        Raises MaasError: `unknown_assistant`, `not_found` for a conversation of somebody else, `queue_full` with
-        `retry_after` in seconds, or `idempotency_conflict` for the same key with another body.
+        Raises MaasError: `unknown_assistant`, `not_found` for a conversation or an attachment of somebody else,
+        `queue_full` with `retry_after` in seconds, or `idempotency_conflict` for the same key with another body.
         """
         run_id = uuid4()
         try:
             inserted = await self._inserts.submit((run_id, submission))
         except asyncpg.ForeignKeyViolationError as error:
-            if error.column_name == "conversation_id":
+            if error.column_name in ("conversation_id", "attachment_ids"):
                 raise MaasError("not_found", error.message) from error
             message = f"assistant: there is no active assistant {submission.assistant!r}"
             raise MaasError("unknown_assistant", message) from error
@@ -66,6 +67,7 @@ class Submissions:
             row["user_id"] == submission.user_id and row["user_query"] == submission.query
             and row["assistant"] == submission.assistant and row["conversation_id"] == submission.conversation_id
             and row["metadata"] == submission.metadata
+            and tuple(row["attachment_ids"]) == submission.attachment_ids
         )  # fmt: skip
         if not same:
             raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
@@ -79,6 +81,7 @@ class Submissions:
             [s.conversation_id for s in submissions],
             [s.metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
             [s.idempotency_key for s in submissions], self._queue_limit,
+            [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions],
         )  # fmt: skip
         verdicts = {row["id"]: row["unfinished"] is None or self._queue_full(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]

@@ -144,6 +144,8 @@ def _at(text: str) -> datetime:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
     return str(value) if isinstance(value, UUID) else value
 
 

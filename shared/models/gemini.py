@@ -15,10 +15,12 @@ from google.genai import errors, types
 
 from shared.models.dialogue import Names, sendable, settle, turns
 from shared.models.faults import Faults, retry_after
+from shared.models.images import Image
 from shared.models.types import (
     Embeddings,
     Finish,
     Message,
+    ModelError,
     Piece,
     Purpose,
     Reply,
@@ -39,6 +41,8 @@ _FINISH: dict[str, Finish] = {
     "MISSING_THOUGHT_SIGNATURE": "malformed",
     "MALFORMED_RESPONSE": "malformed",
     "OTHER": "error",
+    "NO_IMAGE": "error",
+    "IMAGE_OTHER": "error",
 }
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 # Later models refuse a call in the history without the signature of its thought; this word stands for a foreign one.
@@ -198,6 +202,46 @@ class GeminiEmbedder:
     async def close(self) -> None:
         await self._http.aclose()
         self._client.close()
+
+
+class GeminiPainter:
+    """One model that answers with pictures."""
+
+    provider = "gemini"
+
+    def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
+        self.name = name
+        self._faults = Faults(f"gemini:{name}", api_key)
+        self._http, self._client = _open(api_key, base_url)
+
+    async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image:
+        """Draw once, within `timeout` seconds. Raises ModelError."""
+        parts = [types.Part(text=clean(prompt))]
+        if photo is not None:
+            parts.append(types.Part(inline_data=types.Blob(data=photo.data, mime_type=photo.media_type)))
+        config = types.GenerateContentConfig(response_modalities=["TEXT", "IMAGE"], http_options=_timed(timeout))
+        with _named(self._faults, timeout, "generated content"):
+            contents = types.Content(role="user", parts=parts)
+            done = await self._client.aio.models.generate_content(model=self.name, contents=contents, config=config)
+            for part in done.parts or ():
+                drawn = part.inline_data
+                if drawn and drawn.data and not part.thought and (drawn.mime_type or "").startswith("image/"):
+                    return Image(drawn.data, drawn.mime_type or "")
+            raise self._undrawn(done)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+        self._client.close()
+
+    def _undrawn(self, done: types.GenerateContentResponse) -> ModelError:
+        """Why there is no picture."""
+        blocked = done.prompt_feedback.block_reason if done.prompt_feedback else None
+        reason = done.candidates[0].finish_reason if done.candidates else None
+        why = blocked or reason
+        if why and (blocked or _FINISH.get(why.name, "filtered") == "filtered"):
+            return self._faults.failure("filtered", f"it does not draw that: {why.name}")
+        said = " ".join(part.text for part in done.parts or () if part.text)
+        return self._faults.failure("malformed", f"the reply holds no picture: {said}")
 
 
 def _open(api_key: str, base_url: str | None) -> tuple[httpx2.AsyncClient, genai.Client]:

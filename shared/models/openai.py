@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaTool
 
 from shared.models.dialogue import Names, in_words, read_arguments, sendable, settle, turns
 from shared.models.faults import Faults, retry_after
+from shared.models.images import Image
 from shared.models.types import (
     Embeddings,
     Finish,
@@ -40,6 +42,7 @@ _CONCESSIONS = {
     "json_schema": re.compile("response.?format|json.?schema|guided|structured", re.IGNORECASE),
     "json_object": re.compile("response.?format|json.?object", re.IGNORECASE),
 }
+_MODERATED = frozenset({"moderation_blocked", "content_policy_violation"})
 _NO_ARGUMENTS = {"type": "object", "properties": {}}
 _FINISH: dict[str, Finish] = {
     "stop": "stop",
@@ -255,6 +258,37 @@ class OpenAIEmbedder:
         await self._client.close()
 
 
+class OpenAIPainter:
+    """One image model: without a photo it generates, with one it edits that."""
+
+    provider = "openai"
+
+    def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
+        self.name = name
+        self._faults = Faults(f"openai:{name}", api_key)
+        self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
+
+    async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image:
+        """Draw once, within `timeout` seconds. Raises ModelError."""
+        with _named(self._faults, timeout, "a picture"):
+            asked: dict[str, Any] = {"model": self.name, "prompt": clean(prompt), "timeout": timeout}
+            try:
+                if photo is None:
+                    done: Any = await self._client.images.generate(**asked)
+                else:
+                    file = (f"photo.{photo.media_type.partition('/')[2]}", photo.data, photo.media_type)
+                    done = await self._client.images.edit(image=file, **asked)
+            except openai.BadRequestError as error:
+                if error.code in _MODERATED:
+                    raise self._faults.failure("filtered", _message(error)) from error
+                raise
+            drawn = base64.b64decode(done.data[0].b64_json, validate=True)
+            return Image(drawn, f"image/{done.output_format or 'png'}")
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
 @contextmanager
 def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
     """Failures of the SDK under our own names."""
@@ -270,7 +304,7 @@ def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
     except (openai.APIConnectionError, httpx2.TransportError) as error:
         cause = str(error.__cause__ or "") or "connection failed"
         raise faults.failure("unreachable", cause, retryable=True) from error
-    except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError, KeyError) as error:
+    except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError, LookupError) as error:
         # The SDK does not check what it parsed: any JSON, or none, may stand where the reply should.
         raise faults.failure("malformed", f"the reply is not {expected}") from error
     except openai.APIError as error:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from shared.errors import MaasError
 from shared.models.access import anthropic_access, gemini_access, openai_access, read_spec
+from shared.models.images import ImageModel, Images
 from shared.models.types import Model
 from shared.settings import Settings
 
 _INSTEAD = "use extractive:builtin"
+_UNDRAWN = "unset MAAS_IMAGE_MODEL and MAAS_IMAGE_FALLBACK"
 
 
 def _extractive(name: str, settings: Settings) -> Model:
@@ -41,6 +44,21 @@ def _anthropic(name: str, settings: Settings) -> Model:
     return AnthropicModel(name, api_key=key, base_url=base_url)
 
 
+def _openai_images(name: str, settings: Settings) -> ImageModel:
+    key, base_url = openai_access(name, settings, _UNDRAWN)
+    from shared.models.openai import OpenAIPainter
+
+    return OpenAIPainter(name, api_key=key, base_url=base_url)
+
+
+def _gemini_images(name: str, settings: Settings) -> ImageModel:
+    key, base_url = gemini_access(name, settings, _UNDRAWN)
+    from shared.models.gemini import GeminiPainter
+
+    return GeminiPainter(name, api_key=key, base_url=base_url)
+
+
+_PAINTERS: dict[str, Callable[[str, Settings], ImageModel]] = {"openai": _openai_images, "gemini": _gemini_images}
 _PROVIDERS: dict[str, Callable[[str, Settings], Model]] = {
     "extractive": _extractive,
     "openai": _openai,
@@ -57,3 +75,23 @@ def open_model(spec: str, settings: Settings) -> Model:
     """
     provider, name = read_spec(spec, _PROVIDERS, "openai:gpt-4o")
     return _PROVIDERS[provider](name, settings)
+
+
+@asynccontextmanager
+async def open_images(settings: Settings) -> AsyncIterator[Images | None]:
+    """Who draws; None where nobody is configured. Raises MaasError as `open_model` does."""
+    if settings.image_model is None:
+        if settings.image_fallback is not None:
+            raise MaasError("bad_setting", "MAAS_IMAGE_FALLBACK stands in for MAAS_IMAGE_MODEL: set that, too")
+        yield None
+        return
+    async with AsyncExitStack() as stack:
+
+        def opened(spec: str) -> ImageModel:
+            provider, name = read_spec(spec, _PAINTERS, "gemini:gemini-2.5-flash-image")
+            model = _PAINTERS[provider](name, settings)
+            stack.push_async_callback(model.close)
+            return model
+
+        fallback = settings.image_fallback
+        yield Images(opened(settings.image_model), opened(fallback) if fallback else None, settings.retry_delay)

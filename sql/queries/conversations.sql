@@ -22,7 +22,8 @@ select maas_fold_conversation($1, $2);
 select rolling_summary from chat_conversations where id = $1 and user_id = $2;
 
 -- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many; newest first
-select id, run_id, role, content, actions, tool_calls, tool_call_id, tool_name, tool_result, agent, tokens_used, created_at
+select id, run_id, role, content, actions, tool_calls, tool_call_id, tool_name, tool_result, agent, tokens_used, created_at,
+  array(select a.id from unnest(attachment_ids) with ordinality n(id, place) join attachments a using (id) order by n.place) as attachment_ids
 from chat_messages
 where conversation_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;

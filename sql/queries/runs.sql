@@ -1,13 +1,14 @@
 -- The client's side of pipeline_runs.
 
--- name: insert_runs  -- $10 how many unfinished runs a user may have, or null; what is above is refused
+-- name: insert_runs  -- $10 how many unfinished runs a user may have, or null; what is above is refused; $11 arrays as text
 with sent as materialized (
   select s.*,
     row_number() over (partition by s.caller, s.idempotency_key, case when s.idempotency_key is null then s.id end order by s.n) > 1
       or s.idempotency_key is not null and exists (
         select from pipeline_runs r where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
-  from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[])
-    with ordinality as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, n)
+  from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
+      $11::text[])
+    with ordinality as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids, n)
 ), queues as materialized (
   select u.user_id, q.unfinished
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
@@ -19,8 +20,9 @@ with sent as materialized (
     q.unfinished + count(*) filter (where not s.is_repeat) over (partition by s.user_id order by s.n) > $10, false) as is_refused
   from sent s left join queues q using (user_id)
 ), added as (
-  insert into pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key)
-  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key
+  insert into pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
+    attachment_ids)
+  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids::uuid[]
   from placed where not is_repeat and not is_refused order by n
   on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
   returning id
@@ -41,10 +43,10 @@ where p.is_refused or exists (
   select from placed f where f.is_refused and f.caller = p.caller and f.idempotency_key = p.idempotency_key);
 
 -- name: run_of_key
-select id, user_id, user_query, assistant, conversation_id, metadata from pipeline_runs where caller = $1 and idempotency_key = $2;
+select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids from pipeline_runs where caller = $1 and idempotency_key = $2;
 
 -- name: run
-select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, status, archive_status, lane, try, attempt,
+select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status, archive_status, lane, try, attempt,
   deaths, analysis_result, sources, draft_context, final_context_payload, final_answer, error_code, error_message, degraded,
   cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at,
   completed_at, failed_at, archived_at,

@@ -10,7 +10,7 @@ import pytest
 
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
-from shared.models.registry import open_model
+from shared.models.registry import open_images, open_model
 from shared.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,3 +107,26 @@ def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "said"),
+    [
+        ({"image_model": "gpt-image-1"}, "bad_setting", "for instance gemini:gemini-2.5-flash-image"),
+        ({"image_model": "anthropic:claude"}, "bad_setting", "unknown provider 'anthropic'; known are gemini, openai"),
+        ({"image_model": "gemini:x"}, "missing_key", "or unset MAAS_IMAGE_MODEL"),
+        ({"image_model": "gemini:x", "gemini_api_key": "0", "image_fallback": "openai:y"}, "missing_key", "OPENAI"),
+        ({"image_fallback": "openai:y"}, "bad_setting", "MAAS_IMAGE_FALLBACK stands in for MAAS_IMAGE_MODEL"),
+    ],
+)  # fmt: skip
+async def test_what_cannot_draw(settings: dict[str, str], code: str, said: str) -> None:
+    with pytest.raises(MaasError) as caught:
+        async with open_images(load_settings(**settings)):
+            pass
+    assert caught.value.code == code
+    assert said in caught.value.message
+
+
+async def test_nobody_draws_unless_somebody_is_named() -> None:
+    async with open_images(load_settings()) as images:
+        assert images is None

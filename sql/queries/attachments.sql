@@ -1,0 +1,20 @@
+-- Images of users.
+
+-- name: keep_attachment  -- $1 user, $2 run that drew it or null, $3 media type, $4 width, $5 height, $6 content
+select maas_keep_attachment($1, $2, $3, $4, $5, $6);
+
+-- name: attachment  -- $1 id, $2 user
+select id, kind, media_type, octet_length(content) as bytes, width, height, sha256, created_at
+from attachments where id = $1 and user_id = $2;
+
+-- name: attachment_content  -- $1 id, $2 user
+select media_type, sha256, content from attachments where id = $1 and user_id = $2;
+
+-- name: drop_attachment  -- $1 id, $2 user
+delete from attachments where id = $1 and user_id = $2 returning id;
+
+-- name: run_attachments  -- $1 run: what came with its query, in that order, without what was deleted since
+select a.id, a.media_type, a.content
+from pipeline_runs r cross join unnest(r.attachment_ids) with ordinality n(id, place)
+join attachments a on a.id = n.id and a.user_id = r.user_id
+where r.id = $1 order by n.place;
