@@ -20,6 +20,7 @@ STEADY: Step = ("Хорошо.", ())
 class ScriptedModel:
     """`lines[message]` are its replies to that message, one after another; to any other it says one word.
 
+    `painted` are bodies that asked for a picture; of the next `unpainted` none is made.
     `requests` are the bodies that it was sent, `headers` theirs. `hold_after` keeps later requests waiting.
     """
 
@@ -30,6 +31,8 @@ class ScriptedModel:
         self.headers: list[dict[str, str]] = []
         self.statuses: list[int] = []
         self.dialect = dialect
+        self.painted: list[bytes] = []
+        self.unpainted = 0
         self._url = server.url_for("").rstrip("/")
         self._gate = threading.Event()
         self._gate.set()
@@ -46,6 +49,18 @@ class ScriptedModel:
             f"{name}_BASE_URL": self._url + self.dialect.base,
             "MAAS_RETRY_DELAY": "0.05",
         }
+
+    def paint(self, server: HTTPServer, path: str, body: dict[str, Any]) -> None:
+        """Answer requests for pictures, too."""
+
+        def handle(request: Request) -> Response:
+            if self.unpainted:
+                self.unpainted -= 1
+                return Response(json.dumps({"error": {"message": "on purpose", "code": 400}}), 400)
+            self.painted.append(request.get_data())
+            return Response(json.dumps(body), content_type="application/json")
+
+        server.expect_request(path).respond_with_handler(handle)
 
     def hold_after(self, requests: int) -> None:
         """Answer so many requests from now on and keep the next ones waiting."""

@@ -13,6 +13,7 @@ from maas.agents.rounds import SILENCE, Asker, language_of, turn
 from maas.agents.sessions import WAIT_PHOTO, SlotSession
 from maas.agents.tools import Context, Toolset
 from maas.assistants.definition import Definition
+from maas.pipeline.attachments import photo_of_run
 from maas.pipeline.events import EventType, RunEvents
 from shared.errors import MaasError
 from shared.models.types import Reply, Request, ToolCall
@@ -32,6 +33,9 @@ async def collect(
     language = language_of(definition.language, run.user_query)
     slots = [one.slot(language) for one in definition.slots]
     session = await SlotSession.open(deps.db, run, slots, language)
+    if definition.photo and (photo := await photo_of_run(deps.db, run.id)):
+        session.receive(photo)
+        await session.keep(deps.db, run)
     calls = CallLog(deps.db, events, run, definition.name)
 
     async def record(result: ToolResult) -> None:
@@ -41,6 +45,8 @@ async def collect(
         await calls.record(result)
         if session.state == WAIT_PHOTO != state:
             await events.emit(EventType.REQUEST_PHOTO, {})
+        if drawn := (result.body.get("data") or {}).get("attachment_id"):
+            await events.emit(EventType.STICKER, {"attachment_id": drawn})
 
     allowed = Session(frozenset(one.name for one in tools), mode, definition.limits.calls)
     context = Context(run.user_id, run.id, run.conversation_id, {"session": session})
@@ -64,9 +70,9 @@ class _Turn:
     async def converse(self, request: Request) -> Reply:
         """The model is asked once more only if it had no words or its arguments were wrong."""
         reply = await self._ask(request)
-        if not reply.calls:
+        if not reply.calls and not self._added(reply.text):
             return reply
-        results = await self._act(reply.calls)
+        results = await self._act(reply.calls) if reply.calls else []
         words = reply.text
         is_wrong = any(result.code == "validation_error" for result in results)
         if is_wrong or not self._added(words):

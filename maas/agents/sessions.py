@@ -73,11 +73,20 @@ class SlotSession:
     @property
     def block(self) -> str:
         """What a model is told before each call."""
-        return state_block(self.slots, self.values, at_once=self.generations > EXPERIENCED)
+        block = state_block(self.slots, self.values, at_once=self.generations > EXPERIENCED)
+        return f"{block}\nThe photo is there." if self.photo else block
 
     def in_words(self, ru: str, en: str) -> str:
         """A sentence of ours in the user's language."""
         return ru if self.language == "ru" else en
+
+    def receive(self, photo: UUID) -> None:
+        """A photo came: the one that is waited for, or another, between which the user has to choose."""
+        if self.photo in (None, photo) or self.state == WAIT_PHOTO:
+            self.photo, self.offered_photo, self.state = photo, None, CHAT
+            self.is_confirmed, self.changed = False, True
+        else:
+            self.offered_photo = photo
 
     def accepted(self, patch: Mapping[str, object]) -> dict[str, str]:
         """What is good in `patch`."""
@@ -89,13 +98,17 @@ class SlotSession:
         return {"collected": values, "still_needed": [slot.name for slot in missing(self.slots, values)]}
 
     def take(self, result: ToolResult) -> None:
-        """Let a result change it: `accepted` values, `state`, `confirmed`; `say` is for the user."""
+        """Let a result change it: `accepted` values, `state`, `confirmed`; `say` is for the user.
+
+        What failed with words for the user may be confirmed again.
+        """
         data = result.body.get("data") if result.is_success else result.body
         if not isinstance(data, dict):
             return
         if (words := data.get("say")) and words not in self.said:
             self.said.append(words)
         if not result.is_success:
+            self.changed |= "say" in data
             return
         if data.get("accepted"):
             self.values = merge(self.slots, self.values, data["accepted"])

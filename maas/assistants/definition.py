@@ -59,6 +59,7 @@ class Definition(BaseModel):
     """`role_prompt` is a row of system_prompts; `toolset` names tools, or domains for all that is in them.
 
     With `slots` it collects values; `completion` is the tool that works on all of them once the user has confirmed.
+    `photo`: an image of a request belongs to what it collects.
     `memory`: light leaves models out of remembering, off leaves memory out.
     """
 
@@ -73,6 +74,7 @@ class Definition(BaseModel):
     temperature: Annotated[float | None, Field(ge=0, le=2)] = None
     slots: tuple[SlotField, ...] = ()
     completion: Word | None = None
+    photo: bool = False
     memory: Literal["full", "light", "off"] = "full"
     language: Literal["auto", "ru", "en"] = "auto"
 

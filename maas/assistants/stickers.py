@@ -10,7 +10,7 @@ ASSISTANT = Definition(
     name="stickers",
     role_prompt="Stickers",
     toolset=("stickers",),
-    limits=Limits(rounds=2, calls=20, seconds=120, tokens=1024, attempt_seconds=15),
+    limits=Limits(rounds=2, calls=20, tokens=1024, attempt_seconds=15),
     temperature=0.7,
     slots=(
         SlotField(
@@ -33,5 +33,6 @@ ASSISTANT = Definition(
         ),
     ),
     completion="confirm_and_generate",
+    photo=True,
     memory="light",
 )

@@ -212,6 +212,7 @@ class RunState(BaseModel):
     degraded: list[str] = Field(description="stages that finished by rule")
     sources: list[Source] = Field(description="what memory was looked at for the answer")
     buttons: list[Button] = Field(description="what the user may press now")
+    attachments: list[UUID] = Field(description="images that were drawn for the answer")
     timings: dict[str, datetime | None]
     attempt: int
     retries: int

@@ -88,6 +88,7 @@ def _state(row: dict[str, Any]) -> RunState:
         retries=row["try"] - 1,
         sources=row["sources"] or [],
         buttons=row["buttons"] or [],
+        attachments=row["drawn"] or [],
         **{
             name: row[name]
             for name in (

@@ -8,7 +8,7 @@ from uuid import UUID
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.images import Image
-from shared.pictures import Picture, look_at
+from shared.pictures import look_at
 
 
 async def keep_upload(db: Database, user_id: UUID, data: bytes) -> dict[str, Any]:
@@ -17,14 +17,34 @@ async def keep_upload(db: Database, user_id: UUID, data: bytes) -> dict[str, Any
         picture = await look_at(data)
     except ValueError as error:
         raise MaasError("bad_image", f"file: {error}") from error
-    kept = await _keep(db, user_id, None, picture)
-    assert kept is not None
+    kept = await db.value(
+        "keep_attachment", user_id, None, picture.media_type, picture.width, picture.height, picture.data
+    )
     return await read_attachment(db, kept, user_id)
 
 
-async def keep_drawing(db: Database, user_id: UUID, run_id: UUID, image: Image) -> UUID | None:
-    """Store what a run drew, once; its answer shows it. None when the run was erased. Raises ValueError."""
-    return await _keep(db, user_id, run_id, await look_at(image.data))
+async def keep_drawing(db: Database, run_id: UUID, image: Image) -> UUID | None:
+    """Store what a run drew and count it, once: the one that is there stays. None when the run was erased.
+
+    Raises ValueError.
+    """
+    picture = await look_at(image.data)
+    kept: UUID | None = await db.value(
+        "keep_drawing", run_id, picture.media_type, picture.width, picture.height, picture.data
+    )
+    return kept
+
+
+async def drawing_of_run(db: Database, run_id: UUID) -> UUID | None:
+    """What it drew before."""
+    drawn: UUID | None = await db.value("drawing_of_run", run_id)
+    return drawn
+
+
+async def photo_of_run(db: Database, run_id: UUID) -> UUID | None:
+    """The first image that came with its query."""
+    photo: UUID | None = await db.value("photo_of_run", run_id)
+    return photo
 
 
 async def read_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> dict[str, Any]:
@@ -52,13 +72,6 @@ async def drop_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> N
 async def images_of_run(db: Database, run_id: UUID) -> list[Image]:
     """What came with the query of a run, in that order."""
     return [Image(row["content"], row["media_type"]) for row in await db.rows("run_attachments", run_id)]
-
-
-async def _keep(db: Database, user_id: UUID, run_id: UUID | None, picture: Picture) -> UUID | None:
-    kept: UUID | None = await db.value(
-        "keep_attachment", user_id, run_id, picture.media_type, picture.width, picture.height, picture.data
-    )
-    return kept
 
 
 def not_found(attachment_id: UUID) -> MaasError:

@@ -27,6 +27,7 @@ class EventType(StrEnum):
     APPROVAL_REQUIRED = "approval_required"
     BUTTONS = "buttons"  # {buttons: [{id, label}]}: what the user may press
     REQUEST_PHOTO = "request_photo"
+    STICKER = "sticker"  # {attachment_id}: what was drawn
     LAYER = "layer"
 
 

@@ -1,7 +1,8 @@
 -- Dialogues that collect values before they act.
 --
 --   maas_open_session    a run begins: the session it works on, as it was before this try of the run
---   maas_keep_session    the run ends: what its calls have changed
+--   maas_keep_session    what a call of the run has changed
+--   maas_keep_drawing    what was confirmed is made: one picture of a run, counted once, whatever dies
 --
 -- A model's replies are pinned and given again to whoever takes a run over, so that owner has to begin from the very same
 -- state: `before` keeps it for the run that worked on the session last.
@@ -85,3 +86,20 @@ begin
   return found;
 end $$;
 comment on function maas_keep_session is 'Stores what a run has made of its session; false when the run is not the caller''s any more';
+
+create function maas_keep_drawing(p_run uuid, p_media_type text, p_width int, p_height int, p_content bytea) returns uuid
+language plpgsql as $$
+declare
+  whose uuid;
+  drawn uuid;
+begin
+  select user_id into whose from pipeline_runs where id = p_run for no key update;
+  select id into drawn from attachments where run_id = p_run;
+  if whose is null or drawn is not null then
+    return drawn;
+  end if;
+  insert into app_users (user_id, total_generations) values (whose, 1)
+  on conflict (user_id) do update set total_generations = app_users.total_generations + 1;
+  return maas_keep_attachment(whose, p_run, p_media_type, p_width, p_height, p_content);
+end $$;
+comment on function maas_keep_drawing is 'The one picture that a run made, stored and counted or there already; null when the run was erased';

@@ -13,6 +13,10 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from tests.contract.dialects import GEMINI, OPENAI, Dialect
+from tests.contract.test_images import DRAWN
+from tests.contract.test_images import GEMINI as BANANA
+from tests.contract.test_images import OPENAI as DALL_E
+from tests.pictures import picture
 from tests.scripted import ScriptedModel
 from tests.stack import Stack
 
@@ -35,19 +39,29 @@ class Chat:
     user: UUID
     conversation: UUID
 
-    def say(self, message: str, *steps: tuple[str, list[tuple[str, str]]]) -> dict[str, Any]:
+    def say(self, message: str, *steps: tuple[str, list[tuple[str, str]]], **fields: Any) -> dict[str, Any]:
         """Say something that the model answers by `steps`."""
         self.model.lines[message] = list(steps)
-        run = self.stack.ask(self.user, message, assistant="stickers", conversation_id=str(self.conversation))
+        run = self.stack.ask(self.user, message, assistant="stickers", conversation_id=str(self.conversation), **fields)
         state = self.stack.answer(run)
         assert state["status"] == "COMPLETED", state["error_message"]
         self.stack.wait_archived(run)
         return state
 
+    def send(self, colour: str, message: str, *steps: tuple[str, list[tuple[str, str]]]) -> dict[str, Any]:
+        """The same with a photo."""
+        form = {"file": ("photo.png", picture(colour=colour), "image/png")}
+        sent = self.stack.client.post("/v1/attachments", data={"user_id": str(self.user)}, files=form)
+        assert sent.status_code == 201, sent.text
+        return self.say(message, *steps, attachment_ids=[sent.json()["id"]])
+
+    def generations(self) -> int:
+        rows = self.stack.rows("select total_generations from app_users where user_id = %s", self.user)
+        return rows[0]["total_generations"] if rows else 0
+
     def session(self) -> dict[str, Any]:
-        query = (
-            "select state, style, emotion, pose, slots, confirmed from assistant_sessions where conversation_id = %s"
-        )
+        columns = "state, style, emotion, pose, slots, confirmed, photo, offered_photo"
+        query = f"select {columns} from assistant_sessions where conversation_id = %s"
         (row,) = self.stack.rows(query, self.conversation)
         return dict(row)
 
@@ -63,8 +77,11 @@ def running(
     dialect: Dialect = request.param
     with HTTPServer(threaded=True) as server, Stack(fresh_database, tmp_path_factory.mktemp("stack")) as stack:
         model = ScriptedModel(server, dialect)
+        painter = {brush.provider: brush for brush in (DALL_E, BANANA)}[dialect.provider]
+        settings = painter.settings(server.url_for("").rstrip("/"))
+        model.paint(server, painter.photo_path, painter.body(DRAWN))
         stack.start_server()
-        stack.start_orchestrator(**model.settings())
+        stack.start_orchestrator(**model.settings(), MAAS_IMAGE_MODEL=settings["image_model"])
         yield stack, model
 
 
@@ -73,6 +90,7 @@ def chat(running: tuple[Stack, ScriptedModel]) -> Chat:
     stack, model = running
     model.lines.clear()
     model.requests.clear()
+    model.painted.clear()
     return Chat(stack, model, uuid4(), uuid4())
 
 
@@ -162,6 +180,50 @@ def test_who_only_calls_is_not_silent(chat: Chat, values: dict[str, str], second
     state = chat.say("вот", ("", [update(**values)]), (second, []))
     assert state["final_answer"] == words and len(chat.model.requests) == asked
     assert chat.session()["slots"] == values
+
+
+def test_a_photo_is_stored_and_the_style_asked_for(chat: Chat) -> None:
+    """[STK-31, STK-55.2]"""
+    chat.say("Привет", ("Пришлите фото.", [(PHOTO, "{}")]))
+    state = chat.send("red", "вот", ("Отлично. Какой стиль?", []))
+    assert state["final_answer"] == "Отлично. Какой стиль?"
+    session = chat.session()
+    assert session["state"] == "assistant_chat" and [str(session["photo"])] == state["attachment_ids"]
+    assert "The photo is there." not in chat.model.systems()[0] and "The photo is there." in chat.model.systems()[1]
+
+
+def test_a_confirmed_sticker_is_made_once(chat: Chat) -> None:
+    """[STK-34, STK-38, STK-55.6] Prompt and photo arrive, the user is told, the counter goes up by one."""
+    chat.send("red", "аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    state = chat.say("да", ("Делаю.", [(CONFIRM, "{}")]))
+    (drawn,) = state["attachments"]
+    assert state["final_answer"] == f"Делаю.\n\nВаш стикер готов: {drawn}" and state["buttons"] == []
+    assert "sticker" in chat.events(state) and chat.session()["confirmed"] and chat.generations() == 1
+    (painted,) = chat.model.painted
+    assert b"Style: anime" in painted and b"Pose: hands up" in painted
+    content = chat.stack.client.get(f"/v1/attachments/{drawn}/content", params={"user_id": str(chat.user)})
+    assert content.content == DRAWN
+    again = chat.say("да, да", ("Он уже готов.", [(CONFIRM, "{}")]))
+    assert again["final_answer"] == "Он уже готов." and chat.generations() == 1 and len(chat.model.painted) == 1
+    chat.say("измени стиль на 3D", ("Меняю.", [update(style="3D")]))
+    assert chat.say("ок", ("", [(CONFIRM, "{}")]))["attachments"] and chat.generations() == 2
+
+
+def test_a_photo_after_confirmation_brings_the_mirror_again(chat: Chat) -> None:
+    """[A-59]"""
+    chat.say("аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    chat.say("да", ("", [(CONFIRM, "{}")]))
+    state = chat.send("red", "вот оно", ("Спасибо.", []))
+    assert MIRROR in state["final_answer"] and state["buttons"] == BUTTON and chat.generations() == 0
+
+
+def test_a_sticker_that_cannot_be_made_may_be_confirmed_again(chat: Chat) -> None:
+    chat.send("red", "аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    chat.model.unpainted = 1
+    state = chat.say("да", ("Делаю.", [(CONFIRM, "{}")]))
+    assert "Не получилось сделать стикер." in state["final_answer"] and state["buttons"] == BUTTON
+    assert (chat.generations(), chat.session()["confirmed"], state["attachments"]) == (0, False, [])
+    assert len(chat.say("ещё раз", ("Делаю.", [(CONFIRM, "{}")]))["attachments"]) == 1 and chat.generations() == 1
 
 
 def test_unknown_tools_and_values_change_nothing(chat: Chat) -> None:
