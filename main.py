@@ -85,7 +85,7 @@ async def open_deps(
         open_models(settings, settings.role_fallback) as fallbacks,
     ):
         rules = open_model("extractive:builtin", settings)
-        dialogues = Runtime(tools) if tools else None
+        dialogues = Runtime(tools or Toolset(()))
         yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), dialogues)
 
 

@@ -13,7 +13,7 @@ with sent as materialized (
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
     -- a client of SQL may have put in any number; ten times the limit is as good as more
     select count(*) as unfinished from (
-      select from pipeline_runs r where r.user_id = u.user_id and r.lane < 2 and r.kind = 'ask' limit 10 * $10) r) q
+      select from pipeline_runs r where r.user_id = u.user_id and r.lane < 2 and r.kind in ('ask', 'action') limit 10 * $10) r) q
 ), placed as materialized (
   select s.*, q.unfinished, coalesce(not s.is_repeat and
     q.unfinished + count(*) filter (where not s.is_repeat) over (partition by s.user_id order by s.n) > $10, false) as is_refused
