@@ -38,7 +38,7 @@ class Submissions:
 
     def __init__(self, db: Database, queue_limit: int | None = None) -> None:
         self._db = db
-        self._queue_limit = queue_limit
+        self.queue_limit = queue_limit
         self._inserts: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
 
     async def submit(self, submission: Submission) -> UUID:
@@ -78,7 +78,7 @@ class Submissions:
             [s.query for s in submissions], [s.assistant for s in submissions],
             [s.conversation_id for s in submissions],
             [s.metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
-            [s.idempotency_key for s in submissions], self._queue_limit,
+            [s.idempotency_key for s in submissions], self.queue_limit,
         )  # fmt: skip
         verdicts = {row["id"]: row["unfinished"] is None or self._queue_full(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]
@@ -87,9 +87,9 @@ class Submissions:
         unfinished, seconds = row["unfinished"], row["retry_after"]
         return MaasError(
             "queue_full",
-            f"{unfinished} requests of this user are not finished yet and {self._queue_limit} may be; "
+            f"{unfinished} requests of this user are not finished yet and {self.queue_limit} may be; "
             f"wait for one of them and send this again, in {seconds} s perhaps",
-            {"unfinished": unfinished, "limit": self._queue_limit, "retry_after": seconds},
+            {"unfinished": unfinished, "limit": self.queue_limit, "retry_after": seconds},
         )
 
 

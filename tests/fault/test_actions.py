@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -297,3 +299,25 @@ def test_a_run_of_this_kind_without_an_action_fails(stack: Stack, user: UUID, be
     run_id = stack.rows(query, user)[0]["id"]
     begin()
     assert (finish(stack, run_id)["status"], finish(stack, run_id)["error_code"]) == ("FAILED", "no_action")
+
+
+def test_of_many_approvals_one_counts(stack: Stack, user: UUID, propose: Propose) -> None:
+    """20 at once over HTTP: one 200, one run, one execution; who comes late is told where it stands."""
+    (action,) = propose(WRITE)
+    stack.start_server()
+    ready = Barrier(20)
+
+    def post(_: int) -> tuple[int, dict[str, Any]]:
+        ready.wait(20)
+        reply = stack.client.post(f"/v1/actions/{action}/approve", json={"user_id": str(user)})
+        return reply.status_code, reply.json()
+
+    with ThreadPoolExecutor(20) as pool:
+        replies = list(pool.map(post, range(20)))
+    (accepted,) = [body for status, body in replies if status == 200]
+    refused = [body["error"] for status, body in replies if status == 409]
+    assert len(refused) == 19 and {error["code"] for error in refused} == {"already_decided"}
+    assert {error["details"]["status"] for error in refused} <= {"approved", "executing", "done"}
+    finish(stack, UUID(accepted["action_run_id"]))
+    assert len(stack.rows("select from pipeline_runs where kind = 'action'")) == 1
+    assert (lines(stack), state(stack, action)[0]) == (["one"], "done")
