@@ -86,8 +86,6 @@ class Runtime:
 
 
 async def _mode(definition: Definition, asker: Asker) -> Mode:
-    """The conversation's, or the one that the assistant has by itself."""
-    if asker.run.conversation_id is None:
-        return definition.default_mode
-    mode: Mode | None = await asker.deps.db.value("conversation_mode", asker.run.conversation_id)
+    """The request's own, its conversation's, or the one that the assistant has by itself."""
+    mode: Mode | None = await asker.deps.db.value("run_mode", asker.run.id)
     return mode or definition.default_mode

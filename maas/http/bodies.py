@@ -75,6 +75,7 @@ class NewRun(Body):
     query: Words
     assistant: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)] = "mentor"
     conversation_id: UUID | None = None
+    mode: Mode | None = Field(None, description="of this request; that of its conversation if not given")
     metadata: Annotated[dict[str, Any] | None, AfterValidator(_storable_values)] = None
 
 

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
+from maas.pipeline.conversations import Mode
 from maas.pipeline.states import Status
 from shared.db import Database
 from shared.errors import MaasError
@@ -18,7 +19,7 @@ from shared.group_commit import GroupCommit
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A request as a client sends it. `idempotency_key` is unique per `caller`."""
+    """A request as a client sends it. `idempotency_key` is unique per `caller`; no `mode`: that of its conversation."""
 
     user_id: UUID
     query: str
@@ -28,6 +29,7 @@ class Submission:
     source: str = "http"
     caller: str = ""
     idempotency_key: str | None = None
+    mode: Mode | None = None
 
 
 class Submissions:
@@ -65,7 +67,7 @@ class Submissions:
         same = (
             row["user_id"] == submission.user_id and row["user_query"] == submission.query
             and row["assistant"] == submission.assistant and row["conversation_id"] == submission.conversation_id
-            and row["metadata"] == submission.metadata
+            and row["metadata"] == submission.metadata and row["mode"] == submission.mode
         )  # fmt: skip
         if not same:
             raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
@@ -78,7 +80,7 @@ class Submissions:
             [s.query for s in submissions], [s.assistant for s in submissions],
             [s.conversation_id for s in submissions],
             [s.metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
-            [s.idempotency_key for s in submissions], self.queue_limit,
+            [s.idempotency_key for s in submissions], self.queue_limit, [s.mode for s in submissions],
         )  # fmt: skip
         verdicts = {row["id"]: row["unfinished"] is None or self._queue_full(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]

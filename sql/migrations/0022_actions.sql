@@ -20,6 +20,9 @@ drop index idx_chat_pending_actions_call;
 create unique index idx_chat_pending_actions_call on chat_pending_actions (run_id, call_id, asked_hash);
 create unique index idx_chat_pending_actions_action_run_id on chat_pending_actions (action_run_id) where action_run_id is not null;
 
+alter table pipeline_runs add mode varchar(10) check (mode in ('auto', 'plan', 'ask'));
+comment on column pipeline_runs.mode is 'The mode of this request; null: that of its conversation, or the assistant''s own';
+
 -- An approved action is a request, too --------------------------------------------------------------------------------
 
 do $$

@@ -3,8 +3,8 @@
 -- name: propose_action  -- $1 run, $2 call, $3 tool, $4 arguments, $5 effect, $6 version of the tool, $7 assistant, $8 place in its run
 select maas_propose_action($1, $2, $3, $4::jsonb, $5, $6, $7, p_place => $8);
 
--- name: conversation_mode
-select mode from chat_conversations where id = $1;
+-- name: run_mode  -- $1 run: its own, or that of its conversation; null where neither says
+select coalesce(r.mode, c.mode) from pipeline_runs r left join chat_conversations c on c.id = r.conversation_id where r.id = $1;
 
 -- name: action  -- $1 id, $2 whose it must be, or null
 select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, agent, status, created_at, expires_at,

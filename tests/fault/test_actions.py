@@ -256,6 +256,20 @@ def test_the_outcome_is_told_without_a_model(
     assert (lines(stack), run["archive_status"]) == (["one"], "ARCHIVED")
 
 
+def test_the_mode_of_a_request_goes_before(stack: Stack, models: ModelServer, user: UUID, propose: Propose) -> None:
+    """Its own, then that of its conversation; one that there is not is refused."""
+    conversation = uuid4()
+    propose(WRITE, conversation=conversation)
+    models.rounds["responder"] = [[WRITE]]
+    stack.start_server()
+    body = {"assistant": "clerk", "conversation_id": str(conversation)}
+    for mode, written in (("ask", 0), (None, 0), ("auto", 1), ("plan", 1)):
+        finish(stack, stack.ask(user, "Again.", mode=mode, **body))
+        assert len(lines(stack)) == written
+    refused = stack.client.post("/v1/runs", json={"user_id": str(user), "query": "Again.", "mode": "wild"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid_request")
+
+
 def test_a_plan_is_carried_out_step_by_step(stack: Stack, user: UUID, propose: Propose) -> None:
     """[MODE-5] Approving the first leaves the second; the places are those of the calls."""
     first, second = propose(WRITE, ("write_line", '{"text": "two"}'))
