@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,6 @@ async def wipe(line: Line) -> Any:
 
 
 TOOLS = Toolset([write_line, write_slowly, read_slowly, wipe])
+REPEATABLE = Toolset([write_line, replace(write_slowly, is_idempotent=True), read_slowly, wipe])
+CHANGED = Toolset([replace(one, effect="dangerous") for one in (write_line, write_slowly)])
+SMALL = Toolset([write_line])

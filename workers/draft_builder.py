@@ -28,8 +28,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         return Outcome(draft=_draft(run, prompts, role_name).render(), sources=[])
     recent, shown = _recent(await _last_turns(run, deps))
     if run.conversation_id is not None:
-        summary = await deps.db.value("conversation_summary", run.conversation_id, run.user_id)
-        recent = (f"Earlier in this conversation: {escape(one_line(summary))}", *recent) if summary else recent
+        recent = (*await _earlier(deps, run.conversation_id, run.user_id), *recent)
     notes = await read_notes(deps.db, run.user_id)
     told = [note.log_id for note in notes if note.log_id is not None and note.log_id not in shown]
     focus = note_lines(notes)
@@ -63,6 +62,13 @@ def _draft(
         role_version=prompts["FinalResponder"].version,
         instruction_version=prompts["Assembler"].version,
     )
+
+
+async def _earlier(deps: Deps, conversation_id: UUID, user_id: UUID) -> list[str]:
+    """What was said before the last turns, and which actions were not carried out, as lines."""
+    row = await deps.db.row("conversation_summary", conversation_id, user_id)
+    said = {"Earlier in this conversation": row["rolling_summary"], "Actions": row["actions"]} if row else {}
+    return [f"{title}: {escape(one_line(text))}" for title, text in said.items() if text]
 
 
 async def _last_turns(run: Run, deps: Deps) -> Sequence[Any]:

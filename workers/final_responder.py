@@ -1,4 +1,4 @@
-"""The Final Responder answers, from the payload alone."""
+"""The Final Responder answers, from the payload alone; or it executes what was approved and tells the outcome."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ NAME = "final_responder"
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: final_context_payload only (the draft for the ledger's version). Writes: final_answer. Next: COMPLETED."""
+    if run.kind == "action":
+        return await _act(run, deps)
     payload = Payload.parse(run.payload or "")
     system = payload.system
     if payload.memory.strip():
@@ -39,6 +41,12 @@ async def run(run: Run, deps: Deps) -> Outcome:
             f"{model.provider}:{model.name} sent no text (finish: {reply.finish})",
         )
     return Outcome(answer=answer)
+
+
+async def _act(run: Run, deps: Deps) -> Outcome:
+    assert deps.dialogues is not None and deps.events is not None
+    async with RunEvents(deps.events, run.id, run.attempt) as events:
+        return await deps.dialogues.act(run, deps, events)
 
 
 async def _answer(run: Run, deps: Deps, prompt: Prompt, request: Request) -> Reply:

@@ -19,9 +19,11 @@ class CallLog:
         self._events = events
         self._run = run
         self._assistant = assistant
+        self._places: dict[str, int] = {}
 
     async def announce(self, call: ToolCall) -> None:
         """It is going to be made."""
+        self._place(call)
         await self._events.emit(EventType.TOOL_START, {"call_id": call.id, "tool": call.name})
 
     async def record(self, result: ToolResult) -> None:
@@ -42,9 +44,13 @@ class CallLog:
         tool, arguments = result.tool, result.arguments.values
         action = await self._db.value(
             "propose_action", self._run.id, result.call.id, tool.name, arguments, tool.effect, tool.version,
-            self._assistant,
+            self._assistant, self._place(result.call),
         )  # fmt: skip
         await self._events.emit(
             EventType.APPROVAL_REQUIRED,
             {"action_id": str(action), "tool": tool.name, "arguments": arguments, "reason": result.body["reason"]},
         )
+
+    def _place(self, call: ToolCall) -> int:
+        """Which call of the run it is, from 1: in the order of the model, whichever is recorded first."""
+        return self._places.setdefault(call.id, len(self._places) + 1)

@@ -21,6 +21,8 @@ ErrorCode = Literal[
     "not_allowed",
     "tool_call_limit_reached",
     "approval_required",
+    "tool_changed",
+    "arguments_changed",
     "timeout",
     "failed",
     "in_doubt",

@@ -6,19 +6,25 @@ import asyncio
 from dataclasses import replace
 from time import monotonic
 
+import structlog
+
+from maas.agents.approved import carry_out
 from maas.agents.calls import CallLog
 from maas.agents.collecting import collect
 from maas.agents.executor import Executor, Session
+from maas.agents.outcomes import tell
 from maas.agents.policy import Mode
 from maas.agents.rounds import Asker, converse
 from maas.agents.tools import Context, Toolset
 from maas.assistants.definition import Definition, read_definition
 from maas.pipeline.events import RunEvents
 from maas.pipeline.prompts import Prompt
-from maas.pipeline.runs import Run
+from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared.errors import MaasError
 from shared.models.types import Reply, Request
+
+log = structlog.get_logger()
 
 
 class Runtime:
@@ -34,7 +40,7 @@ class Runtime:
 
         Raises LostRun; MaasError, of a replay too, in which no tool may act.
         """
-        definition = await self._definition(run, deps)
+        definition = await self._definition(run, deps) if self._tools else None
         if definition is None or not definition.toolset:
             return None
         if events is None:
@@ -50,9 +56,23 @@ class Runtime:
                 raise
             raise MaasError("timeout", f"no answer within {seconds:g} s, tools included") from error
 
+    async def act(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
+        """Execute what the user approved, once, and tell what came of it. Raises LostRun, MaasError('no_action')."""
+        definition = await self._definition(run, deps)
+        settled = await carry_out(
+            run, deps.db, self._open_to(definition), CallLog(deps.db, events, run, run.assistant)
+        )  # fmt: skip
+        return await tell(run, deps, settled, definition.language if definition else "auto", events)
+
+    def _open_to(self, definition: Definition | None) -> Toolset:
+        """What an assistant may call now; nothing where it has gone, or names a tool that has."""
+        try:
+            return definition.tools(self._tools) if definition else Toolset(())
+        except MaasError as error:
+            log.warning("toolset_gone", cause=error.message)
+            return Toolset(())
+
     async def _definition(self, run: Run, deps: Deps) -> Definition | None:
-        if not self._tools:
-            return None
         rows = await deps.db.shared_rows("assistant_definition", run.assistant)
         return read_definition(rows[0]["name"], rows[0]["role_name"], rows[0]["definition"]) if rows else None
 
@@ -83,8 +103,6 @@ def _fitted(definition: Definition, request: Request, deps: Deps) -> tuple[Reque
 
 
 async def _mode(definition: Definition, asker: Asker) -> Mode:
-    """The conversation's, or the one that the assistant has by itself."""
-    if asker.run.conversation_id is None:
-        return definition.default_mode
-    mode: Mode | None = await asker.deps.db.value("conversation_mode", asker.run.conversation_id)
+    """The request's own, its conversation's, or the one that the assistant has by itself."""
+    mode: Mode | None = await asker.deps.db.value("run_mode", asker.run.id)
     return mode or definition.default_mode

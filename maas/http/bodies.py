@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from maas.memory.history import CONTENT_BYTES, keep_time
+from maas.pipeline.actions import ActionStatus
 from maas.pipeline.conversations import Mode
 from maas.pipeline.states import ArchiveStatus, Status
 from shared.text import is_blank
@@ -74,6 +75,7 @@ class NewRun(Body):
     query: Words
     assistant: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)] = "mentor"
     conversation_id: UUID | None = None
+    mode: Mode | None = Field(None, description="of this request; that of its conversation if not given")
     metadata: Annotated[dict[str, Any] | None, AfterValidator(_storable_values)] = None
     attachment_ids: list[UUID] = Field([], max_length=10, description="images that come with the query")
 
@@ -98,6 +100,15 @@ class ConversationChange(Body):
         if self.mode is None and self.title is None:
             raise ValueError("send mode or title")
         return self
+
+
+class ActionDecision(Body):
+    user_id: UUID
+
+
+class ActionEdit(Body):
+    user_id: UUID
+    arguments: Annotated[dict[str, Any], AfterValidator(_storable_values)]
 
 
 class SearchQuery(Body):
@@ -274,6 +285,31 @@ class MessagePage(BaseModel):
 
 class Cleared(BaseModel):
     messages: int = Field(description="how many were removed")
+
+
+class Action(BaseModel):
+    id: UUID
+    user_id: UUID
+    conversation_id: UUID | None
+    run_id: UUID = Field(description="the run that asks for it")
+    place: int = Field(description="which call of that run it is, from 1")
+    tool: str
+    arguments: dict[str, Any]
+    effect: Literal["read", "write", "dangerous"]
+    assistant: str | None
+    status: ActionStatus
+    created_at: datetime
+    expires_at: datetime
+    decided_by: str | None
+    decided_at: datetime | None
+    action_run_id: UUID | None = Field(description="the run that executes it and tells what came of it")
+    poll_url: str | None = Field(description="of that run")
+    result: dict[str, Any] | None
+
+
+class ActionPage(BaseModel):
+    results: list[Action]
+    next: str | None = Field(description="send it as `before` for the next page")
 
 
 class Memory(BaseModel):

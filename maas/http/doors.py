@@ -10,7 +10,19 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http import attachments, bodies, conversations, events, memories, metrics, operations, runs, traces, users
+from maas.http import (
+    actions,
+    attachments,
+    bodies,
+    conversations,
+    events,
+    memories,
+    metrics,
+    operations,
+    runs,
+    traces,
+    users,
+)
 
 Handler = Callable[[Request], Awaitable[Response]]
 _UUID = {"type": "string", "format": "uuid"}
@@ -75,6 +87,23 @@ DOORS = (
          query=_OWNER, required=("user_id",)),
     Door("DELETE", "/v1/attachments/{id}", attachments.delete_attachment, status=204, errors=(400, 404),
          query=_OWNER, required=("user_id",)),
+    Door(
+        "GET", "/v1/actions", actions.get_actions, reply=bodies.ActionPage, errors=(400,),
+        query={
+            "user_id": (_UUID, "whose"), "status": ({"type": "string"}, "in this status"),
+            "conversation_id": (_UUID, "in this conversation"), "run_id": (_UUID, "the plan of this run, as a whole"),
+            **_PAGE,
+        },
+        required=("user_id",),
+    ),
+    Door("GET", "/v1/actions/{id}", actions.get_action, reply=bodies.Action, errors=(400, 404),
+         query={"user_id": (_UUID, "whose it must be")}),
+    Door("PATCH", "/v1/actions/{id}", actions.patch_action, bodies.ActionEdit, bodies.Action,
+         errors=(400, 404, 409, 413, 415, 422)),
+    Door("POST", "/v1/actions/{id}/approve", actions.post_approve, bodies.ActionDecision, bodies.Action,
+         errors=(400, 404, 409, 413, 415, 422, 429)),
+    Door("POST", "/v1/actions/{id}/reject", actions.post_reject, bodies.ActionDecision, bodies.Action,
+         errors=(400, 404, 409, 413, 415, 422)),
     Door("POST", "/v1/memories/search", memories.post_search, bodies.SearchQuery, bodies.MemoryPage,
          errors=(400, 413, 415, 422)),
     Door(

@@ -23,6 +23,8 @@ STATUS = {
     "already_finished": 409,
     "not_failed": 409,
     "in_use": 409,
+    "already_decided": 409,
+    "expired": 409,
     "too_large": 413,
     "unsupported_media_type": 415,
     "invalid_request": 422,

@@ -32,7 +32,7 @@ async def post_run(request: Request) -> Response:
     run_id = await rooms(request).submissions.submit(
         Submission(
             user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,
-            metadata=body.metadata, idempotency_key=key, attachment_ids=tuple(body.attachment_ids),
+            metadata=body.metadata, idempotency_key=key, attachment_ids=tuple(body.attachment_ids), mode=body.mode,
         )
     )  # fmt: skip
     return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)

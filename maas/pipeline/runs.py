@@ -66,11 +66,12 @@ class Run:
     def settled(self) -> Outcome | None:
         """What the present stage would write, where that is known without it; None where it must work.
 
-        Runs of other kinds skip what comes before the Archivist; an `answer` of the Analyzer's rules skips what comes
-        after it.
+        Runs of other kinds skip what comes before the Archivist, an approved action what comes before its execution; an
+        `answer` of the Analyzer's rules skips what comes after it.
         """
         if self.kind != "ask":
-            return None if self.status is Status.COMPLETED else Outcome()
+            is_execution = self.kind == "action" and self.status is Status.RESPONDING
+            return None if is_execution or self.status is Status.COMPLETED else Outcome()
         answer = (self.analysis or {}).get("answer")
         if answer is None:
             return None

@@ -28,6 +28,10 @@ class Dialogues(Protocol):
         """
         ...
 
+    async def act(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
+        """Execute the action that the user approved, once, and tell what came of it. Raises MaasError, LostRun."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Deps:

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
+from maas.pipeline.conversations import Mode
 from maas.pipeline.states import Status
 from shared.db import Database
 from shared.errors import MaasError
@@ -18,7 +19,7 @@ from shared.group_commit import GroupCommit
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A request as a client sends it. `idempotency_key` is unique per `caller`."""
+    """A request as a client sends it. `idempotency_key` is unique per `caller`; no `mode`: that of its conversation."""
 
     user_id: UUID
     query: str
@@ -29,6 +30,7 @@ class Submission:
     caller: str = ""
     idempotency_key: str | None = None
     attachment_ids: tuple[UUID, ...] = ()
+    mode: Mode | None = None
 
 
 class Submissions:
@@ -39,7 +41,7 @@ class Submissions:
 
     def __init__(self, db: Database, queue_limit: int | None = None) -> None:
         self._db = db
-        self._queue_limit = queue_limit
+        self.queue_limit = queue_limit
         self._inserts: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
 
     async def submit(self, submission: Submission) -> UUID:
@@ -66,7 +68,7 @@ class Submissions:
         same = (
             row["user_id"] == submission.user_id and row["user_query"] == submission.query
             and row["assistant"] == submission.assistant and row["conversation_id"] == submission.conversation_id
-            and row["metadata"] == submission.metadata
+            and row["metadata"] == submission.metadata and row["mode"] == submission.mode
             and tuple(row["attachment_ids"]) == submission.attachment_ids
         )  # fmt: skip
         if not same:
@@ -80,8 +82,8 @@ class Submissions:
             [s.query for s in submissions], [s.assistant for s in submissions],
             [s.conversation_id for s in submissions],
             [s.metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
-            [s.idempotency_key for s in submissions], self._queue_limit,
-            [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions],
+            [s.idempotency_key for s in submissions], self.queue_limit,
+            [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions], [s.mode for s in submissions],
         )  # fmt: skip
         verdicts = {row["id"]: row["unfinished"] is None or self._queue_full(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]
@@ -90,9 +92,9 @@ class Submissions:
         unfinished, seconds = row["unfinished"], row["retry_after"]
         return MaasError(
             "queue_full",
-            f"{unfinished} requests of this user are not finished yet and {self._queue_limit} may be; "
+            f"{unfinished} requests of this user are not finished yet and {self.queue_limit} may be; "
             f"wait for one of them and send this again, in {seconds} s perhaps",
-            {"unfinished": unfinished, "limit": self._queue_limit, "retry_after": seconds},
+            {"unfinished": unfinished, "limit": self.queue_limit, "retry_after": seconds},
         )
 
 

@@ -18,8 +18,14 @@ select maas_clear_conversation($1);
 -- name: fold_conversation  -- $1 id, $2 how many messages a draft shows
 select maas_fold_conversation($1, $2);
 
--- name: conversation_summary  -- $1 id, $2 user
-select rolling_summary from chat_conversations where id = $1 and user_id = $2;
+-- name: conversation_summary  -- $1 id, $2 user; and which actions of the last day were not carried out
+select rolling_summary, (
+    select string_agg(maas_call_words(a.tool, a.arguments) || ': ' || a.status, '; ' order by a.created_at, a.id)
+    from (
+      select v.id, v.tool, v.arguments, v.status, v.created_at from v_actions v
+      where v.conversation_id = $1 and v.created_at > maas_now() - interval '1 day' and v.status in ('pending', 'rejected', 'expired')
+      order by v.created_at desc, v.id desc limit 5) a) as actions
+from chat_conversations where id = $1 and user_id = $2;
 
 -- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many; newest first
 select id, run_id, role, content, actions, tool_calls, tool_call_id, tool_name, tool_result, agent, tokens_used, created_at,
@@ -32,9 +38,9 @@ order by created_at desc, id desc limit $4;
 -- Said at one time and answered at another: among the newest by the clock, the turns give the order of the dialogue.
 with hidden as materialized (
   select array(
-    select id from pipeline_runs where user_id = $1 and kind = 'ask' and seq >= $2
+    select id from pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
     union all
-    select id from pipeline_runs where lane = -2 and user_id = $1 and kind = 'ask') as runs
+    select id from pipeline_runs where lane = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
 ), newest as materialized (
   select m.run_id, m.role, m.content, m.created_at from chat_messages m
   where m.conversation_id = $3 and m.user_id = $1 and m.role in ('user', 'assistant')

@@ -9,9 +9,9 @@ where l.user_id = $1;
 -- name: recent_turns  -- $1 user, $2 turns before this seq, $3 how many; newest first
 with hidden as materialized (
   select array(
-    select id from pipeline_runs where user_id = $1 and kind = 'ask' and seq >= $2
+    select id from pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
     union all
-    select id from pipeline_runs where lane = -2 and user_id = $1 and kind = 'ask') as runs
+    select id from pipeline_runs where lane = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
 )
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from raw_logs l
@@ -78,7 +78,7 @@ from raw_logs l where l.run_id = $1 and l.archived_at is null
 union all
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from me join raw_logs l on l.user_id = me.user_id and l.archive_owed
-join pipeline_runs r on r.id = l.run_id and r.lane_key = me.lane_key and r.seq < me.seq and r.kind = 'ask'
+join pipeline_runs r on r.id = l.run_id and r.lane_key = me.lane_key and r.seq < me.seq and r.kind in ('ask', 'action')
 where l.run_id <> $1 and l.archived_at is null
 order by occurred_at;
 

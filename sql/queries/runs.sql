@@ -7,22 +7,22 @@ with sent as materialized (
       or s.idempotency_key is not null and exists (
         select from pipeline_runs r where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
-      $11::text[])
-    with ordinality as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids, n)
+      $11::text[], $12::text[]) with ordinality
+    as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids, mode, n)
 ), queues as materialized (
   select u.user_id, q.unfinished
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
     -- a client of SQL may have put in any number; ten times the limit is as good as more
     select count(*) as unfinished from (
-      select from pipeline_runs r where r.user_id = u.user_id and r.lane < 2 and r.kind = 'ask' limit 10 * $10) r) q
+      select from pipeline_runs r where r.user_id = u.user_id and r.lane < 2 and r.kind in ('ask', 'action') limit 10 * $10) r) q
 ), placed as materialized (
   select s.*, q.unfinished, coalesce(not s.is_repeat and
     q.unfinished + count(*) filter (where not s.is_repeat) over (partition by s.user_id order by s.n) > $10, false) as is_refused
   from sent s left join queues q using (user_id)
 ), added as (
   insert into pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
-    attachment_ids)
-  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids::uuid[]
+    attachment_ids, mode)
+  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids::uuid[], mode
   from placed where not is_repeat and not is_refused order by n
   on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
   returning id
@@ -43,7 +43,8 @@ where p.is_refused or exists (
   select from placed f where f.is_refused and f.caller = p.caller and f.idempotency_key = p.idempotency_key);
 
 -- name: run_of_key
-select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids from pipeline_runs where caller = $1 and idempotency_key = $2;
+select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode
+from pipeline_runs where caller = $1 and idempotency_key = $2;
 
 -- name: run
 select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status, archive_status, lane, try, attempt,

@@ -122,8 +122,9 @@ def test_idempotency_key(stack: Stack, user: UUID) -> None:
     again = stack.client.post("/v1/runs", json=body, headers=key)
     assert first.status_code == again.status_code == 202
     assert first.json() == again.json()
-    other = stack.client.post("/v1/runs", json=body | {"query": "something else"}, headers=key)
-    assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_conflict")
+    for change in ({"query": "something else"}, {"mode": "plan"}):
+        other = stack.client.post("/v1/runs", json=body | change, headers=key)
+        assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_conflict")
     assert len(stack.rows("select from pipeline_runs where user_id = %s", user)) == 1
     assert stack.client.post("/v1/runs", json=body, headers={"idempotency-key": "x" * 256}).status_code == 400
 

@@ -13,7 +13,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from tests.polling import poll
-from tests.sql.engine import insert
+from tests.sql.engine import Engine, failed, insert
 
 Connection = psycopg.Connection[DictRow]
 
@@ -167,3 +167,110 @@ def test_of_many_claimers_one_executes(connection: Connection, database: str) ->
     with ThreadPoolExecutor(6) as pool:
         taken = [action for found in pool.map(take, range(6)) for action in found]
     assert sorted(taken) == sorted(actions)
+
+
+def test_an_approval_inserts_its_run(connection: Connection) -> None:
+    """[A-30] One function decides and inserts; what is refused decides nothing."""
+    user = uuid4()
+    action = propose(connection, insert(connection, user), args={"text": "я" * 3000})
+    decided = one(connection, "select * from maas_decide_action(%s, %s, 'approve', 'sql')", action, user)
+    run = one(connection, "select * from pipeline_runs where id = %s", decided["run_id"])
+    assert (run["kind"], run["user_id"], run["lane_key"], run["metadata"]) == (
+        "action", user, user, {"action_id": str(action)}
+    )  # fmt: skip
+    assert run["user_query"].startswith('send_mail {"text": "яя') and run["user_query"].endswith("я…")
+    assert one(connection, "select content from raw_logs where run_id = %s", run["id"])["content"] == run["user_query"]
+    again = one(connection, "select * from maas_decide_action(%s, %s, 'reject', 'sql')", action, user)
+    assert again == {"verdict": "already_decided", "status": "approved", "run_id": run["id"]}
+
+
+def test_no_run_no_approval(connection: Connection) -> None:
+    user = uuid4()
+    action = propose(connection, insert(connection, user))
+    with pytest.raises(psycopg.errors.ForeignKeyViolation), connection.transaction():
+        connection.execute("update assistants set is_active = false")
+        decide(connection, action, user)
+    limited = "select verdict, status from maas_decide_action(%s, %s, 'approve', 'sql', null, 1)"
+    assert one(connection, limited, action, user) == {"verdict": "queue_full", "status": "pending"}
+    assert row_of(connection, action)["action_run_id"] is None
+    assert connection.execute("select from pipeline_runs where kind = 'action'").fetchall() == []
+
+
+def test_only_its_owner_executes(connection: Connection) -> None:
+    """Every word about an action is fenced by owner and attempt of its run."""
+    user = uuid4()
+    engine = Engine(connection)
+    action = propose(connection, insert(connection, user))
+    (asking,) = engine.claim()
+    decide(connection, action, user)
+    (run,) = engine.finish(asking)["claimed"]
+    opened = "select verdict, status, asked from maas_open_action(%s, %s)"
+    ended = "select maas_end_action(%s, %s, 'failed', '{}') as status"
+    assert one(connection, opened, run["id"], run["attempt"] + 1)["verdict"] == "lost"
+    assert one(connection, ended, run["id"], run["attempt"] + 1)["status"] is None
+    assert row_of(connection, action)["status"] == "approved"
+    for _ in range(2):
+        found = one(connection, opened, run["id"], run["attempt"])
+        assert found == {"verdict": "open", "status": "executing", "asked": "hello there"}
+    begin = "select verdict from maas_begin_tool(%s, %s, 'c1', 'send_mail', 'hash', 'dangerous', false)"
+    assert one(connection, begin, run["id"], run["attempt"])["verdict"] == "run"
+    finishing = "select maas_finish_tool(%s, %s, 'send_mail', 'hash', 'done', '{\"success\": true}', 1)"
+    connection.execute(finishing, (run["id"], run["attempt"]))
+    assert row_of(connection, action)["status"] == "done"  # in the statement of the ledger
+    assert one(connection, ended, run["id"], run["attempt"])["status"] == "done"
+    assert one(connection, opened, run["id"], run["attempt"])["verdict"] == "settled"
+    assert row_of(connection, action)["result"] == {"success": True}
+    assert one(connection, opened, asking["id"], asking["attempt"])["verdict"] == "lost"
+
+
+def test_a_run_that_fails_leaves_its_action_so(connection: Connection) -> None:
+    user = uuid4()
+    engine = Engine(connection)
+    asking = insert(connection, user)
+    never, begun = propose(connection, asking, "c1"), propose(connection, asking, "c2")
+    (run,) = engine.claim()
+    for action in (never, begun):
+        decide(connection, action, user)
+    (first,) = engine.finish(run)["claimed"]
+    (second,) = engine.step(done=[failed(first)])["claimed"]
+    connection.execute("select maas_open_action(%s, %s)", (second["id"], second["attempt"]))
+    engine.step(done=[failed(second)])
+    shown = "select status from v_actions where id = %s"
+    assert [one(connection, shown, action)["status"] for action in (never, begun)] == ["failed", "in_doubt"]
+    records = "select summary, tags from lsm_storage where run_id = %s"
+    assert one(connection, records, first["id"]) == {"summary": 'send_mail {"to": "Ann"}', "tags": ["Unanswered"]}
+
+
+def test_a_user_is_erased_whatever_became_of_the_actions(connection: Connection) -> None:
+    user, other = uuid4(), uuid4()
+    engine = Engine(connection)
+    asking = insert(connection, user)
+    actions = [propose(connection, asking, f"c{n}") for n in range(8)]
+    (run,) = engine.claim()
+    kept = propose(connection, insert(connection, other))
+    decide(connection, actions[1], user, "reject")
+    for action in actions[2:]:
+        decide(connection, action, user)
+    for action in actions[3:]:
+        claim(connection, action)
+    for action, ending in zip(actions[4:7], ("done", "failed", "in_doubt"), strict=True):
+        finish(connection, action, ending)
+    connection.execute("update chat_pending_actions set status = 'expired' where id = %s", (actions[7],))
+    engine.finish(run)
+    found = connection.execute(
+        "select distinct status from chat_pending_actions where user_id = %s", (user,)
+    ).fetchall()
+    assert len(found) == 8
+    receipt = one(connection, "select maas_erase(%s) as receipt", user)["receipt"]
+    assert (receipt["chat_pending_actions"], receipt["pipeline_runs"]) == (8, 7)
+    assert connection.execute("select id from chat_pending_actions").fetchall() == [{"id": kept}]
+    assert connection.execute("select from pipeline_runs where user_id = %s", (user,)).fetchall() == []
+
+
+def test_what_waits_is_in_no_answer(connection: Connection) -> None:
+    """[A-30] An approval behind a request is later than it, as every request is."""
+    user = uuid4()
+    action = propose(connection, insert(connection, user))
+    run_id = one(connection, "select run_id from maas_decide_action(%s, %s, 'approve', 'sql')", action, user)["run_id"]
+    hidden = one(connection, "select maas_hidden_runs(%s, %s) as runs", user, 10**9)["runs"]
+    assert UUID(str(run_id)) in hidden

@@ -92,7 +92,7 @@ def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -
         ("lane = 0 order by seq limit 10", "idx_pipeline_runs_status"),
         ("lane = -2 order by seq limit 10", "idx_pipeline_runs_inbox"),
         ("lane = -1 and lane_key = gen_random_uuid() order by seq limit 1", "idx_pipeline_runs_waiting"),
-        ("lane < 2 and kind = 'ask' and user_id = gen_random_uuid()", "idx_pipeline_runs_unfinished"),
+        ("lane < 2 and kind in ('ask', 'action') and user_id = gen_random_uuid()", "idx_pipeline_runs_unfinished"),
         ("lane in (0, 1) and lane_key = '00000000-0000-0000-0000-000000000000'", "idx_pipeline_runs_baton"),
     ):
         plan = connection.execute(f"explain select id from pipeline_runs where {condition}").fetchall()

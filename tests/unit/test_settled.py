@@ -24,10 +24,18 @@ def test_a_question_is_worked_on(status: Status) -> None:
     assert run_at(status, analysis={"needs_context": False}).settled() is None
 
 
-@pytest.mark.parametrize("kind", ["archive", "action", "task"])
+@pytest.mark.parametrize("kind", ["archive", "task"])
 def test_other_kinds_are_for_the_archivist(kind: str) -> None:
     assert [run_at(status, kind).settled() for status in WORKING] == [Outcome()] * 4
     assert run_at(Status.COMPLETED, kind).settled() is None
+
+
+def test_an_approved_action_is_executed_and_remembered() -> None:
+    """[A-30] No model analyses or assembles what was approved."""
+    skipped = [run_at(status, "action").settled() for status in (Status.ANALYZING, Status.ANALYZED, Status.ASSEMBLING)]
+    assert skipped == [Outcome()] * 3
+    assert run_at(Status.RESPONDING, "action").settled() is None
+    assert run_at(Status.COMPLETED, "action").settled() is None
 
 
 def test_an_answer_by_rule_goes_through_from_the_row() -> None:

@@ -1,0 +1,91 @@
+"""One guard for every path: the table of the policy, over direct calls and through the meta tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, get_args
+from uuid import UUID
+
+import pytest
+
+from maas.agents.arguments import fingerprint
+from maas.agents.domains import Domain, meta_tools
+from maas.agents.executor import Executor, Session
+from maas.agents.policy import Effect, Mode, decide
+from maas.agents.results import ToolResult
+from maas.agents.tools import Context, Tool, Toolset
+from shared.models.types import ToolCall
+
+CONTEXT = Context(UUID(int=1), UUID(int=2))
+CODES = {"run": None, "ask": "approval_required", "refuse": "not_allowed"}
+PATHS = ("direct", "executeTool", "executeTools")
+
+
+class Room:
+    """One tool with an effect, how often it acted, and the ways to it."""
+
+    def __init__(self, effect: Effect, mode: Mode, is_allowed: bool, is_approved: bool = False) -> None:
+        self.acted = 0
+        self.recorded: list[ToolResult] = []
+        act = Tool("act", "ads", "Do it.", effect, self._act)
+        tools = Toolset([act])
+        approved = frozenset({fingerprint(act, {})} if is_approved else ())
+        session = Session(frozenset({"act"} if is_allowed else ()), mode, approved=approved)
+        self.guarded = Executor(tools, session, CONTEXT, self._count, self._record)
+        meta = meta_tools([Domain("ads", "campaigns")], tools, self.guarded.run)
+        outer = Session(frozenset(one.name for one in meta), mode)
+        self.meta = Executor(meta, outer, CONTEXT, self._count, self._record)
+
+    async def _act(self, *_: Any) -> Any:
+        self.acted += 1
+        return "done"
+
+    async def _count(self) -> int:
+        return 1
+
+    async def _record(self, result: ToolResult) -> None:
+        self.recorded.append(result)
+
+    async def take(self, path: str) -> None:
+        call = {
+            "direct": ToolCall("c", "act", "{}"),
+            "executeTool": ToolCall("c", "executeTool", json.dumps({"tool_name": "act"})),
+            "executeTools": ToolCall("c", "executeTools", json.dumps({"tools": [{"name": "act"}]})),
+        }[path]
+        async with asyncio.timeout(10):
+            await (self.guarded if path == "direct" else self.meta).run([call])
+
+    @property
+    def code(self) -> str | None:
+        """Of the one call to the tool itself."""
+        (result,) = [one for one in self.recorded if one.call.name == "act"]
+        return result.code
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("is_allowed", [True, False])
+@pytest.mark.parametrize("mode", get_args(Mode))
+@pytest.mark.parametrize("effect", get_args(Effect))
+async def test_no_path_leads_around_the_guard(effect: Effect, mode: Mode, is_allowed: bool, path: str) -> None:
+    """[A-29, MODE-1, MODE-2, MODE-3, DNG-1, EXEC-3]"""
+    room = Room(effect, mode, is_allowed)
+    await room.take(path)
+    decision = decide(effect, mode, is_allowed)
+    assert (room.code, room.acted) == (CODES[decision], int(decision == "run"))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("effect", get_args(Effect))
+async def test_what_was_approved_runs_on_every_path(effect: Effect, path: str) -> None:
+    """[A-30]"""
+    room = Room(effect, "ask", True, is_approved=True)
+    await room.take(path)
+    assert (room.code, room.acted) == (None, 1)
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_an_approval_opens_no_closed_tool(path: str) -> None:
+    room = Room("dangerous", "ask", False, is_approved=True)
+    await room.take(path)
+    assert (room.code, room.acted) == ("not_allowed", 0)

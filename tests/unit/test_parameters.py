@@ -1,0 +1,90 @@
+"""Arguments against stored schemas: what the door refuses, and that it refuses nothing that the tool takes."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from maas.agents.schemas import plain
+from maas.pipeline.parameters import check_arguments
+from shared.errors import MaasError
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Part(BaseModel):
+    name: Annotated[str, Field(min_length=1, max_length=5, pattern="^[a-z]+$")]
+    weight: Annotated[float, Field(ge=0, le=10)] = 1.0
+
+
+class Order(BaseModel):
+    parts: Annotated[list[Part], Field(min_length=1, max_length=3)]
+    copies: Annotated[int, Field(ge=1, le=9)]
+    colour: Colour | None = None
+    is_urgent: bool = False
+    target: int | str = 0
+    notes: dict[str, int] = {}
+    at: datetime | None = None
+
+
+SCHEMA = json.loads(json.dumps(plain(Order.model_json_schema())))
+GOOD: dict[str, Any] = {"parts": [{"name": "a"}], "copies": 1}
+orders = st.builds(
+    Order,
+    parts=st.lists(
+        st.builds(Part, name=st.text("abc", min_size=1, max_size=5), weight=st.floats(0, 10)), min_size=1, max_size=3
+    ),
+    notes=st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+
+
+@given(orders)
+def test_what_the_tool_takes_is_let_in(order: Order) -> None:
+    check_arguments(order.model_dump(mode="json"), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"parts": []}, "arguments.parts: must be at least 1 items"),
+        ({"parts": [{"name": "a"}] * 4}, "arguments.parts: must be at most 3 items"),
+        ({"parts": [{"name": "a"}, {}]}, "arguments.parts[1].name: is required"),
+        ({"parts": [{"name": "A"}]}, "arguments.parts[0].name: must match ^[a-z]+$"),
+        ({"parts": [{"name": "abcdef"}]}, "arguments.parts[0].name: must be at most 5 characters"),
+        ({"parts": [{"name": "a", "weight": -1}]}, "arguments.parts[0].weight: must be at least 0"),
+        ({"parts": "a"}, "arguments.parts: must be of type array"),
+        ({"copies": True}, "arguments.copies: must be of type integer"),
+        ({"copies": "1"}, "arguments.copies: must be of type integer"),
+        ({"copies": None}, "arguments.copies: must be of type integer"),
+        ({"colour": "green"}, "arguments.colour: must be one of red, blue"),
+        ({"is_urgent": 1}, "arguments.is_urgent: must be of type boolean"),
+        ({"target": []}, "arguments.target: fits none of the forms that the tool takes"),
+        ({"notes": []}, "arguments.notes: must be of type object"),
+        ({"size": 1}, "arguments.size: is no argument of the tool"),
+    ],
+)
+def test_what_it_does_not_take_is_named(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(MaasError) as caught:
+        check_arguments(GOOD | change, SCHEMA)
+    assert (caught.value.code, caught.value.message) == ("invalid_request", words)
+
+
+def test_all_that_is_wrong_is_told() -> None:
+    with pytest.raises(MaasError) as caught:
+        check_arguments({"size": 1}, SCHEMA)
+    assert set(caught.value.details or {}) == {"arguments.parts", "arguments.copies", "arguments.size"}
+
+
+def test_a_pattern_of_another_dialect_is_left_to_the_tool() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "\\p{L}("}}, "required": []}
+    check_arguments({"a": "x"}, schema)
