@@ -10,6 +10,7 @@ import typer
 
 from maas.commands import (
     ask,
+    chat,
     doctor,
     embed,
     export,
@@ -20,6 +21,7 @@ from maas.commands import (
     replay,
     runs,
     search,
+    tools,
     top,
     trace,
     up,
@@ -53,6 +55,7 @@ def build_cli(
     cli.command("up")(up.up)
     cli.command("migrate")(migrate.migrate_database)
     cli.command("ask")(ask.ask)
+    cli.command("chat")(chat.chat)
     cli.command("import")(history.import_history)
     cli.command("export")(export.export_user)
     cli.command("forget")(forgetting.forget)
@@ -61,6 +64,7 @@ def build_cli(
     cli.command("embed")(embed.embed)
     cli.command("runs")(runs.list_runs)
     cli.command("top")(top.top)
+    cli.command("tools")(tools.list_tools)
     cli.command("trace")(trace.trace_run)
     cli.command("doctor")(doctor.doctor)
 

@@ -22,6 +22,10 @@ on conflict (name) do update set domain = excluded.domain, description = exclude
 where (tools.domain, tools.description, tools.version, tools.is_idempotent)
   is distinct from (excluded.domain, excluded.description, excluded.version, excluded.is_idempotent);
 
+-- name: list_tools  -- $1 domain or null
+select name, domain, effect, description, parameters, version, is_idempotent from tools
+where $1::text is null or domain = $1 order by domain, name;
+
 -- name: count_tool_call  -- $1 run, $2 attempt
 select maas_count_call($1, $2);
 

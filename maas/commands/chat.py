@@ -1,0 +1,161 @@
+"""`maas chat`: a dialogue in the terminal; answers are shown while they are said."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from contextlib import suppress
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from prompt_toolkit import PromptSession
+
+from maas.commands.screen import Screen
+from maas.commands.session import LOCAL_USER, User, note, read_uuid, with_database
+from maas.pipeline.conversations import (
+    Mode,
+    change_conversation,
+    clear_conversation,
+    create_conversation,
+    read_conversation,
+)
+from maas.pipeline.following import Following, Place
+from maas.pipeline.submissions import Submission, Submissions, cancel_run
+from shared.db import Database
+from shared.errors import MaasError
+from shared.text import clean, is_blank
+
+LOOK = 0.05
+HELP = """/mode auto|plan|ask   what needs your word: dangerous calls, all that changes something, everything
+/clear                forget what was said here; what is remembered stays
+/status               this conversation
+/quit                 or Ctrl-D; Ctrl-C stops an answer"""
+
+
+def chat(
+    user: User = LOCAL_USER,
+    assistant: Annotated[str, typer.Option("--assistant", "-a", help="who answers")] = "mentor",
+    conversation: Annotated[str | None, typer.Option("--conversation", "-c", help="go on with this one")] = None,
+    mode: Annotated[str | None, typer.Option(help="auto, plan or ask; the assistant's own unless given")] = None,
+) -> None:
+    """Talk with an assistant; /help lists what else can be typed."""
+    user_id = read_uuid(user, "--user")
+    given = read_uuid(conversation, "--conversation") if conversation else None
+    chosen = None if mode is None else read_mode(mode)
+
+    async def talk(db: Database, _: object) -> None:
+        if not await db.rows("living_engines"):
+            raise MaasError("no_orchestrator", "no orchestrator is running; start one with `make run`")
+        row = await _open(db, user_id, assistant, given, chosen)
+        note(f"{row['assistant']}, mode {row['mode']}, conversation {row['id']}; /help, /quit")
+        await Chat(db, user_id, row["assistant"], row["id"]).talk()
+
+    with_database(talk)
+
+
+def read_mode(text: str) -> Mode:
+    """Raises MaasError('bad_parameter')."""
+    match text:
+        case "auto" | "plan" | "ask":
+            return text
+        case _:
+            raise MaasError("bad_parameter", f"mode: auto, plan or ask, not {text!r}")
+
+
+class Chat:
+    """One conversation of one user at this terminal."""
+
+    def __init__(self, db: Database, user_id: UUID, assistant: str, conversation_id: UUID) -> None:
+        self._db = db
+        self._user_id = user_id
+        self._assistant = assistant
+        self._id = conversation_id
+        self._following = Following(db)
+        self._submissions = Submissions(db)
+
+    async def talk(self) -> None:
+        """Until the end of the input or /quit; what goes wrong with one line does not end it."""
+        prompt: PromptSession[str] | None = PromptSession() if sys.stdin.isatty() else None
+        while (line := await read_line(prompt)) is not None and line.strip() != "/quit":
+            try:
+                await self._take(clean(line).strip())
+            except MaasError as error:
+                note(f"maas: {error.message}")
+
+    async def _take(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        match word:
+            case "/help":
+                typer.echo(HELP)
+            case "/mode":
+                row = await change_conversation(self._db, self._id, read_mode(rest.strip()), None)
+                typer.echo(f"mode {row['mode']}")
+            case "/clear":
+                typer.echo(f"{await clear_conversation(self._db, self._id)} messages removed")
+            case "/status":
+                typer.echo(describe(await read_conversation(self._db, self._id)))
+            case _ if word.startswith("/"):
+                raise MaasError("bad_parameter", f"there is no {word}; /help lists what there is")
+            case _ if not is_blank(line):
+                await self._ask(line)
+
+    async def _ask(self, text: str) -> None:
+        submission = Submission(self._user_id, text, self._assistant, self._id, source="cli")
+        await self._follow(await self._submissions.submit(submission))
+
+    async def _follow(self, run_id: UUID) -> None:
+        """Show a run to its end; Ctrl-C stops it."""
+        task = asyncio.create_task(self._show(run_id))
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        try:
+            await task
+        except asyncio.CancelledError:
+            with suppress(MaasError):  # it has ended by itself
+                await cancel_run(self._db, run_id)
+            note("\nstopped")
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    async def _show(self, run_id: UUID) -> None:
+        screen, place = Screen(), Place()
+        while True:
+            glance = await self._following.look(run_id, place)
+            if glance is None:
+                raise MaasError("erased", f"run {run_id} was erased")
+            for event in glance.events:
+                screen.show(event)
+            place = glance.place
+            if glance.is_over:
+                return
+            if not glance.has_more:
+                await asyncio.sleep(LOOK)
+
+
+async def read_line(prompt: PromptSession[str] | None) -> str | None:
+    """A line from the terminal, or from a pipe where there is none; None at its end."""
+    if prompt is None:
+        return (await asyncio.to_thread(sys.stdin.readline)) or None
+    try:
+        return await prompt.prompt_async("> ")
+    except EOFError:
+        return None
+
+
+async def _open(
+    db: Database, user_id: UUID, assistant: str, conversation_id: UUID | None, mode: Mode | None
+) -> dict[str, Any]:
+    if conversation_id is None:
+        return await create_conversation(db, user_id, assistant, mode)
+    row = await read_conversation(db, conversation_id)
+    if row["user_id"] != user_id:
+        raise MaasError("not_found", f"there is no conversation {conversation_id}")
+    return row if mode is None else await change_conversation(db, conversation_id, mode, None)
+
+
+def describe(row: dict[str, Any]) -> str:
+    """A conversation in one line."""
+    title = f"«{row['title']}», " if row["title"] else ""
+    return f"{title}{row['assistant']}, mode {row['mode']}, conversation {row['id']}"

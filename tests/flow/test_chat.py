@@ -1,0 +1,188 @@
+"""Talking in the terminal: `maas chat` over a pipe, and at a pseudo-terminal as a person would."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from pytest_httpserver import HTTPServer
+
+from tests.flow.test_commands import MAAS, maas
+from tests.model_server import ModelServer
+from tests.polling import poll
+from tests.stack import Stack
+
+PROMPT = b"\x1b[?2004h"  # pasting is switched on when a line is asked for
+WRITE = ("write_line", '{"text": "one"}')
+
+
+@pytest.fixture
+def models() -> Iterator[ModelServer]:
+    with HTTPServer(threaded=True) as server:
+        models = ModelServer(server)
+        yield models
+        models.close()
+
+
+@pytest.fixture
+def office(database: str, tmp_path: Path, models: ModelServer) -> Iterator[Stack]:
+    """An orchestrator with tools and a model, and an assistant that may use them."""
+    with Stack(database, tmp_path) as stack:
+        definition = json.dumps({"toolset": ["box"]})
+        stack.rows("insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)", definition)
+        stack.start_orchestrator(**models.settings(), MAAS_TOOLS="tests.toolbox:TOOLS", TOOLBOX=str(tmp_path))
+        yield stack
+
+
+class Terminal:
+    """A `maas chat` whose input is a pipe; what it says goes into a file."""
+
+    def __init__(self, stack: Stack, *words: str) -> None:
+        self._said = stack.folder / f"said-{uuid4()}"
+        with self._said.open("wb") as output:
+            self.process = subprocess.Popen(
+                [MAAS, "chat", *words], env=os.environ | {"DATABASE_URL": stack.dsn}, cwd=stack.folder,
+                stdin=subprocess.PIPE, stdout=output, stderr=output,
+            )  # fmt: skip
+
+    def type(self, *lines: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        self.process.stdin.flush()
+
+    def waits_for(self, words: str) -> None:
+        poll(lambda: words in self.said, 20, f"{words!r} is said, not {self.said!r}")
+
+    def end(self) -> str:
+        """All that it said."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        assert self.process.wait(20) == 0, self.said
+        return self.said
+
+    @property
+    def said(self) -> str:
+        return self._said.read_text(errors="replace")
+
+
+def test_a_dialogue(stack: Stack, user: UUID) -> None:
+    """What was said is answered, remembered in its conversation, and gone on with later."""
+    terminal = Terminal(stack, "--user", str(user))
+    terminal.type("My parrot is called Kiki.", "", "What is my parrot called?", "/status", "/quit")
+    said = terminal.end()
+    assert "Kiki" in said.split("mentor, mode auto", 1)[1]
+    (row,) = stack.rows("select id, title from chat_conversations where user_id = %s", user)
+    assert f"«My parrot is called Kiki.», mentor, mode auto, conversation {row['id']}" in said
+    assert len(stack.rows("select from chat_messages where conversation_id = %s", row["id"])) == 4
+    again = Terminal(stack, "--user", str(user), "--conversation", str(row["id"]), "--mode", "ask")
+    again.type("/clear", "/mode plan", "/mode wild", "/fly", "/help")
+    said = again.end()
+    for words in (
+        "mode ask",
+        "4 messages removed",
+        "mode plan",
+        "auto, plan or ask, not 'wild'",
+        "there is no /fly",
+        "/quit",
+    ):
+        assert words in said
+
+
+def test_words_are_shown_while_they_are_said(office: Stack, models: ModelServer) -> None:
+    models.replies["responder"] = "one two three"
+    models.pause("responder")
+    terminal = Terminal(office, "-a", "clerk")
+    terminal.type("Count.")
+    terminal.waits_for("one two")
+    assert "three" not in terminal.said
+    models.release("responder")
+    assert terminal.end().count("one two three") == 1
+
+
+def test_tools_are_lines(office: Stack, models: ModelServer) -> None:
+    models.rounds["responder"] = [[WRITE, ("fly", "{}")]]
+    terminal = Terminal(office, "--assistant", "clerk")
+    terminal.type("Write it down.")
+    said = terminal.end()
+    assert "· write_line …" in said and "· fly: unknown_tool" in said
+    assert said.index("· fly: unknown_tool") < said.index("A model answered.")
+
+
+def test_an_answer_is_stopped(office: Stack, models: ModelServer) -> None:
+    """Ctrl-C ends the answer, not the dialogue."""
+    models.hold("responder")
+    terminal = Terminal(office, "-a", "clerk")
+    terminal.type("Wait.")
+    poll(lambda: models.calls["responder"] == 1, 20)
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.waits_for("stopped")
+    models.release("responder")
+    terminal.type("Go on.")
+    assert "A model answered." in terminal.end()
+    rows = office.rows("select status, error_code from pipeline_runs order by seq")
+    assert [(row["status"], row["error_code"]) for row in rows] == [("FAILED", "cancelled"), ("COMPLETED", None)]
+
+
+def test_at_a_terminal(stack: Stack, user: UUID) -> None:
+    """The prompt asks, and Ctrl-D leaves."""
+    leader, follower = pty.openpty()
+    environment = {"DATABASE_URL": stack.dsn, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+    process = subprocess.Popen(
+        [MAAS, "chat", "--user", str(user)], env=os.environ | environment, cwd=stack.folder,
+        stdin=follower, stdout=follower, stderr=follower,
+    )  # fmt: skip
+    os.close(follower)
+    heard = b""
+
+    def hear(words: bytes) -> None:
+        nonlocal heard
+        while words not in heard:
+            heard += os.read(leader, 4096)
+
+    hear(PROMPT)
+    os.write(leader, b"I have two cats.\r")
+    hear(b"does not reason")  # of the built-in model's answer
+    heard = heard.partition(b"does not reason")[2]
+    hear(PROMPT)
+    os.write(leader, b"\x04")
+    assert process.wait(20) == 0
+    os.close(leader)
+    assert len(stack.rows("select from pipeline_runs where user_id = %s and status = 'COMPLETED'", user)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--assistant", "nobody"), "no active assistant 'nobody'"),
+        (("--mode", "wild"), "mode: auto, plan or ask, not 'wild'"),
+        (("--conversation", "7"), "--conversation: '7' is no UUID"),
+    ],
+)
+def test_bad_words_get_one_line(stack: Stack, words: tuple[str, ...], part: str) -> None:
+    done = maas(stack, "chat", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert part in done.stderr
+
+
+def test_the_conversation_of_somebody_else(stack: Stack, user: UUID) -> None:
+    terminal = Terminal(stack, "--user", str(user))
+    terminal.end()
+    (row,) = stack.rows("select id from chat_conversations where user_id = %s", user)
+    done = maas(stack, "chat", "--conversation", str(row["id"]))
+    assert (done.returncode, done.stderr) == (1, f"maas: there is no conversation {row['id']}\n")
+
+
+def test_tools_are_listed(office: Stack) -> None:
+    page = maas(office, "tools").stdout
+    lines = {line.split()[1]: line.split() for line in page.splitlines()[1:]}
+    assert lines["wipe"][2:4] == ["dangerous", "text"] and lines["read_slowly"][2] == "read"
+    found = json.loads(maas(office, "tools", "--domain", "box", "--json").stdout)
+    assert [one["name"] for one in found] == sorted(lines)
+    assert "no tools" in maas(office, "tools", "--domain", "none").stderr
