@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run vectors anthropic test test-vectors test-live check chaos bench bench-engine bench-recall
-.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events lock clean
+.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events bench-tools lock clean
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -89,6 +89,10 @@ bench-models: .venv/dev ## Measure the model layer beside the bare SDK, and what
 bench-events: .venv/dev ## Measure a thousand followers: what reaches them, how soon, what they cost
 	@mkdir -p out
 	@.venv/bin/python -m bench.events --out out/events.json
+
+bench-tools: .venv/dev ## Measure a round of model and tool beside the bare SDK
+	@mkdir -p out
+	@.venv/bin/python -m bench.tools --out out/tools.json
 
 chaos: .venv/dev model-server ## Break everything under load, count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out

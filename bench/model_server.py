@@ -21,6 +21,7 @@ from bench.sentences import sentence
 from shared import tokens
 
 _FIRST_RECORD = re.compile(r"^- (?P<id>[0-9a-f-]{36}) \|", re.MULTILINE)
+_WANTED = re.compile(r"Call (?P<name>\w+) (?P<count>\d+) times\.")
 _ANSWER = 6  # sentences
 _CONDENSED = 12  # lines of memory that the Assembler keeps
 
@@ -51,23 +52,42 @@ async def complete(request: Request) -> Response:
     """POST /v1/chat/completions."""
     body = await request.json()
     prompt = "\n".join(str(message["content"]) for message in body["messages"])
-    text = reply(body["model"], prompt)
+    calls = tool_calls(body["messages"]) if body.get("tools") else []
+    text = "" if calls else reply(body["model"], prompt)
     usage = {"prompt_tokens": tokens.count(prompt), "completion_tokens": tokens.count(text)}
     usage |= {"total_tokens": sum(usage.values())}
     if body.get("stream"):
-        return StreamingResponse(_pieces(body["model"], text, usage), media_type="text/event-stream")
-    message = {"role": "assistant", "content": text}
+        return StreamingResponse(_pieces(body["model"], text, calls, usage), media_type="text/event-stream")
+    message: dict[str, Any] = {"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {})
     return JSONResponse({
         "id": "1", "object": "chat.completion", "created": 0, "model": body["model"],
-        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+        "choices": [{"index": 0, "finish_reason": _finish(calls), "message": message}],
         "usage": usage,
     })  # fmt: skip
 
 
-async def _pieces(model: str, text: str, usage: dict[str, int]) -> AsyncIterator[str]:
+def tool_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One call in each reply until there were as many as the user wants: `Call NAME COUNT times.`"""
+    made = sum(message["role"] == "tool" for message in messages)
+    wanted = next((found for message in messages if (found := _WANTED.search(str(message["content"])))), None)
+    if wanted is None or made >= int(wanted["count"]):
+        return []
+    function = {"name": wanted["name"], "arguments": json.dumps({"number": made})}
+    return [{"index": 0, "id": f"call-{made}", "type": "function", "function": function}]
+
+
+def _finish(calls: list[dict[str, Any]]) -> str:
+    return "tool_calls" if calls else "stop"
+
+
+async def _pieces(model: str, text: str, calls: list[dict[str, Any]], usage: dict[str, int]) -> AsyncIterator[str]:
     for number, piece in enumerate((*text.split(" "), None)):
-        said = {} if piece is None else {"role": "assistant", "content": f" {piece}" if number else piece}
-        choice = {"index": 0, "finish_reason": "stop" if piece is None else None, "delta": said}
+        said: dict[str, Any] = (
+            {} if piece is None else {"role": "assistant", "content": f" {piece}" if number else piece}
+        )
+        if calls and piece is not None:
+            said = {"role": "assistant", "tool_calls": calls}
+        choice = {"index": 0, "finish_reason": _finish(calls) if piece is None else None, "delta": said}
         yield _chunk(model, [choice], None)
     yield _chunk(model, [], usage)
     yield "data: [DONE]\n\n"

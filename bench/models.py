@@ -21,11 +21,11 @@ import typer
 import uvloop
 
 from bench.command import prepare_output, run_command
-from bench.processes import Deadline, Processes
+from bench.processes import Processes
 from bench.report import Figure, console, machine, print_figures, print_table, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
-from bench.system import Bench, free_port, open_system
+from bench.system import Bench, free_port, open_system, wait_for_port
 from shared.errors import MaasError
 from shared.models.openai import OpenAIModel
 from shared.models.policy import complete
@@ -74,7 +74,7 @@ async def measure(bench: Bench) -> tuple[dict[str, list[Figure]], list[tuple[str
         processes.spawn(
             "model_server", "-m", "bench.model_server", str(port), PYTHONPATH=str(Path(__file__).parents[1])
         )
-        await _wait_for(port, processes)
+        await wait_for_port(port, processes)
         overhead = [*await calls(url, bench.pick(CALLS, QUICK_CALLS)), *await memory(url)]
         spent, prices = await exchanges(bench, url, bench.pick(EXCHANGES, QUICK_EXCHANGES))
     return {"a call": overhead, "an exchange": spent}, prices
@@ -161,20 +161,6 @@ async def _peak(ask: Callable[[], Awaitable[Any]]) -> float:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak / 1e6
-
-
-async def _wait_for(port: int, processes: Processes) -> None:
-    deadline = Deadline(20.0, "the start of the model server")
-    while True:
-        deadline.check()
-        processes.check()
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            await asyncio.sleep(0.05)
-        else:
-            writer.close()
-            return
 
 
 if __name__ == "__main__":

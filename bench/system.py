@@ -169,3 +169,18 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+async def wait_for_port(port: int, processes: Processes) -> None:
+    """Return when somebody listens there. Raises MaasError when a process has ended, or after a while."""
+    deadline = Deadline(PATIENCE, "the start of the model server")
+    while True:
+        deadline.check()
+        processes.check()
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.05)
+        else:
+            writer.close()
+            return

@@ -16,6 +16,7 @@ from shared.text import clean
 
 PAUSE = 0.1
 FULL = 256
+BACKLOG = 100
 
 
 class EventType(StrEnum):
@@ -54,10 +55,11 @@ class EventLog:
 
 
 class RunEvents:
-    """The events of one run in these hands, in order; leaving the context writes the rest of the text.
+    """The events of one run in these hands, in order; leaving the context writes the rest.
 
-    Text is gathered for 100 ms or 256 characters, whichever is first, and each time is one row. An answer that is there
-    before any of it was written has none: who follows gets it whole, with `done`.
+    Nobody waits for their way to the table but who is far ahead of it. Text is gathered for 100 ms or 256 characters,
+    whichever is first, and each time is one row. An answer that is there before any of it was written has none: who
+    follows gets it whole, with `done`. Every method raises what became of the events before: LostRun.
     """
 
     def __init__(self, log: EventLog, run_id: UUID, attempt: int) -> None:
@@ -67,9 +69,10 @@ class RunEvents:
         self._parts: list[str] = []
         self._size = 0
         self._begun = 0
+        self._waiting: list[tuple[EventType, Mapping[str, Any]]] = []
         self._has_written = False
-        self._full = asyncio.Event()
-        self._flushing: asyncio.Task[None] | None = None
+        self._is_urgent = asyncio.Event()
+        self._writing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -77,53 +80,70 @@ class RunEvents:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None and self._has_written:
             await self.flush()
-        elif self._flushing is not None:
-            self._flushing.cancel()
-            await asyncio.gather(self._flushing, return_exceptions=True)
+        elif self._writing is not None:
+            self._writing.cancel()
+            await asyncio.gather(self._writing, return_exceptions=True)
 
     def begin(self) -> None:
-        """The answer begins, or begins anew: what is not written yet never will be."""
+        """The answer begins, or begins anew: text of it that is not written yet never will be."""
         self._begun += 1
         self._parts, self._size = [], 0
 
     def text(self, delta: str) -> None:
-        """A piece of the answer; waits for nothing. Raises what became of the pieces before: LostRun."""
-        if self._flushing is not None and self._flushing.done():
-            self._flushing.result()
-            self._flushing = None
+        """A piece of the answer."""
+        self._check()
         self._parts.append(delta)
         self._size += len(delta)
         if self._size >= FULL:
-            self._full.set()
-        if self._flushing is None:
-            self._flushing = asyncio.create_task(self._flush_in_time())
+            self._is_urgent.set()
+        self._write_soon()
 
     async def emit(self, kind: EventType, payload: Mapping[str, Any]) -> None:
-        """An event, behind all text before it. Raises LostRun."""
-        await self.flush()
+        """An event, behind all text before it."""
+        self._check()
+        self._close_text()
+        self._waiting.append((kind, payload))
         self._has_written = True
-        await self._log.add(self._run_id, self._attempt, kind, payload)
+        self._is_urgent.set()
+        self._write_soon()
+        if len(self._waiting) >= BACKLOG:
+            await self.flush()
 
     async def flush(self) -> None:
-        """Return when all text is written. Raises LostRun."""
-        while self._flushing is not None:
-            self._full.set()
-            flushing = self._flushing
-            await flushing
-            if self._flushing is flushing:
-                self._flushing = None
+        """Return when everything is written."""
+        while self._writing is not None:
+            self._is_urgent.set()
+            writing = self._writing
+            await writing
+            if self._writing is writing:
+                self._writing = None
 
-    async def _flush_in_time(self) -> None:
-        while self._parts:
+    def _check(self) -> None:
+        if self._writing is not None and self._writing.done():
+            self._writing.result()
+            self._writing = None
+
+    def _write_soon(self) -> None:
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_in_time())
+
+    async def _write_in_time(self) -> None:
+        while self._parts or self._waiting:
             with suppress(TimeoutError):
                 async with asyncio.timeout(PAUSE):
-                    await self._full.wait()
-            self._full.clear()
-            text, self._parts, self._size = "".join(self._parts), [], 0
-            if text:
-                self._has_written = True
-                payload = {"delta": text, "attempt": f"{self._attempt}.{self._begun}"}
-                await self._log.add(self._run_id, self._attempt, EventType.TEXT, payload)
+                    await self._is_urgent.wait()
+            self._is_urgent.clear()
+            self._close_text()
+            events, self._waiting = self._waiting, []
+            self._has_written = self._has_written or bool(events)
+            await asyncio.gather(
+                *(self._log.add(self._run_id, self._attempt, kind, payload) for kind, payload in events)
+            )
+
+    def _close_text(self) -> None:
+        text, self._parts, self._size = "".join(self._parts), [], 0
+        if text:
+            self._waiting.append((EventType.TEXT, {"delta": text, "attempt": f"{self._attempt}.{self._begun}"}))
 
 
 def over_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -121,6 +121,33 @@ async def test_a_writer_that_lost_its_run_is_told_at_the_next_piece(engine: Engi
     await apoll(lambda: not goes_on(), 5)
 
 
+async def test_nobody_waits_for_the_table(
+    connection: Connection, engine: Engine, events: EventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events are taken while the table is locked, up to a limit; then they stand in it in their order."""
+    monkeypatch.setattr("maas.pipeline.events.BACKLOG", 20)
+    run_id, _ = claimed(engine)
+    async with RunEvents(events, run_id, 1) as said:
+        with connection.transaction():
+            connection.execute("lock table run_events in exclusive mode")
+            for number in range(5):
+                said.text(f"before {number}")
+                async with asyncio.timeout(5):
+                    await said.emit(EventType.TOOL_START, {"number": number})
+            ahead = asyncio.create_task(_run_ahead(said))
+            await asyncio.sleep(0.3)
+            assert not ahead.done()
+        await ahead
+    numbers = [row["payload"]["number"] for row in stored(connection, run_id) if row["type"] == EventType.TOOL_START]
+    assert numbers == [*range(5), *range(100)]
+    assert [row["type"] for row in stored(connection, run_id)][:4] == ["text", "tool_start"] * 2
+
+
+async def _run_ahead(said: RunEvents) -> None:
+    for number in range(100):
+        await said.emit(EventType.TOOL_START, {"number": number})
+
+
 async def test_what_cannot_be_stored_fails_alone(connection: Connection, engine: Engine, events: EventLog) -> None:
     """NUL and lone surrogates are dropped; a type that is too long is refused without the others."""
     run_id, _ = claimed(engine)
