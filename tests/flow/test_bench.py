@@ -270,6 +270,16 @@ def test_the_model_layer_costs_little_and_the_ledger_adds_up(postgres: EmbeddedP
     assert dollars["openai:gpt-4o"] > dollars["openai:gpt-4o-mini"] > 0
 
 
+def test_a_round_of_tools_is_measured_beside_the_bare_loop(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    out = tmp_path / "tools.json"
+    done = bench_module("tools", tmp_path, postgres.dsn, "--quick", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    cases = json.loads(out.read_text())["figures"]
+    assert list(cases) == ["8 rounds, each a read", "8 rounds, each a write"]
+    for bare, ours, part in cases.values():
+        assert ours["value"] > bare["value"] > 0 and part["limit"] == 5
+
+
 def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "writes.json"
     done = bench_module("read_your_writes", tmp_path, postgres.dsn, "--quick", "--users", "10", "--out", str(out))
