@@ -28,7 +28,7 @@ class ModelServer:
     """Each role is a model name; `hold(role)` keeps its calls waiting, `replies[role]` is what it says.
 
     `rounds[role]` are the calls, as (tool, arguments), that it answers with before it says that: which ones, it sees
-    from the turns it is sent, so a dialogue that begins anew gets the same.
+    from the turns it is sent, so a dialogue that begins anew gets the same. Who offers no tools gets words.
     """
 
     def __init__(self, server: HTTPServer) -> None:
@@ -96,7 +96,7 @@ class ModelServer:
         if status := self.statuses.get(role):
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
             return Response(json.dumps(error), status, content_type="application/json")
-        calls = self._calls(role, body["messages"])
+        calls = self._calls(role, body["messages"]) if body.get("tools") else []
         if body.get("stream"):
             return Response(self._pieces(role, calls), content_type="text/event-stream")
         message = {"role": "assistant"} | ({"tool_calls": calls} if calls else {"content": self.replies[role]})

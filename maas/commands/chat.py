@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 from contextlib import suppress
@@ -14,6 +15,7 @@ from prompt_toolkit import PromptSession
 
 from maas.commands.screen import Screen
 from maas.commands.session import LOCAL_USER, User, note, read_uuid, with_database
+from maas.pipeline.actions import Decision, decide_action
 from maas.pipeline.conversations import (
     Mode,
     change_conversation,
@@ -74,11 +76,11 @@ class Chat:
         self._id = conversation_id
         self._following = Following(db)
         self._submissions = Submissions(db)
+        self._prompt: PromptSession[str] | None = PromptSession() if sys.stdin.isatty() else None
 
     async def talk(self) -> None:
         """Until the end of the input or /quit; what goes wrong with one line does not end it."""
-        prompt: PromptSession[str] | None = PromptSession() if sys.stdin.isatty() else None
-        while (line := await read_line(prompt)) is not None and line.strip() != "/quit":
+        while (line := await read_line(self._prompt, "> ")) is not None and line.strip() != "/quit":
             try:
                 await self._take(clean(line).strip())
             except MaasError as error:
@@ -103,23 +105,48 @@ class Chat:
 
     async def _ask(self, text: str) -> None:
         submission = Submission(self._user_id, text, self._assistant, self._id, source="cli")
-        await self._follow(await self._submissions.submit(submission))
+        runs = [await self._submissions.submit(submission)]
+        while runs:  # each action that is approved is a run, and may ask for more
+            asked = await self._follow(runs.pop(0))
+            runs = [run_id for one in asked if (run_id := await self._decide(one))] + runs
 
-    async def _follow(self, run_id: UUID) -> None:
-        """Show a run to its end; Ctrl-C stops it."""
+    async def _decide(self, asked: dict[str, Any]) -> UUID | None:
+        """Ask for a word about a call; the run that executes it, None when it is rejected or left for later."""
+        arguments = json.dumps(asked["arguments"], ensure_ascii=False)
+        typer.echo(f"{asked['reason']}: {asked['tool']} {arguments}")
+        word = await read_line(self._prompt, "approve? [y]es, [n]o, later: ")
+        match (word or "").strip().casefold()[:1]:
+            case "y" | "д":
+                decision: Decision = "approve"
+            case "n" | "н":
+                decision = "reject"
+            case _:
+                note(f"action {asked['action_id']} waits; it expires after a while")
+                return None
+        try:
+            action = await decide_action(self._db, UUID(asked["action_id"]), self._user_id, decision, "cli")
+        except MaasError as error:
+            note(f"maas: {error.message}")
+            return None
+        run_id: UUID | None = action["action_run_id"]
+        return run_id
+
+    async def _follow(self, run_id: UUID) -> list[dict[str, Any]]:
+        """Show a run to its end; the calls that wait for a word. Ctrl-C stops it."""
         task = asyncio.create_task(self._show(run_id))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, task.cancel)
         try:
-            await task
+            return await task
         except asyncio.CancelledError:
             with suppress(MaasError):  # it has ended by itself
                 await cancel_run(self._db, run_id)
             note("\nstopped")
+            return []
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
-    async def _show(self, run_id: UUID) -> None:
+    async def _show(self, run_id: UUID) -> list[dict[str, Any]]:
         screen, place = Screen(), Place()
         while True:
             glance = await self._following.look(run_id, place)
@@ -129,17 +156,17 @@ class Chat:
                 screen.show(event)
             place = glance.place
             if glance.is_over:
-                return
+                return screen.asked
             if not glance.has_more:
                 await asyncio.sleep(LOOK)
 
 
-async def read_line(prompt: PromptSession[str] | None) -> str | None:
+async def read_line(prompt: PromptSession[str] | None, question: str) -> str | None:
     """A line from the terminal, or from a pipe where there is none; None at its end."""
     if prompt is None:
         return (await asyncio.to_thread(sys.stdin.readline)) or None
     try:
-        return await prompt.prompt_async("> ")
+        return await prompt.prompt_async(question)
     except EOFError:
         return None
 

@@ -11,9 +11,10 @@ from maas.pipeline.following import Told
 
 
 class Screen:
-    """Shows the events of one run, in order."""
+    """Shows the events of one run, in order; `asked` are the calls that wait for a word, as their events tell them."""
 
     def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
         self._attempt: str | None = None
         self._said = ""
 
@@ -25,8 +26,10 @@ class Screen:
                 self._say(data)
             case "tool_start":
                 self._line(f"· {data['tool']} …")
-            case "tool_result" if not data["success"]:
-                self._line(f"· {data['tool']}: {data['error_code']}")
+            case "approval_required":
+                self.asked.append(data)
+            case "tool_result" if data["error_code"] not in (None, "approval_required"):
+                self._line(f"· {data['tool']}: {data['error_code'].replace('_', ' ')}")
             case "done":
                 self._end(data["final_answer"])
             case "error":

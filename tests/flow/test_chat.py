@@ -111,8 +111,21 @@ def test_tools_are_lines(office: Stack, models: ModelServer) -> None:
     terminal = Terminal(office, "--assistant", "clerk")
     terminal.type("Write it down.")
     said = terminal.end()
-    assert "· write_line …" in said and "· fly: unknown_tool" in said
-    assert said.index("· fly: unknown_tool") < said.index("A model answered.")
+    assert "· write_line …" in said and "· fly: unknown tool" in said
+    assert said.index("· fly: unknown tool") < said.index("A model answered.")
+
+
+def test_a_dangerous_call_waits_for_a_word(office: Stack, models: ModelServer) -> None:
+    """Yes does it and tells what came of it, no does not, anything else leaves it waiting."""
+    models.rounds["responder"] = [[("wipe", '{"text": "one"}')]]
+    terminal = Terminal(office, "-a", "clerk")
+    terminal.type("Wipe it.", "yes", "Wipe it.", "no", "Wipe it.", "")
+    said = terminal.end()
+    assert said.count('A line is gone for good: wipe {"text": "one"}') == 3
+    assert said.count("A model answered.") == 4
+    assert (office.folder / "lines").read_text().splitlines() == ["wiped one"]
+    rows = office.rows("select status from chat_pending_actions order by created_at")
+    assert [row["status"] for row in rows] == ["done", "rejected", "pending"]
 
 
 def test_an_answer_is_stopped(office: Stack, models: ModelServer) -> None:
