@@ -7,11 +7,10 @@ import json
 import signal
 import sys
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
-from prompt_toolkit import PromptSession
 
 from maas.commands.screen import Screen
 from maas.commands.session import LOCAL_USER, User, note, read_uuid, with_database
@@ -28,6 +27,9 @@ from maas.pipeline.submissions import Submission, Submissions, cancel_run
 from shared.db import Database
 from shared.errors import MaasError
 from shared.text import clean, is_blank
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
 
 LOOK = 0.05
 HELP = """/mode auto|plan|ask   what needs your word: dangerous calls, all that changes something, everything
@@ -76,7 +78,7 @@ class Chat:
         self._id = conversation_id
         self._following = Following(db)
         self._submissions = Submissions(db)
-        self._prompt: PromptSession[str] | None = PromptSession() if sys.stdin.isatty() else None
+        self._prompt = open_prompt()
 
     async def talk(self) -> None:
         """Until the end of the input or /quit; what goes wrong with one line does not end it."""
@@ -159,6 +161,15 @@ class Chat:
                 return screen.asked
             if not glance.has_more:
                 await asyncio.sleep(LOOK)
+
+
+def open_prompt() -> PromptSession[str] | None:
+    """None where there is no terminal."""
+    if not sys.stdin.isatty():
+        return None
+    from prompt_toolkit import PromptSession  # every process loads the commands, and this takes long
+
+    return PromptSession()
 
 
 async def read_line(prompt: PromptSession[str] | None, question: str) -> str | None:
