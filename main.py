@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -14,9 +15,10 @@ from uuid import UUID
 import structlog
 import uvloop
 
+from maas.agents.mcp.servers import read_servers
 from maas.agents.runtime import Runtime
-from maas.agents.tools import Toolset
-from maas.assistants.registry import load_tools, register
+from maas.agents.toolbox import Toolbox
+from maas.assistants.registry import keep_tools, load_tools, register
 from maas.commands.app import build_cli
 from maas.memory.counting import count_terms
 from maas.memory.filler import Filler
@@ -90,10 +92,11 @@ async def open_deps(
         yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), images=images)
 
 
-def with_tools(deps: Deps) -> tuple[Deps, Toolset]:
-    """The same for assistants that act, and their tools. Raises MaasError."""
-    tools = load_tools(deps.settings.tools, deps)
-    return replace(deps, dialogues=Runtime(tools)), tools
+def with_tools(deps: Deps) -> tuple[Deps, Toolbox]:
+    """The same for assistants that act, and their tools; those of servers once they are gone to. Raises MaasError."""
+    settings = deps.settings
+    toolbox = Toolbox(load_tools(settings.tools, deps), read_servers(settings.mcp_servers, os.environ))
+    return replace(deps, dialogues=Runtime(toolbox)), toolbox
 
 
 async def replay(db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None) -> list[Replay]:
@@ -131,10 +134,14 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
         embedder = open_embedder(settings)
-        deps, tools = with_tools(await stack.enter_async_context(open_deps(db, settings, embedder)))
+        deps, toolbox = with_tools(await stack.enter_async_context(open_deps(db, settings, embedder)))
+        stack.push_async_callback(toolbox.close)
         if final_responder.NAME in stages:
-            await register(db, tools)
+            await register(db, toolbox.tools())
         chores = {} if is_alone else choose_chores(deps, stages, embedder if deps.questions else None)
+        if final_responder.NAME in stages and not is_alone:
+            chores["keep_tools"] = partial(keep_tools, db, toolbox)
+            toolbox.start()
         isolation = None if is_alone else isolate(settings, postgres)
         orchestrator = Orchestrator(deps, stages, postgres.listen, isolation, chores)
         loop = asyncio.get_running_loop()

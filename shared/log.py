@@ -40,10 +40,14 @@ def hide(*secrets: str) -> None:
         _hiding = re.compile("|".join(re.escape(form) for form in sorted(_hidden, key=len, reverse=True)))
 
 
+def conceal(text: str) -> str:
+    """The text without what `hide` was told."""
+    return text if _hiding is None else _hiding.sub("***", text)
+
+
 def mask(text: str) -> str:
     """The text without keys, passwords in addresses and phone numbers (the last digits stay)."""
-    if _hiding is not None:
-        text = _hiding.sub("***", text)
+    text = conceal(text)
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text

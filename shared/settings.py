@@ -101,6 +101,7 @@ class Settings(BaseSettings):
     tools: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="tools of your own: module:attribute of toolsets, separated by commas"
     )
+    mcp_servers: str | None = Field(None, description="servers of tools (MCP): a JSON file, or the JSON itself")
 
     history_rows: int = Field(10, ge=0, le=100, description="recent log rows in a draft")
     payload_tokens: int = Field(8000, ge=500, le=8000, description="upper limit of final_context_payload")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +16,10 @@ from shared.text import is_storable, shorten
 
 CHARS = 65_536
 _SHOWN = 5
+_RULES = (
+    "type", "properties", "required", "items", "enum", "minimum", "maximum", "minItems", "maxItems", "minLength",
+    "maxLength", "anyOf",
+)  # fmt: skip
 
 
 class WrongArguments(ValueError):
@@ -23,9 +28,12 @@ class WrongArguments(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """`values` is the JSON of `model`, defaults included; `ignored` names what the tool does not know."""
+    """`values` is the JSON of `model`, defaults included; `ignored` names what the tool does not know.
 
-    model: BaseModel
+    A tool that has a schema only is given the values themselves.
+    """
+
+    model: BaseModel | Mapping[str, Any]
     values: Mapping[str, Any]
     ignored: tuple[str, ...]
 
@@ -50,11 +58,15 @@ def read_arguments(tool: Tool, text: str) -> Arguments:
     fitted = _fit(value, tool.parameters, "", ignored)
     if ignored and tool.effect == "dangerous":
         raise WrongArguments(f"unknown: {shorten(', '.join(ignored), 300)}; send only what the tool takes")
+    if tool.arguments is None:
+        _check(fitted, tool.parameters)
+        return Arguments(fitted, fitted, tuple(ignored))
     try:
         model = tool.arguments.model_validate(fitted)
         return Arguments(model, model.model_dump(mode="json", by_alias=True), tuple(ignored))
     except ValidationError as error:
-        raise WrongArguments(_message(error)) from error
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        raise WrongArguments(_message([(one["loc"], one["msg"]) for one in found])) from error
     except (ValueError, RecursionError) as error:  # of the way back into JSON
         raise WrongArguments("arguments are nested too deeply") from error
 
@@ -97,8 +109,22 @@ def _unpacked(text: str) -> Any:
     return value if isinstance(value, dict | list) and is_storable(value) else text
 
 
-def _message(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in found]
+def _check(value: Any, schema: Mapping[str, Any]) -> None:
+    if found := [
+        (tuple(one.absolute_path), shorten(one.message, 200)) for one in _validator()(schema).iter_errors(value)
+    ]:
+        raise WrongArguments(_message(found))
+
+
+@cache
+def _validator() -> Any:
+    """Without `pattern`: a stranger's regular expression could hold up the process; whoever wrote it checks it, too."""
+    from jsonschema import Draft202012Validator, validators  # not before a tool has a schema only
+
+    return validators.create({}, {word: Draft202012Validator.VALIDATORS[word] for word in _RULES})
+
+
+def _message(found: Sequence[tuple[tuple[int | str, ...], str]]) -> str:
+    lines = [f"{'.'.join(map(str, place)) or 'arguments'}: {message}" for place, message in found]
     more = f"; and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
     return shorten("; ".join(lines[:_SHOWN]), 1000) + more

@@ -14,7 +14,7 @@ import structlog
 
 from maas.agents.arguments import Arguments, WrongArguments, fingerprint, read_arguments
 from maas.agents.policy import Mode, decide
-from maas.agents.results import DATA_BYTES, ToolFailure, ToolResult, cut, refused, succeeded
+from maas.agents.results import DATA_BYTES, ToolDoubt, ToolFailure, ToolResult, cut, refused, succeeded
 from maas.agents.tools import Context, Tool, Toolset
 from shared.errors import MaasError
 from shared.log import mask
@@ -193,8 +193,11 @@ class Executor:
                 return refused("timeout", f"{tool.name} gave no result within {tool.timeout:g} s. {_advice(tool)}")
             if isinstance(error, MaasError):
                 log.warning("tool_failed", tool=tool.name, cause=str(error))
+                said = shorten(mask(error.message), 500)
+                if isinstance(error, ToolDoubt):
+                    return refused("failed" if _is_repeatable(tool) else "in_doubt", f"{said}. {_advice(tool)}")
                 details = error.details if isinstance(error, ToolFailure) else None
-                return refused("failed", shorten(mask(error.message), 500), **details or {})
+                return refused("failed", said, **details or {})
             return _crashed(tool, error, _advice(tool))
 
 
@@ -203,8 +206,12 @@ def _crashed(tool: Tool, error: BaseException, advice: str) -> dict[str, Any]:
     return refused("failed", f"{tool.name} failed. {advice}")
 
 
+def _is_repeatable(tool: Tool) -> bool:
+    return tool.effect == "read" or tool.is_idempotent
+
+
 def _advice(tool: Tool) -> str:
-    if tool.effect == "read" or tool.is_idempotent:
+    if _is_repeatable(tool):
         return "Call it once more or answer without it"
     return "It may have taken effect all the same: look before you repeat it, and tell the user"
 

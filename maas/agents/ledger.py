@@ -50,8 +50,9 @@ class ToolLedger:
                 raise LostRun
 
     async def finish(self, tool: Tool, mark: str, body: Mapping[str, Any], ms: float) -> None:
-        """A write that ran out of time may have taken effect: it stays in doubt."""
-        status = "done" if body["success"] else "in_doubt" if body["error_code"] == "timeout" else "failed"
+        """A write that ran out of time, or whose server was lost, may have taken effect: it stays in doubt."""
+        is_doubted = body.get("error_code") in ("timeout", "in_doubt")
+        status = "done" if body["success"] else "in_doubt" if is_doubted else "failed"
         if not await self._db.value("finish_tool", *self._run, tool.name, mark, status, body, ms):
             raise LostRun
 

@@ -39,6 +39,10 @@ class ToolFailure(MaasError):
         super().__init__("failed", message, {"say": say} if say else None)
 
 
+class ToolDoubt(ToolFailure):
+    """The same, when nobody knows whether the call took effect."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a handler returns when data alone do not say all; `entities` maps names to ids that stand in the data."""

@@ -15,6 +15,7 @@ from maas.agents.executor import Executor, Session
 from maas.agents.outcomes import tell
 from maas.agents.policy import Mode
 from maas.agents.rounds import Asker, converse
+from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Context, Toolset
 from maas.assistants.definition import Definition, read_definition
 from maas.pipeline.events import RunEvents
@@ -30,8 +31,8 @@ log = structlog.get_logger()
 class Runtime:
     """Answers for assistants that have tools; one of a process."""
 
-    def __init__(self, tools: Toolset) -> None:
-        self._tools = tools
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._toolbox = toolbox
 
     async def answer(
         self, run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None
@@ -40,7 +41,7 @@ class Runtime:
 
         Raises LostRun; MaasError, of a replay too, in which no tool may act.
         """
-        definition = await self._definition(run, deps) if self._tools else None
+        definition = await self._definition(run, deps) if self._toolbox.tools().domains() else None
         if definition is None or not definition.toolset:
             return None
         if events is None:
@@ -59,15 +60,14 @@ class Runtime:
     async def act(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
         """Execute what the user approved, once, and tell what came of it. Raises LostRun, MaasError('no_action')."""
         definition = await self._definition(run, deps)
-        settled = await carry_out(
-            run, deps.db, self._open_to(definition), CallLog(deps.db, events, run, run.assistant)
-        )  # fmt: skip
+        calls = CallLog(deps.db, events, run, run.assistant)
+        settled = await carry_out(run, deps.db, await self._open_to(definition), calls)
         return await tell(run, deps, settled, definition.language if definition else "auto", events)
 
-    def _open_to(self, definition: Definition | None) -> Toolset:
+    async def _open_to(self, definition: Definition | None) -> Toolset:
         """What an assistant may call now; nothing where it has gone, or names a tool that has."""
         try:
-            return definition.tools(self._tools) if definition else Toolset(())
+            return definition.tools(await self._toolbox.reach(definition.toolset)) if definition else Toolset(())
         except MaasError as error:
             log.warning("toolset_gone", cause=error.message)
             return Toolset(())
@@ -78,7 +78,7 @@ class Runtime:
 
     async def _single(self, definition: Definition, asker: Asker, request: Request, events: RunEvents) -> Reply:
         run, limits = asker.run, definition.limits
-        tools = definition.tools(self._tools)
+        tools = definition.tools(await self._toolbox.reach(definition.toolset))
         if definition.slots:
             return await collect(definition, tools, await _mode(definition, asker), asker, request, events)
         calls = CallLog(asker.deps.db, events, run, definition.name)

@@ -8,6 +8,7 @@ from typing import Any
 from shared.errors import MaasError
 
 Schema = Mapping[str, Any]
+NODES = 2000
 _KEPT = {
     "object": (),
     "array": ("minItems", "maxItems"),
@@ -21,20 +22,27 @@ _KEPT = {
 def plain(schema: Schema) -> dict[str, Any]:
     """The same arguments without what some provider refuses; what cannot be kept as a rule is said in a description.
 
-    The outermost object always has `properties` and `required`. Raises MaasError('wrong_tool') for recursion, tuples
-    and values of no type.
+    The outermost object always has `properties` and `required`. Raises MaasError('wrong_tool') for recursion, tuples,
+    values of no type, and more than NODES schemas within each other: references multiply.
     """
-    top = _plain(schema, schema.get("$defs") or schema.get("definitions") or {}, "arguments", ())
+    top = _plain(schema, _Definitions(schema.get("$defs") or schema.get("definitions") or {}), "arguments", ())
     if top.get("type") != "object":
         raise wrong("arguments: must be an object")
     return {"type": "object", "properties": {}, "required": []} | _without(top, "description")
+
+
+class _Definitions(dict[str, Any]):
+    left = NODES
 
 
 def wrong(message: str) -> MaasError:
     return MaasError("wrong_tool", message)
 
 
-def _plain(node: Schema, definitions: Schema, path: str, opened: tuple[str, ...]) -> dict[str, Any]:
+def _plain(node: Schema, definitions: _Definitions, path: str, opened: tuple[str, ...]) -> dict[str, Any]:
+    definitions.left -= 1
+    if definitions.left < 0:
+        raise wrong(f"{path}: more than {NODES} schemas in all")
     if not isinstance(node, Mapping):
         raise wrong(f"{path}: must be a schema, not {node!r}")
     if "$ref" in node:
@@ -54,7 +62,7 @@ def _plain(node: Schema, definitions: Schema, path: str, opened: tuple[str, ...]
     return _typed(node, definitions, path, opened)
 
 
-def _typed(node: Schema, definitions: Schema, path: str, opened: tuple[str, ...]) -> dict[str, Any]:
+def _typed(node: Schema, definitions: _Definitions, path: str, opened: tuple[str, ...]) -> dict[str, Any]:
     kinds = [kind for kind in _listed(node.get("type")) if kind != "null"]
     if len(kinds) != 1 or kinds[0] not in _KEPT or "prefixItems" in node:
         raise wrong(f"{path}: must be of one type: {', '.join(_KEPT)}")

@@ -19,6 +19,7 @@ from shared.models.types import ToolSpec
 
 SECONDS: dict[Effect, float] = {"read": 30.0, "write": 60.0, "dangerous": 60.0}
 LONGEST = 600.0
+SEPARATOR = "__"  # between a server and its tool
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _DESCRIPTION_CHARS = 1000
 
@@ -44,8 +45,9 @@ class NoArguments(BaseModel):
 class Tool:
     """One tool; `timeout` in seconds, `reason` says to a person what an approval lets happen.
 
-    `parameters` is the schema that models see. `is_meta` marks the catalogue and its router: they change nothing
-    themselves, so they are neither counted nor asked for nor timed; each call that they pass on is.
+    `parameters` is the schema that models see; without `arguments` the handler gets plain JSON that keeps to it.
+    `is_meta` marks the catalogue and its router: they change nothing themselves, so they are neither counted nor asked
+    for nor timed; each call that they pass on is.
     Raises MaasError('wrong_tool') for a declaration that no model could call.
     """
 
@@ -54,7 +56,7 @@ class Tool:
     description: str
     effect: Effect
     handler: Handler = field(repr=False, compare=False)
-    arguments: type[BaseModel] = NoArguments
+    arguments: type[BaseModel] | None = NoArguments
     parameters: Mapping[str, Any] = field(default_factory=dict, repr=False)
     timeout: float = 30.0
     is_idempotent: bool = False
@@ -74,7 +76,8 @@ class Tool:
         if not 0 < self.timeout <= LONGEST:
             raise wrong(f"{self.name}: its timeout is more than 0 and at most {LONGEST:.0f} seconds")
         try:
-            object.__setattr__(self, "parameters", plain(self.parameters or self.arguments.model_json_schema()))
+            schema = self.parameters or (self.arguments or NoArguments).model_json_schema()
+            object.__setattr__(self, "parameters", plain(schema))
         except ValueError as error:  # of pydantic: a type that no schema can show
             raise wrong(f"{self.name}: {error}") from error
 
@@ -143,10 +146,14 @@ def _parameters(function: Callable[..., Any], name: str) -> tuple[dict[str, str]
 
 
 class Toolset:
-    """Tools by their names, in the order given. Raises MaasError('wrong_tool') when two have one name."""
+    """Tools by their names, in the order given; those of `remote` domains come and go.
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    Raises MaasError('wrong_tool') when two have one name.
+    """
+
+    def __init__(self, tools: Iterable[Tool], remote: Iterable[str] = ()) -> None:
         self._tools: dict[str, Tool] = {}
+        self._remote = tuple(remote)
         for one in tools:
             if (other := self._tools.setdefault(one.name, one)) is not one:
                 raise wrong(f"two tools are named {one.name!r}, in {other.domain} and in {one.domain}: rename one")
@@ -161,8 +168,12 @@ class Toolset:
         return self._tools.get(name)
 
     def domains(self) -> tuple[str, ...]:
-        """In the order of their first tools."""
-        return tuple(dict.fromkeys(one.domain for one in self))
+        """In the order of their first tools; remote ones without any are the last."""
+        return tuple(dict.fromkeys((*(one.domain for one in self), *self._remote)))
+
+    def may_hold(self, name: str) -> bool:
+        """Whether it is a tool, a domain, or what a remote domain that is silent now may call a tool."""
+        return name in self._tools or name in self.domains() or name.partition(SEPARATOR)[0] in self._remote
 
     def of(self, domain: str) -> tuple[Tool, ...]:
         return tuple(one for one in self if one.domain == domain)

@@ -90,9 +90,8 @@ class Definition(BaseModel):
 
     def tools(self, known: Toolset) -> Toolset:
         """What it may call. Raises MaasError('bad_assistant') for a name that is neither a tool nor a domain."""
-        there = {one.name for one in known} | set(known.domains())
-        if unknown := [name for name in self.toolset if name not in there]:
-            has = ", ".join(sorted(there))
+        if unknown := [name for name in self.toolset if not known.may_hold(name)]:
+            has = ", ".join(sorted({one.name for one in known} | set(known.domains())))
             raise bad(
                 self.name, f"there is no tool or domain {unknown[0]!r}; there are, with those of MAAS_TOOLS: {has}"
             )

@@ -8,6 +8,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 import maas.assistants
+from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Tool, Toolset
 from maas.assistants.definition import Definition, read_definition
 from maas.pipeline.stages import Deps
@@ -53,6 +54,19 @@ async def register(db: Database, known: Toolset) -> None:
     for one in built_in():
         fields = one.model_dump(mode="json", exclude={"name", "role_prompt"}, exclude_defaults=True)
         await db.rows("keep_assistant", one.name, one.role_prompt, fields)
+    await _write(db, known)
+    for row in await db.rows("assistant_definitions"):
+        read_definition(row["name"], row["role_name"], row["definition"]).tools(known)
+
+
+async def keep_tools(db: Database, toolbox: Toolbox) -> None:
+    """Write the tools again whenever they changed; a chore."""
+    while True:
+        await _write(db, toolbox.tools())
+        await toolbox.change()
+
+
+async def _write(db: Database, known: Toolset) -> None:
     shown = [
         {
             "name": one.name, "domain": one.domain, "description": one.description, "parameters": one.parameters,
@@ -61,5 +75,3 @@ async def register(db: Database, known: Toolset) -> None:
         for one in known
     ]  # fmt: skip
     await db.rows("keep_tools", shown)
-    for row in await db.rows("assistant_definitions"):
-        read_definition(row["name"], row["role_name"], row["definition"]).tools(known)

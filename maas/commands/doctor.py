@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import environ
 from pathlib import Path
@@ -15,6 +16,9 @@ from pydantic import SecretStr
 from rich.markup import escape
 from rich.table import Table
 
+from maas.agents.mcp.servers import Server, read_servers
+from maas.agents.toolbox import Toolbox
+from maas.agents.tools import Toolset
 from maas.commands.live import ask_models, price
 from maas.commands.session import console, note
 from maas.memory.vectors import HINT
@@ -41,20 +45,21 @@ def doctor(
     """Print every setting with its source, check the database, LISTEN, models and prompts, and say what to do."""
     settings = load_settings()
     log.configure("error", settings.log_format)
+    servers = read_servers(settings.mcp_servers, environ)
     if dsn:
         with find_postgres(settings, note) as postgres:
             typer.echo(postgres.query)
         return
     _print_settings(settings)
     with find_postgres(settings, note) as postgres:
-        failed = uvloop.run(_check_all(settings, postgres, live))
+        failed = uvloop.run(_check_all(settings, postgres, servers, live))
     if failed:
         console.print(f"\n{failed} of the checks failed")
         sys.exit(1)
     console.print("\nall is well")
 
 
-async def _check_all(settings: Settings, postgres: Addresses, is_live: bool) -> int:
+async def _check_all(settings: Settings, postgres: Addresses, servers: Sequence[Server], is_live: bool) -> int:
     failed = 0
     async with open_database(postgres.query, 2, "maas doctor") as db:
         checks = _Checks(settings, postgres, db)
@@ -66,7 +71,22 @@ async def _check_all(settings: Settings, postgres: Addresses, is_live: bool) -> 
                 console.print(f"[red]wrong[/red] {name}: {escape(error.message)}")
         if is_live:
             failed += await _ask_all(settings, db)
-    return failed
+    return failed + await _reach_all(servers)
+
+
+async def _reach_all(servers: Sequence[Server]) -> int:
+    """A line for each server of tools: how many it has, or why it cannot be reached."""
+    toolbox = Toolbox(Toolset([]), servers)
+    try:
+        await toolbox.reach(server.name for server in servers)
+        for name, cause in toolbox.causes().items():
+            if cause is None:
+                console.print(f"[green]ok[/green]    mcp {name}: {len(toolbox.tools().of(name))} tools")
+            else:
+                console.print(f"[red]wrong[/red] mcp {name}: not reachable: {escape(cause)}")
+        return sum(cause is not None for cause in toolbox.causes().values())
+    finally:
+        await toolbox.close()
 
 
 async def _ask_all(settings: Settings, db: Database) -> int:

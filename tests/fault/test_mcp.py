@@ -1,0 +1,206 @@
+"""Assistants with tools of servers, in whole processes: servers die, hang and talk too much, turns are answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from tests.fault.test_dialogues import answer, ask, executions, kill, told
+from tests.flow.test_commands import maas
+from tests.flow.test_mcp import FAULTY, TIME, children
+from tests.model_server import ModelServer
+from tests.polling import poll
+from tests.sql.traces import tables_with
+from tests.stack import Stack, free_port
+
+NOW = ("time__get_current_time", '{"timezone": "Europe/Moscow"}')
+SECRET = "planted-server-token-9"
+Clerk = Callable[..., int]
+
+
+@pytest.fixture
+def clerk(stack: Stack, models: ModelServer) -> Clerk:
+    """Start an orchestrator around an assistant whose tools are those of servers; its process id."""
+
+    def start(toolset: list[str], **servers: dict[str, Any]) -> int:
+        stack.rows(
+            "insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s) "
+            "on conflict do nothing",
+            json.dumps({"toolset": toolset}),
+        )
+        return stack.start_orchestrator(**settings(models, **servers)).pid
+
+    return start
+
+
+def settings(models: ModelServer, **servers: dict[str, Any]) -> dict[str, str]:
+    named = {"MAAS_MCP_SERVERS": json.dumps({"mcpServers": servers}), "MAAS_LOG_LEVEL": "debug"}
+    return {**models.settings(), **named}
+
+
+def faulty(stack: Stack, **fields: object) -> dict[str, Any]:
+    effects = {name: "read" for name in ("hang", "die", "garble", "flood", "confess", "fail")}
+    environment = {"TOOLBOX": str(stack.folder), "API_TOKEN": SECRET}
+    program = {"command": sys.executable, "args": [*FAULTY, "stdio"], "env": environment}
+    return program | {"effects": effects} | fields
+
+
+def wait_tools(stack: Stack, name: str) -> None:
+    poll(lambda: stack.rows("select from tools where name = %s", name), 20, f"{name} is in its table")
+
+
+def last(models: ModelServer) -> dict[str, Any]:
+    return told(models)[-1]
+
+
+def test_an_assistant_asks_a_server(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    models.rounds["responder"] = [[NOW], [("time__get_current_time", '{"zone": "UTC"}')]]
+    clerk(["time"], time=TIME)
+    run_id = ask(stack, user, "What time is it?")
+    assert answer(stack, run_id)["final_answer"] == "A model answered."
+    first, second = told(models)
+    assert first["data"]["datetime"].endswith("+03:00")
+    assert first["_meta"] == {"tool": NOW[0], "domain": "time", "via": "mcp"}
+    assert second["error_code"] == "validation_error" and "'timezone' is a required property" in second["message"]
+    assert executions(stack, run_id) == [(NOW[0], "done", 1)]
+    wait_tools(stack, NOW[0])
+    (row,) = stack.rows("select domain, effect, parameters from tools where name = %s", NOW[0])
+    assert (row["domain"], row["effect"], row["parameters"]["required"]) == ("time", "read", ["timezone"])
+
+
+def test_a_server_killed_between_turns(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    """The next turn is told so and answered; later ones have the tool again."""
+    models.rounds["responder"] = [[NOW]]
+    pid = clerk(["time"], time=TIME)
+    assert answer(stack, ask(stack, user))["status"] == "COMPLETED" and last(models)["success"]
+    (server,) = children(pid, "mcp-server-time")
+    os.kill(server, signal.SIGKILL)
+    poll(lambda: not children(pid, "mcp-server-time"), 10, "it is gone")
+    assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
+    assert last(models)["error_code"] == "failed" and "the server time" in last(models)["message"]
+    poll(lambda: stack.log().count('"mcp_server_reached"') == 2, 20, "it is back")
+    assert answer(stack, ask(stack, user))["status"] == "COMPLETED" and last(models)["success"]
+
+
+def test_a_server_that_is_not_there(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    """Assistants that name it start and answer all the same, without its tools."""
+    models.rounds["responder"] = [[("mail__send", "{}")]]
+    clerk(
+        ["mail", "post__send"], mail={"url": f"http://127.0.0.1:{free_port()}/mcp"}, post={"command": "no-such-program"}
+    )
+    assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
+    assert last(models)["error_code"] == "unknown_tool"
+
+
+def test_calls_that_hang_die_and_flood(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    models.rounds["responder"] = [[("faulty__hang", "{}")], [("faulty__flood", "{}")], [("faulty__die", "{}")]]
+    clerk(["faulty"], faulty=faulty(stack, timeout=3))
+    run_id = ask(stack, user)
+    assert answer(stack, run_id)["status"] == "COMPLETED"
+    hung, flooded, died = told(models)
+    assert hung["error_code"] == "timeout" and "within 3 s" in hung["message"]
+    assert flooded["_meta"]["cut"] == ["data"]
+    assert died["error_code"] == "failed" and "was lost during the call" in died["message"]
+    assert (stack.folder / "cancelled").exists()
+    assert [status for _, status, _ in executions(stack, run_id)] == ["failed", "done", "failed"]
+
+
+def test_a_write_whose_server_died_is_in_doubt(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    """It is not asked for again, not even when the model does."""
+    models.rounds["responder"] = [[("faulty__die", "{}")], [("faulty__die", "{}")]]
+    clerk(["faulty"], faulty=faulty(stack, effects={"die": "write"}))
+    run_id = ask(stack, user)
+    assert answer(stack, run_id)["status"] == "COMPLETED"
+    assert [one["error_code"] for one in told(models)] == ["in_doubt", "in_doubt"]
+    assert (stack.folder / "died").read_text() == "x"
+    assert executions(stack, run_id) == [("faulty__die", "in_doubt", 1)]
+
+
+def test_secrets_of_a_server_stay_secret(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    """Neither what it returns nor its error lines put them into logs, tables, requests or the doctor's report."""
+    models.rounds["responder"] = [[("faulty__confess", "{}"), ("faulty__fail", "{}")]]
+    servers = {"faulty": faulty(stack)}
+    clerk(["faulty"], **servers)
+    assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
+    told_by_it = told(models)
+    assert "'API_TOKEN': '***'" in told_by_it[0]["data"]["result"] and told_by_it[1]["error_code"] == "failed"
+    assert "mcp_server_said" in stack.log()
+    report = maas(stack, "doctor", **settings(models, **servers))
+    assert "mcp faulty: 7 tools" in report.stdout, report.stdout
+    for text in (stack.log(), json.dumps(models.requests), report.stdout + report.stderr):
+        assert SECRET not in text
+    with psycopg.connect(stack.dsn, autocommit=True, row_factory=psycopg.rows.dict_row) as connection:
+        assert tables_with(connection, SECRET) == []
+
+
+def test_the_doctor_names_servers(stack: Stack, models: ModelServer, clerk: Clerk) -> None:
+    dead = {"url": f"http://127.0.0.1:{free_port()}/mcp"}
+    done = maas(stack, "doctor", **settings(models, time=TIME, dead=dead, absent={"command": "no-such-program"}))
+    page = " ".join(done.stdout.split())
+    assert "ok mcp time: 2 tools" in page
+    assert "wrong mcp absent: not reachable: there is no program no-such-program" in page
+    assert "wrong mcp dead: not reachable: All connection attempts failed" in page
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_servers_end_with_their_orchestrator(
+    stack: Stack, models: ModelServer, clerk: Clerk, how: signal.Signals
+) -> None:
+    """Each of two: one must not hold the other's pipe open."""
+    pid = clerk(["time"], time=TIME, faulty=faulty(stack))
+    wait_tools(stack, NOW[0])
+    wait_tools(stack, "faulty__hang")
+    servers = children(pid, "mcp")
+    assert len(servers) == 2
+    (process,) = stack._processes
+    stack.stop(process, how)
+    poll(lambda: not any(alive(server) for server in servers), 10, "they have ended")
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_suspect_has_the_tools_too(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    """A process that executes it alone goes to the server that its assistant needs."""
+    models.rounds["responder"] = [[NOW]]
+    models.hold("responder")
+    clerk(["time"], time=TIME)
+    run_id = ask(stack, user)
+    poll(lambda: models.calls["responder"] == 1, 20)
+    kill(stack)
+    clerk(["time"], time=TIME)
+    poll(lambda: models.calls["responder"] == 2, 20)
+    kill(stack)
+    models.release("responder")
+    clerk(["time"], time=TIME)
+    assert answer(stack, run_id)["status"] == "COMPLETED"
+    assert "isolation_started" in stack.log()
+    assert last(models)["success"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ('{"mcpServers": {"a": {"url": "http://127.0.0.1/${NOT_SET}"}}}', "server 'a': url needs NOT_SET"),
+        ("/no/such/file", "MAAS_MCP_SERVERS: cannot read /no/such/file"),
+    ],
+)
+def test_a_wrong_setting_is_named_at_start(stack: Stack, setting: str, words: str) -> None:
+    process = stack.launch("main.py", MAAS_MCP_SERVERS=setting)
+    poll(lambda: process.poll() is not None, 20, "it ends")
+    assert process.returncode == 1
+    assert words in " ".join(stack.last_words(process).split()) and "Traceback" not in stack.last_words(process)
