@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, Protocol, TypeGuard, TypeVar
 from uuid import UUID
@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 
 class Caller(Protocol):
-    """Whose model calls are noted: a run, or what is like one. `round` counts the calls of the present stage."""
+    """Whose model calls are noted: a run, or what is like one. `round` numbers the calls of the present stage."""
 
     id: UUID
     attempt: int
@@ -94,7 +94,6 @@ async def consult(
 def skip(run: Caller, deps: Deps, stage: str, prompt: Prompt, role: str) -> None:
     """Note a call that was not made, because its answer could change nothing."""
     run.calls.append(_note(run, deps.models[role], stage, prompt) | {"finish": "skipped", "attempts": 0, "ms": 0.0})
-    run.round += 1
 
 
 async def pin(run: Caller, deps: Deps) -> None:
@@ -102,11 +101,14 @@ async def pin(run: Caller, deps: Deps) -> None:
 
     Raises LostRun.
     """
-    if _is_live(run) and run.calls:
-        if not await deps.db.value("pin_calls", run.id, run.attempt, run.calls):
-            raise LostRun
-        run.pinned += run.calls
-        run.calls = []
+    if not _is_live(run):
+        return
+    async with run.pinning:  # who asked side by side may have stored one's own call: it is stored when this begins
+        if calls := list(run.calls):
+            if not await deps.db.value("pin_calls", run.id, run.attempt, calls):
+                raise LostRun
+            run.pinned += calls
+            del run.calls[: len(calls)]
 
 
 def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
@@ -120,13 +122,12 @@ async def _call(
     listener: Listener | None = None,
 ) -> Reply:  # fmt: skip
     began = time.monotonic()
-    note = _note(run, model, stage, prompt) | {"request_hash": fingerprint(model, request)}
-    if (kept := await _pinned(run, deps, stage, note)) is not None:
-        run.round += 1
+    digest = fingerprint(model, request)
+    if (kept := await _pinned(run, deps, stage, digest)) is not None:
         return kept
     if _is_live(run):
         await check_budget(run, deps, model)
-    run.round += 1
+    note = _note(run, model, stage, prompt) | {"request_hash": digest}
     try:
         if budget <= 0:
             raise ModelError("timeout", f"{model.provider}:{model.name}: no time is left for another call")
@@ -150,21 +151,27 @@ async def _call(
 
 
 def _note(run: Caller, model: Model, stage: str, prompt: Prompt) -> dict[str, Any]:
+    """A new line, which takes the next number: calls side by side never share one."""
+    run.round += 1
     return {
-        "run_id": str(run.id), "attempt": run.attempt, "stage": stage, "round": run.round,
+        "run_id": str(run.id), "attempt": run.attempt, "stage": stage, "round": run.round - 1,
         "provider": model.provider, "model": model.name, "role_name": prompt.role, "prompt_version": prompt.version,
         "attempts": 1, "tokens_in": 0, "tokens_out": 0,
     }  # fmt: skip
 
 
-async def _pinned(run: Caller, deps: Deps, stage: str, note: Mapping[str, Any]) -> Reply | None:
-    """The reply that an earlier owner of this run had stored for the very same request."""
+async def _pinned(run: Caller, deps: Deps, stage: str, digest: str) -> Reply | None:
+    """The reply that an earlier owner of this run had stored for the very same request; each is given once."""
     if not _is_live(run) or run.attempt == 1:
         return None
-    if run.round == 0:
-        run.kept = await deps.db.rows("pinned_calls", run.id, stage)
-    for row in run.kept:
-        if (row["round"], row["request_hash"]) == (note["round"], note["request_hash"]):
+    if run.kept is None:
+        rows = await deps.db.rows("pinned_calls", run.id, stage)
+        if run.kept is None:  # nobody else was faster
+            run.kept = list(rows)
+            run.round = max(row["round"] + 1 for row in rows) if rows else 0
+    for place, row in enumerate(run.kept):
+        if row["request_hash"] == digest:
+            del run.kept[place]
             calls = tuple(ToolCall(**call) for call in row["calls"] or ())
             return Reply(row["reply"], row["finish"], calls, raw=row["parts"] or {})
     return None

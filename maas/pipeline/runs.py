@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,8 @@ class Run:
     """What a stage may know of its run.
 
     `calls` holds model calls that are not stored yet, `pinned` those of this stage that are, `kept` those that an
-    earlier owner stored; `round` counts them. `waited`: seconds from insert to this claim, by the database's clock.
+    earlier owner stored, None before they are read; `round` is the number of the next. `waited`: seconds from insert to
+    this claim, by the database's clock.
     `as_of`: only in a replay of a finished run: when it began; nothing that is done now is kept.
     """
 
@@ -49,8 +51,9 @@ class Run:
     payload: str | None = None
     calls: list[dict[str, Any]] = field(default_factory=list)
     pinned: list[dict[str, Any]] = field(default_factory=list)
-    kept: Sequence[Mapping[str, Any]] = ()
+    kept: list[Mapping[str, Any]] | None = None
     round: int = 0
+    pinning: asyncio.Lock = field(default_factory=asyncio.Lock)
     waited: float | None = None
     as_of: datetime | None = None
     claimed: float = field(default_factory=time.monotonic)
@@ -61,7 +64,7 @@ class Run:
 
     def begin_stage(self) -> None:
         """Forget the model calls of the stage before: they are stored."""
-        self.calls, self.pinned, self.kept, self.round = [], [], (), 0
+        self.calls, self.pinned, self.kept, self.round = [], [], None, 0
 
     def settled(self) -> Outcome | None:
         """What the present stage would write, where that is known without it; None where it must work.
@@ -211,6 +214,7 @@ class Claims:
         if not kept:
             raise LostRun
         run.begin_stage()
+        run.kept = []  # what an earlier owner stored was of the exchange that it had come to
 
 
 def _column(values: list[str | None]) -> list[str | None] | None:
