@@ -28,11 +28,14 @@ class ModelServer:
     """Each role is a model name; `hold(role)` keeps its calls waiting, `replies[role]` is what it says.
 
     `rounds[role]` are the calls, as (tool, arguments), that it answers with before it says that: which ones, it sees
-    from the turns it is sent, so a dialogue that begins anew gets the same. Who offers no tools gets words.
+    from the turns it is sent, so a dialogue that begins anew gets the same. Who offers no tools gets words. A word of
+    `speakers` that stands in the system text of a call is the name of who speaks: it has rounds, replies and holds of
+    its own, as a role has.
     """
 
     def __init__(self, server: HTTPServer) -> None:
         self.replies = dict(REPLIES)
+        self.speakers: tuple[str, ...] = ()
         self.statuses: dict[str, int] = {}
         self.rounds: dict[str, list[list[tuple[str, str]]]] = {}
         self.calls: Counter[str] = Counter()
@@ -80,44 +83,55 @@ class ModelServer:
         for role in [*self._held, *self._paused]:
             self.release(role)
 
+    def said_to(self, name: str) -> list[dict[str, Any]]:
+        """Every call of a role or of a speaker."""
+        return [one for one in self.requests if name in (one["model"], self._speaker(one))]
+
     def prompts(self, role: str) -> list[str]:
         """The messages of every call of a role, joined."""
         return ["\n".join(str(m["content"]) for m in r["messages"]) for r in self.requests if r["model"] == role]
 
     def _answer(self, request: Request) -> Response:
         body = request.get_json()
-        role = body["model"]
-        self.calls[role] += 1
+        role, name = body["model"], self._speaker(body)
+        self.calls.update({role, name})
         self.requests.append(body)
-        if self.calls[role] > self._let_pass.get(role, 0) and (event := self._held.get(role)):
+        if self.calls[name] > self._let_pass.get(name, 0) and (event := self._held.get(name)):
             event.wait(60)
         if (word := self._kept.get(role)) and word in str(body["messages"]):
             self._closed.wait(60)
-        if status := self.statuses.get(role):
+        if status := self.statuses.get(name):
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
             return Response(json.dumps(error), status, content_type="application/json")
-        calls = self._calls(role, body["messages"]) if body.get("tools") else []
+        calls, text = (
+            self._calls(name, body["messages"]) if body.get("tools") else [],
+            self.replies.get(name, self.replies[role]),
+        )
         if body.get("stream"):
-            return Response(self._pieces(role, calls), content_type="text/event-stream")
-        message = {"role": "assistant"} | ({"tool_calls": calls} if calls else {"content": self.replies[role]})
+            return Response(self._pieces(role, calls, text), content_type="text/event-stream")
+        message = {"role": "assistant"} | ({"tool_calls": calls} if calls else {"content": text})
         reply = _reply(role, "chat.completion", {"finish_reason": _finish(calls), "message": message})
         return Response(json.dumps(reply | {"usage": USAGE}), content_type="application/json")
 
-    def _calls(self, role: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _speaker(self, body: dict[str, Any]) -> str:
+        system = "".join(str(one["content"]) for one in body["messages"] if one["role"] == "system")
+        return next((name for name in self.speakers if name in system), body["model"])
+
+    def _calls(self, name: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Those of the round that comes now; none when it is time for words."""
         number = sum(message["role"] == "assistant" for message in messages)
         return [
-            {"id": f"call-{number}-{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
-            for rounds in self.rounds.get(role, [])[number : number + 1]
-            for place, (name, arguments) in enumerate(rounds)
+            {"id": f"call-{number}-{place}", "type": "function", "function": {"name": tool, "arguments": arguments}}
+            for rounds in self.rounds.get(name, [])[number : number + 1]
+            for place, (tool, arguments) in enumerate(rounds)
         ]
 
-    def _pieces(self, role: str, calls: list[dict[str, Any]]) -> Iterator[str]:
+    def _pieces(self, role: str, calls: list[dict[str, Any]], text: str) -> Iterator[str]:
         """The answer word by word; `pause(role)` keeps it waiting before the last one."""
         for place, call in enumerate(calls):
             delta = {"role": "assistant", "tool_calls": [call | {"index": place}]}
             yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": None, "delta": delta}))
-        words = [] if calls else re.findall(r"\s*\S+\s*", self.replies[role]) or [self.replies[role]]
+        words = [] if calls else re.findall(r"\s*\S+\s*", text) or [text]
         for number, word in enumerate(words, start=1):
             if number == len(words) and (event := self._paused.get(role)):
                 event.wait(60)

@@ -19,12 +19,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if run.kind == "action":
         return await _act(run, deps)
     payload = Payload.parse(run.payload or "")
-    system = payload.system
-    if payload.memory.strip():
-        system += f"\n\n<memory>\n{payload.memory}\n</memory>"
     request = Request(
         role="FinalResponder",
-        system=system,
+        system=payload.briefing(),
         messages=(Message("user", payload.query),),
         temperature=deps.settings.temperature,
         max_tokens=deps.settings.max_tokens,

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from maas.agents.calls import CallLog
-from maas.agents.executor import Executor, Session
-from maas.agents.policy import Mode
+from maas.agents.executor import Executor
 from maas.agents.results import ToolResult
-from maas.agents.rounds import SILENCE, Asker, language_of, turn
+from maas.agents.rounds import SILENCE, language_of, result_turn
 from maas.agents.sessions import WAIT_PHOTO, SlotSession
-from maas.agents.tools import Context, Toolset
-from maas.assistants.definition import Definition
+from maas.agents.turn import Turn
 from maas.pipeline.attachments import photo_of_run
 from maas.pipeline.events import EventType, RunEvents
 from shared.errors import MaasError
@@ -22,37 +19,32 @@ from shared.text import clean, is_blank
 CONFIRM = "assistant_confirm"
 
 
-async def collect(
-    definition: Definition, tools: Toolset, mode: Mode, asker: Asker, request: Request, events: RunEvents
-) -> Reply:
+async def collect(turn: Turn, events: RunEvents) -> Reply:
     """The reply of this turn, in words; what it has collected is kept. Raises MaasError, LostRun."""
-    run, deps = asker.run, asker.deps
-    if deps.models[request.role].provider == "extractive":
+    definition, run, db = turn.definition, turn.run, turn.db
+    if turn.asker.deps.models[turn.request.role].provider == "extractive":
         message = f"{definition.name} needs a model that can call tools, the built-in one cannot"
         raise MaasError("no_tool_calls", f"{message}: set MAAS_RESPONDER_MODEL to provider:model")
     language = language_of(definition.language, run.user_query)
     slots = [one.slot(language) for one in definition.slots]
-    session = await SlotSession.open(deps.db, run, slots, language)
-    if definition.photo and (photo := await photo_of_run(deps.db, run.id)):
+    session = await SlotSession.open(db, run, slots, language)
+    if definition.photo and (photo := await photo_of_run(db, run.id)):
         session.receive(photo)
-        await session.keep(deps.db, run)
-    calls = CallLog(deps.db, events, run, definition.name)
+        await session.keep(db, run)
 
     async def record(result: ToolResult) -> None:
         state = session.state
         session.take(result)
-        await session.keep(deps.db, run)
-        await calls.record(result)
+        await session.keep(db, run)
+        await turn.calls.record(result)
         if session.state == WAIT_PHOTO != state:
             await events.emit(EventType.REQUEST_PHOTO, {})
         if drawn := (result.body.get("data") or {}).get("attachment_id"):
             await events.emit(EventType.STICKER, {"attachment_id": drawn})
 
-    allowed = Session(frozenset(one.name for one in tools), mode, definition.limits.calls)
-    context = Context(run.user_id, run.id, run.conversation_id, {"session": session})
-    executor = Executor(tools, allowed, context, calls.ledger.count, record, calls.ledger)
-    request = replace(request, tools=tuple(one.spec for one in tools))
-    reply = await _Turn(asker, executor, calls, session, tools).converse(request)
+    executor = turn.guard(turn.tools, record, {"session": session})
+    request = replace(turn.request, tools=tuple(one.spec for one in turn.tools))
+    reply = await _Collecting(turn, executor, session).converse(request)
     if session.is_offered:
         label = session.in_words("Подтвердить", "Confirm")
         await events.emit(EventType.BUTTONS, {"buttons": [{"id": CONFIRM, "label": label}]})
@@ -60,12 +52,10 @@ async def collect(
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
-    asker: Asker
+class _Collecting:
+    turn: Turn
     executor: Executor
-    calls: CallLog
     session: SlotSession
-    tools: Toolset
 
     async def converse(self, request: Request) -> Reply:
         """The model is asked once more only if it had no words or its arguments were wrong."""
@@ -76,7 +66,7 @@ class _Turn:
         words = reply.text
         is_wrong = any(result.code == "validation_error" for result in results)
         if is_wrong or not self._added(words):
-            messages = (*request.messages, reply.turn(), *map(turn, results))
+            messages = (*request.messages, reply.turn(), *map(result_turn, results))
             choice = request.tool_choice if is_wrong else "none"
             reply = await self._ask(replace(request, messages=messages, tool_choice=choice))
             if is_wrong and reply.calls:
@@ -84,8 +74,8 @@ class _Turn:
             words = words if is_blank(clean(reply.text)) else reply.text
         parts = self._added(words) or [self._question()]
         text = "\n\n".join(parts)
-        if self.asker.listener is not None and text != words:
-            self.asker.listener.text(text.removeprefix(words))
+        if self.turn.asker.listener is not None and text != words:
+            self.turn.asker.listener.text(text.removeprefix(words))
         return replace(reply, text=text)
 
     def _added(self, words: str) -> list[str]:
@@ -99,13 +89,13 @@ class _Turn:
         return open_slots[0].question if open_slots else SILENCE[self.session.language]
 
     async def _ask(self, request: Request) -> Reply:
-        return await self.asker.ask(replace(request, system=f"{request.system}\n\n{self.session.block}"))
+        return await self.turn.asker.ask(replace(request, system=f"{request.system}\n\n{self.session.block}"))
 
     async def _act(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """In the order of the toolset: values first, what works on them last. Raises LostRun."""
-        await self.asker.pin()
-        places = {one.name: place for place, one in enumerate(self.tools)}
+        await self.turn.asker.pin()
+        places = {one.name: place for place, one in enumerate(self.turn.tools)}
         ordered = sorted(calls, key=lambda call: places.get(call.name, len(places)))
         for call in ordered:
-            await self.calls.announce(call)
+            await self.turn.calls.announce(call)
         return await self.executor.run(ordered)

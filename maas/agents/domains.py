@@ -15,6 +15,8 @@ from pydantic import BaseModel, Field
 from maas.agents.executor import together
 from maas.agents.results import DATA_BYTES, ToolFailure, ToolResult, cut, size
 from maas.agents.tools import Tool, Toolset, tool
+from maas.pipeline.runs import LostRun
+from shared.db import CONNECTION_LOST
 from shared.models.types import ToolCall
 
 META = "meta"
@@ -23,7 +25,7 @@ _WRAPPING = 700  # bytes of a result beside its data
 log = structlog.get_logger()
 
 Execute = Callable[[Sequence[ToolCall]], Awaitable[list[ToolResult]]]
-Respond = Callable[[str, str, Sequence[ToolResult]], Awaitable[str]]
+Respond = Callable[[str, str, Sequence[ToolResult]], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class OneCall(BaseModel):
 def meta_tools(domains: Sequence[Domain], tools: Toolset, execute: Execute, respond: Respond | None = None) -> Toolset:
     """What a model sees in place of `tools`. `execute` is an Executor's run over `tools`, so every call is guarded.
 
-    `respond(domain, question, results)` lets a domain's agent put its results into words; without it they are given as
+    `respond(domain, question, results)` lets a domain's agent put its results into words; without any they are given as
     they are.
     """
     catalogue = _Catalogue({domain.name: domain for domain in domains}, tools)
@@ -142,7 +144,10 @@ class _Router:
         response: Any = [_fitted(result.body, room) for result in results]
         if self._respond is not None:
             try:
-                response = cut(await self._respond(domain, question, results), room * len(calls))[0]
+                if (words := await self._respond(domain, question, results)) is not None:
+                    response = cut(words, room * len(calls))[0]
+            except (LostRun, *CONNECTION_LOST):
+                raise
             except Exception as error:
                 log.error("domain_agent_crashed", domain=domain, exc_info=error)
                 is_success = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from time import monotonic
 from typing import Any, Protocol, TypeVar
@@ -50,6 +51,16 @@ class Writes(Protocol):
     async def finish(self, tool: Tool, mark: str, body: Mapping[str, Any], ms: float) -> None: ...
 
 
+@dataclass(slots=True)
+class _Past:
+    """What was done, and what is being done: `writes` changes with each write, so that a read after it is made anew."""
+
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    writes: int = 0
+    once: defaultdict[tuple[int, str], asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    done: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
+
+
 class Executor:
     """Runs the calls of one run. `count` raises the session's counter and returns it; `record` notes each result.
 
@@ -71,10 +82,13 @@ class Executor:
         self._count = count
         self._record = record
         self._kept = writes
-        self._writing = asyncio.Lock()
-        self._writes = 0
-        self._once: defaultdict[tuple[int, str], asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._done: dict[tuple[int, str], dict[str, Any]] = {}
+        self._past = _Past()
+
+    def narrowed(self, allowed: Iterable[str]) -> Executor:
+        """The same for an agent that may call these only: what one has done, the other does not do again."""
+        other = copy(self)
+        other._session = replace(self._session, allowed=self._session.allowed & frozenset(allowed))
+        return other
 
     async def run(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """The results of one reply's calls, in their order: reads side by side, a write after all before it."""
@@ -144,13 +158,13 @@ class Executor:
         if tool.is_meta:
             return await self._passed_on(tool, arguments)
         if tool.effect == "read":
-            return await self._made_once((self._writes, mark), lambda: self._handled(tool, arguments))
-        async with self._writing:
-            self._writes += 1
+            return await self._made_once((self._past.writes, mark), lambda: self._handled(tool, arguments))
+        async with self._past.writing:
+            self._past.writes += 1
             try:
                 return await self._made_once((0, mark), lambda: self._written(call, tool, arguments, mark))
             finally:
-                self._writes += 1
+                self._past.writes += 1
 
     async def _written(self, call: ToolCall, tool: Tool, arguments: Arguments, mark: str) -> dict[str, Any]:
         if self._kept is None:
@@ -163,13 +177,13 @@ class Executor:
         return body
 
     async def _made_once(self, key: tuple[int, str], make: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        async with self._once[key]:
-            if key not in self._done:
+        async with self._past.once[key]:
+            if key not in self._past.done:
                 body = await make()
                 if not body["success"]:
                     return body
-                self._done[key] = body
-            return self._done[key]
+                self._past.done[key] = body
+            return self._past.done[key]
 
     async def _passed_on(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
         try:

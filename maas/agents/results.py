@@ -71,9 +71,16 @@ class ToolResult:
         """Why there are no data; None of a success."""
         return self.body.get("error_code")
 
+    def untimed(self) -> dict[str, Any]:
+        """The body without the time it took: a call that is made again should give its model the very same words."""
+        body = _untimed(self.body)
+        if self.tool is not None and self.tool.is_meta and isinstance(body.get("data"), Mapping):
+            body["data"] = {name: _of_domain(one) for name, one in body["data"].items()}
+        return to_json(body)
+
     def text(self) -> str:
-        """The body as JSON of at most RESULT_BYTES."""
-        return _compact(self.body)
+        """The body as JSON of at most RESULT_BYTES; names are sorted: from the database they come in another order."""
+        return _compact(self.body, is_sorted=True)
 
 
 def succeeded(returned: Any) -> dict[str, Any]:
@@ -132,6 +139,21 @@ def size(value: Any) -> int:
     return len(_compact(value).encode())
 
 
-def _compact(value: Any) -> str:
+def _untimed(body: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(meta := body.get("_meta"), Mapping):
+        return dict(body)
+    return {**body, "_meta": {name: value for name, value in meta.items() if name != "latency_ms"}}
+
+
+def _of_domain(answer: Any) -> Any:
+    """What a domain answered, whose calls have times of their own."""
+    if not isinstance(answer, Mapping) or "response" not in answer:
+        return answer
+    response = answer["response"]
+    told = [_untimed(one) for one in response] if isinstance(response, list) else response
+    return {name: value for name, value in answer.items() if name != "latency_ms"} | {"response": told}
+
+
+def _compact(value: Any, *, is_sorted: bool = False) -> str:
     """JSON without blanks, which would cost a model a fifth more tokens."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=is_sorted)

@@ -11,7 +11,7 @@ from typing import Literal
 import structlog
 
 from maas.agents.executor import Executor
-from maas.agents.results import ToolResult, to_json
+from maas.agents.results import ToolResult
 from maas.pipeline.ledger import ask, pin
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Run
@@ -46,17 +46,36 @@ class Asker:
         left = self.end - monotonic()
         return await ask(self.run, self.deps, STAGE, self.prompt, request, left, self.listener)
 
+    def quietly(self) -> Asker:
+        """The same with nobody to hear it: what it says is not the answer."""
+        return replace(self, listener=None)
+
     async def pin(self) -> None:
         """Store what was answered so far: a crash repeats none of it. Raises LostRun."""
         await pin(self.run, self.deps)
 
 
-async def converse(
-    asker: Asker, request: Request, executor: Executor, announce: Announce, most: int, language: Language
-) -> Reply:
-    """The last reply, after at most `most` questions. Each reply is pinned before its calls are made.
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """How rounds ended: the last reply, all turns that were sent for it, and how many rounds it took."""
 
-    Who falls silent after its tools is asked once more, then a sentence of ours stands in.
+    reply: Reply
+    messages: tuple[Message, ...]
+    rounds: int
+
+
+def never() -> bool:
+    """Rounds end with words."""
+    return False
+
+
+async def converse(
+    asker: Asker, request: Request, executor: Executor, announce: Announce, most: int, language: Language,
+    is_over: Callable[[], bool] = never,
+) -> Exchange:  # fmt: skip
+    """Ask at most `most` times, or until a round of calls `is_over`. Replies are pinned before their calls are made.
+
+    Who falls silent after its tools is asked once more if it still may be, then a sentence of ours stands in.
     """
     for number in range(1, most + 1):
         if number == most:
@@ -68,16 +87,20 @@ async def converse(
         for call in reply.calls:
             await announce(call)
         results = await executor.run(reply.calls)
-        request = replace(request, messages=(*request.messages, reply.turn(), *map(turn, results)))
+        request = replace(request, messages=(*request.messages, reply.turn(), *map(result_turn, results)))
+        if is_over():
+            return Exchange(reply, request.messages, number)
     if number == 1 or not is_blank(clean(reply.text)):
-        return reply
-    await asker.pin()
-    messages = (*request.messages, Message("user", IN_WORDS))
-    reply = await asker.ask(replace(request, messages=messages, tool_choice="none"))
-    if not is_blank(clean(reply.text)):
-        return reply
-    log.warning("silent_after_tools", assistant=asker.run.assistant)
-    return replace(reply, text=SILENCE[language_of(language, asker.run.user_query)])
+        return Exchange(reply, request.messages, number)
+    messages = request.messages
+    if number < most:
+        await asker.pin()
+        messages = (*messages, Message("user", IN_WORDS))
+        reply = await asker.ask(replace(request, messages=messages, tool_choice="none"))
+    if is_blank(clean(reply.text)):
+        log.warning("silent_after_tools", assistant=asker.run.assistant)
+        reply = replace(reply, text=SILENCE[language_of(language, asker.run.user_query)])
+    return Exchange(reply, messages, number)
 
 
 def language_of(language: Language, query: str) -> Literal["ru", "en"]:
@@ -87,8 +110,6 @@ def language_of(language: Language, query: str) -> Literal["ru", "en"]:
     return language
 
 
-def turn(result: ToolResult) -> Message:
+def result_turn(result: ToolResult) -> Message:
     """What the model is told, without the time it took: a read that is made again should give the very same words."""
-    meta = {name: value for name, value in result.body["_meta"].items() if name != "latency_ms"}
-    told = replace(result, body=to_json({**result.body, "_meta": meta}))
-    return result.call.result(told.text(), is_error=not result.is_success)
+    return result.call.result(replace(result, body=result.untimed()).text(), is_error=not result.is_success)

@@ -1,22 +1,24 @@
-"""Answers of assistants that act: what may be called, in which mode, for how long; then rounds of model and tools."""
+"""Answers of assistants that act: what may be called, in which mode, for how long, and who speaks."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 from time import monotonic
+from typing import assert_never
 
 import structlog
 
 from maas.agents.approved import carry_out
 from maas.agents.calls import CallLog
 from maas.agents.collecting import collect
-from maas.agents.executor import Executor, Session
 from maas.agents.outcomes import tell
 from maas.agents.policy import Mode
-from maas.agents.rounds import Asker, converse
+from maas.agents.rounds import Asker
+from maas.agents.routing import classifier, handoff, meta, single
 from maas.agents.toolbox import Toolbox
-from maas.agents.tools import Context, Toolset
+from maas.agents.tools import Toolset
+from maas.agents.turn import Turn
 from maas.assistants.definition import Definition, read_definition
 from maas.pipeline.events import RunEvents
 from maas.pipeline.prompts import Prompt
@@ -29,7 +31,7 @@ log = structlog.get_logger()
 
 
 class Runtime:
-    """Answers for assistants that have tools; one of a process."""
+    """Answers for assistants that have tools or agents; one of a process."""
 
     def __init__(self, toolbox: Toolbox) -> None:
         self._toolbox = toolbox
@@ -37,12 +39,12 @@ class Runtime:
     async def answer(
         self, run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None
     ) -> Reply | None:
-        """The last reply of the dialogue; None when the assistant has no tools.
+        """The last reply of the dialogue; None when the assistant has neither tools nor agents.
 
         Raises LostRun; MaasError, of a replay too, in which no tool may act.
         """
-        definition = await self._definition(run, deps) if self._toolbox.tools().domains() else None
-        if definition is None or not definition.toolset:
+        definition = await self._definition(run, deps)
+        if definition is None or definition.is_plain:
             return None
         if events is None:
             raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
@@ -51,7 +53,7 @@ class Runtime:
         asker = Asker(run, deps, prompt, monotonic() + seconds, events if deps.settings.stream else None)
         try:
             async with asyncio.timeout(seconds) as clock:
-                return await self._single(definition, asker, request, events)
+                return await _route(await self._turn(definition, asker, request, events), events)
         except TimeoutError as error:
             if not clock.expired():
                 raise
@@ -67,7 +69,7 @@ class Runtime:
     async def _open_to(self, definition: Definition | None) -> Toolset:
         """What an assistant may call now; nothing where it has gone, or names a tool that has."""
         try:
-            return definition.tools(await self._toolbox.reach(definition.toolset)) if definition else Toolset(())
+            return definition.tools(await self._toolbox.reach(definition.names)) if definition else Toolset(())
         except MaasError as error:
             log.warning("toolset_gone", cause=error.message)
             return Toolset(())
@@ -76,17 +78,34 @@ class Runtime:
         rows = await deps.db.shared_rows("assistant_definition", run.assistant)
         return read_definition(rows[0]["name"], rows[0]["role_name"], rows[0]["definition"]) if rows else None
 
-    async def _single(self, definition: Definition, asker: Asker, request: Request, events: RunEvents) -> Reply:
-        run, limits = asker.run, definition.limits
-        tools = definition.tools(await self._toolbox.reach(definition.toolset))
-        if definition.slots:
-            return await collect(definition, tools, await _mode(definition, asker), asker, request, events)
-        calls = CallLog(asker.deps.db, events, run, definition.name)
-        session = Session(frozenset(one.name for one in tools), await _mode(definition, asker), limits.calls)
-        context = Context(run.user_id, run.id, run.conversation_id)
-        executor = Executor(tools, session, context, calls.ledger.count, calls.record, calls.ledger)
-        request = replace(request, tools=tuple(one.spec for one in tools))
-        return await converse(asker, request, executor, calls.announce, limits.rounds, definition.language)
+    async def _turn(self, definition: Definition, asker: Asker, request: Request, events: RunEvents) -> Turn:
+        run, known = asker.run, definition.tools(await self._toolbox.reach(definition.names))
+        domains = await asker.deps.db.value("open_domains", run.id)
+        return Turn(
+            definition=definition,
+            asker=asker,
+            request=request,
+            calls=CallLog(asker.deps.db, events, run, definition.name),
+            mode=await _mode(definition, asker),
+            known=known,
+            tools=known if domains is None else Toolset(one for one in known if one.domain in domains),
+        )
+
+
+async def _route(turn: Turn, events: RunEvents) -> Reply:
+    match turn.definition.routing:
+        case "single" if turn.definition.slots:
+            return await collect(turn, events)
+        case "single":
+            return await single.answer(turn)
+        case "meta_tools":
+            return await meta.answer(turn)
+        case "classifier":
+            return await classifier.answer(turn)
+        case "handoff":
+            return await handoff.answer(turn)
+        case routing:
+            assert_never(routing)
 
 
 def _fitted(definition: Definition, request: Request, deps: Deps) -> tuple[Request, Deps]:

@@ -11,9 +11,8 @@ from maas.agents.executor import CALLS
 from maas.agents.policy import Mode
 from maas.agents.slots import Slot, declared
 from maas.agents.tools import Toolset
+from maas.assistants.agents import Agent, Routing, Word, fault, transfer_name
 from shared.errors import MaasError
-
-Word = Annotated[str, Field(min_length=1, max_length=50)]
 
 
 class Limits(BaseModel):
@@ -61,13 +60,15 @@ class Definition(BaseModel):
     With `slots` it collects values; `completion` is the tool that works on all of them once the user has confirmed.
     `photo`: an image of a request belongs to what it collects.
     `memory`: light leaves models out of remembering, off leaves memory out.
+    Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Word
     role_prompt: Word
-    routing: Literal["single"] = "single"
+    routing: Routing = "single"
+    agents: tuple[Agent, ...] = ()
     toolset: tuple[str, ...] = ()
     default_mode: Mode = "auto"
     limits: Limits = Limits()
@@ -86,27 +87,66 @@ class Definition(BaseModel):
             raise ValueError(f"slots: {error.message}") from error
         if bool(self.slots) != (self.completion is not None):
             raise ValueError("slots and completion belong together: name both or neither")
+        if self.slots and self.routing != "single":
+            raise ValueError("slots: one voice collects them; leave routing out")
         return self
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it only answers: no tools, no agents."""
+        return self.routing == "single" and not self.toolset
+
     def tools(self, known: Toolset) -> Toolset:
-        """What it may call. Raises MaasError('bad_assistant') for a name that is neither a tool nor a domain."""
-        if unknown := [name for name in self.toolset if not known.may_hold(name)]:
-            has = ", ".join(sorted({one.name for one in known} | set(known.domains())))
-            raise bad(
-                self.name, f"there is no tool or domain {unknown[0]!r}; there are, with those of MAAS_TOOLS: {has}"
-            )
-        mine = Toolset(one for one in known if one.name in self.toolset or one.domain in self.toolset)
-        if self.completion is not None and mine.get(self.completion) is None:
+        """What it or one of its agents may call. Raises MaasError('bad_assistant') for what is nowhere."""
+        toolsets = [("", self.toolset), *((f"agents.{one.name}.toolset: ", one.toolset) for one in self.agents)]
+        for where, toolset in toolsets:
+            if unknown := [name for name in toolset if not known.may_hold(name)]:
+                has = ", ".join(sorted({one.name for one in known} | set(known.domains())))
+                message = f"there is no tool or domain {unknown[0]!r}; there are, with those of MAAS_TOOLS: {has}"
+                raise bad(self.name, where + message)
+        tools = within(known, self.names)
+        self._check(tools)
+        return tools
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of tools and domains that it or one of its agents may call."""
+        return (*self.toolset, *(name for one in self.agents for name in one.toolset))
+
+    def tools_of(self, agent: Agent, tools: Toolset) -> Toolset:
+        """Which of `tools` an agent may call."""
+        return within(tools, (*self.toolset, *agent.toolset))
+
+    def _check(self, tools: Toolset) -> None:
+        if self.completion is not None and tools.get(self.completion) is None:
             raise bad(self.name, f"completion: {self.completion!r} is no tool of its toolset")
-        return mine
+        if self.routing == "meta_tools":
+            if not self.toolset:
+                raise bad(self.name, "toolset: meta_tools needs tools to stand for")
+            domains = tools.domains()
+            if lost := [one.name for one in self.agents if one.name not in domains]:
+                raise bad(self.name, f"agents: {lost[0]!r} is no domain of its tools; these are: {', '.join(domains)}")
+        if self.routing == "handoff":
+            for name in (transfer_name(one.name) for one in self.agents):
+                if tools.get(name) is not None:
+                    raise bad(self.name, f"{name!r} is a tool and the name of a handoff: rename the tool or the agent")
+
+
+def within(tools: Toolset, names: Iterable[str]) -> Toolset:
+    """Those of `tools` that, or whose domains, are in `names`."""
+    chosen = set(names)
+    return Toolset(one for one in tools if one.name in chosen or one.domain in chosen)
 
 
 def read_definition(name: str, role: str, fields: Mapping[str, Any]) -> Definition:
     """From a row of `assistants`. Raises MaasError('bad_assistant'), naming assistant and field."""
     try:
-        return Definition.model_validate({"name": name, "role_prompt": role} | dict(fields))
+        found = Definition.model_validate({"name": name, "role_prompt": role} | dict(fields))
     except ValidationError as error:
         raise bad(name, _message(error.errors(include_url=False))) from error
+    if message := fault(found.routing, found.agents):
+        raise bad(name, message)
+    return found
 
 
 def bad(name: str, message: str) -> MaasError:

@@ -10,7 +10,7 @@ from types import ModuleType
 import maas.assistants
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Tool, Toolset
-from maas.assistants.definition import Definition, read_definition
+from maas.assistants.definition import Definition, bad, read_definition
 from maas.pipeline.stages import Deps
 from shared.db import Database
 from shared.errors import MaasError
@@ -56,7 +56,14 @@ async def register(db: Database, known: Toolset) -> None:
         await db.rows("keep_assistant", one.name, one.role_prompt, fields)
     await _write(db, known)
     for row in await db.rows("assistant_definitions"):
-        read_definition(row["name"], row["role_name"], row["definition"]).tools(known)
+        definition = read_definition(row["name"], row["role_name"], row["definition"])
+        definition.tools(known)
+        roles = [agent.role_prompt for agent in definition.agents]
+        there = {prompt["role_name"] for prompt in await db.rows("prompts", roles)}
+        if lost := [role for role in roles if role not in there]:
+            raise bad(
+                definition.name, f"agents: system_prompts has no active row {lost[0]!r}; insert it or activate it"
+            )
 
 
 async def keep_tools(db: Database, toolbox: Toolbox) -> None:

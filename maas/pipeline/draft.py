@@ -83,6 +83,10 @@ class Payload:
             )
         return cls(unescape(match["system"]), match["memory"], unescape(match["query"]))
 
+    def briefing(self) -> str:
+        """The role, and what is remembered if there is anything: what the Responder is told before the query."""
+        return f"{self.system}\n\n<memory>\n{self.memory}\n</memory>" if self.memory.strip() else self.system
+
     def room(self, limit: int) -> int:
         """Tokens that are left for memory. Raises MaasError('query_too_long') when there are none."""
         room = limit - tokens.count(Payload(self.system, "", self.query).render()) - 8

@@ -37,3 +37,13 @@ select maas_finish_tool($1, $2, $3, $4, $5, $6::jsonb, $7);
 
 -- name: note_read  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 status, $7 milliseconds
 select maas_note_read($1, $2, $3, $4, $5, $6, $7);
+
+-- name: open_domains  -- those that the metadata of a run names; null: all
+select case when jsonb_typeof(metadata->'domains') = 'array' then array(select jsonb_array_elements_text(metadata->'domains')) end
+from pipeline_runs where id = $1;
+
+-- name: active_agent  -- who gave the last answer of a conversation
+select maas_active_agent($1);
+
+-- name: name_agent  -- $1 run, $2 attempt, $3 agent, $4 domain
+select maas_name_agent($1, $2, $3, $4);

@@ -196,13 +196,13 @@ def test_silence_after_tools(
 
 
 def test_rounds_end(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
-    """In the last round the model may only speak; one that calls all the same has said nothing."""
+    """[META-4] In the last round the model may only speak; one that calls all the same has said nothing."""
     models.rounds["responder"] = [[("write_line", json.dumps({"text": str(number)}))] for number in range(9)]
     clerk(limits={"rounds": 3})
     assert "found no words" in answer(stack, ask(stack, user))["final_answer"]
-    assert (lines(stack), models.calls["responder"]) == (["0", "1"], 4)
+    assert (lines(stack), models.calls["responder"]) == (["0", "1"], 3)
     choices = [one.get("tool_choice") for one in models.requests if one["model"] == "responder"]
-    assert choices[2:] == ["none", "none"] and "none" not in choices[:2]
+    assert choices[2:] == ["none"] and "none" not in choices[:2]
 
 
 def test_calls_end(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:

@@ -14,6 +14,7 @@ from tests.stack import Stack
 
 TOOLS = {"MAAS_TOOLS": "tests.toolbox:TOOLS"}
 SLOT = {"name": "size", "label": "Size", "question": {"ru": "Какой размер?", "en": "Which size?"}}
+AGENT = {"name": "ads", "role_prompt": "Nobody", "about": "campaigns"}
 
 
 def add(stack: Stack, name: str, definition: dict[str, object]) -> None:
@@ -62,6 +63,11 @@ def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path)
         ({"slots": [SLOT | {"question": "How?"}], "completion": "wipe"}, {}, "assistant 'clerk': slots.0.question: "),
         ({"memory": "some"}, {}, "assistant 'clerk': memory: Input should be 'full', 'light' or 'off'"),
         ({"colour": "red"}, {}, "assistant 'clerk': colour: Extra inputs are not permitted"),
+        (
+            {"routing": "classifier", "agents": [AGENT]},
+            {},
+            "assistant 'clerk': agents: system_prompts has no active row 'Nobody'",
+        ),
         ({"limits": {"rounds": 0}}, {}, "assistant 'clerk': limits.rounds: Input should be greater than"),
         (
             {},

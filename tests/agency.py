@@ -1,0 +1,119 @@
+"""Assistants with agents: their rows, tools of two domains, and a model that speaks for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from maas.agents.tools import Toolset, tool
+from tests.model_server import ModelServer
+from tests.polling import poll
+from tests.stack import Stack
+from tests.toolbox import Line, write_line
+
+ADVISER = {"name": "ads", "role_prompt": "Adviser", "about": "campaigns, budgets", "keywords": ["расходы", "budget"]}
+SELLER = {"name": "crm", "role_prompt": "Seller", "about": "leads, sales", "keywords": ["лиды", "leads"]}
+CHOOSING = "pass questions on"  # stands in what the classifier's model is told
+
+
+def _mark(name: str) -> None:
+    (Path(os.environ["TOOLBOX"]) / name).touch()
+
+
+async def _wait_for(name: str) -> None:
+    while not (Path(os.environ["TOOLBOX"]) / name).exists():
+        await asyncio.sleep(0.02)
+
+
+@tool(domain="ads", effect="read")
+async def get_spend() -> Any:
+    """Spend of today; given when somebody asks for leads."""
+    _mark("spend")
+    await _wait_for("leads")
+    return {"spend": 70}
+
+
+@tool(domain="crm", effect="read")
+async def get_leads() -> Any:
+    """Leads of today; given when somebody asks for the spend."""
+    _mark("leads")
+    await _wait_for("spend")
+    return {"leads": 3}
+
+
+@tool(domain="crm", effect="read")
+async def break_leads() -> Any:
+    """Fail."""
+    raise RuntimeError("broken")
+
+
+@tool(domain="ads", effect="dangerous", reason="The campaign stops")
+async def pause_campaign(line: Line) -> Any:
+    """Pause a campaign."""
+    return {"paused": line.text}
+
+
+TOOLS = Toolset([get_spend, get_leads, break_leads, pause_campaign, write_line])
+
+
+class Agency:
+    """One assistant called `desk` with agents, and everything around it."""
+
+    def __init__(self, stack: Stack, models: ModelServer, user: UUID) -> None:
+        self.stack = stack
+        self.models = models
+        self._user = user
+        models.speakers = ("Adviser", "Seller", "Router", CHOOSING)
+        models.replies |= {"Adviser": "Ads say seventy.", "Seller": "Sales say three.", "Router": "The router speaks."}
+
+    def open(self, routing: str, agents: Sequence[dict[str, Any]], **definition: Any) -> None:
+        """Write the rows and start an orchestrator."""
+        for agent in agents:
+            self.stack.rows(
+                "insert into system_prompts (role_name, prompt_template) values (%s, %s) on conflict do nothing",
+                agent["role_prompt"], f"You are the {agent['role_prompt']}.",
+            )  # fmt: skip
+        self.stack.rows(
+            "insert into assistants (name, role_name, definition) values ('desk', 'Mentor', %s)",
+            json.dumps({"routing": routing, "agents": agents} | definition),
+        )
+        self.start()
+
+    def start(self) -> None:
+        tools = {"MAAS_TOOLS": "tests.agency:TOOLS", "TOOLBOX": str(self.stack.folder)}
+        self.stack.start_orchestrator(**self.models.settings(), **tools)
+
+    def kill(self) -> None:
+        for process in list(self.stack._processes):
+            self.stack.stop(process, signal.SIGKILL)
+
+    def ask(self, query: str, conversation: UUID | None = None, **metadata: Any) -> UUID:
+        rows = self.stack.rows(
+            "insert into pipeline_runs (user_id, user_query, assistant, conversation_id, metadata) "
+            "values (%s, %s, 'desk', %s, %s) returning id",
+            self._user, query, conversation, json.dumps(metadata),
+        )  # fmt: skip
+        return UUID(str(rows[0]["id"]))
+
+    def answer(self, run_id: UUID) -> str:
+        """The answer, or the error."""
+        poll(lambda: self.stack.rows("select from pipeline_runs where id = %s and lane = 2", run_id), 30, "it is over")
+        (row,) = self.stack.rows(
+            "select final_answer, error_code, error_message from pipeline_runs where id = %s", run_id
+        )
+        return str(row["final_answer"] or f"{row['error_code']}: {row['error_message']}")
+
+    def events(self, run_id: UUID, kind: str) -> list[dict[str, Any]]:
+        query = "select payload from run_events where run_id = %s and type = %s order by n"
+        return [row["payload"] for row in self.stack.rows(query, run_id, kind)]
+
+    def rounds(self, run_id: UUID) -> list[tuple[int, str]]:
+        """The number and the prompt of each call of the Responder's model."""
+        query = "select round, role_name from llm_calls where run_id = %s and stage = 'final_responder' order by round"
+        return [(row["round"], row["role_name"]) for row in self.stack.rows(query, run_id)]

@@ -1,0 +1,139 @@
+"""meta_tools: four tools in place of all, domains side by side, and whose words are the answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.agency import ADVISER, SELLER, Agency
+from tests.model_server import ModelServer
+from tests.polling import poll
+from tests.stack import Stack
+
+AGENTS = [{name: one[name] for name in ("name", "role_prompt", "about")} for one in (ADVISER, SELLER)]
+META = ["getAvailableDomains", "getDomainTools", "executeTools", "executeTool"]
+
+
+def execute(*names: str, **args: object) -> tuple[str, str]:
+    tools = [{"name": name, "args": args} for name in names]
+    return "executeTools", json.dumps({"tools": tools, "user_question": "How are we?"})
+
+
+def told(agency: Agency) -> list[dict[str, Any]]:
+    """The results that the assistant was sent last."""
+    last = agency.models.said_to("responder")
+    last = [one for one in last if one.get("tools")]
+    return [json.loads(turn["content"]) for turn in last[-1]["messages"] if turn["role"] == "tool"]
+
+
+@pytest.fixture
+def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
+    return Agency(stack, models, user)
+
+
+def test_domains_answer_side_by_side(agency: Agency) -> None:
+    """[META-7, META-10, RTR-2] Each domain's tool waits for the other's; their agents' words go to the assistant."""
+    agency.models.rounds["responder"] = [[("getAvailableDomains", "")], [execute("get_spend", "get_leads")]]
+    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    conversation = uuid4()
+    run_id = agency.ask("How are we?", conversation)
+    assert agency.answer(run_id) == "A model answered."
+    mine = [one for one in agency.models.said_to("responder") if one.get("tools")]
+    assert [[one["function"]["name"] for one in asked["tools"]] for asked in mine] == [META] * 3
+    domains, results = told(agency)
+    assert [(one["name"], one["about"], one["available"]) for one in domains["data"]["domains"]] == [
+        ("ads", "campaigns, budgets", True), ("crm", "leads, sales", True)
+    ]  # fmt: skip
+    assert {name: (one["success"], one["response"]) for name, one in results["data"].items()} == {
+        "ads": (True, "Ads say seventy."), "crm": (True, "Sales say three.")
+    }  # fmt: skip
+    (asked,) = agency.models.said_to("Adviser")
+    assert '"spend": 70' in asked["messages"][-1]["content"] and "How are we?" in asked["messages"][-1]["content"]
+    started = [one["tool"] for one in agency.events(run_id, "tool_start")]
+    assert sorted(started) == ["executeTools", "getAvailableDomains", "get_leads", "get_spend"]
+    assert len(agency.events(run_id, "tool_result")) == 4
+    (row,) = agency.stack.rows("select last_agent, last_domain from chat_conversations where id = %s", conversation)
+    assert (row["last_agent"], row["last_domain"]) == (None, "mixed")
+
+
+def test_the_only_domain_is_the_answer(agency: Agency) -> None:
+    """[A-35, CHAT-21] Its words unchanged, though the assistant spoke, too; a domain that failed had none."""
+    (agency.stack.folder / "spend").touch()
+    agency.models.rounds["responder"] = [[execute("get_leads")], [execute("no_such_tool")]]
+    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    run_id = agency.ask("How are we?")
+    assert agency.answer(run_id) == "Sales say three."
+    assert agency.models.calls["responder"] == 4
+    assert "A model answered." not in "".join(one["delta"] for one in agency.events(run_id, "text"))
+
+
+def test_a_domain_without_an_agent_gives_its_results(agency: Agency) -> None:
+    (agency.stack.folder / "spend").touch()
+    agency.models.rounds["responder"] = [[execute("get_leads")]]
+    agency.open("meta_tools", AGENTS[:1], toolset=["ads", "crm"])
+    assert agency.answer(agency.ask("How are we?")) == "A model answered."
+    (result,) = told(agency)
+    assert result["data"]["crm"]["response"][0]["data"] == {"leads": 3}
+
+
+def test_one_domain_fails_alone(agency: Agency) -> None:
+    """[RTR-4] The model of its agent is down; the other's words and its own results are there."""
+    (agency.stack.folder / "spend").touch()
+    (agency.stack.folder / "leads").touch()
+    agency.models.statuses["Seller"] = 400
+    agency.models.rounds["responder"] = [[execute("get_spend", "get_leads")]]
+    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    assert agency.answer(agency.ask("How are we?")) == "Ads say seventy."
+    (result,) = told(agency)
+    assert [one["success"] for one in result["data"].values()] == [True, False]
+    assert result["data"]["crm"]["response"][0]["data"] == {"leads": 3}
+
+
+def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
+    """[META-11, A-35] Each call within executeTools is one action and one event; the assistant tells of them."""
+    (agency.stack.folder / "spend").touch()
+    two = {"tools": [{"name": "pause_campaign", "args": {"text": name}} for name in ("one", "two")]}
+    agency.models.rounds["responder"] = [[("executeTools", json.dumps(two)), execute("get_leads")]]
+    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    run_id = agency.ask("Pause them.")
+    assert agency.answer(run_id) == "A model answered."
+    actions = agency.stack.rows("select id, tool_name, tool_args from chat_pending_actions where run_id = %s", run_id)
+    assert sorted(one["tool_args"]["text"] for one in actions) == ["one", "two"]
+    told_of = [one["action_id"] for one in agency.events(run_id, "approval_required")]
+    assert sorted(told_of) == sorted(str(one["id"]) for one in actions)
+
+
+def test_a_domain_that_is_closed_to_a_run(agency: Agency) -> None:
+    """[META-8, MCPB-7] Shown as not available, and its tools cannot be called."""
+    agency.models.rounds["responder"] = [
+        [("getAvailableDomains", ""), ("getDomainTools", '{"domain": "ads"}'), execute("pause_campaign", text="x")]
+    ]
+    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    run_id = agency.ask("How are we?", domains=["crm"])
+    agency.answer(run_id)
+    domains, opened, _ = told(agency)
+    assert [one["available"] for one in domains["data"]["domains"]] == [False, True]
+    assert "not connected" in opened["message"]
+    codes = {one["tool"]: one["error_code"] for one in agency.events(run_id, "tool_result")}
+    assert codes["pause_campaign"] == "unknown_tool"
+    assert agency.stack.rows("select from chat_pending_actions") == []
+
+
+def test_killed_while_two_domains_speak(agency: Agency) -> None:
+    """kill -9 with one domain's words pinned and the other's on their way: only these are asked for again."""
+    agency.models.rounds["responder"] = [[execute("get_spend", "get_leads")]]
+    agency.models.hold("Adviser")
+    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    run_id = agency.ask("How are we?")
+    poll(lambda: len(agency.rounds(run_id)) == 2 and agency.models.calls["Adviser"] == 1, 20, "one domain is pinned")
+    agency.kill()
+    agency.models.release("Adviser")
+    agency.start()
+    assert agency.answer(run_id) == "A model answered."
+    calls = agency.models.calls
+    assert (calls["Adviser"], calls["Seller"], calls["responder"]) == (2, 1, 5)
+    roles = [role for _, role in agency.rounds(run_id)]
+    assert sorted(roles) == ["Adviser", "FinalResponder", "FinalResponder", "Seller"]
