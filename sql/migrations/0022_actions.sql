@@ -68,13 +68,6 @@ begin
   return null;
 end $$;
 
-create or replace view ai_conversations as
-select c.*, exists (
-    select from pipeline_runs r where r.user_id = c.user_id and r.lane < 2 and r.kind in ('ask', 'action')
-      and r.conversation_id = c.id and r.status not in ('COMPLETED', 'FAILED'))
-  or exists (select from chat_pending_actions a where a.conversation_id = c.id and a.status = 'executing') as is_processing
-from chat_conversations c;
-
 drop index idx_pipeline_runs_unfinished;
 create index idx_pipeline_runs_unfinished on pipeline_runs (user_id) where lane < 2 and kind in ('ask', 'action');
 
@@ -96,6 +89,13 @@ select a.id, a.user_id, a.conversation_id, a.run_id, a.place, a.call_id, a.tool_
   a.created_at, a.expires_at, a.decided_by, a.decided_at, a.action_run_id, a.result
 from chat_pending_actions a;
 comment on view v_actions is 'Actions as they stand now: one that nobody decided in time is expired, one whose run failed is failed or in_doubt';
+
+create or replace view ai_conversations as
+select c.*, exists (
+    select from pipeline_runs r where r.user_id = c.user_id and r.lane < 2 and r.kind in ('ask', 'action')
+      and r.conversation_id = c.id and r.status not in ('COMPLETED', 'FAILED'))
+  or exists (select from v_actions a where a.conversation_id = c.id and a.status = 'executing') as is_processing
+from chat_conversations c;
 
 -- Asked for, edited, decided ------------------------------------------------------------------------------------------
 

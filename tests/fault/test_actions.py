@@ -333,5 +333,7 @@ def test_of_many_approvals_one_counts(stack: Stack, user: UUID, propose: Propose
     assert len(refused) == 19 and {error["code"] for error in refused} == {"already_decided"}
     assert {error["details"]["status"] for error in refused} <= {"approved", "executing", "done"}
     finish(stack, UUID(accepted["action_run_id"]))
+    trace = stack.client.get(f"/v1/runs/{accepted['action_run_id']}/trace")
+    assert trace.status_code == 200, trace.text
     assert len(stack.rows("select from pipeline_runs where kind = 'action'")) == 1
     assert (lines(stack), state(stack, action)[0]) == (["one"], "done")

@@ -226,7 +226,8 @@ def test_only_its_owner_executes(connection: Connection) -> None:
 def test_a_run_that_fails_leaves_its_action_so(connection: Connection) -> None:
     user = uuid4()
     engine = Engine(connection)
-    asking = insert(connection, user)
+    words = "insert into pipeline_runs (user_id, user_query, conversation_id) values (%s, 'q', %s) returning id"
+    asking = one(connection, words, user, user)["id"]
     never, begun = propose(connection, asking, "c1"), propose(connection, asking, "c2")
     (run,) = engine.claim()
     for action in (never, begun):
@@ -234,7 +235,10 @@ def test_a_run_that_fails_leaves_its_action_so(connection: Connection) -> None:
     (first,) = engine.finish(run)["claimed"]
     (second,) = engine.step(done=[failed(first)])["claimed"]
     connection.execute("select maas_open_action(%s, %s)", (second["id"], second["attempt"]))
+    busy = "select is_processing from ai_conversations where id = %s"
+    assert one(connection, busy, user)["is_processing"]
     engine.step(done=[failed(second)])
+    assert not one(connection, busy, user)["is_processing"]
     shown = "select status from v_actions where id = %s"
     assert [one(connection, shown, action)["status"] for action in (never, begun)] == ["failed", "in_doubt"]
     records = "select summary, tags from lsm_storage where run_id = %s"

@@ -1,0 +1,41 @@
+"""What a user reads of an action when no model tells it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from maas.agents.approved import Ending, Settled
+from maas.agents.outcomes import REASONS, SENTENCES, SHOWN, sentence
+
+CALL = 'pay {"sum": 5, "to": "{call}"}'
+
+
+@pytest.mark.parametrize(
+    ("language", "status", "body", "words"),
+    [
+        ("en", "done", {"success": True, "data": {"id": 7}}, ["Done", CALL, '{"id": 7}']),
+        ("ru", "done", {"success": True, "data": ["да"]}, ["Сделано", CALL, '["да"]']),
+        ("en", "failed", {"error_code": "failed", "message": "no money"}, ["failed", CALL, "no money"]),
+        ("ru", "failed", {"error_code": "tool_changed", "message": "pay is"}, ["не удалось", "инструмент изменился"]),
+        ("ru", "failed", {"error_code": "failed", "message": "нет денег"}, ["не удалось", CALL, "нет денег"]),
+        ("en", "in_doubt", {}, ["Nobody knows", CALL]),
+        ("ru", "in_doubt", {"error_code": "timeout", "message": "x"}, ["Неизвестно", CALL]),
+    ],
+)
+def test_a_sentence_of_ours(
+    language: Literal["ru", "en"], status: Ending, body: dict[str, Any], words: list[str]
+) -> None:
+    said = sentence(Settled(CALL, status, body, "pay"), language)
+    assert [word for word in words if word not in said] == []
+
+
+def test_a_long_result_is_cut() -> None:
+    said = sentence(Settled(CALL, "done", {"success": True, "data": "word " * SHOWN}, "pay"), "en")
+    assert len(said) < SHOWN + 200 and said.endswith("…")
+
+
+def test_both_languages_say_the_same() -> None:
+    assert SENTENCES["ru"].keys() == SENTENCES["en"].keys()
+    assert REASONS["ru"].keys() == REASONS["en"].keys()
