@@ -94,9 +94,9 @@ class Transaction:
     async def value(self, query: str, *args: object) -> Any:
         return await self._connection.fetchval(queries()[query], *args)
 
-    async def stream(self, query: str, *args: object) -> AsyncIterator[asyncpg.Record]:
-        """Row after row, a hundred at a time in memory."""
-        async for row in self._connection.cursor(queries()[query], *args, prefetch=100):
+    async def stream(self, query: str, *args: object, prefetch: int = 100) -> AsyncIterator[asyncpg.Record]:
+        """Row after row, `prefetch` at a time in memory."""
+        async for row in self._connection.cursor(queries()[query], *args, prefetch=prefetch):
             yield row
 
 

@@ -13,19 +13,22 @@ from uuid import UUID
 import typer
 
 from maas.commands.session import note, read_uuid, with_database
-from maas.memory.export import write_export
+from maas.memory.export import PARTS, write_export
 from shared.db import Database
 from shared.errors import MaasError
+
+ALWAYS = ("logs", "records", "runs")
 
 
 def export_user(
     user: Annotated[str, typer.Argument(help="whose memory, a UUID")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="into this file instead of standard output")] = None,
 ) -> None:
-    """Write logs, records and runs of a user as NDJSON that `maas import` accepts."""
+    """Write all that is kept of a user as NDJSON that `maas import` accepts: logs, records, dialogues, images, runs."""
     user_id = read_uuid(user, "USER")
     counts = with_database(lambda db, _: _export(db, user_id, out))
-    note(f"{counts['logs']} logs, {counts['records']} records, {counts['runs']} runs exported")
+    shown = [part for part in PARTS if counts[part] or part in ALWAYS]
+    note(f"{', '.join(f'{counts[part]} {part}' for part in shown)} exported")
 
 
 async def _export(db: Database, user_id: UUID, out: Path | None) -> Counter[str]:

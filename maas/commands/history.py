@@ -30,7 +30,10 @@ def import_history(
     with file.open("rb") as opened:
         if is_export(opened):
             done = with_database(lambda db, _: import_file(db, user_id, opened, file.name, "cli"))
-            console.print(f"{done.added} turns and {done.records} records restored, {done.known} turns were known")
+            beside = f", {done.others} conversations, messages, notes and images" if done.others else ""
+            console.print(
+                f"{done.added} turns and {done.records} records{beside} restored, {done.known} turns were known"
+            )
             return
     turns = read_history(file)
     added, known = with_database(lambda db, _: _import(db, user_id, turns, file.name, wait))

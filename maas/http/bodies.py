@@ -170,6 +170,7 @@ class Imported(BaseModel):
     added: int = Field(description="turns that were not there yet")
     known: int
     records: int = Field(description="records of an export that came along")
+    others: int = Field(description="its conversations, messages, notes and images")
     run_ids: list[UUID] = Field(description="runs that make records of the turns; progress: GET /v1/runs/{id}")
 
 

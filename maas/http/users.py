@@ -43,7 +43,10 @@ async def post_import(request: Request) -> Response:
     with TemporaryFile() as file:
         await read_into(request, file, IMPORT_BYTES, IMPORT_TYPES)
         done = await import_file(rooms(request).db, user_id, file, "body", "http")
-    return send(Imported(added=done.added, known=done.known, records=done.records, run_ids=done.run_ids), 202)
+    return send(
+        Imported(added=done.added, known=done.known, records=done.records, others=done.others, run_ids=done.run_ids),
+        202,
+    )
 
 
 async def delete_user(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""All that is kept of a user, as NDJSON: a header, then every log, record and run."""
+"""All that is kept of a user, as NDJSON: a header, then a line for every row of its parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from uuid import UUID
 
 from shared.db import Database
 
-PARTS = {"logs": "export_logs", "records": "export_records", "runs": "export_runs"}
+PARTS = ("logs", "records", "conversations", "messages", "notes", "attachments", "actions", "runs")
+LARGE = "attachments"  # of these one at a time is enough
 
 
 async def write_export(db: Database, user_id: UUID, out: BinaryIO, actor: str) -> Counter[str]:
@@ -20,8 +21,8 @@ async def write_export(db: Database, user_id: UUID, out: BinaryIO, actor: str) -
     async with db.transaction(isolation="repeatable_read", readonly=True) as snapshot:
         await snapshot.value("use_utc")
         out.write((await snapshot.value("export_header", user_id)).encode() + b"\n")
-        for part, query in PARTS.items():
-            async for row in snapshot.stream(query, user_id):
+        for part in PARTS:
+            async for row in snapshot.stream(f"export_{part}", user_id, prefetch=1 if part == LARGE else 100):
                 out.write(row["line"].encode() + b"\n")
                 counts[part] += 1
     await db.value("note_audit", "export", user_id, None, counts, actor)

@@ -21,11 +21,15 @@ REFUSED = (*BAD_DATA, asyncpg.ProgramLimitExceededError)
 
 @dataclass(slots=True)
 class Intake:
-    """What a file came to: turns added and known, records restored, runs that record what no record covers."""
+    """What a file came to: turns added and known, records restored, runs that record what no record covers.
+
+    `others`: conversations, messages, notes and images of an export.
+    """
 
     added: int = 0
     known: int = 0
     records: int = 0
+    others: int = 0
     run_ids: list[UUID] = field(default_factory=list)
 
 
@@ -38,7 +42,7 @@ async def import_file(db: Database, user_id: UUID, file: BinaryIO, name: str, ac
     async with db.transaction() as transaction:
         take = _restore if is_export(file) else _take_turns
         await take(transaction, user_id, file, name, whole)
-        counts = {"logs": whole.added, "known": whole.known, "records": whole.records}
+        counts = {"logs": whole.added, "known": whole.known, "records": whole.records, "others": whole.others}
         await transaction.value("note_audit", "import", user_id, None, counts, actor)
     return whole
 
@@ -65,8 +69,10 @@ async def _restore(transaction: Transaction, user_id: UUID, file: BinaryIO, name
             if portion.table == "raw_logs":
                 whole.added += added
                 whole.known += len(portion.rows) - added
-            else:
+            elif portion.table == "lsm_storage":
                 whole.records += added
+            else:
+                whole.others += added
         where = name
         run_id = await transaction.value("settle_restore", user_id, f"words of {name} that no record covered")
     except REFUSED as error:

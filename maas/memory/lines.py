@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from shared.errors import MaasError
 
-LINE_BYTES = 8 * 1024 * 1024
+LINE_BYTES = 32 * 1024 * 1024  # an image of 20 MiB, as base64
 
 
 class Line(NamedTuple):

@@ -49,8 +49,8 @@ with hidden as materialized (
 )
 select l.id, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
   coalesce(l.occurred_at, n.created_at) as occurred_at
-from newest n cross join lateral (select seq from pipeline_runs where id = n.run_id offset 0) r
+from newest n left join lateral (select seq from pipeline_runs where id = n.run_id offset 0) r on true  -- an import brings no runs
 left join lateral (
   select id, speaker, occurred_at from raw_logs where run_id = n.run_id and turn_no = 0
     and message_type = case n.role when 'user' then 'user_query' else 'assistant_response' end offset 0) l on true
-order by r.seq desc, n.created_at desc limit $4;
+order by r.seq desc nulls last, n.created_at desc limit $4;

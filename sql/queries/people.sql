@@ -39,9 +39,30 @@ select (jsonb_build_object('type', 'record') || (to_jsonb(l) - d.names))::text a
 from lsm_storage l cross join (select maas_derived_columns('lsm_storage') as names) d
 where l.user_id = $1 and not l.is_provisional order by l.created_at, l.id;
 
+-- name: export_conversations  -- $1 user
+select (jsonb_build_object('type', 'conversation') || (to_jsonb(c) - 'user_id'))::text as line
+from chat_conversations c where c.user_id = $1 order by c.created_at, c.id;
+
+-- name: export_messages  -- $1 user
+select (jsonb_build_object('type', 'message') || (to_jsonb(m) - 'user_id'))::text as line
+from chat_messages m where m.user_id = $1 order by m.created_at, m.id;
+
+-- name: export_notes  -- $1 user
+select (jsonb_build_object('type', 'note') || (to_jsonb(n) - 'user_id'))::text as line
+from user_notes n where n.user_id = $1 order by n.created_at, n.id;
+
+-- name: export_attachments  -- $1 user; content in base64, without the line breaks of Postgres
+select json_build_object('type', 'attachment', 'id', id, 'kind', kind, 'run_id', run_id, 'media_type', media_type, 'width', width,
+  'height', height, 'sha256', sha256, 'created_at', created_at, 'content', translate(encode(content, 'base64'), e'\n', ''))::text as line
+from attachments where user_id = $1 order by created_at, id;
+
+-- name: export_actions  -- $1 user
+select (jsonb_build_object('type', 'action') || (to_jsonb(a) - 'user_id'))::text as line
+from chat_pending_actions a where a.user_id = $1 order by a.created_at, a.id;
+
 -- name: export_runs  -- $1 user
 select json_build_object('type', 'run', 'id', id, 'kind', kind, 'source', source, 'assistant', assistant,
-  'conversation_id', conversation_id, 'metadata', metadata, 'query', user_query, 'answer', final_answer, 'status', status,
+  'conversation_id', conversation_id, 'metadata', metadata, 'attachment_ids', attachment_ids, 'query', user_query, 'answer', final_answer, 'status', status,
   'archive_status', archive_status, 'error_code', error_code, 'error_message', error_message, 'degraded', degraded,
   'sources', sources, 'try', try, 'created_at', created_at, 'analyzing_at', analyzing_at, 'completed_at', completed_at,
   'failed_at', failed_at, 'archived_at', archived_at)::text as line

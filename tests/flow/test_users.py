@@ -80,7 +80,8 @@ def test_round_trip_after_erasing(stack: Stack, user: UUID) -> None:
     restored = post(stack, user, *before)
     assert restored.status_code == 202, restored.text
     assert restored.json() == {
-        "status": "processing", "added": 7, "known": 0, "records": len(records), "run_ids": []}  # fmt: skip
+        "status": "processing", "added": 7, "known": 0, "records": len(records), "others": 0, "run_ids": [],
+    }  # fmt: skip
     after = export(stack, user)
     assert of(after, "log", "record") == logs + records
     assert of(after, "run") == []
