@@ -28,7 +28,7 @@ _MOVING = {"loop", "duration", "timestamp"}
 _SEGMENTS = {"APP0": b"JFIF", "APP2": b"ICC_PROFILE", "APP14": b"Adobe"}
 _END = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND\xaeB`\x82"}
 _HOW: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95}, "PNG": {}, "WEBP": {"quality": 95, "exact": True}}
-_decoders = ThreadPoolExecutor(max_workers=2, thread_name_prefix="picture")  # one may take 160 MB
+_decoders = ThreadPoolExecutor(max_workers=2, thread_name_prefix="picture")  # one may take 320 MB, turned
 Image.MAX_IMAGE_PIXELS = None  # read_picture counts by itself, before anything is decoded
 
 

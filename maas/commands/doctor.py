@@ -30,7 +30,7 @@ from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.migrate import pending
 from shared.models.embedders import open_embedder
-from shared.models.registry import open_model
+from shared.models.registry import open_images, open_model
 from shared.settings import ROLES, Settings, load_settings
 
 
@@ -63,7 +63,7 @@ async def _check_all(settings: Settings, postgres: Addresses, servers: Sequence[
     failed = 0
     async with open_database(postgres.query, 2, "maas doctor") as db:
         checks = _Checks(settings, postgres, db)
-        for name in ("database", "migrations", "listen", "prompts", "models", "vectors", "orchestrators"):
+        for name in ("database", "migrations", "listen", "prompts", "models", "pictures", "vectors", "orchestrators"):
             try:
                 console.print(f"[green]ok[/green]    {name}: {escape(await getattr(checks, name)())}")
             except MaasError as error:
@@ -145,6 +145,13 @@ class _Checks:
             model = open_model(self.settings.role_model(role), self.settings)
             await model.close()
         return ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)
+
+    async def pictures(self) -> str:
+        async with open_images(self.settings) as images:
+            if images is None:
+                return "nobody draws; MAAS_IMAGE_MODEL names who does"
+            found = (images.model, images.fallback)
+            return ", then ".join(f"{model.provider}:{model.name}" for model in found if model)
 
     async def vectors(self) -> str:
         if (embedder := open_embedder(self.settings)) is None:

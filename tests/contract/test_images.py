@@ -15,6 +15,8 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
+from main import open_deps
+from shared.db import open_database
 from shared.models.images import Image, Images, draw
 from shared.models.registry import open_images
 from shared.models.types import ModelError
@@ -220,6 +222,13 @@ async def test_a_wrong_request_is_not_asked_again(httpserver: HTTPServer) -> Non
     url = local(httpserver)
     assert (await failure(OPENAI.settings(url) | GEMINI.settings(url, "fallback"))).code == "bad_request"
     assert len(httpserver.log) == 1
+
+
+async def test_stages_are_given_who_draws(database: str) -> None:
+    settings = load_settings(**OPENAI.settings("http://localhost"), **GEMINI.settings("http://localhost", "fallback"))
+    async with open_database(database, 2, "test") as db, open_deps(db, settings, None) as deps:
+        assert deps.images is not None and deps.images.fallback is not None
+        assert [deps.images.model.name, deps.images.fallback.name] == [OPENAI.model, GEMINI.model]
 
 
 async def test_without_a_model_one_clear_line() -> None:

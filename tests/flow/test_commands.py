@@ -152,6 +152,14 @@ def test_doctor(stack: Stack) -> None:
     assert "OPENAI_API_KEY" in ill.stdout and "1 of the checks failed" in ill.stdout
 
 
+def test_doctor_says_who_draws(stack: Stack) -> None:
+    draws = {"MAAS_IMAGE_MODEL": "openai:gpt-image-1", "OPENAI_API_KEY": "sk-very-secret-key-123"}
+    assert "pictures: openai:gpt-image-1\n" in maas(stack, "doctor", **draws).stdout
+    ill = maas(stack, "doctor", **draws, MAAS_IMAGE_FALLBACK="gemini:gemini-2.5-flash-image")
+    assert ill.returncode == 1
+    assert "wrong pictures: gemini:gemini-2.5-flash-image needs GEMINI_API_KEY" in ill.stdout
+
+
 def test_doctor_shows_brackets_as_they_are(stack: Stack) -> None:
     ill = maas(stack, "doctor", MAAS_EMBEDDING_MODEL="[vectors]:any")
     assert "wrong vectors: model '[vectors]:any' names the unknown provider '[vectors]'" in ill.stdout
