@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -72,7 +72,10 @@ class Agency:
         models.speakers = ("Adviser", "Seller", "Router", CHOOSING)
         models.replies |= {"Adviser": "Ads say seventy.", "Seller": "Sales say three.", "Router": "The router speaks."}
 
-    def open(self, routing: str, agents: Sequence[dict[str, Any]], **definition: Any) -> None:
+    def open(
+        self, routing: str, agents: Sequence[dict[str, Any]], settings: Mapping[str, str] | None = None,
+        **definition: Any,
+    ) -> None:  # fmt: skip
         """Write the rows and start an orchestrator."""
         for agent in agents:
             self.stack.rows(
@@ -83,11 +86,11 @@ class Agency:
             "insert into assistants (name, role_name, definition) values ('desk', 'Mentor', %s)",
             json.dumps({"routing": routing, "agents": agents} | definition),
         )
-        self.start()
+        self.start(**settings or {})
 
-    def start(self) -> None:
+    def start(self, **settings: str) -> None:
         tools = {"MAAS_TOOLS": "tests.agency:TOOLS", "TOOLBOX": str(self.stack.folder)}
-        self.stack.start_orchestrator(**self.models.settings(), **tools)
+        self.stack.start_orchestrator(**self.models.settings(), **tools, **settings)
 
     def kill(self) -> None:
         for process in list(self.stack._processes):

@@ -13,8 +13,9 @@ import structlog
 from pydantic import BaseModel, Field
 
 from maas.agents.executor import together
-from maas.agents.results import DATA_BYTES, ToolFailure, ToolResult, cut, size
+from maas.agents.results import DATA_BYTES, MADE, ToolFailure, ToolResult, cut, size
 from maas.agents.tools import Tool, Toolset, tool
+from maas.pipeline.layers import layers
 from maas.pipeline.runs import LostRun
 from shared.db import CONNECTION_LOST
 from shared.models.types import ToolCall
@@ -133,13 +134,15 @@ class _Router:
             known = self._tools.get(wanted.name)
             call = ToolCall(f"{META}-{next(self._numbers)}", wanted.name, json.dumps(wanted.args, ensure_ascii=False))
             groups.setdefault(known.domain if known else "unknown", []).append(call)
+        await layers().info(5, "domains", {name: [call.name for call in group] for name, group in groups.items()})
         room = (DATA_BYTES - 200 * len(groups)) // len(calls.tools)
         answers = await together(self._answer(name, group, calls.user_question, room) for name, group in groups.items())
         return dict(zip(groups, answers, strict=True))
 
     async def _answer(self, domain: str, calls: Sequence[ToolCall], question: str, room: int) -> dict[str, Any]:
         started = monotonic()
-        results = await self._execute(calls)
+        async with layers().span(6, domain, {"calls": [call.name for call in calls]}):
+            results = await self._execute(calls)
         is_success = all(result.is_success for result in results)
         response: Any = [_fitted(result.body, room) for result in results]
         if self._respond is not None:
@@ -154,7 +157,7 @@ class _Router:
         return {
             "success": is_success,
             "response": response,
-            "toolsExecuted": [result.call.name for result in results if result.code in (None, "failed", "timeout")],
+            "toolsExecuted": [result.call.name for result in results if result.code in MADE],
             "latency_ms": round((monotonic() - started) * 1000),
         }
 

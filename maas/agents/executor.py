@@ -15,14 +15,16 @@ import structlog
 
 from maas.agents.arguments import Arguments, WrongArguments, fingerprint, read_arguments
 from maas.agents.policy import Mode, decide
-from maas.agents.results import DATA_BYTES, ToolDoubt, ToolFailure, ToolResult, cut, refused, succeeded
+from maas.agents.results import DATA_BYTES, MADE, ToolDoubt, ToolFailure, ToolResult, cut, refused, succeeded
 from maas.agents.tools import Context, Tool, Toolset
+from maas.pipeline.layers import layers
 from shared.errors import MaasError
 from shared.log import mask
 from shared.models.types import ToolCall
 from shared.text import shorten
 
 CALLS = 30
+SHOWN = 2000  # bytes of arguments that a layer shows
 T = TypeVar("T")
 log = structlog.get_logger()
 
@@ -123,6 +125,8 @@ class Executor:
         if arguments and arguments.ignored:
             meta["ignored"] = shorten(", ".join(arguments.ignored), 300)
         result = ToolResult(call, body | {"_meta": meta | body.get("_meta", {})}, tool, arguments)
+        if result.code not in MADE:
+            await layers().error(7, call.name, str(result.code), message=str(body["message"]))
         await self._record(result)
         return result
 
@@ -142,6 +146,8 @@ class Executor:
         mark = fingerprint(tool, arguments.values)
         if decision == "ask" and not tool.is_meta and mark not in self._session.approved:
             return self._asked(tool, arguments), arguments
+        if not tool.is_meta:
+            await layers().info(7, tool.name, {"effect": tool.effect, "arguments": cut(arguments.values, SHOWN)[0]})
         return await self._performed(call, tool, arguments, mark), arguments
 
     def _asked(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
@@ -187,11 +193,21 @@ class Executor:
 
     async def _passed_on(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
         try:
-            return succeeded(await tool.handler(arguments.model, self._context))
+            async with layers().span(4, tool.name):
+                return succeeded(await tool.handler(arguments.model, self._context))
         except ToolFailure as error:
             return refused("failed", error.message)
 
     async def _handled(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
+        await layers().start(8, tool.name)
+        body = await self._tried(tool, arguments)
+        if body["success"]:
+            await layers().end(8, tool.name)
+        else:
+            await layers().error(8, tool.name, body["error_code"], message=body["message"])
+        return body
+
+    async def _tried(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
         clock = asyncio.timeout(tool.timeout)
         try:
             async with clock:

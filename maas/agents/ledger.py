@@ -7,13 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from maas.agents.arguments import fingerprint
-from maas.agents.results import ToolResult, refused
+from maas.agents.results import MADE, ToolResult, refused
 from maas.agents.tools import Tool
 from maas.pipeline.runs import LostRun
 from shared.db import Database
 from shared.models.types import ToolCall
-
-MADE = (None, "failed", "timeout")  # codes of calls whose handler was asked
 
 
 class ToolLedger:

@@ -27,6 +27,7 @@ ErrorCode = Literal[
     "failed",
     "in_doubt",
 ]
+MADE = (None, "failed", "timeout")  # codes of calls whose handler was asked
 RESULT_BYTES = 32_768
 DATA_BYTES = 24_000
 _SHARES = {"data": DATA_BYTES, "_entityMap": 4000, "recommendations": 2000, "verification": 1000}

@@ -12,6 +12,7 @@ import structlog
 
 from maas.agents.executor import Executor
 from maas.agents.results import ToolResult
+from maas.pipeline.layers import layers
 from maas.pipeline.ledger import ask, pin
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Run
@@ -84,6 +85,7 @@ async def converse(
         if not reply.calls or request.tool_choice == "none":
             break
         await asker.pin()
+        await layers().info(3, "round", {"number": number, "calls": [call.name for call in reply.calls]})
         for call in reply.calls:
             await announce(call)
         results = await executor.run(reply.calls)

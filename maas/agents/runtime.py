@@ -21,6 +21,7 @@ from maas.agents.tools import Toolset
 from maas.agents.turn import Turn
 from maas.assistants.definition import Definition, read_definition
 from maas.pipeline.events import RunEvents
+from maas.pipeline.layers import LayerLog, open_layers, telling
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
@@ -53,7 +54,9 @@ class Runtime:
         asker = Asker(run, deps, prompt, monotonic() + seconds, events if deps.settings.stream else None)
         try:
             async with asyncio.timeout(seconds) as clock:
-                return await _route(await self._turn(definition, asker, request, events), events)
+                turn = await self._turn(definition, asker, request, events)
+                with telling(await open_layers(deps.db, deps.settings, run.id, events.emit)) as layers:
+                    return await _told(turn, layers, events)
         except TimeoutError as error:
             if not clock.expired():
                 raise
@@ -90,6 +93,15 @@ class Runtime:
             known=known,
             tools=known if domains is None else Toolset(one for one in known if one.domain in domains),
         )
+
+
+async def _told(turn: Turn, layers: LayerLog, events: RunEvents) -> Reply:
+    run, about = turn.run, {"routing": turn.definition.routing, "mode": turn.mode, "domains": turn.tools.domains()}
+    async with layers.span(3, "session", about):
+        reply = await _route(turn, events)
+    await layers.info(10, "answer", {"chars": len(reply.text)})
+    await layers.info(11, "storing", {"model_calls": len(run.pinned) + len(run.calls)})
+    return reply
 
 
 async def _route(turn: Turn, events: RunEvents) -> Reply:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -21,14 +25,14 @@ Emit = Callable[[EventType, Mapping[str, Any]], Awaitable[None]]
 class LayerLog:
     """What the layers of one request did, in order; nothing at all unless enabled.
 
-    Without an emitter it is kept and not sent. Secrets and phone numbers are masked. `clock` gives seconds since 1970.
+    Secrets and phone numbers are masked. `clock` gives seconds since 1970.
     """
 
-    def __init__(self, emit: Emit | None, is_enabled: bool, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, emit: Emit, is_enabled: bool, clock: Callable[[], float] = time.time) -> None:
         self._emit = emit
         self._is_enabled = is_enabled
         self._clock = clock
-        self._began: dict[tuple[int, str], float] = {}
+        self._began: defaultdict[tuple[int, str], list[float]] = defaultdict(list)
         self._all: list[dict[str, Any]] = []
 
     def all(self) -> list[dict[str, Any]]:
@@ -37,25 +41,40 @@ class LayerLog:
 
     async def start(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
         """Something begins; its `end` has the same layer and name."""
-        self._began[layer, name] = self._clock()
+        self._began[layer, name].append(self._clock())
         await self._note(layer, name, "start", data, message)
 
     async def end(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
-        """It has ended; tells for how long it went on, 0 for what never began."""
+        """It has ended; tells for how long it went on, 0 for what never began. Of several, the first ends first."""
         now = self._clock()
-        began = self._began.pop((layer, name), now)
+        began = self._pop(layer, name, now)
         await self._note(layer, name, "end", data, message, duration_ms=round(1000 * (now - began), 1))
 
     async def error(
         self, layer: Layer, name: str, error: str, data: object = None, message: str | None = None
     ) -> None:  # fmt: skip
         """It has failed."""
-        self._began.pop((layer, name), None)
+        self._pop(layer, name, 0)
         await self._note(layer, name, "error", data, message, error=error)
 
     async def info(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
         """Something to know."""
         await self._note(layer, name, "info", data, message)
+
+    @asynccontextmanager
+    async def span(self, layer: Layer, name: str, data: object = None) -> AsyncIterator[None]:
+        """From its start to its end, or the error that it raises."""
+        await self.start(layer, name, data)
+        try:
+            yield
+        except Exception as error:
+            await self.error(layer, name, f"{type(error).__name__}: {error}")
+            raise
+        await self.end(layer, name)
+
+    def _pop(self, layer: Layer, name: str, otherwise: float) -> float:
+        begun = self._began[layer, name]
+        return begun.pop(0) if begun else otherwise
 
     async def _note(
         self, layer: Layer, name: str, status: str, data: object, message: str | None, **more: object
@@ -66,18 +85,48 @@ class LayerLog:
         kept = {key: redact(value) for key, value in given.items() if value is not None}
         event = {"type": "layer", "layer": layer, "status": status, "timestamp": int(1000 * self._clock()), **kept}
         self._all.append(event)
-        if self._emit is not None:
-            await self._emit(EventType.LAYER, event)
+        await self._emit(EventType.LAYER, event)
+
+
+async def _drop(_: EventType, __: Mapping[str, Any]) -> None:
+    """Nobody has asked."""
+
+
+_CURRENT: ContextVar[LayerLog] = ContextVar("layers", default=LayerLog(_drop, is_enabled=False))  # noqa: B039
+
+
+def layers() -> LayerLog:
+    """Those of the request that is being worked on; silent where nobody has asked for them."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def telling(log: LayerLog) -> Iterator[LayerLog]:
+    """Let everything in it tell its layers there."""
+    token = _CURRENT.set(log)
+    try:
+        yield log
+    finally:
+        _CURRENT.reset(token)
 
 
 async def open_layers(db: Database, settings: Settings, run_id: UUID, emit: Emit) -> LayerLog:
-    """The layers of a run: kept always in development, in production for a technical admin who asks; sent if asked for.
+    """The layers of a run whose metadata say `debugLayers: true`; in production those of a technical admin only.
 
-    It is asked for by `debugLayers: true` in the run's metadata.
+    What came before is told at once, from the run's own row.
     """
-    if not settings.layer_logging:
-        return LayerLog(None, is_enabled=False)
-    row = await db.row("layers_wanted", run_id)
-    is_asked = row is not None and row["is_asked"]
-    is_enabled = settings.environment == "development" or (is_asked and row is not None and row["is_tech_admin"])
-    return LayerLog(emit if is_asked else None, is_enabled)
+    row = await db.row("layers_wanted", run_id) if settings.layer_logging else None
+    is_enabled = row is not None and row["is_asked"] and (settings.environment == "development" or row["is_tech_admin"])
+    log = LayerLog(emit, is_enabled)
+    if row is not None and is_enabled:
+        await log.info(1, "entry", {"source": row["source"], "at": row["created_at"].isoformat()})
+        waited, built = (_ms(row[first], row[last]) for first, last in (_WAITED, _BUILT))
+        await log.info(2, "context", {"memories": row["memories"], "waited_ms": waited, "built_ms": built})
+    return log
+
+
+_WAITED, _BUILT = ("created_at", "analyzing_at"), ("analyzing_at", "ready_at")
+
+
+def _ms(first: datetime | None, last: datetime | None) -> float | None:
+    return round(1000 * (last - first).total_seconds(), 1) if first and last else None

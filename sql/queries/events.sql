@@ -24,7 +24,9 @@ cross join lateral (
       select max(t.n) from run_events t where t.run_id = f.run_id and t.type = 'retried') end)
     order by v.n limit $5) x) e;
 
--- name: layers_wanted
+-- name: layers_wanted  -- whether, by whom, and what there is to tell of the time before
 select coalesce(r.metadata->'debugLayers' = 'true', false) as is_asked, exists (
-  select from app_users u where u.user_id = r.user_id and u.is_tech_admin) as is_tech_admin
+  select from app_users u where u.user_id = r.user_id and u.is_tech_admin) as is_tech_admin,
+  r.source, r.created_at, r.analyzing_at, r.ready_at,
+  case jsonb_typeof(r.sources) when 'array' then jsonb_array_length(r.sources) else 0 end as memories
 from pipeline_runs r where r.id = $1;

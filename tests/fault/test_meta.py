@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tests import sse
 from tests.agency import ADVISER, SELLER, Agency
 from tests.model_server import ModelServer
 from tests.polling import poll
@@ -137,3 +138,36 @@ def test_killed_while_two_domains_speak(agency: Agency) -> None:
     assert (calls["Adviser"], calls["Seller"], calls["responder"]) == (2, 1, 5)
     roles = [role for _, role in agency.rounds(run_id)]
     assert sorted(roles) == ["Adviser", "FinalResponder", "FinalResponder", "Seller"]
+
+
+LOUD = {"name": "write_line", "args": {"text": "Call +7 912 345-67-89, key sk-abcdefgh12345678"}}
+
+
+def test_layers_of_a_request(agency: Agency) -> None:
+    """[DBG-1, DBG-3, DBG-4, DBG-7] All eleven over SSE, in order of their beginnings, and no secret in them."""
+    calls = [{"name": "get_spend"}, {"name": "get_leads"}, LOUD, {"name": "pause_campaign", "args": {}}]
+    agency.models.rounds["responder"] = [[("executeTools", json.dumps({"tools": calls}))]]
+    agency.open("meta_tools", AGENTS, toolset=["ads", "crm", "box"])
+    agency.stack.start_server()
+    run_id = agency.ask("How are we?", debugLayers=True)
+    heard = [one.data for one in sse.told(agency.stack, run_id) if one.type == "layer"]
+    first = list(dict.fromkeys(one["layer"] for one in heard))
+    assert sorted(first) == list(range(1, 12)) and first[:6] == [1, 2, 3, 4, 5, 6] and first[-2:] == [10, 11]
+    begun = {(one["layer"], one["name"]) for one in heard if one["status"] == "start"}
+    ended = {(one["layer"], one["name"]) for one in heard if one["status"] == "end" and one["duration_ms"] >= 0}
+    assert begun == ended >= {(6, "ads"), (6, "crm"), (8, "get_spend"), (8, "get_leads"), (9, "ads"), (9, "crm")}
+    (refused,) = [one for one in heard if one["status"] == "error"]
+    assert (refused["layer"], refused["name"], refused["error"]) == (7, "pause_campaign", "validation_error")
+    assert all(secret not in str(heard) for secret in ("345-67", "abcdefgh"))
+    assert "write_line" in str(heard)
+
+
+@pytest.mark.parametrize(("environment", "metadata"), [("production", {"debugLayers": True}), ("development", {})])
+def test_layers_are_for_those_who_may_and_ask(agency: Agency, environment: str, metadata: dict[str, Any]) -> None:
+    """[DBG-2, DBG-3]"""
+    (agency.stack.folder / "spend").touch()
+    agency.models.rounds["responder"] = [[execute("get_leads")]]
+    agency.open("meta_tools", AGENTS, {"MAAS_ENVIRONMENT": environment}, toolset=["ads", "crm"])
+    run_id = agency.ask("How are we?", **metadata)
+    assert agency.answer(run_id) == "Sales say three."
+    assert agency.events(run_id, "layer") == [] and agency.events(run_id, "tool_result")

@@ -57,6 +57,21 @@ async def test_the_form_of_events(sent: list[Mapping[str, Any]]) -> None:
     assert log.all() == sent
 
 
+async def test_a_span(sent: list[Mapping[str, Any]]) -> None:
+    """Two of one name at one moment have an end each; what is raised is told and goes on."""
+    log = layers(sent)
+    async with log.span(8, "act"), log.span(8, "act"):
+        pass
+    with pytest.raises(ValueError, match="no"):
+        async with log.span(9, "ads"):
+            raise ValueError("no")
+    found = [(one["layer"], one["status"], one.get("duration_ms"), one.get("error")) for one in sent]
+    assert found == [
+        (8, "start", None, None), (8, "start", None, None), (8, "end", 1000.0, None), (8, "end", 1000.0, None),
+        (9, "start", None, None), (9, "error", None, "ValueError: no"),
+    ]  # fmt: skip
+
+
 async def test_secrets_are_held_back(sent: list[Mapping[str, Any]]) -> None:
     """[DBG-7] Wherever they stand: in texts, under names, in lists, as numbers, in an error."""
     log = layers(sent)

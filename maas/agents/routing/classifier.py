@@ -11,6 +11,7 @@ from maas.agents.executor import Executor, together
 from maas.agents.routing.keywords import by_keywords
 from maas.agents.turn import Turn, fenced
 from maas.assistants.agents import Agent
+from maas.pipeline.layers import layers
 from shared.models.types import Message, ModelError, Reply, Request
 from shared.text import json_object
 
@@ -45,7 +46,8 @@ async def answer(turn: Turn) -> Reply:
     errors = [one.error for one in said if one.error is not None]
     if len(errors) == len(said):
         raise errors[0]
-    reply = await turn.asker.ask(_synthesis(turn.request, said))
+    async with layers().span(10, "synthesis", {"of": [one.agent.name for one in said]}):
+        reply = await turn.asker.ask(_synthesis(turn.request, said))
     await turn.name(MIXED, MIXED)
     return reply
 
@@ -82,7 +84,8 @@ async def _speak(turn: Turn, agent: Agent, executor: Executor, *, is_alone: bool
     tools = turn.definition.tools_of(agent, turn.tools)
     asker, request = await turn.brief(agent, tools, turn.request.messages)
     mine = executor.narrowed(one.name for one in tools)
-    return (await turn.converse(asker if is_alone else asker.quietly(), request, mine)).reply
+    async with layers().span(9, agent.name):
+        return (await turn.converse(asker if is_alone else asker.quietly(), request, mine)).reply
 
 
 async def _work(turn: Turn, agent: Agent, executor: Executor) -> Said:

@@ -9,6 +9,7 @@ from maas.agents.results import ToolFailure
 from maas.agents.tools import Tool, Toolset, tool
 from maas.agents.turn import Turn
 from maas.assistants.agents import Agent, transfer_name
+from maas.pipeline.layers import layers
 from shared.models.types import Message, Reply
 from shared.text import is_blank
 
@@ -52,7 +53,8 @@ async def answer(turn: Turn) -> Reply:
         tools = Toolset([*turn.definition.tools_of(active, turn.tools), *(transfers[name] for name in targets)])
         asker, request = await turn.brief(active, tools, messages)
         mine = executor.narrowed(one.name for one in tools)
-        exchange = await turn.converse(asker, request, mine, left, baton.is_handed)
+        async with layers().span(9, active.name):
+            exchange = await turn.converse(asker, request, mine, left, baton.is_handed)
         if baton.target is None:
             await turn.name(active.name)
             return exchange.reply

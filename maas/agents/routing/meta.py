@@ -10,6 +10,7 @@ from maas.agents.results import ToolResult
 from maas.agents.tools import Toolset
 from maas.agents.turn import Turn, fenced
 from maas.assistants.agents import Agent
+from maas.pipeline.layers import layers
 from shared.models.policy import Listener
 from shared.models.types import Message, Reply, ToolCall
 from shared.text import clean, is_blank, shorten
@@ -78,7 +79,8 @@ class _Desk:
         told = [{"tool": result.call.name, "result": result.untimed()} for result in results]
         text = f"{question or self._turn.run.user_query}\n\n{fenced('results', told)}"
         asker, request = await self._turn.brief(agent, Toolset(()), [Message("user", text)])
-        reply = await asker.quietly().ask(request)
+        async with layers().span(9, agent.name):
+            reply = await asker.quietly().ask(request)
         await asker.pin()
         words = clean(reply.text).strip()
         return None if is_blank(words) else words
@@ -94,6 +96,7 @@ async def answer(turn: Turn) -> Reply:
     request = replace(turn.request, tools=tuple(one.spec for one in tools))
     reply = (await turn.converse(asker, request, turn.guard(tools))).reply
     await turn.name(None, heard.domain)
+    await layers().info(10, "words", {"of": "the assistant" if heard.alone is None else heard.domain})
     return reply if heard.alone is None else replace(reply, text=heard.alone)
 
 
