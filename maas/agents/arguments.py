@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from hashlib import sha256
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from maas.agents.tools import Tool
+from maas.pipeline.parameters import problems
 from shared.text import is_storable, shorten
 
 CHARS = 65_536
 _SHOWN = 5
-_RULES = (
-    "type", "properties", "required", "items", "enum", "minimum", "maximum", "minItems", "maxItems", "minLength",
-    "maxLength", "anyOf",
-)  # fmt: skip
 
 
 class WrongArguments(ValueError):
@@ -59,14 +55,15 @@ def read_arguments(tool: Tool, text: str) -> Arguments:
     if ignored and tool.effect == "dangerous":
         raise WrongArguments(f"unknown: {shorten(', '.join(ignored), 300)}; send only what the tool takes")
     if tool.arguments is None:
-        _check(fitted, tool.parameters)
+        if found := problems(fitted, tool.parameters):
+            raise WrongArguments(_message(found))
         return Arguments(fitted, fitted, tuple(ignored))
     try:
         model = tool.arguments.model_validate(fitted)
         return Arguments(model, model.model_dump(mode="json", by_alias=True), tuple(ignored))
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        raise WrongArguments(_message([(one["loc"], one["msg"]) for one in found])) from error
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        raise WrongArguments(_message([(one["loc"], one["msg"]) for one in details])) from error
     except (ValueError, RecursionError) as error:  # of the way back into JSON
         raise WrongArguments("arguments are nested too deeply") from error
 
@@ -107,21 +104,6 @@ def _unpacked(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict | list) and is_storable(value) else text
-
-
-def _check(value: Any, schema: Mapping[str, Any]) -> None:
-    if found := [
-        (tuple(one.absolute_path), shorten(one.message, 200)) for one in _validator()(schema).iter_errors(value)
-    ]:
-        raise WrongArguments(_message(found))
-
-
-@cache
-def _validator() -> Any:
-    """Without `pattern`: a stranger's regular expression could hold up the process; whoever wrote it checks it, too."""
-    from jsonschema import Draft202012Validator, validators  # not before a tool has a schema only
-
-    return validators.create({}, {word: Draft202012Validator.VALIDATORS[word] for word in _RULES})
 
 
 def _message(found: Sequence[tuple[tuple[int | str, ...], str]]) -> str:

@@ -43,7 +43,7 @@ def test_the_prompt_is_short_and_plain() -> None:
 def test_what_was_removed_stays_away() -> None:
     """[STK-1, STK-36, STK-56] No parser of answers, no list of words that confirm, no steps."""
     gone = (
-        r"PARAMS|stripMetadata|strip_metadata|parse\w*[Mm]etadata|extractParams|extract_params|confirm_?[Ww]ords|current_step"
+        r"<!--|PARAMS_REGEX|stripMetadata|strip_metadata|parse\w*[Mm]etadata|extractParams|extract_params|confirm_?[Ww]ords|current_step"
         r"|wait_assistant_confirm|mapParams"
     )
     for folder in ("maas/agents", "maas/tools", "maas/assistants", "workers"):
