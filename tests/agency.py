@@ -47,19 +47,19 @@ async def get_leads() -> Any:
     return {"leads": 3}
 
 
-@tool(domain="crm", effect="read")
-async def break_leads() -> Any:
-    """Fail."""
-    raise RuntimeError("broken")
-
-
 @tool(domain="ads", effect="dangerous", reason="The campaign stops")
 async def pause_campaign(line: Line) -> Any:
     """Pause a campaign."""
     return {"paused": line.text}
 
 
-TOOLS = Toolset([get_spend, get_leads, break_leads, pause_campaign, write_line])
+@tool(domain="crm", effect="dangerous", reason="The lead is gone for good")
+async def drop_lead(line: Line) -> Any:
+    """Drop a lead."""
+    return {"dropped": line.text}
+
+
+TOOLS = Toolset([get_spend, get_leads, pause_campaign, drop_lead, write_line])
 
 
 class Agency:

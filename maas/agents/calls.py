@@ -43,7 +43,7 @@ class CallLog:
         assert result.tool is not None and result.arguments is not None
         tool, arguments = result.tool, result.arguments.values
         action = await self._db.value(
-            "propose_action", self._run.id, result.call.id, tool.name, arguments, tool.effect, tool.version,
+            "propose_action", self._run.id, _key(result.call), tool.name, arguments, tool.effect, tool.version,
             self._assistant, self._place(result.call),
         )  # fmt: skip
         await self._events.emit(
@@ -53,4 +53,9 @@ class CallLog:
 
     def _place(self, call: ToolCall) -> int:
         """Which call of the run it is, from 1: in the order of the model, whichever is recorded first."""
-        return self._places.setdefault(call.id, len(self._places) + 1)
+        return self._places.setdefault(_key(call), len(self._places) + 1)
+
+
+def _key(call: ToolCall) -> str:
+    """Agents side by side may have calls of one id."""
+    return f"{call.id}:{call.name}"

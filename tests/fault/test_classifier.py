@@ -67,6 +67,19 @@ def test_several_agents_work_side_by_side(agency: Agency) -> None:
     assert [one["tool"] for one in refused] == ["get_spend"]  # the Seller's
 
 
+def test_what_two_agents_propose_are_two_actions(agency: Agency) -> None:
+    """Their calls have one id and the same arguments, as servers number them that know no better."""
+    agency.models.replies[CHOOSING] = BOTH
+    agency.models.rounds["Adviser"] = [[("pause_campaign", '{"text": "one"}')]]
+    agency.models.rounds["Seller"] = [[("drop_lead", '{"text": "one"}')]]
+    agency.open("classifier", [ADVISER | {"toolset": ["ads"]}, SELLER | {"toolset": ["crm"]}])
+    run_id = agency.ask("Tidy up.")
+    assert agency.answer(run_id) == "A model answered."
+    actions = agency.stack.rows("select tool_name from chat_pending_actions where run_id = %s", run_id)
+    assert sorted(one["tool_name"] for one in actions) == ["drop_lead", "pause_campaign"]
+    assert len(agency.events(run_id, "approval_required")) == 2
+
+
 def test_one_that_fails_leaves_the_others_words(agency: Agency) -> None:
     agency.models.replies[CHOOSING] = BOTH
     agency.models.statuses["Seller"] = 400

@@ -256,6 +256,19 @@ async def test_a_repeated_write_is_done_once() -> None:
     assert [result.body["data"] for result in results] == [1, 2, 1]
 
 
+async def test_what_one_agent_has_done_another_does_not_do_again() -> None:
+    """Each may call its own tools only; what was done counts for all, side by side, too."""
+    written: list[int] = []
+    bench = Bench(made("write", _noting(written)), made("read", lambda number: number, name="read"))
+    first, second = bench.executor.narrowed(["act"]), bench.executor.narrowed(["act", "read", "fly"])
+    call = [ToolCall("c", "act", '{"id": 1}')]
+    (one,), (other,) = await asyncio.gather(first.run(call), second.run(call))
+    assert written == [1] and one.body["data"] == other.body["data"] == 1
+    reading = [ToolCall("c", "read", "")]
+    assert [(await executor.run(reading))[0].code for executor in (first, second)] == ["not_allowed", None]
+    assert (await second.run([ToolCall("c", "fly", "")]))[0].code == "unknown_tool"
+
+
 async def test_a_failed_read_is_made_again() -> None:
     attempts: list[int] = []
 
