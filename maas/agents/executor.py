@@ -126,7 +126,7 @@ class Executor:
             meta["ignored"] = shorten(", ".join(arguments.ignored), 300)
         result = ToolResult(call, body | {"_meta": meta | body.get("_meta", {})}, tool, arguments)
         if result.code not in MADE:
-            await layers().error(7, call.name, str(result.code), message=str(body["message"]))
+            await layers().error(7, shorten(call.name, 64), str(result.code), message=str(body["message"]))
         await self._record(result)
         return result
 

@@ -41,7 +41,8 @@ class LayerLog:
 
     async def start(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
         """Something begins; its `end` has the same layer and name."""
-        self._began[layer, name].append(self._clock())
+        if self._is_enabled:
+            self._began[layer, name].append(self._clock())
         await self._note(layer, name, "start", data, message)
 
     async def end(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
@@ -73,7 +74,7 @@ class LayerLog:
         await self.end(layer, name)
 
     def _pop(self, layer: Layer, name: str, otherwise: float) -> float:
-        begun = self._began[layer, name]
+        begun = self._began.get((layer, name))
         return begun.pop(0) if begun else otherwise
 
     async def _note(
