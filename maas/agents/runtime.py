@@ -14,12 +14,14 @@ from maas.agents.calls import CallLog
 from maas.agents.collecting import collect
 from maas.agents.outcomes import tell
 from maas.agents.policy import Mode
+from maas.agents.pressing import press
 from maas.agents.rounds import Asker
 from maas.agents.routing import classifier, handoff, meta, single
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Toolset
 from maas.agents.turn import Turn
 from maas.assistants.definition import Definition, read_definition
+from maas.pipeline.buttons import pressed_button
 from maas.pipeline.events import RunEvents
 from maas.pipeline.layers import LayerLog, open_layers, telling
 from maas.pipeline.prompts import Prompt
@@ -63,10 +65,15 @@ class Runtime:
             raise MaasError("timeout", f"no answer within {seconds:g} s, tools included") from error
 
     async def act(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
-        """Execute what the user approved, once, and tell what came of it. Raises LostRun, MaasError('no_action')."""
+        """Execute what the user approved or pressed, once, and tell what came of it.
+
+        Raises LostRun, MaasError('no_action').
+        """
         definition = await self._definition(run, deps)
-        calls = CallLog(deps.db, events, run, run.assistant)
-        settled = await carry_out(run, deps.db, await self._open_to(definition), calls)
+        tools = await self._open_to(definition)
+        if definition is not None and definition.slots and (button := await pressed_button(deps.db, run.id)):
+            return await press(definition, tools, run, deps, events, button)
+        settled = await carry_out(run, deps.db, tools, CallLog(deps.db, events, run, run.assistant))
         return await tell(run, deps, settled, definition.language if definition else "auto", events)
 
     async def _open_to(self, definition: Definition | None) -> Toolset:

@@ -19,7 +19,8 @@ EXPERIENCED = 10  # who has made more is asked for all values in one question
 
 @dataclass(slots=True)
 class SlotSession:
-    """`values` by names of `slots`. `said`: words of tools for the user; `changed`: this run collected something.
+    """`values` by names of `slots`. `said`: words of tools for the user; `changed`: this run collected something;
+    `is_choosing`: it asks which photo to take; `drawn`: the attachment that it made.
 
     A tool changes it by what it returns, see `take`: so a result that was kept changes it as it did at first, and the
     same rounds lead to the same state whoever goes through them.
@@ -36,6 +37,8 @@ class SlotSession:
     generations: int = 0
     said: list[str] = field(default_factory=list)
     changed: bool = False
+    is_choosing: bool = False
+    drawn: str | None = None
 
     @classmethod
     async def open(cls, db: Database, run: Run, slots: Slots, language: Literal["ru", "en"]) -> Self:
@@ -86,7 +89,16 @@ class SlotSession:
             self.photo, self.offered_photo, self.state = photo, None, CHAT
             self.is_confirmed, self.changed = False, True
         else:
-            self.offered_photo = photo
+            self.offered_photo, self.is_choosing = photo, True
+            self.said.append(self.in_words("Взять новое фото или оставить прежнее?", "The new photo or the old one?"))
+
+    def choose(self, *, is_new: bool) -> None:
+        """The user has chosen between two photos; what else was collected stays."""
+        if is_new:
+            self.photo, self.is_confirmed = self.offered_photo, False
+        self.offered_photo, self.changed = None, True
+        words = ("Беру новое фото.", "I take the new photo.") if is_new else ("Остаётся прежнее.", "The old one stays.")
+        self.said.append(self.in_words(*words))
 
     def accepted(self, patch: Mapping[str, object]) -> dict[str, str]:
         """What is good in `patch`."""
@@ -115,6 +127,7 @@ class SlotSession:
             self.is_confirmed, self.changed = False, True
         self.state = data.get("state", self.state)
         self.is_confirmed = data.get("confirmed", self.is_confirmed)
+        self.drawn = data.get("attachment_id", self.drawn)
 
 
 def _id(text: str | None) -> UUID | None:

@@ -106,6 +106,11 @@ class ActionDecision(Body):
     user_id: UUID
 
 
+class Press(Body):
+    user_id: UUID
+    button: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)]
+
+
 class ActionEdit(Body):
     user_id: UUID
     arguments: Annotated[dict[str, Any], AfterValidator(_storable_values)]

@@ -71,6 +71,8 @@ DOORS = (
     ),
     Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, status=202, errors=(404, 409)),
     Door("POST", "/v1/runs/{id}/retry", runs.post_retry, reply=bodies.Accepted, status=202, errors=(404, 409)),
+    Door("POST", "/v1/runs/{id}/press", runs.post_press, bodies.Press, bodies.Accepted, 202,
+         errors=(400, 404, 409, 413, 415, 422, 429)),
     Door("POST", "/v1/conversations", conversations.post_conversation, bodies.NewConversation, bodies.Conversation, 201,
          errors=(400, 413, 415, 422)),
     Door("GET", "/v1/conversations/{id}", conversations.get_conversation, reply=bodies.Conversation, errors=(404,)),

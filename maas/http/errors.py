@@ -25,6 +25,7 @@ STATUS = {
     "in_use": 409,
     "already_decided": 409,
     "expired": 409,
+    "not_offered": 409,
     "too_large": 413,
     "unsupported_media_type": 415,
     "invalid_request": 422,

@@ -8,10 +8,11 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from maas.http.bodies import Accepted, NewRun, RunLine, RunPage, RunState
+from maas.http.bodies import Accepted, NewRun, Press, RunLine, RunPage, RunState
 from maas.http.reading import read_body, read_cursor, read_id, read_limit, read_parameter, write_cursor
 from maas.http.rooms import rooms
 from maas.http.sending import send
+from maas.pipeline.buttons import press_button
 from maas.pipeline.states import Status
 from maas.pipeline.submissions import Submission, cancel_run, list_runs, read_run, retry_run
 from shared.errors import MaasError
@@ -78,6 +79,15 @@ async def post_retry(request: Request) -> Response:
     run_id = read_id(request, "run")
     await retry_run(rooms(request).db, run_id)
     return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
+
+
+async def post_press(request: Request) -> Response:
+    """Press a button that a run offers; what it stands for is done by a run of its own, once."""
+    run_id = read_id(request, "run")
+    body = await read_body(request, Press)
+    parts = rooms(request)
+    pressed = await press_button(parts.db, run_id, body.user_id, body.button, parts.submissions.queue_limit)
+    return send(Accepted(request_id=pressed, poll_url=f"/v1/runs/{pressed}"), 202)
 
 
 def _state(row: dict[str, Any]) -> RunState:

@@ -3,6 +3,7 @@
 --   maas_open_session    a run begins: the session it works on, as it was before this try of the run
 --   maas_keep_session    what a call of the run has changed
 --   maas_keep_drawing    what was confirmed is made: one picture of a run, counted once, whatever dies
+--   maas_press_button    a button that a run offered: a run of kind `action`, one however often it is pressed
 --
 -- A model's replies are pinned and given again to whoever takes a run over, so that owner has to begin from the very same
 -- state: `before` keeps it for the run that worked on the session last.
@@ -103,3 +104,42 @@ begin
   return maas_keep_attachment(whose, p_run, p_media_type, p_width, p_height, p_content);
 end $$;
 comment on function maas_keep_drawing is 'The one picture that a run made, stored and counted or there already; null when the run was erased';
+
+create function maas_press_button(p_run uuid, p_user uuid, p_button text, p_queue_limit int default null)
+returns table (verdict text, run_id uuid) language plpgsql as $$
+#variable_conflict use_column
+declare
+  asked record;
+  offered text;  -- what the button is called
+  key text := p_run || ' ' || p_button;
+  pressed uuid;
+begin
+  select r.assistant, r.conversation_id, r.source into asked from pipeline_runs r where r.id = p_run and r.user_id = p_user;
+  if not found then
+    return query select 'not_found', null::uuid;
+    return;
+  end if;
+  select b->>'label' into offered from run_events e cross join lateral jsonb_array_elements(e.payload->'buttons') b
+  where e.run_id = p_run and e.type = 'buttons' and b->>'id' = p_button order by e.n desc limit 1;
+  if not found then
+    return query select 'not_offered', null::uuid;
+    return;
+  end if;
+  select r.id into pressed from pipeline_runs r where r.caller = 'press' and r.idempotency_key = key;
+  if not found and p_queue_limit <= (
+    select count(*) from pipeline_runs r where r.user_id = p_user and r.lane < 2 and r.kind in ('ask', 'action')) then
+    return query select 'queue_full', null::uuid;
+    return;
+  end if;
+  if pressed is null then
+    insert into pipeline_runs (user_id, user_query, assistant, conversation_id, kind, source, metadata, caller, idempotency_key)
+    values (p_user, offered, asked.assistant, asked.conversation_id, 'action', asked.source,
+      jsonb_build_object('button', p_button, 'run_id', p_run), 'press', key)
+    on conflict (caller, idempotency_key) where idempotency_key is not null do nothing returning id into pressed;
+    if not found then  -- somebody pressed at the same moment
+      select r.id into pressed from pipeline_runs r where r.caller = 'press' and r.idempotency_key = key;
+    end if;
+  end if;
+  return query select 'pressed', pressed;
+end $$;
+comment on function maas_press_button is 'pressed and the run that does it, the same for every press; not_offered, queue_full, or not_found (also for another user''s run)';

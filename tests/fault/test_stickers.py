@@ -57,8 +57,12 @@ def kill(stack: Stack) -> None:
 
 
 def confirm(stack: Stack, user: UUID, models: ModelServer) -> UUID:
-    """Of a user who has everything that it takes."""
     models.rounds["responder"] = [[("confirm_and_generate", "{}")]]
+    return say_yes(stack, user)
+
+
+def say_yes(stack: Stack, user: UUID) -> UUID:
+    """Of a user who has everything that it takes."""
     keep = "select maas_keep_attachment(%s, null, 'image/png', 40, 20, %s) as id"
     photo = stack.rows(keep, user, picture())[0]["id"]
     insert = "insert into assistant_sessions (user_id, assistant, slots, photo) values (%s, 'stickers', %s, %s)"
@@ -112,3 +116,30 @@ def test_killed_between_picture_and_answer(stack: Stack, painted: tuple[Painter,
     start(stack, models)
     check(ending(stack, run_id), models)
     assert painter.asked == 1
+
+
+def test_killed_while_a_button_is_worked_on(stack: Stack, painted: tuple[Painter, ModelServer], user: UUID) -> None:
+    """[STK-34] The press is a run like any other: taken over, and done once."""
+    painter, models = painted
+    start(stack, models)
+    asked = say_yes(stack, user)
+    offer = '{"buttons": [{"id": "assistant_confirm", "label": "Подтвердить"}]}'
+    stack.rows("select maas_add_event(%s, 'buttons', %s)", asked, offer)
+    poll(lambda: stack.rows("select from pipeline_runs where id = %s and lane = 2", asked), 30, "it is answered")
+    pressed = {
+        stack.rows("select run_id from maas_press_button(%s, %s, 'assistant_confirm')", asked, user)[0]["run_id"]
+        for _ in range(2)
+    }
+    poll(lambda: painter.asked == 1, 20, "it is being drawn")
+    kill(stack)
+    painter.gate.set()
+    start(stack, models)
+    assert len(pressed) == 1
+    state = ending(stack, pressed.pop())
+    assert (state["status"], state["attempt"], state["total_generations"], len(state["drawn"])) == (
+        "COMPLETED",
+        2,
+        1,
+        1,
+    )
+    assert models.calls["responder"] == 1

@@ -55,6 +55,15 @@ class Chat:
         assert sent.status_code == 201, sent.text
         return self.say(message, *steps, attachment_ids=[sent.json()["id"]])
 
+    def press(self, state: dict[str, Any], button: str) -> dict[str, Any]:
+        """Press a button that a run offers, twice."""
+        body = {"user_id": str(self.user), "button": button}
+        pressed = [self.stack.client.post(f"/v1/runs/{state['request_id']}/press", json=body) for _ in range(2)]
+        assert [one.status_code for one in pressed] == [202, 202], pressed[0].text
+        (run,) = {UUID(one.json()["request_id"]) for one in pressed}
+        self.stack.wait_archived(run)
+        return self.stack.answer(run)
+
     def generations(self) -> int:
         rows = self.stack.rows("select total_generations from app_users where user_id = %s", self.user)
         return rows[0]["total_generations"] if rows else 0
@@ -224,6 +233,58 @@ def test_a_sticker_that_cannot_be_made_may_be_confirmed_again(chat: Chat) -> Non
     assert "Не получилось сделать стикер." in state["final_answer"] and state["buttons"] == BUTTON
     assert (chat.generations(), chat.session()["confirmed"], state["attachments"]) == (0, False, [])
     assert len(chat.say("ещё раз", ("Делаю.", [(CONFIRM, "{}")]))["attachments"]) == 1 and chat.generations() == 1
+
+
+def test_the_button_makes_the_sticker_once(chat: Chat) -> None:
+    """[STK-34, STK-55.5] No model is asked, a second press is the first, a late one changes nothing."""
+    offer = chat.send("red", "аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    asked = len(chat.model.requests)
+    state = chat.press(offer, "assistant_confirm")
+    assert (state["status"], state["kind"], state["query"]) == ("COMPLETED", "action", "Подтвердить"), state
+    (drawn,) = state["attachments"]
+    assert state["final_answer"] == f"Ваш стикер готов: {drawn}" and "sticker" in chat.events(state)
+    assert len(chat.model.requests) == asked and len(chat.model.painted) == chat.generations() == 1
+    again = chat.say("аниме", ("Хорошо.", [update(style="anime")]))
+    chat.say("другое фото", ("Присылайте.", [(PHOTO, "{}")]))
+    late = chat.press(again, "assistant_confirm")
+    assert late["final_answer"] == "Эта кнопка больше не действует." and chat.generations() == 1
+    assert chat.session()["state"] == "assistant_wait_photo"
+
+
+def test_a_failed_sticker_can_be_pressed_again(chat: Chat) -> None:
+    offer = chat.send("red", "аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    chat.model.unpainted = 1
+    failed = chat.press(offer, "assistant_confirm")
+    assert "Не получилось" in failed["final_answer"] and failed["buttons"] == BUTTON and chat.generations() == 0
+    assert len(chat.press(failed, "assistant_confirm")["attachments"]) == 1 and chat.generations() == 1
+
+
+@pytest.mark.parametrize("button", ["assistant_new_photo", "assistant_keep_photo"])
+def test_another_photo_is_chosen(chat: Chat, button: str) -> None:
+    """[STK-37, STK-55.8] The values stay, whichever it is."""
+    chat.send("red", "аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    first = chat.session()["photo"]
+    offer = chat.send("blue", "а если так", ("Хм.", []))
+    assert offer["final_answer"] == "Хм.\n\nВзять новое фото или оставить прежнее?"
+    assert [one["id"] for one in offer["buttons"]] == ["assistant_new_photo", "assistant_keep_photo"]
+    second = chat.session()["offered_photo"]
+    state = chat.press(offer, button)
+    session = chat.session()
+    assert session["photo"] == (second if button == "assistant_new_photo" else first)
+    assert (session["offered_photo"], session["slots"]) == (None, FULL)
+    assert MIRROR in state["final_answer"] and state["buttons"] == BUTTON
+
+
+def test_only_what_is_offered_can_be_pressed(chat: Chat) -> None:
+    state = chat.say("аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
+    path = f"/v1/runs/{state['request_id']}/press"
+    for user, button, status, code in (
+        (chat.user, "assistant_keep_photo", 409, "not_offered"),
+        (uuid4(), "assistant_confirm", 404, "not_found"),
+        (chat.user, "", 422, "invalid_request"),
+    ):
+        reply = chat.stack.client.post(path, json={"user_id": str(user), "button": button})
+        assert (reply.status_code, reply.json()["error"]["code"]) == (status, code)
 
 
 def test_unknown_tools_and_values_change_nothing(chat: Chat) -> None:

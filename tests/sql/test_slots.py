@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from tests.sql.engine import Engine, insert
+from tests.sql.engine import Engine, insert, run_of
 
 Connection = psycopg.Connection[DictRow]
 
@@ -80,3 +80,26 @@ def test_the_old_state_is_turned(connection: Connection, change: str) -> None:
         connection.execute("update assistant_sessions set state = 'wait_assistant_confirm'")
     row = connection.execute("select state from assistant_sessions").fetchone()
     assert row == {"state": "assistant_chat"}
+
+
+def test_a_button_is_pressed_once(connection: Connection) -> None:
+    """[STK-34] Only one that was offered, by its user, within the limit of unfinished requests."""
+    user = uuid4()
+    run = insert(connection, user)
+    offer = Jsonb({"buttons": [{"id": "assistant_confirm", "label": "Confirm"}]})
+    connection.execute("select maas_add_event(%s, 'buttons', %s)", (run, offer))
+
+    def press(button: str = "assistant_confirm", whose: UUID = user, limit: int | None = None) -> DictRow:
+        row = connection.execute(
+            "select * from maas_press_button(%s, %s, %s, %s)", (run, whose, button, limit)
+        ).fetchone()
+        assert row is not None
+        return row
+
+    assert press(whose=uuid4())["verdict"] == "not_found"
+    assert press("assistant_keep_photo")["verdict"] == "not_offered"
+    assert press(limit=1)["verdict"] == "queue_full"
+    first = press(limit=2)
+    assert first["verdict"] == "pressed" and press(limit=2) == first
+    pressed = run_of(connection, first["run_id"])
+    assert (pressed["kind"], pressed["user_query"], pressed["user_id"]) == ("action", "Confirm", user)
