@@ -28,9 +28,8 @@ class ModelServer:
     """Each role is a model name; `hold(role)` keeps its calls waiting, `replies[role]` is what it says.
 
     `rounds[role]` are the calls, as (tool, arguments), that it answers with before it says that: which ones, it sees
-    from the turns it is sent, so a dialogue that begins anew gets the same. Who offers no tools gets words. A word of
-    `speakers` that stands in the system text of a call is the name of who speaks: it has rounds, replies and holds of
-    its own, as a role has.
+    from the turns it is sent, so a dialogue that begins anew gets the same. A word of `speakers` that stands in the
+    system text of a call is the name of who speaks: it has rounds, replies and holds of its own, as a role has.
     """
 
     def __init__(self, server: HTTPServer) -> None:
@@ -104,7 +103,7 @@ class ModelServer:
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
             return Response(json.dumps(error), status, content_type="application/json")
         calls, text = (
-            self._calls(name, body["messages"]) if body.get("tools") else [],
+            self._calls(name, body["messages"]),
             self.replies.get(name, self.replies[role]),
         )
         if body.get("stream"):

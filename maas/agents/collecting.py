@@ -20,7 +20,7 @@ async def collect(turn: Turn, events: RunEvents) -> Reply:
     if deps.models[turn.request.role].provider == "extractive":
         message = f"{definition.name} needs a model that can call tools, the built-in one cannot"
         raise MaasError("no_tool_calls", f"{message}: set MAAS_RESPONDER_MODEL to provider:model")
-    opened = await SlotTurn.open(definition, turn.tools, turn.mode, run, deps, events)
+    opened = await SlotTurn.open(definition, turn.tools, run, deps, events)
     if definition.photo and (photo := await photo_of_run(deps.db, run.id)):
         opened.session.receive(photo)
         await opened.session.keep(deps.db, run)

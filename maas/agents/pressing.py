@@ -16,7 +16,7 @@ async def press(
     definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, button: str
 ) -> Outcome:
     """The answer; a button that means nothing any more changes nothing. Raises LostRun."""
-    opened = await SlotTurn.open(definition, tools, "auto", run, deps, events)
+    opened = await SlotTurn.open(definition, tools, run, deps, events)
     session = opened.session
     if button == CONFIRM and definition.completion is not None and _is_in_force(session):
         await opened.act([ToolCall(CONFIRM, definition.completion, "{}")])

@@ -8,7 +8,6 @@ from typing import Self
 
 from maas.agents.calls import CallLog
 from maas.agents.executor import Executor, Session
-from maas.agents.policy import Mode
 from maas.agents.results import ToolResult
 from maas.agents.rounds import language_of
 from maas.agents.sessions import WAIT_PHOTO, SlotSession
@@ -41,10 +40,8 @@ class SlotTurn:
     events: RunEvents
 
     @classmethod
-    async def open(
-        cls, definition: Definition, tools: Toolset, mode: Mode, run: Run, deps: Deps, events: RunEvents
-    ) -> Self:
-        """Begin where this try of the run began. Raises LostRun."""
+    async def open(cls, definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents) -> Self:
+        """Begin where this try of the run began, in mode auto: users confirm the whole here. Raises LostRun."""
         language = language_of(definition.language, run.user_query)
         slots = [one.slot(language) for one in definition.slots]
         session = await SlotSession.open(deps.db, run, slots, language)
@@ -58,7 +55,7 @@ class SlotTurn:
             if session.state == WAIT_PHOTO != state:
                 await events.emit(EventType.REQUEST_PHOTO, {})
 
-        allowed = Session(frozenset(one.name for one in tools), mode, definition.limits.calls)
+        allowed = Session(frozenset(one.name for one in tools), "auto", definition.limits.calls)
         context = Context(run.user_id, run.id, run.conversation_id, {"session": session})
         executor = Executor(tools, allowed, context, calls.ledger.count, record, calls.ledger)
         return cls(session, executor, calls, tools, events)

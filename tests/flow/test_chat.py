@@ -122,7 +122,7 @@ def test_a_dangerous_call_waits_for_a_word(office: Stack, models: ModelServer) -
     terminal.type("Wipe it.", "yes", "Wipe it.", "no", "Wipe it.", "")
     said = terminal.end()
     assert said.count('A line is gone for good: wipe {"text": "one"}') == 3
-    assert said.count("A model answered.") == 4
+    assert said.count("A model answered.") == 3 and said.count("Done, as you approved") == 1
     assert (office.folder / "lines").read_text().splitlines() == ["wiped one"]
     rows = office.rows("select status from chat_pending_actions order by created_at")
     assert [row["status"] for row in rows] == ["done", "rejected", "pending"]

@@ -293,6 +293,14 @@ def test_unknown_tools_and_values_change_nothing(chat: Chat) -> None:
     assert state["final_answer"] == "Which style?" and chat.session()["slots"] == {}
 
 
+@pytest.mark.parametrize("mode", ["plan", "ask"])
+def test_no_mode_asks_for_each_value(chat: Chat, mode: str) -> None:
+    """The mirror and its button are what the user approves."""
+    chat.say("аниме", ("Эмоция?", [update(style="anime")]), mode=mode)
+    assert chat.session()["slots"] == {"style": "anime"}
+    assert chat.stack.rows("select from chat_pending_actions where user_id = %s", chat.user) == []
+
+
 def test_metadata_in_words_is_only_words(chat: Chat) -> None:
     """[STK-1]"""
     words = 'Ок. <!-- PARAMS: {"style": "anime"} -->'
