@@ -69,10 +69,5 @@ async def drop_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> N
         raise not_found(attachment_id)
 
 
-async def images_of_run(db: Database, run_id: UUID) -> list[Image]:
-    """What came with the query of a run, in that order."""
-    return [Image(row["content"], row["media_type"]) for row in await db.rows("run_attachments", run_id)]
-
-
 def not_found(attachment_id: UUID) -> MaasError:
     return MaasError("not_found", f"there is no attachment {attachment_id} of this user")

@@ -13,12 +13,6 @@ select media_type, sha256, content from attachments where id = $1 and user_id = 
 -- name: drop_attachment  -- $1 id, $2 user
 delete from attachments where id = $1 and user_id = $2 returning id;
 
--- name: run_attachments  -- $1 run: what came with its query, in that order, without what was deleted since
-select a.id, a.media_type, a.content
-from pipeline_runs r cross join unnest(r.attachment_ids) with ordinality n(id, place)
-join attachments a on a.id = n.id and a.user_id = r.user_id
-where r.id = $1 order by n.place;
-
 -- name: photo_of_run  -- $1 run
 select a.id from pipeline_runs r cross join unnest(r.attachment_ids) with ordinality n(id, place)
 join attachments a on a.id = n.id and a.user_id = r.user_id
