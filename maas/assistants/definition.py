@@ -60,6 +60,7 @@ class Definition(BaseModel):
     With `slots` it collects values; `completion` is the tool that works on all of them once the user has confirmed.
     `photo`: an image of a request belongs to what it collects.
     `memory`: light leaves models out of remembering, off leaves memory out.
+    `opening`: what it is told when a conversation is opened, so that it speaks first.
     Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """
 
@@ -78,6 +79,7 @@ class Definition(BaseModel):
     photo: bool = False
     memory: Literal["full", "light", "off"] = "full"
     language: Literal["auto", "ru", "en"] = "auto"
+    opening: Annotated[str | None, Field(pattern=r"\S", max_length=200)] = None
 
     @model_validator(mode="after")
     def _can_collect(self) -> Self:

@@ -35,4 +35,5 @@ ASSISTANT = Definition(
     completion="confirm_and_generate",
     photo=True,
     memory="light",
+    opening="/start",
 )

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
 from maas.commands.screen import Screen
 from maas.commands.session import LOCAL_USER, User, note, read_uuid, with_database
+from maas.commands.terminal import Terminal
 from maas.pipeline.actions import Decision, decide_action
+from maas.pipeline.attachments import keep_upload, read_content
+from maas.pipeline.buttons import press_button
 from maas.pipeline.conversations import (
     Mode,
     change_conversation,
@@ -28,11 +31,11 @@ from shared.db import Database
 from shared.errors import MaasError
 from shared.text import clean, is_blank
 
-if TYPE_CHECKING:
-    from prompt_toolkit import PromptSession
-
 LOOK = 0.05
 HELP = """/mode auto|plan|ask   what needs your word: dangerous calls, all that changes something, everything
+/photo FILE           send a photo with your next line
+/1, /2 ...            press a button
+/save ID FILE         keep a picture
 /clear                forget what was said here; what is remembered stays
 /status               this conversation
 /quit                 or Ctrl-D; Ctrl-C stops an answer"""
@@ -54,7 +57,7 @@ def chat(
             raise MaasError("no_orchestrator", "no orchestrator is running; start one with `make run`")
         row = await _open(db, user_id, assistant, given, chosen)
         note(f"{row['assistant']}, mode {row['mode']}, conversation {row['id']}; /help, /quit")
-        await Chat(db, user_id, row["assistant"], row["id"]).talk()
+        await Chat(db, user_id, row["assistant"], row["id"]).talk(row["request_id"])
 
     with_database(talk)
 
@@ -78,11 +81,18 @@ class Chat:
         self._id = conversation_id
         self._following = Following(db)
         self._submissions = Submissions(db)
-        self._prompt = open_prompt()
+        self._terminal = Terminal()
+        self._photos: list[UUID] = []
+        self._offer: tuple[UUID, list[dict[str, str]]] | None = None
 
-    async def talk(self) -> None:
-        """Until the end of the input or /quit; what goes wrong with one line does not end it."""
-        while (line := await read_line(self._prompt, "> ")) is not None and line.strip() != "/quit":
+    async def talk(self, opening: UUID | None) -> None:
+        """Until the end of the input or /quit; `opening` is a run in which the assistant speaks first.
+
+        What goes wrong with one line does not end it.
+        """
+        if opening is not None:
+            await self._hear(opening)
+        while (line := await self._terminal.ask("> ")) is not None and line.strip() != "/quit":
             try:
                 await self._take(clean(line).strip())
             except MaasError as error:
@@ -96,27 +106,56 @@ class Chat:
             case "/mode":
                 row = await change_conversation(self._db, self._id, read_mode(rest.strip()), None)
                 typer.echo(f"mode {row['mode']}")
+            case "/photo":
+                self._photos.append((await keep_upload(self._db, self._user_id, read_file(rest.strip())))["id"])
+                typer.echo("the photo goes with your next line")
+            case "/save":
+                await self._save(*rest.strip().partition(" ")[::2])
             case "/clear":
                 typer.echo(f"{await clear_conversation(self._db, self._id)} messages removed")
             case "/status":
                 typer.echo(describe(await read_conversation(self._db, self._id)))
+            case _ if word[:1] == "/" and word[1:].isdecimal():
+                await self._press(int(word[1:]))
             case _ if word.startswith("/"):
                 raise MaasError("bad_parameter", f"there is no {word}; /help lists what there is")
             case _ if not is_blank(line):
                 await self._ask(line)
 
     async def _ask(self, text: str) -> None:
-        submission = Submission(self._user_id, text, self._assistant, self._id, source="cli")
-        runs = [await self._submissions.submit(submission)]
+        photos, self._photos = tuple(self._photos), []
+        submission = Submission(
+            self._user_id, text, self._assistant, self._id, source="cli", attachment_ids=photos
+        )  # fmt: skip
+        await self._hear(await self._submissions.submit(submission))
+
+    async def _press(self, place: int) -> None:
+        run_id, buttons = self._offer or (self._id, [])
+        if not 0 < place <= len(buttons):
+            raise MaasError("bad_parameter", f"there is no button {place}")
+        await self._hear(await press_button(self._db, run_id, self._user_id, buttons[place - 1]["id"]))
+
+    async def _save(self, attachment: str, path: str) -> None:
+        row = await read_content(self._db, read_uuid(attachment, "/save"), self._user_id)
+        try:
+            Path(path).expanduser().write_bytes(row["content"])
+        except OSError as error:
+            raise MaasError("bad_file", f"/save: {error}") from error
+        typer.echo(f"{len(row['content']):,} bytes, {row['media_type']}")
+
+    async def _hear(self, run_id: UUID) -> None:
+        runs = [run_id]
         while runs:  # each action that is approved is a run, and may ask for more
-            asked = await self._follow(runs.pop(0))
-            runs = [run_id for one in asked if (run_id := await self._decide(one))] + runs
+            current = runs.pop(0)
+            screen = await self._follow(current)
+            self._offer = (current, screen.buttons)
+            runs = [one for asked in screen.asked if (one := await self._decide(asked))] + runs
 
     async def _decide(self, asked: dict[str, Any]) -> UUID | None:
         """Ask for a word about a call; the run that executes it, None when it is rejected or left for later."""
         arguments = json.dumps(asked["arguments"], ensure_ascii=False)
         typer.echo(f"{asked['reason']}: {asked['tool']} {arguments}")
-        word = await read_line(self._prompt, "approve? [y]es, [n]o, later: ")
+        word = await self._terminal.ask("approve? [y]es, [n]o, later: ")
         match (word or "").strip().casefold()[:1]:
             case "y" | "д":
                 decision: Decision = "approve"
@@ -133,23 +172,24 @@ class Chat:
         run_id: UUID | None = action["action_run_id"]
         return run_id
 
-    async def _follow(self, run_id: UUID) -> list[dict[str, Any]]:
-        """Show a run to its end; the calls that wait for a word. Ctrl-C stops it."""
-        task = asyncio.create_task(self._show(run_id))
+    async def _follow(self, run_id: UUID) -> Screen:
+        """Show a run to its end. Ctrl-C stops it."""
+        screen = Screen()
+        task = asyncio.create_task(self._show(run_id, screen))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, task.cancel)
         try:
-            return await task
+            await task
         except asyncio.CancelledError:
             with suppress(MaasError):  # it has ended by itself
                 await cancel_run(self._db, run_id)
             note("\nstopped")
-            return []
         finally:
             loop.remove_signal_handler(signal.SIGINT)
+        return screen
 
-    async def _show(self, run_id: UUID) -> list[dict[str, Any]]:
-        screen, place = Screen(), Place()
+    async def _show(self, run_id: UUID, screen: Screen) -> None:
+        place = Place()
         while True:
             glance = await self._following.look(run_id, place)
             if glance is None:
@@ -158,28 +198,9 @@ class Chat:
                 screen.show(event)
             place = glance.place
             if glance.is_over:
-                return screen.asked
+                return
             if not glance.has_more:
                 await asyncio.sleep(LOOK)
-
-
-def open_prompt() -> PromptSession[str] | None:
-    """None where there is no terminal."""
-    if not sys.stdin.isatty():
-        return None
-    from prompt_toolkit import PromptSession  # every process loads the commands, and this takes long
-
-    return PromptSession()
-
-
-async def read_line(prompt: PromptSession[str] | None, question: str) -> str | None:
-    """A line from the terminal, or from a pipe where there is none; None at its end."""
-    if prompt is None:
-        return (await asyncio.to_thread(sys.stdin.readline)) or None
-    try:
-        return await prompt.prompt_async(question)
-    except EOFError:
-        return None
 
 
 async def _open(
@@ -190,7 +211,16 @@ async def _open(
     row = await read_conversation(db, conversation_id)
     if row["user_id"] != user_id:
         raise MaasError("not_found", f"there is no conversation {conversation_id}")
-    return row if mode is None else await change_conversation(db, conversation_id, mode, None)
+    row = row if mode is None else await change_conversation(db, conversation_id, mode, None)
+    return row | {"request_id": None}
+
+
+def read_file(path: str) -> bytes:
+    """Raises MaasError('bad_file')."""
+    try:
+        return Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise MaasError("bad_file", f"/photo: {error}") from error
 
 
 def describe(row: dict[str, Any]) -> str:

@@ -11,12 +11,18 @@ from maas.pipeline.following import Told
 
 
 class Screen:
-    """Shows the events of one run, in order; `asked` are the calls that wait for a word, as their events tell them."""
+    """Shows the events of one run, in order.
+
+    `asked` are the calls that wait for a word, `buttons` what may be pressed now, as their events tell them.
+    """
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
+        self.buttons: list[dict[str, str]] = []
+        self._offers: list[str] = []
         self._attempt: str | None = None
         self._said = ""
+        self._is_open = False
 
     def show(self, event: Told) -> None:
         """Statuses are not shown."""
@@ -30,29 +36,43 @@ class Screen:
                 self.asked.append(data)
             case "tool_result" if data["error_code"] not in (None, "approval_required"):
                 self._line(f"· {data['tool']}: {data['error_code'].replace('_', ' ')}")
+            case "buttons" | "request_photo" | "sticker":
+                self._offer(event.type, data)
             case "done":
                 self._end(data["final_answer"])
             case "error":
                 self._line(f"no answer: {data['message']}")
 
+    def _offer(self, kind: str, data: dict[str, Any]) -> None:
+        """What can be typed now; said after the answer."""
+        match kind:
+            case "buttons":
+                self.buttons = data["buttons"]
+                self._offers += [f"· /{place} {button['label']}" for place, button in enumerate(self.buttons, 1)]
+            case "request_photo":
+                self._offers.append("· /photo FILE sends a photo with your next line")
+            case _:
+                self._offers.append(f"· /save {data['attachment_id']} FILE keeps the picture")
+
     def _say(self, data: dict[str, Any]) -> None:
         if data["attempt"] != self._attempt:
             self._line()
-            self._attempt = data["attempt"]
+            self._attempt, self._said = data["attempt"], ""
         self._said += data["delta"]
+        self._is_open = not data["delta"].endswith("\n")
         typer.echo(data["delta"], nl=False)
 
     def _line(self, text: str = "") -> None:
-        """A line of its own; what comes after it begins anew."""
-        if self._said and not self._said.endswith("\n"):
+        """A line of its own."""
+        if self._is_open:
             typer.echo()
-        self._said = ""
+        self._is_open = False
         if text:
             typer.secho(text, dim=True)
 
     def _end(self, answer: str) -> None:
-        if self._said.strip() == answer.strip():
-            self._line()
-        else:  # it came in one piece, or not as it was said
-            self._line()
+        self._line()
+        if self._said.strip() != answer.strip():  # it came in one piece, or not as it was said
             typer.echo(answer)
+        for offer in self._offers:
+            self._line(offer)

@@ -268,6 +268,11 @@ class Conversation(BaseModel):
     created_at: datetime
 
 
+class OpenedConversation(Conversation):
+    request_id: UUID | None = Field(description="the request in which the assistant speaks first, if it does")
+    poll_url: str | None
+
+
 class Message(BaseModel):
     id: UUID
     run_id: UUID | None

@@ -5,7 +5,15 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http.bodies import Cleared, Conversation, ConversationChange, Message, MessagePage, NewConversation
+from maas.http.bodies import (
+    Cleared,
+    Conversation,
+    ConversationChange,
+    Message,
+    MessagePage,
+    NewConversation,
+    OpenedConversation,
+)
 from maas.http.reading import read_body, read_cursor, read_id, read_limit, write_cursor
 from maas.http.rooms import rooms
 from maas.http.sending import send
@@ -19,10 +27,13 @@ from maas.pipeline.conversations import (
 
 
 async def post_conversation(request: Request) -> Response:
-    """Open a conversation; a run that names a new conversation_id opens one, too."""
+    """Open a conversation; a run that names a new conversation_id opens one, too, in which the user speaks first."""
     body = await read_body(request, NewConversation)
-    row = await create_conversation(rooms(request).db, body.user_id, body.assistant, body.mode)
-    return send(Conversation(**row), 201)
+    parts = rooms(request)
+    limit = parts.submissions.queue_limit
+    row = await create_conversation(parts.db, body.user_id, body.assistant, body.mode, limit)
+    poll_url = f"/v1/runs/{row['request_id']}" if row["request_id"] else None
+    return send(OpenedConversation(**row, poll_url=poll_url), 201)
 
 
 async def get_conversation(request: Request) -> Response:

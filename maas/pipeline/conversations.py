@@ -12,12 +12,22 @@ from shared.errors import MaasError
 Mode = Literal["auto", "plan", "ask"]
 
 
-async def create_conversation(db: Database, user_id: UUID, assistant: str, mode: Mode | None) -> dict[str, Any]:
-    """Open an empty one, in the assistant's own mode unless another is given. Raises MaasError('unknown_assistant')."""
-    conversation_id = await db.value("create_conversation", user_id, assistant, mode)
-    if conversation_id is None:
-        raise MaasError("unknown_assistant", f"assistant: there is no active assistant {assistant!r}")
-    return await read_conversation(db, conversation_id)
+async def create_conversation(
+    db: Database, user_id: UUID, assistant: str, mode: Mode | None, queue_limit: int | None = None
+) -> dict[str, Any]:
+    """Open one, in the assistant's own mode unless another is given; `request_id` is the run in which it speaks first.
+
+    Raises MaasError: `unknown_assistant`, `queue_full`.
+    """
+    row = await db.row("create_conversation", user_id, assistant, mode, queue_limit)
+    assert row is not None
+    match row["verdict"]:
+        case "unknown_assistant":
+            raise MaasError("unknown_assistant", f"assistant: there is no active assistant {assistant!r}")
+        case "queue_full":
+            message = f"{queue_limit} requests of this user are not finished yet: wait for one and send this again"
+            raise MaasError("queue_full", message, {"limit": queue_limit, "retry_after": 5})
+    return await read_conversation(db, row["id"]) | {"request_id": row["run_id"]}
 
 
 async def read_conversation(db: Database, conversation_id: UUID) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 -- Dialogues and what was said in them.
 
--- name: create_conversation  -- $1 user, $2 assistant, $3 mode or null; no row when there is no such assistant
-insert into chat_conversations (user_id, assistant, mode)
-select $1, a.name, coalesce($3::text, maas_default_mode(a.name)) from assistants a where a.name = $2 and a.is_active
-returning id;
+-- name: create_conversation  -- $1 user, $2 assistant, $3 mode or null, $4 queue limit or null
+select verdict, id, run_id from maas_create_conversation($1, $2, $3, $4);
 
 -- name: conversation
 select id, user_id, assistant, title, source, mode, rolling_summary, last_agent, last_domain, is_processing, created_at

@@ -112,6 +112,20 @@ def test_the_first_answer_asks_for_a_photo(chat: Chat) -> None:
     assert len(chat.model.requests) == 1
 
 
+def test_it_speaks_first(chat: Chat) -> None:
+    """[STK-39, STK-55.1] Opening a conversation is the start: its answer greets and asks for the photo."""
+    chat.model.lines["/start"] = [("Здравствуйте! Пришлите фото.", [(PHOTO, "{}")])]
+    body = {"user_id": str(chat.user), "assistant": "stickers"}
+    opened = chat.stack.client.post("/v1/conversations", json=body).json()
+    state = chat.stack.answer(opened["request_id"])
+    assert (opened["poll_url"], state["conversation_id"]) == (f"/v1/runs/{opened['request_id']}", opened["id"])
+    assert state["final_answer"] == "Здравствуйте! Пришлите фото." and "request_photo" in chat.events(state)
+    chat.conversation = UUID(opened["id"])
+    assert chat.session()["state"] == "assistant_wait_photo"
+    chat.say("Для подруги", ("Понял.", []))
+    assert chat.stack.client.get(f"/v1/conversations/{opened['id']}").json()["title"] == "Для подруги"
+
+
 def test_one_value(chat: Chat) -> None:
     """[STK-8, STK-12, STK-55.3]"""
     chat.say("аниме", ("Какая эмоция?", [update(style="anime")]))
