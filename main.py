@@ -99,6 +99,17 @@ def with_tools(deps: Deps) -> tuple[Deps, Toolbox]:
     return replace(deps, dialogues=Runtime(toolbox)), toolbox
 
 
+@asynccontextmanager
+async def open_tools(db: Database, settings: Settings) -> AsyncIterator[Toolbox]:
+    """All tools that are configured, for who calls one by hand."""
+    async with open_deps(db, settings, None) as deps:
+        _, toolbox = with_tools(deps)
+        try:
+            yield toolbox
+        finally:
+            await toolbox.close()
+
+
 async def replay(db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None) -> list[Replay]:
     """Stages of a finished run once more, `model` in the place of the configured ones."""
     async with AsyncExitStack() as stack:
@@ -160,7 +171,7 @@ def run_orchestrator(stages: str | None, is_alone: bool) -> None:
         uvloop.run(orchestrate(settings, postgres, is_alone))
 
 
-cli = build_cli(run_orchestrator, compact, replay)
+cli = build_cli(run_orchestrator, compact, replay, open_tools)
 
 if __name__ == "__main__":
     sys.argv.insert(1, "orchestrator")

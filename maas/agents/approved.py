@@ -60,7 +60,7 @@ async def _execute(run: Run, row: Mapping[str, Any], tools: Toolset, calls: Call
     if not row["is_intact"]:
         return refused("arguments_changed", f"the arguments of {name} are not those that were approved")
     call = ToolCall(row["call_id"], name, json.dumps(row["arguments"], ensure_ascii=False))
-    session = Session(frozenset({name}), "ask", 1, _marks(tool, call))
+    session = Session(frozenset({name}), "ask", 1, marks(tool, call))
     context = Context(run.user_id, run.id, run.conversation_id)
     executor = Executor(tools, session, context, calls.ledger.count, calls.record, calls.ledger)
     await calls.announce(call)
@@ -68,8 +68,8 @@ async def _execute(run: Run, row: Mapping[str, Any], tools: Toolset, calls: Call
     return {part: value for part, value in result.body.items() if part != "_meta"}
 
 
-def _marks(tool: Tool, call: ToolCall) -> frozenset[str]:
-    """None for arguments that the tool refuses or stumbles over: the executor says so."""
+def marks(tool: Tool, call: ToolCall) -> frozenset[str]:
+    """What a session approves that lets this call happen; none for arguments that the tool refuses or stumbles over."""
     with suppress(Exception):
         return frozenset({fingerprint(tool, read_arguments(tool, call.arguments).values)})
     return frozenset()

@@ -21,11 +21,13 @@ from maas.commands import (
     replay,
     runs,
     search,
+    tool,
     tools,
     top,
     trace,
     up,
 )
+from maas.commands.session import LOCAL_USER, User
 from maas.pipeline.states import ROLE_OF
 from shared.errors import MaasError
 
@@ -45,7 +47,10 @@ class _Group(typer.core.TyperGroup):
 
 
 def build_cli(
-    run_orchestrator: Callable[[str | None, bool], None], compact: levels.Compact, replays: replay.Replays
+    run_orchestrator: Callable[[str | None, bool], None],
+    compact: levels.Compact,
+    replays: replay.Replays,
+    open_tools: tool.OpenTools,
 ) -> typer.Typer:
     """All commands; main.py hands over what runs stages, since commands know no worker."""
     cli = typer.Typer(
@@ -92,5 +97,15 @@ def build_cli(
     ) -> None:
         """Run a finished run's stages once more, with today's prompts or another model, and show what differs."""
         replay.replay_run(replays, run, stage, model, as_json)
+
+    @cli.command("tool")
+    def call_tool(
+        name: Annotated[str, typer.Argument(help="as `maas tools` lists it")],
+        arguments: Annotated[str, typer.Option("--args", help="its arguments, a JSON object")] = "{}",
+        user: User = LOCAL_USER,
+        yes: Annotated[bool, typer.Option("--yes", help="also a tool that changes something")] = False,
+    ) -> None:
+        """Call one tool by hand and print its result; nothing is recorded."""
+        tool.call_tool(open_tools, name, arguments, user, yes)
 
     return cli

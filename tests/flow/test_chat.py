@@ -1,4 +1,4 @@
-"""Talking in the terminal: `maas chat` over a pipe, and at a pseudo-terminal as a person would."""
+"""Talking in the terminal, over a pipe and at a pseudo-terminal as a person would; tools listed and called by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.model_server import ModelServer
 from tests.pictures import picture
 from tests.polling import poll
 from tests.scripted import ScriptedModel
-from tests.stack import Stack
+from tests.stack import ROOT, Stack
 
 PROMPT = b"\x1b[?2004h"  # pasting is switched on when a line is asked for
 WRITE = ("write_line", '{"text": "one"}')
@@ -236,3 +236,21 @@ def test_tools_are_listed(office: Stack) -> None:
     found = json.loads(maas(office, "tools", "--domain", "box", "--json").stdout)
     assert [one["name"] for one in found] == sorted(name for name, line in lines.items() if line[0] == "box")
     assert "no tools" in maas(office, "tools", "--domain", "none").stderr
+
+
+def test_a_tool_is_called_by_hand(stack: Stack) -> None:
+    """Through the guard: arguments are checked, and what changes something needs a word."""
+    settings = {"MAAS_TOOLS": "tests.toolbox:TOOLS", "TOOLBOX": str(stack.folder), "PYTHONPATH": str(ROOT)}
+
+    def call(*words: str) -> tuple[int, str, str]:
+        done = maas(stack, "tool", *words, **settings)
+        return done.returncode, done.stdout, done.stderr
+
+    code, _, told = call("wipe", "--args", '{"text": "one"}')
+    assert (code, told) == (1, "maas: wipe is dangerous: A line is gone for good; add --yes to call it all the same\n")
+    code, told, _ = call("wipe", "--args", '{"text": "one"}', "--yes")
+    assert code == 0 and json.loads(told)["data"] == {"written": "wiped one"}
+    code, told, _ = call("write_line", "--args", '{"text": ', "--yes")
+    assert code == 1 and json.loads(told)["error_code"] == "validation_error"
+    assert call("fly")[2] == "maas: there is no tool 'fly'; `maas tools` lists what there is\n"
+    assert (stack.folder / "lines").read_text() == "wiped one\n"
