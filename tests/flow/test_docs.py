@@ -9,11 +9,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 from uuid import UUID
 
 import psycopg
 import pytest
 
+from maas.agents.mcp.servers import read_servers
 from maas.commands.session import LOCAL_USER
 from maas.memory.ranking import WEIGHTS
 from tests.stack import Stack
@@ -58,7 +60,9 @@ def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
             last = found[1]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/sql.md", "docs/operations.md", "docs/memory.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/sql.md", "docs/operations.md", "docs/memory.md", "docs/assistants.md"]
+)
 def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
     """Each statement is tried in a transaction that is rolled back."""
     blocks = SQL_BLOCK.findall((ROOT / name).read_text())
@@ -67,6 +71,19 @@ def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
         for block in blocks:
             connection.execute(block.encode())
             connection.rollback()
+
+
+def test_tools_and_servers_that_the_documents_show_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs/assistants.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown = ModuleType("shown")
+    monkeypatch.setitem(sys.modules, "shown", shown)
+    exec(code, shown.__dict__)
+    (tool,) = shown.TOOLS
+    assert (tool.name, tool.domain, tool.effect) == ("add_entry", "books", "write")
+    assert set(tool.parameters["required"]) == {"account", "cents"}
+    (servers,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert [one.name for one in read_servers(servers, {"MAIL_TOKEN": "a-word"})] == ["time", "mail"]
 
 
 def test_weights_that_the_documents_name_are_in_force() -> None:
