@@ -43,6 +43,8 @@ def trace_run(
         console.print(line, markup=False)
     if trace["calls"]:
         console.print(_calls(trace), markup=False)
+    if trace["tools"]:
+        console.print(_tools(trace), markup=False)
     for line in memory_lines(trace["memories"]):
         console.print(line, markup=False)
     if prompts:
@@ -121,6 +123,17 @@ def _calls(trace: Trace) -> Table:
             f"{call['role_name']} v{call['prompt_version']}{newer}", call["finish"], str(call["attempts"]),
             tokens(call), f"{call['ms']:.1f}", dollars(call["price"]), Text(call["error"] or ""),
         )  # fmt: skip
+    return table
+
+
+def _tools(trace: Trace) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("tool", "effect", "status", "ms"):
+        table.add_column(name)
+    for one in trace["tools"]:
+        retried = "" if one["try"] == trace["run"]["try"] else f" (try {one['try']})"
+        took = "" if one["ms"] is None else f"{one['ms']:.1f}"
+        table.add_row(one["tool"] + retried, one["effect"], one["status"], took)
     return table
 
 

@@ -53,6 +53,8 @@ class TracedRun(BaseModel):
     completed_at: datetime | None
     failed_at: datetime | None
     archived_at: datetime | None
+    buttons: list[dict[str, Any]] | None = Field(description="what the user may press")
+    drawn: list[UUID] | None = Field(description="images that were drawn for the answer")
 
 
 class Took(BaseModel):
@@ -125,6 +127,17 @@ class Cost(BaseModel):
     unpriced: int = Field(description="calls of models without a price")
 
 
+class Executed(BaseModel):
+    try_: int = Field(alias="try")
+    attempt: int = Field(description="the claim of the run that made it")
+    call_id: str
+    tool: str
+    effect: Literal["read", "write", "dangerous"]
+    status: Literal["started", "done", "failed", "in_doubt"]
+    ms: float | None
+    created_at: datetime
+
+
 class UsedPrompt(BaseModel):
     role: str
     version: int | None = Field(description="0: the built-in text")
@@ -163,6 +176,7 @@ class Trace(BaseModel):
     history: list[Happened]
     calls: list[Call]
     costs: list[Cost] = Field(description="the calls of each try together")
+    tools: list[Executed] = Field(description="what tools did")
     prompts: list[UsedPrompt]
     memories: list[GivenMemory] = Field(description="what the answer was given, down to the words")
 

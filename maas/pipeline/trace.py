@@ -55,6 +55,7 @@ def build_trace(run: dict[str, Any], found: Row, now: datetime) -> dict[str, Any
         "history": found["history"],
         "calls": found["calls"],
         "costs": _costs(found["calls"]),
+        "tools": found["tools"],
         "prompts": found["prompts"],
         "memories": _memories(run["sources"] or [], found["records"], found["words"]),
     }

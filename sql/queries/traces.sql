@@ -30,6 +30,9 @@ select
    from (select distinct role_name, prompt_version from calls) c
    left join system_prompts p on p.role_name = c.role_name
    left join system_prompts_history h on h.role_name = c.role_name and h.version = c.prompt_version) as prompts,
+  (select coalesce(jsonb_agg(jsonb_build_object('try', t.try, 'attempt', t.attempt, 'call_id', t.call_id, 'tool', t.tool, 'effect', t.effect,
+      'status', t.status, 'ms', t.ms, 'created_at', t.created_at) order by t.id), '[]')
+   from tool_executions t where t.run_id = $1) as tools,
   (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from records r) as records,
   (select coalesce(jsonb_agg(to_jsonb(w) order by w.occurred_at, w.id), '[]') from words w) as words,
   (select jsonb_build_object('id', b.id, 'seq', b.seq, 'ended_at', b.ended_at)

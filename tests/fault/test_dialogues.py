@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -91,6 +92,10 @@ def test_results_go_back_in_order(stack: Stack, models: ModelServer, user: UUID,
         ("write_line", "done", 1),
         ("write_line", "done", 1),
     ]
+    page = maas(stack, "trace", str(run_id)).stdout
+    assert re.findall(r"(write_line|read_slowly) +(write|read) +done", page) == [
+        ("read_slowly", "read"), ("write_line", "write"), ("write_line", "write")
+    ]  # fmt: skip
     events = stack.rows("select type, payload from run_events where run_id = %s order by n", run_id)
     assert [event["type"] for event in events if event["type"].startswith("tool")].count("tool_result") == 6
 

@@ -33,8 +33,9 @@ def live(stack: Stack, user: UUID) -> UUID:
     show = "update chat_messages set attachment_ids = %s where run_id = %s and role = 'assistant'"
     stack.rows(show, [drawn["id"]], runs[1])
     stack.rows(
-        """insert into chat_pending_actions (user_id, run_id, conversation_id, call_id, tool_name, args_hash, effect)
-           values (%s, %s, %s, 'c', 'pay', 'x', 'write')""",
+        """insert into chat_pending_actions
+             (user_id, run_id, conversation_id, call_id, tool_name, args_hash, asked_hash, effect)
+           values (%s, %s, %s, 'c', 'pay', 'x', 'x', 'write')""",
         user, runs[1], opened,
     )  # fmt: skip
     return UUID(opened)

@@ -16,7 +16,7 @@ TIMES = (
     "archived_at",
 )  # fmt: skip
 NOTHING: dict[str, Any] = {
-    "history": [], "calls": [], "prompts": [], "records": [], "words": [], "before": None, "waiting": [],
+    "history": [], "calls": [], "tools": [], "prompts": [], "records": [], "words": [], "before": None, "waiting": [],
 }  # fmt: skip
 
 
