@@ -41,10 +41,9 @@ def trace_run(
     console.print(_timeline(trace), markup=False)
     for line in _events(trace):
         console.print(line, markup=False)
-    if trace["calls"]:
-        console.print(_calls(trace), markup=False)
-    if trace["tools"]:
-        console.print(_tools(trace), markup=False)
+    for rows, table in ((trace["calls"], _calls), (trace["tools"], _tools)):
+        if rows:
+            console.print(table(trace), markup=False)
     for line in memory_lines(trace["memories"]):
         console.print(line, markup=False)
     if prompts:
