@@ -36,6 +36,17 @@ def trace_run(
     if as_json:
         typer.echo(json.dumps(trace, ensure_ascii=False, indent=1))
         return
+    _print(trace)
+    if prompts:
+        for title, text in _texts(trace):
+            typer.echo(f"{title}:\n{text}")
+    if trace["run"]["error_message"]:
+        console.print(f"{trace['run']['error_code']}: {trace['run']['error_message']}", markup=False)
+    if trace["run"]["final_answer"]:
+        typer.echo(f"answer:\n{trace['run']['final_answer']}")
+
+
+def _print(trace: Trace) -> None:
     for line in _head(trace):
         console.print(line, markup=False)
     console.print(_timeline(trace), markup=False)
@@ -46,13 +57,6 @@ def trace_run(
             console.print(table(trace), markup=False)
     for line in memory_lines(trace["memories"]):
         console.print(line, markup=False)
-    if prompts:
-        for title, text in _texts(trace):
-            typer.echo(f"{title}:\n{text}")
-    if trace["run"]["error_message"]:
-        console.print(f"{trace['run']['error_code']}: {trace['run']['error_message']}", markup=False)
-    if trace["run"]["final_answer"]:
-        typer.echo(f"answer:\n{trace['run']['final_answer']}")
 
 
 def _head(trace: Trace) -> Iterator[str]:
