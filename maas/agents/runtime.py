@@ -11,12 +11,12 @@ import structlog
 
 from maas.agents.approved import carry_out
 from maas.agents.calls import CallLog
-from maas.agents.collecting import collect
 from maas.agents.outcomes import tell
 from maas.agents.policy import Mode
-from maas.agents.pressing import press
 from maas.agents.rounds import Asker
 from maas.agents.routing import classifier, handoff, meta, single
+from maas.agents.slots.collect import collect
+from maas.agents.slots.press import press
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Toolset
 from maas.agents.turn import Turn

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from maas.agents.executor import CALLS
 from maas.agents.policy import Mode
-from maas.agents.slots import Slot, declared
+from maas.agents.slots.slot import Slot, declared
 from maas.agents.tools import Toolset
 from maas.assistants.agents import Agent, Routing, Word, fault, transfer_name
 from shared.errors import MaasError

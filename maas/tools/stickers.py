@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from maas.agents.results import ToolFailure
-from maas.agents.sessions import WAIT_PHOTO, SlotSession
+from maas.agents.slots.session import WAIT_PHOTO, SlotSession
 from maas.agents.tools import LONGEST, Context, Toolset, tool
 from maas.pipeline.attachments import drawing_of_run, keep_drawing, read_content
 from maas.pipeline.stages import Deps

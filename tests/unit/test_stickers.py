@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maas.agents.results import ToolFailure, ToolResult, refused, succeeded
-from maas.agents.sessions import CHAT, WAIT_PHOTO, SlotSession
+from maas.agents.slots.session import CHAT, WAIT_PHOTO, SlotSession
 from maas.assistants.stickers import ASSISTANT
 from maas.tools.stickers import StickerParams, prompt_of, update_sticker_params
 from shared.models.types import ToolCall
@@ -49,7 +49,7 @@ def test_what_was_removed_stays_away() -> None:
     for folder in ("maas/agents", "maas/tools", "maas/assistants", "workers"):
         for path in (ROOT / folder).rglob("*.py"):
             assert not re.search(gone, path.read_text(encoding="utf-8")), path
-    for name in ("maas/tools/stickers.py", "maas/agents/collecting.py", "maas/agents/sessions.py"):
+    for name in ("maas/tools/stickers.py", "maas/agents/slots/collect.py", "maas/agents/slots/session.py"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"\bimport re\b|re\.(search|match|compile)|[\"'](да|yes|ok)[\"']", text), name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from maas.agents.rounds import SILENCE, Asker, result_turn
-from maas.agents.slot_turn import SlotTurn
+from maas.agents.slots.turn import SlotTurn
 from maas.agents.turn import Turn
 from maas.pipeline.attachments import photo_of_run
 from maas.pipeline.events import RunEvents

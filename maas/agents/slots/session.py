@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from uuid import UUID
 
 from maas.agents.results import ToolResult
-from maas.agents.slots import Slot, Slots, merge, mirror, missing, state_block
+from maas.agents.slots.slot import Slot, Slots, merge, mirror, missing, state_block
 from maas.pipeline.runs import LostRun, Run
 from shared.db import Database
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from maas.agents.sessions import CHAT, SlotSession
-from maas.agents.slot_turn import CONFIRM, KEEP_PHOTO, NEW_PHOTO, SlotTurn
+from maas.agents.slots.session import CHAT, SlotSession
+from maas.agents.slots.turn import CONFIRM, KEEP_PHOTO, NEW_PHOTO, SlotTurn
 from maas.agents.tools import Toolset
 from maas.assistants.definition import Definition
 from maas.pipeline.events import RunEvents

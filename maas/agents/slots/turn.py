@@ -10,7 +10,7 @@ from maas.agents.calls import CallLog
 from maas.agents.executor import Executor, Session
 from maas.agents.results import ToolResult
 from maas.agents.rounds import language_of
-from maas.agents.sessions import WAIT_PHOTO, SlotSession
+from maas.agents.slots.session import WAIT_PHOTO, SlotSession
 from maas.agents.tools import Context, Toolset
 from maas.assistants.definition import Definition
 from maas.pipeline.events import EventType, RunEvents
