@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -35,7 +35,7 @@ from shared.db import Database, open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
-from shared.models.registry import open_images, open_model
+from shared.models.registry import NamedModels, open_images, open_model
 from shared.models.types import Embedder, Model
 from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
@@ -87,9 +87,10 @@ async def open_deps(
         open_models(settings, settings.role_model) as models,
         open_models(settings, settings.role_fallback) as fallbacks,
         open_images(settings) as images,
+        aclosing(NamedModels(settings)) as named,
     ):
         rules = open_model("extractive:builtin", settings)
-        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), images=images)
+        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), images=images, named=named)
 
 
 def with_tools(deps: Deps) -> tuple[Deps, Toolbox]:
@@ -148,7 +149,7 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
         deps, toolbox = with_tools(await stack.enter_async_context(open_deps(db, settings, embedder)))
         stack.push_async_callback(toolbox.close)
         if final_responder.NAME in stages:
-            await register(db, toolbox.tools())
+            await register(deps, toolbox.tools())
         chores = {} if is_alone else choose_chores(deps, stages, embedder if deps.questions else None)
         if final_responder.NAME in stages and not is_alone:
             chores["keep_tools"] = partial(keep_tools, db, toolbox)

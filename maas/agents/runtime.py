@@ -13,7 +13,7 @@ from maas.agents.approved import carry_out
 from maas.agents.calls import CallLog
 from maas.agents.outcomes import tell
 from maas.agents.policy import Mode
-from maas.agents.rounds import Asker
+from maas.agents.rounds import STAGE, Asker
 from maas.agents.routing import classifier, handoff, meta, single
 from maas.agents.slots.collect import collect
 from maas.agents.slots.press import press
@@ -24,6 +24,7 @@ from maas.assistants.definition import Definition, read_definition
 from maas.pipeline.buttons import pressed_button
 from maas.pipeline.events import RunEvents
 from maas.pipeline.layers import LayerLog, open_layers, telling
+from maas.pipeline.ledger import ask
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
@@ -42,18 +43,21 @@ class Runtime:
     async def answer(
         self, run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None
     ) -> Reply | None:
-        """The last reply of the dialogue; None when the assistant has neither tools nor agents.
+        """The reply of a plain assistant, or the last one of its dialogue; None when there is no such assistant.
 
         Raises LostRun; MaasError, of a replay too, in which no tool may act.
         """
         definition = await self._definition(run, deps)
-        if definition is None or definition.is_plain:
+        if definition is None:
             return None
+        request, deps = _fitted(definition, request, deps)
+        listener = events if deps.settings.stream else None
+        if definition.is_plain:
+            return await ask(run, deps, STAGE, prompt, request, deps.settings.responder_timeout, listener)
         if events is None:
             raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
         seconds = definition.limits.seconds
-        request, deps = _fitted(definition, request, deps)
-        asker = Asker(run, deps, prompt, monotonic() + seconds, events if deps.settings.stream else None)
+        asker = Asker(run, deps, prompt, monotonic() + seconds, listener)
         try:
             async with asyncio.timeout(seconds) as clock:
                 turn = await self._turn(definition, asker, request, events)
@@ -129,7 +133,7 @@ async def _route(turn: Turn, events: RunEvents) -> Reply:
 
 def _fitted(definition: Definition, request: Request, deps: Deps) -> tuple[Request, Deps]:
     """With what the definition says of a reply in the place of the settings."""
-    limits = definition.limits
+    limits, deps = definition.limits, deps.spoken_by(definition.model)
     if definition.temperature is not None:
         request = replace(request, temperature=definition.temperature)
     if limits.tokens is not None:

@@ -61,9 +61,9 @@ class Turn:
     async def brief(self, agent: Agent, tools: Toolset, messages: Sequence[Message]) -> tuple[Asker, Request]:
         """Who asks for an agent, and what: its own role, the same memory. Raises MaasError('missing_role')."""
         prompts = await read_prompts(self.db, "FinalResponder", agent.role_prompt)
-        settings = self.asker.deps.settings
+        deps = self.asker.deps.spoken_by(agent.model)
         payload = replace(Payload.parse(self.run.payload or ""), system=role_text(prompts, agent.role_prompt))
-        room = payload.room(tokens.within(settings.payload_tokens, self.asker.deps.models["FinalResponder"].provider))
+        room = payload.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
         request = replace(
             self.request,
             system=replace(payload, memory=tokens.fit(payload.memory, room)).briefing(),
@@ -72,7 +72,7 @@ class Turn:
             max_tokens=agent.max_tokens or self.request.max_tokens,
             tools=tuple(one.spec for one in tools),
         )
-        return replace(self.asker, prompt=prompts[agent.role_prompt]), request
+        return replace(self.asker, deps=deps, prompt=prompts[agent.role_prompt]), request
 
     async def name(self, agent: str | None, domain: str | None = None) -> None:
         """Who answers: its conversation goes by it when the answer is stored, and not before. Raises LostRun."""

@@ -21,7 +21,8 @@ _READ: dict[Routing, frozenset[str]] = {
 class Agent(BaseModel):
     """`about` tells models what it is good for; `handoffs` names the agents that it may hand the dialogue over to.
 
-    `role_prompt` is a row of system_prompts. `keywords` are words or phrases; Russian ones are known in any inflection.
+    `role_prompt` is a row of system_prompts, `model` a `provider:model` of its own. `keywords` are words or phrases;
+    Russian ones are known in any inflection.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,6 +33,7 @@ class Agent(BaseModel):
     keywords: tuple[Word, ...] = ()
     toolset: tuple[str, ...] = ()
     handoffs: tuple[str, ...] = ()
+    model: str | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
 

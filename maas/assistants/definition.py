@@ -60,6 +60,7 @@ class Definition(BaseModel):
     With `slots` it collects values; `completion` is the tool that works on all of them once the user has confirmed.
     `photo`: an image of a request belongs to what it collects.
     `memory`: light leaves models out of remembering, off leaves memory out.
+    `model`: a `provider:model` in the place of the Responder's; agents may have others.
     `opening`: what it is told when a conversation is opened, so that it speaks first.
     Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """
@@ -73,6 +74,7 @@ class Definition(BaseModel):
     toolset: tuple[str, ...] = ()
     default_mode: Mode = "auto"
     limits: Limits = Limits()
+    model: str | None = None
     temperature: Annotated[float | None, Field(ge=0, le=2)] = None
     slots: tuple[SlotField, ...] = ()
     completion: Word | None = None

@@ -45,12 +45,13 @@ def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
     return Toolset(found)
 
 
-async def register(db: Database, known: Toolset) -> None:
+async def register(deps: Deps, known: Toolset) -> None:
     """Write tools and built-in definitions into their tables and check every active row.
 
     A file's definition replaces its row's; the role of a row that is there stays the operator's.
     Raises MaasError('bad_assistant').
     """
+    db = deps.db
     for one in built_in():
         fields = one.model_dump(mode="json", exclude={"name", "role_prompt"}, exclude_defaults=True)
         await db.rows("keep_assistant", one.name, one.role_prompt, fields)
@@ -58,6 +59,11 @@ async def register(db: Database, known: Toolset) -> None:
     for row in await db.rows("assistant_definitions"):
         definition = read_definition(row["name"], row["role_name"], row["definition"])
         definition.tools(known)
+        for model in (definition.model, *(agent.model for agent in definition.agents)):
+            try:
+                deps.spoken_by(model)
+            except MaasError as error:
+                raise bad(definition.name, f"model: {error.message}") from error
         roles = [agent.role_prompt for agent in definition.agents]
         there = {prompt["role_name"] for prompt in await db.rows("prompts", roles)}
         if lost := [role for role in roles if role not in there]:

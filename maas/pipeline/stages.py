@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from maas.pipeline.events import EventLog, RunEvents
@@ -12,6 +12,7 @@ from maas.pipeline.runs import Outcome, Run
 from shared.db import Database
 from shared.models.images import Images
 from shared.models.questions import Questions
+from shared.models.registry import NamedModels
 from shared.models.types import Model, Reply, Request
 from shared.settings import Settings
 
@@ -38,7 +39,7 @@ class Deps:
     """What a stage may use: the database, the model of each role, who stands in for it, the built-in one, vectors.
 
     `events` tells who follows a run what it says; None where nobody may follow. `dialogues` answer for assistants that
-    have tools. `images` draw; None where nobody is configured for that.
+    have tools. `images` draw; None where nobody is configured for that. `named` are models that a definition names.
     """
 
     db: Database
@@ -50,6 +51,13 @@ class Deps:
     events: EventLog | None = None
     dialogues: Dialogues | None = None
     images: Images | None = None
+    named: NamedModels | None = None
+
+    def spoken_by(self, model: str | None) -> Deps:
+        """The same with this `provider:model` as the Responder's; the configured one for None. Raises MaasError."""
+        if model is None or self.named is None:
+            return self
+        return replace(self, models={**self.models, "FinalResponder": self.named.get(model)})
 
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]

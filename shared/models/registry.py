@@ -77,6 +77,24 @@ def open_model(spec: str, settings: Settings) -> Model:
     return _PROVIDERS[provider](name, settings)
 
 
+class NamedModels:
+    """Models that are asked for by their `provider:model`: each is opened once, when it is first named."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opened: dict[str, Model] = {}
+
+    def get(self, spec: str) -> Model:
+        """Raises MaasError('bad_setting')."""
+        if spec not in self._opened:
+            self._opened[spec] = open_model(spec, self._settings)
+        return self._opened[spec]
+
+    async def aclose(self) -> None:
+        for model in self._opened.values():
+            await model.close()
+
+
 @asynccontextmanager
 async def open_images(settings: Settings) -> AsyncIterator[Images | None]:
     """Who draws; None where nobody is configured. Raises MaasError as `open_model` does."""

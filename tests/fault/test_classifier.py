@@ -32,6 +32,24 @@ def test_keywords_ask_no_model(agency: Agency) -> None:
     assert "You are the Adviser." in said["messages"][0]["content"]
 
 
+def test_an_agent_has_a_model_of_its_own(agency: Agency) -> None:
+    agency.models.replies |= {"other": "", "third": "The third model answered."}
+    agency.open("classifier", [SELLER, ADVISER | {"model": "openai:other"}], model="openai:third")
+    run_id = agency.ask("Покажи расходы")
+    assert agency.answer(run_id) == "Ads say seventy."
+    assert agency.models.calls["other"] == 1 and not agency.models.calls["responder"]
+    rows = agency.stack.rows("select model from llm_calls where run_id = %s and stage = 'final_responder'", run_id)
+    assert [row["model"] for row in rows] == ["other"]
+
+
+def test_a_plain_assistant_has_a_model_of_its_own(agency: Agency) -> None:
+    agency.models.replies["third"] = "The third model answered."
+    agency.open("single", [], model="openai:third", temperature=0.1)
+    assert agency.answer(agency.ask("Who are you?")) == "The third model answered."
+    (asked,) = [one for one in agency.models.requests if one["model"] == "third"]
+    assert asked["temperature"] == 0.1
+
+
 @pytest.mark.parametrize(
     ("reply", "words"), [('{"agents": ["crm"]}', "Sales say three."), ("Nobody.", "Ads say seventy.")]
 )

@@ -62,6 +62,8 @@ def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path)
         ),
         ({"slots": [SLOT | {"question": "How?"}], "completion": "wipe"}, {}, "assistant 'clerk': slots.0.question: "),
         ({"memory": "some"}, {}, "assistant 'clerk': memory: Input should be 'full', 'light' or 'off'"),
+        ({"model": "openai"}, {}, "assistant 'clerk': model: "),
+        ({"model": "openai:gpt-4o"}, {}, "assistant 'clerk': model: openai:gpt-4o needs"),
         ({"colour": "red"}, {}, "assistant 'clerk': colour: Extra inputs are not permitted"),
         (
             {"routing": "classifier", "agents": [AGENT]},
