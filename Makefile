@@ -11,8 +11,8 @@ pythons := python3 python3.14 python3.13 python3.12 python3.11
 PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 	[ "$$(basename "$${d%/bin}")" -ge 15 ] 2>/dev/null && [ -x "$$d/initdb" ] && echo "$$d" && break; done)
 
-# Vectors need pgvector, which an installed Postgres seldom has; benchmarks and secrets are the same on every server.
-only_embedded := --ignore tests/flow/test_bench.py --ignore tests/flow/test_doctor_live.py --ignore tests/flow/test_secrets.py --ignore-glob '*/test_vectors.py'
+# Vectors need pgvector, which an installed Postgres seldom has; the rest of these are the same on every server.
+only_embedded := $(foreach name,bench chat docs doctor_live profiles providers replay secrets stickers,--ignore tests/flow/test_$(name).py) --ignore-glob '*/test_vectors.py'
 
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 npm_stamp := tests/contract/node_modules/.installed

@@ -90,8 +90,10 @@ def test_mode_and_title(stack: Stack, user: UUID) -> None:
     """[MODE-4, STO-6]"""
     opened = open_one(stack, user, mode="plan")
     path = f"/v1/conversations/{opened['id']}"
-    assert stack.client.patch(path, json={"mode": "ask"}).json() == opened | {"mode": "ask"}
-    assert stack.client.patch(path, json={"title": "Сад"}).json() == opened | {"mode": "ask", "title": "Сад"}
+    read = stack.client.get(path).json()
+    assert opened == read | {"request_id": None, "poll_url": None}
+    assert stack.client.patch(path, json={"mode": "ask"}).json() == read | {"mode": "ask"}
+    assert stack.client.patch(path, json={"title": "Сад"}).json() == read | {"mode": "ask", "title": "Сад"}
     stack.wait_archived(stack.ask(user, "hello", conversation_id=opened["id"]))
     assert stack.client.get(path).json()["title"] == "Сад"
 
