@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from maas.agents.results import ToolFailure
 from maas.agents.tools import Toolset, tool
 
 
@@ -51,13 +52,19 @@ async def read_slowly() -> Any:
     return {"is_open": True}
 
 
+@tool(domain="shelf", effect="read")
+async def read_nothing() -> Any:
+    """Fail."""
+    raise ToolFailure("there is nothing")
+
+
 @tool(domain="box", effect="dangerous", reason="A line is gone for good")
 async def wipe(line: Line) -> Any:
     """Wipe a line."""
     return _write(f"wiped {line.text}")
 
 
-TOOLS = Toolset([write_line, write_slowly, read_slowly, wipe])
+TOOLS = Toolset([write_line, write_slowly, read_slowly, read_nothing, wipe])
 REPEATABLE = Toolset([write_line, replace(write_slowly, is_idempotent=True), read_slowly, wipe])
 CHANGED = Toolset([replace(one, effect="dangerous") for one in (write_line, write_slowly)])
 SMALL = Toolset([write_line])

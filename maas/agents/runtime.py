@@ -20,7 +20,7 @@ from maas.agents.slots.press import press
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Toolset
 from maas.agents.turn import Turn
-from maas.assistants.definition import Definition, read_definition
+from maas.assistants.definition import Definition, read_definition, within
 from maas.pipeline.buttons import pressed_button
 from maas.pipeline.events import RunEvents
 from maas.pipeline.layers import LayerLog, open_layers, telling
@@ -93,8 +93,10 @@ class Runtime:
         return read_definition(rows[0]["name"], rows[0]["role_name"], rows[0]["definition"]) if rows else None
 
     async def _turn(self, definition: Definition, asker: Asker, request: Request, events: RunEvents) -> Turn:
-        run, known = asker.run, definition.tools(await self._toolbox.reach(definition.names))
+        needed = (*definition.names, *definition.context_providers)
+        run, there = asker.run, definition.tools(await self._toolbox.reach(needed))
         domains = await asker.deps.db.value("open_domains", run.id)
+        known = within(there, definition.names)
         return Turn(
             definition=definition,
             asker=asker,
@@ -103,13 +105,14 @@ class Runtime:
             mode=await _mode(definition, asker),
             known=known,
             tools=known if domains is None else Toolset(one for one in known if one.domain in domains),
+            providers=within(there, definition.context_providers),
         )
 
 
 async def _told(turn: Turn, layers: LayerLog, events: RunEvents) -> Reply:
     run, about = turn.run, {"routing": turn.definition.routing, "mode": turn.mode, "domains": turn.tools.domains()}
     async with layers.span(3, "session", about):
-        reply = await _route(turn, events)
+        reply = await _route(await turn.informed(), events)
     await layers.info(10, "answer", {"chars": len(reply.text)})
     await layers.info(11, "storing", {"model_calls": len(run.pinned) + len(run.calls)})
     return reply

@@ -19,12 +19,15 @@ from maas.pipeline.prompts import read_prompts, role_text
 from maas.pipeline.runs import LostRun, Run
 from shared import tokens
 from shared.db import Database
-from shared.models.types import Message, Request
+from shared.models.types import Message, Request, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Of one run: `request` is what the assistant's own prompt asks; of its tools, `known`, `tools` are open to it."""
+    """Of one run: `request` is what the assistant's own prompt asks; of its tools, `known`, `tools` are open to it.
+
+    `context` is what its `providers` gave, as text.
+    """
 
     definition: Definition
     asker: Asker
@@ -33,6 +36,8 @@ class Turn:
     mode: Mode
     known: Toolset
     tools: Toolset
+    providers: Toolset
+    context: str = ""
 
     @property
     def run(self) -> Run:
@@ -41,6 +46,18 @@ class Turn:
     @property
     def db(self) -> Database:
         return self.asker.deps.db
+
+    async def informed(self) -> Turn:
+        """With what the context providers of its assistant give now, all at once; one that fails is left out.
+
+        No mode asks for them: it is the assistant that reads, not its model. Raises LostRun.
+        """
+        calls = [ToolCall(f"context-{place}", one.name, "{}") for place, one in enumerate(self.providers, 1)]
+        results = await replace(self, mode="auto").guard(self.providers).run(calls)
+        found = {result.call.name: result.untimed() for result in results if result.is_success}
+        context = f"\n\n{fenced('context', found)}" if found else ""
+        request = replace(self.request, system=self.request.system + context)
+        return replace(self, request=request, context=context)
 
     def guard(self, tools: Toolset, record: Record | None = None, values: Mapping[str, Any] | None = None) -> Executor:
         """The one way to these tools; `values` are for their handlers."""
@@ -66,7 +83,7 @@ class Turn:
         room = payload.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
         request = replace(
             self.request,
-            system=replace(payload, memory=tokens.fit(payload.memory, room)).briefing(),
+            system=replace(payload, memory=tokens.fit(payload.memory, room)).briefing() + self.context,
             messages=tuple(messages),
             temperature=self.request.temperature if agent.temperature is None else agent.temperature,
             max_tokens=agent.max_tokens or self.request.max_tokens,

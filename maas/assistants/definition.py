@@ -57,6 +57,7 @@ class SlotField(BaseModel):
 class Definition(BaseModel):
     """`role_prompt` is a row of system_prompts; `toolset` names tools, or domains for all that is in them.
 
+    `context_providers` are tools that only read and need no arguments: what they give is told before the first word.
     With `slots` it collects values; `completion` is the tool that works on all of them once the user has confirmed.
     `photo`: an image of a request belongs to what it collects.
     `memory`: light leaves models out of remembering, off leaves memory out.
@@ -72,6 +73,7 @@ class Definition(BaseModel):
     routing: Routing = "single"
     agents: tuple[Agent, ...] = ()
     toolset: tuple[str, ...] = ()
+    context_providers: tuple[str, ...] = ()
     default_mode: Mode = "auto"
     limits: Limits = Limits()
     model: str | None = None
@@ -98,17 +100,21 @@ class Definition(BaseModel):
     @property
     def is_plain(self) -> bool:
         """Whether it only answers: no tools, no agents."""
-        return self.routing == "single" and not self.toolset
+        return self.routing == "single" and not self.toolset and not self.context_providers
 
     def tools(self, known: Toolset) -> Toolset:
         """What it or one of its agents may call. Raises MaasError('bad_assistant') for what is nowhere."""
-        toolsets = [("", self.toolset), *((f"agents.{one.name}.toolset: ", one.toolset) for one in self.agents)]
+        toolsets = [
+            ("", self.toolset),
+            ("context_providers: ", self.context_providers),
+            *((f"agents.{one.name}.toolset: ", one.toolset) for one in self.agents),
+        ]
         for where, toolset in toolsets:
             if unknown := [name for name in toolset if not known.may_hold(name)]:
                 has = ", ".join(sorted({one.name for one in known} | set(known.domains())))
                 message = f"there is no tool or domain {unknown[0]!r}; there are, with those of MAAS_TOOLS: {has}"
                 raise bad(self.name, where + message)
-        tools = within(known, self.names)
+        tools = within(known, (*self.names, *self.context_providers))
         self._check(tools)
         return tools
 
@@ -124,6 +130,12 @@ class Definition(BaseModel):
     def _check(self, tools: Toolset) -> None:
         if self.completion is not None and tools.get(self.completion) is None:
             raise bad(self.name, f"completion: {self.completion!r} is no tool of its toolset")
+        for name in self.context_providers:
+            one = tools.get(name)
+            if name in tools.domains() or (one and (one.effect != "read" or one.parameters["required"])):
+                raise bad(
+                    self.name, f"context_providers: {name!r} must be a tool that only reads and needs no arguments"
+                )
         if self.routing == "meta_tools":
             if not self.toolset:
                 raise bad(self.name, "toolset: meta_tools needs tools to stand for")

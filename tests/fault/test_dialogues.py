@@ -226,6 +226,28 @@ def test_time_ends(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) 
     assert state["error_message"] == "final_responder: no answer within 1 s, tools included"
 
 
+def test_context_is_there_before_the_first_question(
+    stack: Stack, models: ModelServer, user: UUID, clerk: Clerk
+) -> None:  # fmt: skip
+    """What providers give is in the first request, in every mode; they are no tools of the model."""
+    (stack.folder / "go").touch()
+    clerk(toolset=[], context_providers=["read_slowly"], default_mode="ask")
+    run_id = ask(stack, user)
+    assert answer(stack, run_id)["final_answer"] == "A model answered."
+    (asked,) = [one for one in models.requests if one["model"] == "responder"]
+    assert '"data": {"is_open": true}' in asked["messages"][0]["content"] and "tools" not in asked
+    assert executions(stack, run_id) == [("read_slowly", "done", 1)]
+
+
+def test_a_context_that_fails_is_left_out(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    clerk(toolset=[], context_providers=["read_nothing"])
+    run_id = ask(stack, user)
+    assert answer(stack, run_id)["final_answer"] == "A model answered."
+    (asked,) = [one for one in models.requests if one["model"] == "responder"]
+    assert "<context>" not in asked["messages"][0]["content"]
+    assert executions(stack, run_id) == [("read_nothing", "failed", 1)]
+
+
 def test_a_dangerous_call_waits(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
     """The action stands in its table before the answer, and nothing was done."""
     models.rounds["responder"] = [[("wipe", '{"text": "one"}')]]

@@ -62,6 +62,13 @@ def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path)
         ),
         ({"slots": [SLOT | {"question": "How?"}], "completion": "wipe"}, {}, "assistant 'clerk': slots.0.question: "),
         ({"memory": "some"}, {}, "assistant 'clerk': memory: Input should be 'full', 'light' or 'off'"),
+        (
+            {"context_providers": ["write_line"]},
+            TOOLS,
+            "context_providers: 'write_line' must be a tool that only reads",
+        ),
+        ({"context_providers": ["box"]}, TOOLS, "context_providers: 'box' must be a tool that only reads"),
+        ({"context_providers": ["fly"]}, TOOLS, "context_providers: there is no tool or domain 'fly'"),
         ({"model": "openai"}, {}, "assistant 'clerk': model: "),
         ({"model": "openai:gpt-4o"}, {}, "assistant 'clerk': model: openai:gpt-4o needs"),
         ({"colour": "red"}, {}, "assistant 'clerk': colour: Extra inputs are not permitted"),
