@@ -28,7 +28,6 @@ from shared import log
 from shared.db import SQL, Database, open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
-from shared.migrate import pending
 from shared.models.embedders import open_embedder
 from shared.models.registry import open_images, open_model
 from shared.settings import ROLES, Settings, load_settings
@@ -119,6 +118,8 @@ class _Checks:
         return f"Postgres {row['version']}, extensions in use: {extensions}"
 
     async def migrations(self) -> str:
+        from shared.migrate import pending  # slow to load, and every process loads the commands
+
         if missing := pending(self.postgres.query, SQL / "migrations"):
             raise MaasError("no_schema", f"{len(missing)} migrations are pending; run `maas migrate`")
         return "up to date"

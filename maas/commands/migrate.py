@@ -7,7 +7,6 @@ from maas.pipeline.prompts import seed_prompts
 from shared import log
 from shared.db import SQL
 from shared.dsn import find_postgres
-from shared.migrate import migrate
 from shared.settings import load_settings
 
 
@@ -22,4 +21,6 @@ def migrate_database() -> None:
 
 def prepare(dsn: str) -> tuple[list[str], int]:
     """Migrate and seed; the names applied and how many prompts were added. Raises MaasError."""
+    from shared.migrate import migrate  # slow to load, and every process loads the commands
+
     return migrate(dsn, SQL / "migrations"), seed_prompts(dsn)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import psycopg
 import structlog
-from psycopg.rows import tuple_row
 
 from shared.db import SQL, Database, queries
 from shared.errors import MaasError
@@ -64,8 +62,10 @@ def role_text(prompts: Mapping[str, Prompt], name: str) -> str:
 
 def seed_prompts(dsn: str) -> int:
     """Insert version 1 of every role that has no row; returns how many were added."""
+    import psycopg  # here alone, and every process loads this file
+
     added = 0
-    with psycopg.connect(dsn, row_factory=tuple_row) as connection, psycopg.RawCursor(connection) as cursor:
+    with psycopg.connect(dsn) as connection, psycopg.RawCursor(connection) as cursor:
         for path in sorted((SQL / "prompts").glob("*.md")):
             cursor.execute(queries()["seed_prompt"].encode(), (path.stem, built_in(path.stem)))
             added += max(cursor.rowcount, 0)

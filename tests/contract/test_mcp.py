@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pytest_httpserver import HTTPServer
 from structlog.testing import capture_logs
 from werkzeug import Request, Response
 
+from bench.processes import children_of
 from maas.agents.mcp.servers import read_servers
 from maas.agents.results import ToolDoubt, ToolFailure
 from maas.agents.toolbox import Toolbox
@@ -70,10 +71,13 @@ def faulty(tmp_path: Path) -> dict[str, Any]:
 
 
 def children(parent: int, word: str) -> list[int]:
-    """The processes below one whose command line holds a word."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 3) for line in listed.splitlines()]
-    return [int(pid) for pid, above, _, line in rows if int(above) == parent and word in line]
+    """The processes below one whose name or command line holds a word, dead ones that nobody has buried included."""
+    found = []
+    for pid in children_of(parent):
+        with suppress(OSError):
+            words = [Path(f"/proc/{pid}/{name}").read_text() for name in ("comm", "cmdline")]
+            found += [pid] if any(word in one for one in words) else []
+    return found
 
 
 @pytest.fixture
