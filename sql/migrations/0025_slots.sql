@@ -56,7 +56,7 @@ declare
   run record;
   began jsonb;
 begin
-  select r.user_id, r.assistant, r.conversation_id, r.try into run from pipeline_runs r
+  select r.user_id, r.assistant, r.conversation_id, r.try, left(r.metadata->>'first_name', 60) as first_name into run from pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
     return null;
@@ -67,7 +67,7 @@ begin
   update assistant_sessions s set run_id = p_run, run_try = run.try,
     before = case when (s.run_id, s.run_try) = (p_run, run.try) then s.before else jsonb_build_object(
       'id', s.id, 'state', s.state, 'slots', s.slots, 'confirmed', s.confirmed, 'photo', s.photo, 'offered_photo', s.offered_photo,
-      'generations', coalesce((select u.total_generations from app_users u where u.user_id = s.user_id), 0)) end
+      'first_name', run.first_name, 'generations', coalesce((select u.total_generations from app_users u where u.user_id = s.user_id), 0)) end
   where s.user_id = run.user_id and s.assistant = run.assistant and s.conversation_id is not distinct from run.conversation_id
     and s.is_active
   returning s.before into began;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
@@ -11,6 +12,7 @@ from maas.agents.results import ToolResult
 from maas.agents.slots.slot import Slot, Slots, merge, mirror, missing, state_block
 from maas.pipeline.runs import LostRun, Run
 from shared.db import Database
+from shared.text import is_blank, one_line
 
 CHAT = "assistant_chat"
 WAIT_PHOTO = "assistant_wait_photo"
@@ -35,6 +37,7 @@ class SlotSession:
     photo: UUID | None = None
     offered_photo: UUID | None = None
     generations: int = 0
+    first_name: str | None = None
     said: list[str] = field(default_factory=list)
     changed: bool = False
     is_choosing: bool = False
@@ -49,6 +52,7 @@ class SlotSession:
         return cls(
             UUID(found["id"]), slots, language, found["state"], merge(slots, {}, found["slots"]), found["confirmed"],
             _id(found["photo"]), _id(found["offered_photo"]), found["generations"],
+            found["first_name"],
         )  # fmt: skip
 
     async def keep(self, db: Database, run: Run) -> None:
@@ -77,7 +81,11 @@ class SlotSession:
     def block(self) -> str:
         """What a model is told before each call."""
         block = state_block(self.slots, self.values, at_once=self.generations > EXPERIENCED)
-        return f"{block}\nThe photo is there." if self.photo else block
+        lines = [block, *(["The photo is there."] if self.photo else [])]
+        if self.first_name and not is_blank(self.first_name):
+            name = json.dumps(one_line(self.first_name), ensure_ascii=False).replace("<", "\\u003c")
+            lines.append(f"The user's first name: {name}")
+        return "\n".join(lines)
 
     def in_words(self, ru: str, en: str) -> str:
         """A sentence of ours in the user's language."""
