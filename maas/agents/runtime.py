@@ -50,6 +50,9 @@ class Runtime:
         definition = await self._definition(run, deps)
         if definition is None:
             return None
+        if definition.channels and (source := await deps.db.value("run_source", run.id)) not in definition.channels:
+            channels = ", ".join(definition.channels)
+            raise MaasError("wrong_channel", f"{definition.name} answers requests of {channels}, not of {source}")
         request, deps = _fitted(definition, request, deps)
         listener = events if deps.settings.stream else None
         if definition.is_plain:

@@ -11,6 +11,9 @@ select name, role_name, definition from assistants where is_active order by name
 -- name: assistant_definition
 select name, role_name, definition from assistants where name = $1 and is_active;
 
+-- name: run_source
+select source from pipeline_runs where id = $1;
+
 -- name: keep_tools  -- $1 tools
 insert into tools (name, domain, description, parameters, effect, version, is_idempotent)
 select t.name, t.domain, t.description, t.parameters, t.effect, t.version, t.is_idempotent

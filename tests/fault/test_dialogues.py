@@ -239,6 +239,16 @@ def test_context_is_there_before_the_first_question(
     assert executions(stack, run_id) == [("read_slowly", "done", 1)]
 
 
+def test_an_assistant_answers_its_channels_only(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+    clerk(channels=["cli"])
+    refused = answer(stack, ask(stack, user))
+    assert (refused["status"], refused["error_code"]) == ("FAILED", "wrong_channel")
+    columns = "(user_id, user_query, assistant, source)"
+    insert = f"insert into pipeline_runs {columns} values (%s, 'Hi', 'clerk', 'cli') returning id"
+    assert answer(stack, stack.rows(insert, user)[0]["id"])["final_answer"] == "A model answered."
+    assert models.calls["responder"] == 1
+
+
 def test_a_context_that_fails_is_left_out(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
     clerk(toolset=[], context_providers=["read_nothing"])
     run_id = ask(stack, user)
