@@ -13,6 +13,7 @@ import uvloop
 from starlette.applications import Starlette
 
 from maas.http.app import create_app
+from maas.http.callers import OpenGate
 from maas.memory.vectors import open_questions
 from shared import log
 from shared.db import open_database
@@ -68,7 +69,7 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
             open_database(postgres.query, settings.pool_size, "maas server") as db,
             open_questions(db, embedder, settings.embedding_timeout) as questions,
         ):
-            app = create_app(db, postgres.listen, settings.user_queue_limit, questions, settings.attachment_bytes)
+            app = create_app(db, postgres.listen, settings, OpenGate(), questions)
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)
             config = uvicorn.Config(

@@ -8,21 +8,18 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas.http.access import caller, read_user
 from maas.http.bodies import Action, ActionDecision, ActionEdit, ActionPage
-from maas.http.reading import read_body, read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.parameters import read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.reading import read_body
 from maas.http.rooms import rooms
 from maas.http.sending import send
 from maas.pipeline.actions import ActionStatus, Decision, decide_action, edit_action, list_actions, read_action
-from shared.errors import MaasError
-
-BY = "http"
 
 
 async def get_actions(request: Request) -> Response:
     """The actions of a user, newest first; those of one run are its plan, in the order of its calls."""
-    user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    if user_id is None:
-        raise MaasError("bad_parameter", "user_id: is required")
+    user_id = read_user(request)
     limit = read_limit(request)
     run_id: UUID | None = read_parameter(request, "run_id", UUID)
     rows = await list_actions(
@@ -65,7 +62,7 @@ async def _decide(request: Request, decision: Decision) -> Response:
     body = await read_body(request, ActionDecision)
     parts = rooms(request)
     limit = parts.submissions.queue_limit
-    return send(_action(await decide_action(parts.db, action_id, body.user_id, decision, BY, limit)))
+    return send(_action(await decide_action(parts.db, action_id, body.user_id, decision, caller(request).name, limit)))
 
 
 def _action(row: dict[str, Any]) -> Action:

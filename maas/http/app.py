@@ -13,8 +13,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
+from maas.http.access import admit
+from maas.http.callers import Gate
 from maas.http.changes import Changes
-from maas.http.doors import DOORS, Handler
+from maas.http.doors import DOORS, Door
 from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import docs_files, home
@@ -24,41 +26,39 @@ from maas.pipeline.following import Following
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
 from shared.models.questions import Questions
-from shared.settings import ATTACHMENT_BYTES
+from shared.settings import Settings
 
 
 class Endpoint:
-    """A handler as an ASGI application; what it raises goes to HANDLERS, which a function would pass through twice."""
+    """A door as an ASGI application; what it raises goes to HANDLERS, which a function would pass through twice."""
 
-    def __init__(self, handler: Handler) -> None:
-        self._handler = handler
+    def __init__(self, door: Door) -> None:
+        self._door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._handler(Request(scope, receive, send))
+        request = Request(scope, receive, send)
+        await admit(request, self._door.scope, self._door.owned)
+        response = await self._door.handler(request)
         await response(scope, receive, send)
 
 
 def create_app(
-    db: Database,
-    listen_dsn: str,
-    queue_limit: int | None = None,
-    questions: Questions | None = None,
-    attachment_bytes: int = ATTACHMENT_BYTES,
+    db: Database, listen_dsn: str, settings: Settings, gate: Gate, questions: Questions | None = None
 ) -> Starlette:
-    """The ASGI application over an open database; it listens by itself on `listen_dsn`."""
+    """The ASGI application over an open database; it listens by itself on `listen_dsn`, and `gate` says who calls."""
 
     traffic = Traffic()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         changes = Changes(db, listen_dsn)
-        submissions = Submissions(db, queue_limit)
-        app.state.rooms = Rooms(db, submissions, changes, Following(db), traffic, questions, attachment_bytes)
+        submissions = Submissions(db, settings.user_queue_limit)
+        app.state.rooms = Rooms(db, settings, gate, submissions, changes, Following(db), traffic, questions)
         async with changes.listening():
             yield
 
     routes = [
-        *(Route(door.path, Endpoint(door.handler), methods=[door.method]) for door in DOORS),
+        *(Route(door.path, Endpoint(door), methods=[door.method]) for door in DOORS),
         Mount("/docs/static", StaticFiles(directory=docs_files())),
         Route("/", home),
     ]

@@ -7,13 +7,13 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas.http.access import read_user
 from maas.http.bodies import Attachment, NewAttachment
 from maas.http.forms import read_form
-from maas.http.reading import read_id, read_parameter
+from maas.http.parameters import read_id
 from maas.http.rooms import rooms
 from maas.http.sending import send
 from maas.pipeline.attachments import drop_attachment, keep_upload, read_attachment, read_content
-from shared.errors import MaasError
 
 FORM = "multipart/form-data"
 IMAGE = "image/*"
@@ -21,7 +21,7 @@ IMAGE = "image/*"
 
 async def post_attachment(request: Request) -> Response:
     """Upload an image: JPEG, PNG or WebP; what it tells of its place and camera is not kept."""
-    form = await read_form(request, NewAttachment, "file", rooms(request).attachment_bytes)
+    form = await read_form(request, NewAttachment, "file", rooms(request).settings.attachment_bytes)
     row = await keep_upload(rooms(request).db, form.user_id, form.file)
     return send(Attachment(**row), 201)
 
@@ -52,8 +52,4 @@ async def delete_attachment(request: Request) -> Response:
 
 
 def _whose(request: Request) -> tuple[UUID, UUID]:
-    attachment_id = read_id(request, "attachment")
-    user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    if user_id is None:
-        raise MaasError("bad_parameter", "user_id: is required")
-    return attachment_id, user_id
+    return read_id(request, "attachment"), read_user(request)

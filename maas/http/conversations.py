@@ -14,7 +14,8 @@ from maas.http.bodies import (
     NewConversation,
     OpenedConversation,
 )
-from maas.http.reading import read_body, read_cursor, read_id, read_limit, write_cursor
+from maas.http.parameters import read_cursor, read_id, read_limit, write_cursor
+from maas.http.reading import read_body
 from maas.http.rooms import rooms
 from maas.http.sending import send
 from maas.pipeline.conversations import (

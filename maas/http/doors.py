@@ -23,7 +23,13 @@ from maas.http import (
     traces,
     users,
 )
+from maas.http.access import Owned
+from maas.http.callers import Scope
 
+OWNED: dict[str, Owned] = {
+    "runs": "run", "conversations": "conversation", "actions": "action", "attachments": "attachment",
+    "memories": "memory", "users": "user",
+}  # fmt: skip
 Handler = Callable[[Request], Awaitable[Response]]
 _UUID = {"type": "string", "format": "uuid"}
 _OWNER: dict[str, tuple[dict[str, Any], str]] = {"user_id": (_UUID, "whose it must be")}
@@ -37,12 +43,14 @@ _PAGE: dict[str, tuple[dict[str, Any], str]] = {
 class Door:
     """One method on one path. `errors` are the statuses that a client must expect.
 
+    `scope` is what a caller needs.
     `takes` and `gives` are media types of bodies that are not JSON.
     """
 
     method: str
     path: str
     handler: Handler
+    scope: Scope
     body: type[BaseModel] | None = None
     reply: type[BaseModel] | None = None
     status: int = 200
@@ -52,45 +60,51 @@ class Door:
     takes: tuple[str, ...] = ()
     gives: str | None = None
 
+    @property
+    def owned(self) -> Owned | None:
+        """What the id in the path names: it must belong to a user that the caller is there for."""
+        return OWNED[self.path.split("/")[2]] if "{id}" in self.path else None
+
 
 DOORS = (
-    Door("POST", "/v1/runs", runs.post_run, bodies.NewRun, bodies.Accepted, 202,
+    Door("POST", "/v1/runs", runs.post_run, "ask", bodies.NewRun, bodies.Accepted, 202,
          errors=(400, 404, 409, 413, 415, 422, 429)),
     Door(
-        "GET", "/v1/runs", runs.get_runs, reply=bodies.RunPage, errors=(400,),
+        "GET", "/v1/runs", runs.get_runs, "read", reply=bodies.RunPage, errors=(400,),
         query={"user_id": (_UUID, "whose"), "status": ({"type": "string"}, "in this status"), **_PAGE},
     ),
     Door(
-        "GET", "/v1/runs/{id}", runs.get_run, reply=bodies.RunState, errors=(400, 404),
+        "GET", "/v1/runs/{id}", runs.get_run, "read", reply=bodies.RunState, errors=(400, 404),
         query={"wait": ({"type": "number", "minimum": 0, "maximum": 60}, "seconds to wait for the answer")},
     ),
-    Door("GET", "/v1/runs/{id}/trace", traces.get_trace, reply=traces.Trace, errors=(404,)),
+    Door("GET", "/v1/runs/{id}/trace", traces.get_trace, "admin", reply=traces.Trace, errors=(404,)),
     Door(
-        "GET", "/v1/runs/{id}/events", events.get_events, errors=(400, 404), gives=events.EVENT_STREAM,
+        "GET", "/v1/runs/{id}/events", events.get_events, "read", errors=(400, 404), gives=events.EVENT_STREAM,
         query={"last_event_id": ({"type": "string"}, "the id of the last event that was read; as the header does")},
     ),
-    Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, status=202, errors=(404, 409)),
-    Door("POST", "/v1/runs/{id}/retry", runs.post_retry, reply=bodies.Accepted, status=202, errors=(404, 409)),
-    Door("POST", "/v1/runs/{id}/press", runs.post_press, bodies.Press, bodies.Accepted, 202,
+    Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, "ask", status=202, errors=(404, 409)),
+    Door("POST", "/v1/runs/{id}/retry", runs.post_retry, "ask", reply=bodies.Accepted, status=202, errors=(404, 409)),
+    Door("POST", "/v1/runs/{id}/press", runs.post_press, "ask", bodies.Press, bodies.Accepted, 202,
          errors=(400, 404, 409, 413, 415, 422, 429)),
-    Door("POST", "/v1/conversations", conversations.post_conversation, bodies.NewConversation,
+    Door("POST", "/v1/conversations", conversations.post_conversation, "ask", bodies.NewConversation,
          bodies.OpenedConversation, 201, errors=(400, 413, 415, 422, 429)),
-    Door("GET", "/v1/conversations/{id}", conversations.get_conversation, reply=bodies.Conversation, errors=(404,)),
-    Door("PATCH", "/v1/conversations/{id}", conversations.patch_conversation, bodies.ConversationChange,
+    Door("GET", "/v1/conversations/{id}", conversations.get_conversation, "read",
+         reply=bodies.Conversation, errors=(404,)),
+    Door("PATCH", "/v1/conversations/{id}", conversations.patch_conversation, "ask", bodies.ConversationChange,
          bodies.Conversation, errors=(400, 404, 413, 415, 422)),
-    Door("POST", "/v1/conversations/{id}/clear", conversations.post_clear, reply=bodies.Cleared, errors=(404,)),
-    Door("GET", "/v1/conversations/{id}/messages", conversations.get_messages, reply=bodies.MessagePage,
+    Door("POST", "/v1/conversations/{id}/clear", conversations.post_clear, "ask", reply=bodies.Cleared, errors=(404,)),
+    Door("GET", "/v1/conversations/{id}/messages", conversations.get_messages, "read", reply=bodies.MessagePage,
          errors=(400, 404), query=_PAGE),
-    Door("POST", "/v1/attachments", attachments.post_attachment, bodies.NewAttachment, bodies.Attachment, 201,
+    Door("POST", "/v1/attachments", attachments.post_attachment, "ask", bodies.NewAttachment, bodies.Attachment, 201,
          takes=(attachments.FORM,), errors=(413, 415, 422)),
-    Door("GET", "/v1/attachments/{id}", attachments.get_attachment, reply=bodies.Attachment, errors=(400, 404),
+    Door("GET", "/v1/attachments/{id}", attachments.get_attachment, "read", reply=bodies.Attachment, errors=(400, 404),
          query=_OWNER, required=("user_id",)),
-    Door("GET", "/v1/attachments/{id}/content", attachments.get_content, errors=(400, 404), gives=attachments.IMAGE,
-         query=_OWNER, required=("user_id",)),
-    Door("DELETE", "/v1/attachments/{id}", attachments.delete_attachment, status=204, errors=(400, 404),
+    Door("GET", "/v1/attachments/{id}/content", attachments.get_content, "read",
+         errors=(400, 404), gives=attachments.IMAGE, query=_OWNER, required=("user_id",)),
+    Door("DELETE", "/v1/attachments/{id}", attachments.delete_attachment, "ask", status=204, errors=(400, 404),
          query=_OWNER, required=("user_id",)),
     Door(
-        "GET", "/v1/actions", actions.get_actions, reply=bodies.ActionPage, errors=(400,),
+        "GET", "/v1/actions", actions.get_actions, "read", reply=bodies.ActionPage, errors=(400,),
         query={
             "user_id": (_UUID, "whose"), "status": ({"type": "string"}, "in this status"),
             "conversation_id": (_UUID, "in this conversation"), "run_id": (_UUID, "the plan of this run, as a whole"),
@@ -98,37 +112,37 @@ DOORS = (
         },
         required=("user_id",),
     ),
-    Door("GET", "/v1/actions/{id}", actions.get_action, reply=bodies.Action, errors=(400, 404),
+    Door("GET", "/v1/actions/{id}", actions.get_action, "read", reply=bodies.Action, errors=(400, 404),
          query={"user_id": (_UUID, "whose it must be")}),
-    Door("PATCH", "/v1/actions/{id}", actions.patch_action, bodies.ActionEdit, bodies.Action,
+    Door("PATCH", "/v1/actions/{id}", actions.patch_action, "ask", bodies.ActionEdit, bodies.Action,
          errors=(400, 404, 409, 413, 415, 422)),
-    Door("POST", "/v1/actions/{id}/approve", actions.post_approve, bodies.ActionDecision, bodies.Action,
+    Door("POST", "/v1/actions/{id}/approve", actions.post_approve, "ask", bodies.ActionDecision, bodies.Action,
          errors=(400, 404, 409, 413, 415, 422, 429)),
-    Door("POST", "/v1/actions/{id}/reject", actions.post_reject, bodies.ActionDecision, bodies.Action,
+    Door("POST", "/v1/actions/{id}/reject", actions.post_reject, "ask", bodies.ActionDecision, bodies.Action,
          errors=(400, 404, 409, 413, 415, 422)),
-    Door("POST", "/v1/memories/search", memories.post_search, bodies.SearchQuery, bodies.MemoryPage,
+    Door("POST", "/v1/memories/search", memories.post_search, "read", bodies.SearchQuery, bodies.MemoryPage,
          errors=(400, 413, 415, 422)),
     Door(
-        "GET", "/v1/memories", memories.get_memories, reply=bodies.MemoryPage, errors=(400,),
+        "GET", "/v1/memories", memories.get_memories, "read", reply=bodies.MemoryPage, errors=(400,),
         query={"user_id": (_UUID, "whose"), **_PAGE}, required=("user_id",),
     ),
-    Door("POST", "/v1/memories", memories.post_memories, bodies.NewMemories, bodies.Remembered, 202,
+    Door("POST", "/v1/memories", memories.post_memories, "ask", bodies.NewMemories, bodies.Remembered, 202,
          errors=(400, 413, 415, 422)),
-    Door("GET", "/v1/memories/{id}", memories.get_memory, reply=bodies.Memory, errors=(404,)),
+    Door("GET", "/v1/memories/{id}", memories.get_memory, "read", reply=bodies.Memory, errors=(404,)),
     Door(
-        "DELETE", "/v1/memories/{id}", memories.delete_memory, reply=bodies.Forgotten, errors=(400, 404, 409),
+        "DELETE", "/v1/memories/{id}", memories.delete_memory, "ask", reply=bodies.Forgotten, errors=(400, 404, 409),
         query={"user_id": (_UUID, "whose it must be")},
     ),
-    Door("GET", "/v1/memories/{id}/sources", memories.get_sources, reply=bodies.Sources, errors=(404,)),
-    Door("POST", "/v1/context", memories.post_context, bodies.ContextQuery, bodies.ContextReply,
+    Door("GET", "/v1/memories/{id}/sources", memories.get_sources, "read", reply=bodies.Sources, errors=(404,)),
+    Door("POST", "/v1/context", memories.post_context, "read", bodies.ContextQuery, bodies.ContextReply,
          errors=(400, 413, 415, 422)),
-    Door("GET", "/v1/users/{id}/export", users.get_export, errors=(404,), gives=users.NDJSON),
-    Door("POST", "/v1/users/{id}/import", users.post_import, reply=bodies.Imported, status=202,
+    Door("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), gives=users.NDJSON),
+    Door("POST", "/v1/users/{id}/import", users.post_import, "ask", reply=bodies.Imported, status=202,
          errors=(404, 413, 415, 422), takes=users.IMPORT_TYPES),
-    Door("DELETE", "/v1/users/{id}", users.delete_user, reply=bodies.Receipt, errors=(404,)),
-    Door("GET", "/healthz", operations.healthz, reply=bodies.Health),
-    Door("GET", "/readyz", operations.readyz, reply=bodies.Readiness, errors=(503,)),
-    Door("GET", "/metrics", metrics.metrics),
-    Door("GET", "/openapi.json", operations.openapi),
-    Door("GET", "/docs", operations.docs),
+    Door("DELETE", "/v1/users/{id}", users.delete_user, "admin", reply=bodies.Receipt, errors=(404,)),
+    Door("GET", "/healthz", operations.healthz, "open", reply=bodies.Health),
+    Door("GET", "/readyz", operations.readyz, "open", reply=bodies.Readiness, errors=(503,)),
+    Door("GET", "/metrics", metrics.metrics, "metrics"),
+    Door("GET", "/openapi.json", operations.openapi, "open"),
+    Door("GET", "/docs", operations.docs, "open"),
 )  # fmt: skip

@@ -16,6 +16,8 @@ from shared.errors import MaasError
 STATUS = {
     "invalid_json": 400,
     "bad_parameter": 400,
+    "unauthenticated": 401,
+    "forbidden": 403,
     "not_found": 404,
     "method_not_allowed": 405,
     "idempotency_conflict": 409,
@@ -32,6 +34,7 @@ STATUS = {
     "unknown_assistant": 422,
     "bad_import": 422,
     "bad_image": 422,
+    "bad_user": 422,
     "queue_full": 429,
     "database_unreachable": 503,
 }

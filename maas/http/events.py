@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from maas.http.changes import LOOK, Changes
-from maas.http.reading import read_id, read_parameter
+from maas.http.parameters import read_id, read_parameter
 from maas.http.rooms import rooms
 from maas.pipeline.following import END, Following, Glance, Place, Told
 from maas.pipeline.submissions import not_found

@@ -9,7 +9,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from maas.http.reading import check, content_type, read_chunks
+from maas.http.reading import accept, content_type, read_chunks
 from shared.errors import MaasError
 
 FORM_BYTES = 16 * 1024  # what may stand around the file
@@ -19,7 +19,7 @@ Model = TypeVar("Model", bound=BaseModel)
 async def read_form(request: Request, model: type[Model], file: str, most: int) -> Model:
     """A multipart form as `model`, its field `file` as at most `most` bytes.
 
-    Raises MaasError: unsupported_media_type, too_large, invalid_request.
+    Raises MaasError: unsupported_media_type, too_large, invalid_request, not_found.
     """
     if content_type(request) != "multipart/form-data":
         raise MaasError("unsupported_media_type", "send the body as multipart/form-data")
@@ -37,7 +37,7 @@ async def read_form(request: Request, model: type[Model], file: str, most: int) 
             values[name] = await _read(name, value, file, most)
     finally:
         await form.close()
-    return check(model, values)
+    return await accept(request, model, values)
 
 
 async def _read(name: str, value: UploadFile | str, file: str, most: int) -> str | bytes:

@@ -8,6 +8,7 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas.http.access import caller, read_user
 from maas.http.bodies import (
     ContextQuery,
     ContextReply,
@@ -22,7 +23,8 @@ from maas.http.bodies import (
     Source,
     Sources,
 )
-from maas.http.reading import read_body, read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.parameters import read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.reading import read_body
 from maas.http.rooms import rooms
 from maas.http.sending import send
 from maas.memory.context import build_context
@@ -32,7 +34,6 @@ from maas.memory.reach import Reach
 from maas.memory.records import list_memories, read_memory, read_sources
 from maas.memory.search import Hit, search
 from shared import tokens
-from shared.errors import MaasError
 
 TURNS_OF_A_SUMMARY = 3
 
@@ -51,11 +52,8 @@ async def post_search(request: Request) -> Response:
 
 async def get_memories(request: Request) -> Response:
     """The records of a user, newest first."""
-    user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    if user_id is None:
-        raise MaasError("bad_parameter", "user_id: is required")
     limit = read_limit(request)
-    rows = await list_memories(rooms(request).db, user_id, read_cursor(request), limit)
+    rows = await list_memories(rooms(request).db, read_user(request), read_cursor(request), limit)
     return send(MemoryPage(results=[_memory(row) for row in rows], next=write_cursor(rows, limit)))
 
 
@@ -72,7 +70,7 @@ async def delete_memory(request: Request) -> Response:
     """Forget a record or a turn: its words, and every record made of them."""
     memory_id = read_id(request, "memory")
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    counts = await forget_memory(rooms(request).db, memory_id, user_id, "http")
+    counts = await forget_memory(rooms(request).db, memory_id, user_id, caller(request).name)
     return send(Forgotten(id=memory_id, **counts))
 
 

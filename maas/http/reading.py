@@ -1,16 +1,15 @@
-"""Reading a request: bodies, ids, cursors. Whatever is wrong raises one MaasError that says what."""
+"""Reading bodies. Whatever is wrong raises one MaasError that says what."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from datetime import datetime
-from typing import Any, BinaryIO, TypeVar
-from uuid import UUID
+from typing import BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
+from maas.http.access import check_user
 from shared.errors import MaasError
 
 BODY_BYTES = 1024 * 1024
@@ -25,7 +24,10 @@ _JSON = json.JSONDecoder(parse_constant=_refuse)
 
 
 async def read_body(request: Request, model: type[Model]) -> Model:
-    """The JSON body as `model`. Raises MaasError: unsupported_media_type, too_large, invalid_json, invalid_request."""
+    """The JSON body as `model`, of a user that the caller is there for.
+
+    Raises MaasError: unsupported_media_type, too_large, invalid_json, invalid_request, not_found.
+    """
     kind = content_type(request)
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise MaasError("unsupported_media_type", "send the body as application/json")
@@ -38,11 +40,18 @@ async def read_body(request: Request, model: type[Model]) -> Model:
         raise MaasError("invalid_json", f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
     except (ValueError, RecursionError) as error:
         raise MaasError("invalid_json", f"the body is not JSON: {error}"[:300]) from error
-    return check(model, value)
+    return await accept(request, model, value)
 
 
-def check(model: type[Model], value: object) -> Model:
-    """What was sent as `model`. Raises MaasError('invalid_request')."""
+async def accept(request: Request, model: type[Model], value: object) -> Model:
+    """What was sent as `model`; the user it names is the caller's. Raises MaasError: invalid_request, not_found."""
+    body = _check(model, value)
+    if (user_id := getattr(body, "user_id", None)) is not None:
+        await check_user(request, user_id)
+    return body
+
+
+def _check(model: type[Model], value: object) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -73,53 +82,3 @@ async def read_chunks(request: Request, most: int) -> AsyncGenerator[bytes, None
         if size > most:
             raise MaasError("too_large", f"the body exceeds {most} bytes")
         yield chunk
-
-
-def read_id(request: Request, what: str) -> UUID:
-    """The id in the path. Raises MaasError('not_found'): what is no id names nothing."""
-    text = request.path_params["id"]
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise MaasError("not_found", f"there is no {what} {text[:80]!r}; an id is a UUID") from error
-
-
-def read_parameter(request: Request, name: str, convert: Any, default: Any = None) -> Any:
-    """A query parameter through `convert`. Raises MaasError('bad_parameter')."""
-    text = request.query_params.get(name)
-    if text is None or text == "":
-        return default
-    try:
-        return convert(text)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise MaasError("bad_parameter", f"{name}: {error}"[:300]) from error
-
-
-def read_limit(request: Request) -> int:
-    """`limit`, 1 to 100, default 50."""
-    limit: int = read_parameter(request, "limit", int, 50)
-    if not 1 <= limit <= 100:
-        raise MaasError("bad_parameter", "limit: must be between 1 and 100")
-    return limit
-
-
-def read_cursor(request: Request) -> tuple[datetime, UUID] | None:
-    """`before`, as `write_cursor` wrote it."""
-
-    def parse(text: str) -> tuple[datetime, UUID]:
-        at, _, last = text.partition("_")
-        moment = datetime.fromisoformat(at)
-        if moment.tzinfo is None:
-            raise ValueError("take it from `next` of the page before, as it is")
-        return moment, UUID(last)
-
-    cursor: tuple[datetime, UUID] | None = read_parameter(request, "before", parse)
-    return cursor
-
-
-def write_cursor(rows: list[Any], limit: int) -> str | None:
-    """The cursor of the next page; None when this page is not full."""
-    if len(rows) < limit:
-        return None
-    at = rows[-1]["created_at"].isoformat().replace("+00:00", "Z")
-    return f"{at}_{rows[-1]['id']}"

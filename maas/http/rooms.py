@@ -1,4 +1,4 @@
-"""What every handler may reach: the database, submissions, changes, followers, traffic, vectors, limits."""
+"""What every handler may reach: the database, settings, submissions, changes, followers, traffic, vectors."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from maas.http.callers import Gate
 from maas.http.changes import Changes
 from maas.http.traffic import Traffic
 from maas.pipeline.following import Following
 from maas.pipeline.submissions import Submissions
 from shared.db import Database
 from shared.models.questions import Questions
-from shared.settings import ATTACHMENT_BYTES
+from shared.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,13 @@ class Rooms:
     """The parts behind the doors."""
 
     db: Database
+    settings: Settings
+    gate: Gate
     submissions: Submissions
     changes: Changes
     following: Following
     traffic: Traffic
     questions: Questions | None = None
-    attachment_bytes: int = ATTACHMENT_BYTES
 
 
 def rooms(request: Request) -> Rooms:

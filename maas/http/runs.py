@@ -8,8 +8,10 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from maas.http.access import caller, read_user
 from maas.http.bodies import Accepted, NewRun, Press, RunLine, RunPage, RunState
-from maas.http.reading import read_body, read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.parameters import read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.reading import read_body
 from maas.http.rooms import rooms
 from maas.http.sending import send
 from maas.pipeline.buttons import press_button
@@ -34,6 +36,7 @@ async def post_run(request: Request) -> Response:
         Submission(
             user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,
             metadata=body.metadata, idempotency_key=key, attachment_ids=tuple(body.attachment_ids), mode=body.mode,
+            caller=caller(request).name,
         )
     )  # fmt: skip
     return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
@@ -51,12 +54,14 @@ async def get_run(request: Request) -> Response:
 
 
 async def get_runs(request: Request) -> Response:
-    """Requests, newest first."""
+    """Requests of a user, newest first; those of all users in one status, for who may see them."""
     limit = read_limit(request)
+    status: Status | None = read_parameter(request, "status", Status)
+    may_see_all = caller(request).may("admin") and not caller(request).is_bound
     rows = await list_runs(
         rooms(request).db,
-        user_id=read_parameter(request, "user_id", UUID),
-        status=read_parameter(request, "status", Status),
+        user_id=read_parameter(request, "user_id", UUID) if may_see_all and status else read_user(request),
+        status=status,
         before=read_cursor(request),
         limit=limit,
     )

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from maas.http.reading import read_id
+from maas.http.parameters import read_id
 from maas.http.rooms import rooms
 from maas.pipeline.states import ArchiveStatus, Status
 from maas.pipeline.trace import read_trace

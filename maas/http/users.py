@@ -10,8 +10,10 @@ from typing import BinaryIO
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from maas.http.access import caller
 from maas.http.bodies import Imported, Receipt
-from maas.http.reading import read_id, read_into
+from maas.http.parameters import read_id
+from maas.http.reading import read_into
 from maas.http.rooms import rooms
 from maas.http.sending import send
 from maas.memory.export import write_export
@@ -29,7 +31,7 @@ async def get_export(request: Request) -> Response:
     user_id = read_id(request, "user")
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile())  # a slow client must not hold the database
-        await write_export(rooms(request).db, user_id, file, "http")
+        await write_export(rooms(request).db, user_id, file, caller(request).name)
         size = file.tell()
         file.seek(0)
         stack.pop_all()  # from here on it is closed by _send
@@ -42,7 +44,7 @@ async def post_import(request: Request) -> Response:
     user_id = read_id(request, "user")
     with TemporaryFile() as file:
         await read_into(request, file, IMPORT_BYTES, IMPORT_TYPES)
-        done = await import_file(rooms(request).db, user_id, file, "body", "http")
+        done = await import_file(rooms(request).db, user_id, file, "body", caller(request).name)
     return send(
         Imported(added=done.added, known=done.known, records=done.records, others=done.others, run_ids=done.run_ids),
         202,
@@ -52,7 +54,7 @@ async def post_import(request: Request) -> Response:
 async def delete_user(request: Request) -> Response:
     """Erase a user from every table, whatever is in flight."""
     user_id = read_id(request, "user")
-    return send(Receipt(user_id=user_id, erased=await erase_user(rooms(request).db, user_id, "http")))
+    return send(Receipt(user_id=user_id, erased=await erase_user(rooms(request).db, user_id, caller(request).name)))
 
 
 async def _send(file: BinaryIO) -> AsyncIterator[bytes]:
