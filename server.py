@@ -13,7 +13,7 @@ import uvloop
 from starlette.applications import Starlette
 
 from maas.http.app import create_app
-from maas.http.callers import OpenGate
+from maas.http.gates import open_gate
 from maas.memory.vectors import open_questions
 from shared import log
 from shared.db import open_database
@@ -26,6 +26,8 @@ from shared.settings import Settings, load_settings
 
 def refuse_open_door(settings: Settings) -> None:
     """Without access control only this machine may call. Raises MaasError('open_door')."""
+    if settings.auth != "none":
+        return
     try:
         addresses = {info[4][0] for info in socket.getaddrinfo(settings.host, settings.port)}
     except socket.gaierror as error:
@@ -33,7 +35,7 @@ def refuse_open_door(settings: Settings) -> None:
     if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in addresses):
         raise MaasError(
             "open_door", f"MAAS_HOST={settings.host} is open to others and MAAS_AUTH=none lets everybody in; "
-            "use 127.0.0.1 and put a proxy with access control before it",
+            "use 127.0.0.1, or MAAS_AUTH=keys and `maas keys create NAME`",
         )  # fmt: skip
 
 
@@ -68,8 +70,9 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
         async with (
             open_database(postgres.query, settings.pool_size, "maas server") as db,
             open_questions(db, embedder, settings.embedding_timeout) as questions,
+            open_gate(db, settings) as gate,
         ):
-            app = create_app(db, postgres.listen, settings, OpenGate(), questions)
+            app = create_app(db, postgres.listen, settings, gate, questions)
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)
             config = uvicorn.Config(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared.errors import MaasError
@@ -20,6 +20,7 @@ _PREFIX = {
     "Compactor": "archivist",
 }
 ROLES = tuple(_PREFIX)
+JWT_SECRET_BYTES = 32
 ATTACHMENT_BYTES = 10 * 1024 * 1024
 
 
@@ -48,7 +49,15 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="address of the HTTP server")
     port: int = Field(8000, ge=1, le=65535, description="port of the HTTP server")
-    auth: Literal["none"] = Field("none", description="who may call; `none` only on loopback")
+    auth: Literal["none", "keys", "jwt"] = Field(
+        "none", description="who may call: everybody on this machine (`none`), keys of `maas keys`, tokens and keys"
+    )
+    jwt_secret: SecretStr | None = Field(None, description="secret of tokens that are signed by HS256")
+    jwks_url: str | None = Field(None, description="address of the public keys of tokens that are signed otherwise")
+    jwt_audience: str | None = Field(None, description="`aud` that a token must have; any if unset")
+    jwt_issuer: str | None = Field(None, description="`iss` that a token must have; any if unset")
+    jwt_leeway: float = Field(10.0, ge=0, le=300, description="how far clocks may differ")
+    user_rate: int | None = Field(None, ge=1, description="requests of a user a minute, in each server process")
     data_dir: Path | None = Field(None, description="folder of the embedded Postgres; .maas when unset")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal, else json")
@@ -135,6 +144,18 @@ class Settings(BaseSettings):
             raise ValueError(f"unknown time zone {value!r}; use a name like Europe/Moscow") from error
         return value
 
+    @model_validator(mode="after")
+    def _signers(self) -> Settings:
+        if self.auth != "jwt":
+            return self
+        if (self.jwt_secret is None) == (self.jwks_url is None):
+            raise ValueError("MAAS_AUTH=jwt needs MAAS_JWT_SECRET or MAAS_JWKS_URL, one of both")
+        if self.jwt_secret is not None and len(self.jwt_secret.get_secret_value().encode()) < JWT_SECRET_BYTES:
+            raise ValueError(f"MAAS_JWT_SECRET must have at least {JWT_SECRET_BYTES} bytes, as HS256 demands")
+        if self.jwks_url is not None and not self.jwks_url.startswith(("https://", "http://")):
+            raise ValueError("MAAS_JWKS_URL must begin with https:// or http://")
+        return self
+
     def role_model(self, role: str) -> str:
         """The `provider:model` that answers for one of ROLES."""
         return getattr(self, f"{_PREFIX[role]}_model") or self.model
@@ -150,7 +171,9 @@ def load_settings(**overrides: object) -> Settings:
         settings = Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors()[0]
-        field = str(first["loc"][0]) if first["loc"] else "?"
+        if not first["loc"]:  # several settings do not fit each other, and the message names them
+            raise MaasError("bad_setting", first["msg"].removeprefix("Value error, ")) from error
+        field = str(first["loc"][0])
         name = field if field.isupper() else f"MAAS_{field.upper()}"
         raise MaasError("bad_setting", f"{name}: {first['msg']}") from error
     for value in dict(settings).values():

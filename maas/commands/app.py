@@ -16,6 +16,7 @@ from maas.commands import (
     export,
     forgetting,
     history,
+    keys,
     levels,
     migrate,
     replay,
@@ -72,6 +73,7 @@ def build_cli(
     cli.command("tools")(tools.list_tools)
     cli.command("trace")(trace.trace_run)
     cli.command("doctor")(doctor.doctor)
+    cli.add_typer(keys.cli, name="keys")
 
     @cli.command("orchestrator")
     def orchestrator(

@@ -19,6 +19,7 @@ from rich.table import Table
 from maas.agents.mcp.servers import Server, read_servers
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Toolset
+from maas.commands.keys import describe_access
 from maas.commands.live import ask_models, price
 from maas.commands.session import console, note
 from maas.memory.vectors import HINT
@@ -31,6 +32,10 @@ from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.models.registry import open_images, open_model
 from shared.settings import ROLES, Settings, load_settings
+
+CHECKS = (
+    "database", "migrations", "listen", "prompts", "models", "pictures", "vectors", "orchestrators", "access",
+)  # fmt: skip
 
 
 def doctor(
@@ -62,7 +67,7 @@ async def _check_all(settings: Settings, postgres: Addresses, servers: Sequence[
     failed = 0
     async with open_database(postgres.query, 2, "maas doctor") as db:
         checks = _Checks(settings, postgres, db)
-        for name in ("database", "migrations", "listen", "prompts", "models", "pictures", "vectors", "orchestrators"):
+        for name in CHECKS:
             try:
                 console.print(f"[green]ok[/green]    {name}: {escape(await getattr(checks, name)())}")
             except MaasError as error:
@@ -163,6 +168,9 @@ class _Checks:
             raise MaasError("no_vectors", f"{model} is of no use without pgvector: {HINT}")
         row = await self.db.row("fill", model)
         return f"{model}, {row['turns'] if row else 0} turns embedded"
+
+    async def access(self) -> str:
+        return await describe_access(self.db, self.settings)
 
     async def orchestrators(self) -> str:
         rows = await self.db.rows("living_engines") if await self.db.value("schema_is_there") else []

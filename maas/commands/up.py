@@ -12,9 +12,13 @@ import urllib.request
 from pathlib import Path
 from types import FrameType
 
+import uvloop
+
+from maas.commands.keys import describe_access
 from maas.commands.migrate import prepare
 from maas.commands.session import console, note
 from shared import log
+from shared.db import open_database
 from shared.dsn import find_postgres
 from shared.errors import MaasError
 from shared.parent import VARIABLE
@@ -41,7 +45,7 @@ def up() -> None:
         }  # fmt: skip
         children = [_Child(name, program, environment) for name, program in PROGRAMS.items()]
         try:
-            _announce(settings, children)
+            _announce(settings, children, postgres.query)
             while True:
                 for child in children:
                     child.revive()
@@ -84,7 +88,7 @@ class _Child:
         self._start()
 
 
-def _announce(settings: Settings, children: list[_Child]) -> None:
+def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     address = f"http://{host}:{settings.port}"
     while not _is_ready(f"{address}/readyz"):
@@ -93,7 +97,16 @@ def _announce(settings: Settings, children: list[_Child]) -> None:
         time.sleep(0.05)
     models = sorted({settings.role_model(role) for role in ROLES})
     console.print(f"MaaS answers at {address}  (try it: {address}/docs)")
+    console.print(f"who may call: {uvloop.run(_who_may_call(settings, dsn))}")
     console.print(f"models: {', '.join(models)}; Ctrl-C stops everything")
+
+
+async def _who_may_call(settings: Settings, dsn: str) -> str:
+    async with open_database(dsn, 1, "maas up") as db:
+        try:
+            return await describe_access(db, settings)
+        except MaasError as error:
+            return f"nobody yet: {error.message}"
 
 
 def _is_ready(url: str) -> bool:

@@ -20,6 +20,7 @@ from maas.http.doors import DOORS, Door
 from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import docs_files, home
+from maas.http.rates import Rates
 from maas.http.rooms import Rooms
 from maas.http.traffic import Metered, Traffic
 from maas.pipeline.following import Following
@@ -34,6 +35,7 @@ class Endpoint:
 
     def __init__(self, door: Door) -> None:
         self._door = door
+        self.scope = door.scope
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
@@ -53,7 +55,7 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         changes = Changes(db, listen_dsn)
         submissions = Submissions(db, settings.user_queue_limit)
-        app.state.rooms = Rooms(db, settings, gate, submissions, changes, Following(db), traffic, questions)
+        app.state.rooms = Rooms(db, settings, gate, submissions, changes, Following(db), traffic, Rates(), questions)
         async with changes.listening():
             yield
 

@@ -8,7 +8,10 @@ from uuid import UUID
 
 from starlette.requests import Request
 
+from shared.errors import MaasError
+
 Scope = Literal["open", "ask", "read", "metrics", "admin"]
+LONGEST = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,20 @@ class Caller:
         return scope == "open" or scope in self.scopes or "admin" in self.scopes
 
 
+class Unauthenticated(MaasError):
+    """Nobody that we know; `cause` is for the log and the metric, the reply says the same for most."""
+
+    def __init__(self, cause: str, message: str = "") -> None:
+        usual = "send a valid key or token as `Authorization: Bearer ...`, or a key as `X-API-Key: ...`"
+        super().__init__("unauthenticated", message or usual)
+        self.cause = cause
+
+
 class Gate(Protocol):
     """Tells from a request who sent it."""
 
     async def identify(self, request: Request) -> Caller:
-        """Raises MaasError('unauthenticated')."""
+        """Raises Unauthenticated."""
         ...
 
 
@@ -44,3 +56,16 @@ class OpenGate:
 
     async def identify(self, request: Request) -> Caller:
         return self._everybody
+
+
+def read_credential(request: Request) -> str:
+    """What the request shows: a key or a token. Raises Unauthenticated."""
+    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        credential = request.headers.get("x-api-key", "")
+    credential = credential.strip()
+    if not credential:
+        raise Unauthenticated("missing")
+    if len(credential) > LONGEST or not credential.isascii() or not credential.isprintable():
+        raise Unauthenticated("malformed")
+    return credential

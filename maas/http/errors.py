@@ -36,6 +36,7 @@ STATUS = {
     "bad_image": 422,
     "bad_user": 422,
     "queue_full": 429,
+    "rate_limited": 429,
     "database_unreachable": 503,
 }
 log = structlog.get_logger()
@@ -49,10 +50,17 @@ def error_response(error: MaasError, headers: Mapping[str, str] | None = None) -
     return JSONResponse({"error": body}, STATUS.get(error.code, 500), headers=dict(headers or {}))
 
 
+def headers_of(error: MaasError) -> dict[str, str]:
+    """What a client reads beside the body: how to show who it is, or how many seconds to wait."""
+    if error.code == "unauthenticated":
+        return {"WWW-Authenticate": 'Bearer realm="maas"'}
+    seconds = (error.details or {}).get("retry_after")
+    return {"Retry-After": str(seconds)} if seconds else {}
+
+
 async def on_maas_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, MaasError)
-    seconds = (error.details or {}).get("retry_after")
-    return error_response(error, {"Retry-After": str(seconds)} if seconds else None)
+    return error_response(error, headers_of(error))
 
 
 async def on_http_error(request: Request, error: Exception) -> JSONResponse:

@@ -22,10 +22,18 @@ ERROR = {
     },
 }
 REASONS = {
-    400: "not understood", 404: "not there", 409: "conflicts with what is there", 413: "too large",
-    415: "of another media type", 422: "refused", 429: "the user has too many unfinished requests", 503: "not ready",
+    400: "not understood", 401: "without a valid key or token", 403: "not among the scopes of the key or token",
+    404: "not there, or somebody else's", 409: "conflicts with what is there", 413: "too large",
+    415: "of another media type", 422: "refused", 429: "too many requests, or unfinished ones", 503: "not ready",
 }  # fmt: skip
 RETRY_AFTER = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer", "minimum": 1}}}
+
+
+CHALLENGE = {"WWW-Authenticate": {"description": "how to show who you are", "schema": {"type": "string"}}}
+SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "a key of `maas keys create`, or a token (JWT)"},
+    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "a key of `maas keys create`"},
+}
 
 
 def describe(doors: Sequence[Door], version: str) -> dict[str, Any]:
@@ -46,7 +54,7 @@ def describe(doors: Sequence[Door], version: str) -> dict[str, Any]:
         },
         "servers": [{"url": "/"}],
         "paths": paths,
-        "components": {"schemas": {**schemas.get("$defs", {}), "Error": ERROR}},
+        "components": {"schemas": {**schemas.get("$defs", {}), "Error": ERROR}, "securitySchemes": SCHEMES},
     }
 
 
@@ -69,8 +77,10 @@ def _operation(door: Door) -> dict[str, Any]:
         "summary": summary,
         "tags": [door.path.split("/")[2] if door.path.startswith("/v1/") else "operations"],
         "responses": {str(door.status): {"description": "done", **_content(door)}}
-        | {str(code): _refusal(code) for code in door.errors},
+        | {str(code): _refusal(code) for code in sorted({*door.errors, *_refusals(door)})},
     }
+    if door.scope != "open":
+        operation["security"] = [{name: [door.scope]} for name in SCHEMES]
     if parameters:
         operation["parameters"] = parameters
     if door.body is not None or door.takes:
@@ -80,9 +90,18 @@ def _operation(door: Door) -> dict[str, Any]:
     return operation
 
 
+def _refusals(door: Door) -> tuple[int, ...]:
+    """What every door that is not open to all may answer."""
+    if door.scope == "open":
+        return ()
+    takes_user = "user_id" in (door.query or {}) or (door.body is not None and "user_id" in door.body.model_fields)
+    return (401, 403, 429, *((400,) if "user_id" in (door.query or {}) else ()), *((404,) if takes_user else ()))
+
+
 def _refusal(code: int) -> dict[str, Any]:
+    headers = {401: CHALLENGE, 429: RETRY_AFTER}.get(code)
     refusal = {"description": REASONS[code], "content": _json("Error")}
-    return refusal | {"headers": RETRY_AFTER} if code == 429 else refusal
+    return refusal | ({"headers": headers} if headers else {})
 
 
 def _content(door: Door) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What every handler may reach: the database, settings, submissions, changes, followers, traffic, vectors."""
+"""What every handler may reach: the database, settings, submissions, changes, followers, traffic, rates, vectors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from maas.http.callers import Gate
 from maas.http.changes import Changes
+from maas.http.rates import Rates
 from maas.http.traffic import Traffic
 from maas.pipeline.following import Following
 from maas.pipeline.submissions import Submissions
@@ -27,6 +28,7 @@ class Rooms:
     changes: Changes
     following: Following
     traffic: Traffic
+    rates: Rates
     questions: Questions | None = None
 
 

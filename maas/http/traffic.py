@@ -23,6 +23,13 @@ class Traffic:
             "maas_http_request_seconds", "From request to the end of the reply; waits asked for included",
             labels[:2], registry=self.registry, buckets=BUCKETS,
         )  # fmt: skip
+        self._refused = Counter(
+            "maas_http_unauthenticated", "Requests without a valid key or token", ("cause",), registry=self.registry
+        )
+
+    def refuse(self, cause: str) -> None:
+        """A request came from nobody that we know."""
+        self._refused.labels(cause).inc()
 
     def note(self, method: str, path: str, status: int, seconds: float) -> None:
         """One request is answered; `path` is the door's, ids left out."""
