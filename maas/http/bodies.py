@@ -170,6 +170,15 @@ class Remembered(Accepted):
     raw_log_ids: list[UUID] = Field(description="searchable now; the run makes records of them")
 
 
+class NewUser(Body):
+    external_id: Name = Field(description="any text that a client knows a user by; a UUID stands for itself")
+
+
+class User(BaseModel):
+    user_id: UUID
+    external_id: str
+
+
 class Imported(BaseModel):
     status: Literal["processing"] = "processing"
     added: int = Field(description="turns that were not there yet")

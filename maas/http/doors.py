@@ -136,6 +136,12 @@ DOORS = (
     Door("GET", "/v1/memories/{id}/sources", memories.get_sources, "read", reply=bodies.Sources, errors=(404,)),
     Door("POST", "/v1/context", memories.post_context, "read", bodies.ContextQuery, bodies.ContextReply,
          errors=(400, 413, 415, 422)),
+    Door("POST", "/v1/users", users.post_user, "ask", bodies.NewUser, bodies.User, errors=(400, 404, 413, 415, 422)),
+    Door(
+        "GET", "/v1/users", users.get_user, "read", reply=bodies.User, errors=(400, 404, 422),
+        query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "the name")},
+        required=("external_id",),
+    ),
     Door("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), gives=users.NDJSON),
     Door("POST", "/v1/users/{id}/import", users.post_import, "ask", reply=bodies.Imported, status=202,
          errors=(404, 413, 415, 422), takes=users.IMPORT_TYPES),
