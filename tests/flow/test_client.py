@@ -1,0 +1,182 @@
+"""The Python client against a real server: every method, at once and awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, assert_type
+from uuid import UUID, uuid4
+
+import pytest
+
+from maas import AsyncMaaS, MaaS, MaaSError
+from maas.clients import Added, Answer, Context, InvalidRequest, Memories, NotFound, TimedOut, Unavailable
+from tests.stack import NOBODY, Stack, free_port
+
+TALK: list[Mapping[str, Any]] = [
+    {"role": "system", "content": "You are a diary."},
+    {"role": "user", "content": "My sister Alma moved to Lisbon.", "name": "Ann"},
+    {"role": "assistant", "content": "Lisbon is a fine place for a painter."},
+    {"role": "user", "content": [{"type": "text", "text": "She paints boats in the harbour."}]},
+]
+
+
+@pytest.fixture(scope="module")
+def url(stack: Stack) -> str:
+    return str(stack.client.base_url)
+
+
+@pytest.fixture(scope="module")
+def maas(url: str) -> Iterator[MaaS]:
+    with MaaS(url) as maas:
+        yield maas
+
+
+@pytest.fixture
+def name() -> str:
+    """A user whom nobody knows."""
+    return f"ann-{uuid4().hex}@example.org"
+
+
+def test_a_new_user_is_answered_and_remembered(maas: MaaS, name: str) -> None:
+    first = maas.ask("My cat is called Pixel.", user_id=name, metadata={"channel": "web"})
+    answer = maas.ask("What is my cat called?", user_id=name)
+    assert_type(answer, Answer)
+    assert "Pixel" in answer.text and str(answer) == answer.text
+    assert (answer.status, answer.assistant, answer.degraded) == ("COMPLETED", "mentor", ())
+    assert answer.sources and answer.request_id != first.request_id
+
+
+def test_what_was_said_is_added_found_listed_and_forgotten(maas: MaaS, name: str) -> None:
+    added = maas.add(TALK, user_id=name, run_id="spring", wait=True)
+    assert_type(added, Added)
+    assert [one["memory"] for one in added["results"]] == [
+        TALK[1]["content"], TALK[2]["content"], "She paints boats in the harbour."
+    ]  # fmt: skip
+    found = maas.search("Where does Alma live?", user_id=name)
+    assert_type(found, Memories)
+    best = found["results"][0]
+    assert (best["memory"], best["user_id"], best["id"]) == (TALK[1]["content"], name, added["results"][0]["id"])
+    assert best["score"] > 0 and best["metadata"]["kind"] == "turn"
+    records = maas.get_all(user_id=name)["results"]
+    assert {log for record in records for log in record["metadata"]["raw_log_ids"]} == {
+        one["id"] for one in added["results"]
+    }
+    assert maas.get(best["id"])["memory"] == best["memory"]
+    assert maas.delete(best["id"])["deleted"]["logs"] == 1
+    with pytest.raises(NotFound) as gone:
+        maas.get(best["id"])
+    assert (gone.value.code, gone.value.status) == ("not_found", 404)
+
+
+def test_context_goes_before_ones_own_messages(maas: MaaS, name: str) -> None:
+    maas.add("The boat is called Zephyr.", user_id=name)
+    context = maas.context("What is the boat called?", user_id=name, max_tokens=200)
+    assert_type(context, Context)
+    assert "Zephyr" in context.text and 0 < context.tokens <= 200 and context.sources
+    (message,) = context.to_openai()
+    assert message["role"] == "system" and message["content"].endswith(context.text)
+    assert context.to_anthropic() == [{"type": "text", "text": message["content"]}]
+
+
+def test_who_is_unknown_has_no_memory_and_gets_none_by_reading(maas: MaaS, stack: Stack, name: str) -> None:
+    assert maas.search("anything", user_id=name) == {"results": []}
+    assert maas.get_all(user_id=name) == {"results": []}
+    assert maas.context("anything", user_id=name).to_openai() == []
+    assert maas.export(user_id=name) == b""
+    assert maas.delete_all(user_id=name)["deleted"] == {}
+    assert not stack.rows("select from user_identities where external_id = %s", name)
+
+
+def test_pages_are_put_together(maas: MaaS, stack: Stack, user: UUID) -> None:
+    stack.rows(
+        """insert into lsm_storage
+             (user_id, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids, occurred_at)
+           select %s, '2024-03-01', '2024-03-01', '{}', 'day ' || n, array[gen_random_uuid()], now()
+           from generate_series(1, 205) n""",
+        user,
+    )
+    assert len(maas.get_all(user_id=user, limit=1000)["results"]) == 205
+    assert len({one["id"] for one in maas.get_all(user_id=str(user), top_k=150)["results"]}) == 150
+
+
+def test_a_user_moves_and_is_erased(maas: MaaS, name: str) -> None:
+    maas.add([{"role": "user", "content": "I adopted a greyhound.", "at": "2024-03-02T09:12:00Z"}], user_id=name)
+    taken = maas.export(user_id=name)
+    other = f"{name}-elsewhere"
+    assert maas.import_([{"role": "user", "content": "Her name is Comet."}], user_id=other)["added"] == 1
+    assert maas.delete_all(user_id=name)["deleted"]["raw_logs"] == 1
+    assert maas.search("greyhound", user_id=name) == {"results": []}
+    assert maas.import_(taken, user_id=name)["added"] == 1
+    assert maas.search("greyhound", user_id=name)["results"][0]["user_id"] == name
+
+
+def test_a_trace_tells_how_it_went(maas: MaaS, user: UUID) -> None:
+    request_id = maas.submit("My sister Alma moved to Lisbon.", user_id=user)
+    maas.wait(request_id)
+    assert maas.trace(request_id)["run"]["user_query"] == "My sister Alma moved to Lisbon."
+
+
+def test_the_same_key_is_the_same_request(maas: MaaS, user: UUID) -> None:
+    first = maas.submit("Who am I?", user_id=user, idempotency_key=f"k-{user}")
+    assert maas.submit("Who am I?", user_id=user, idempotency_key=f"k-{user}") == first
+    with pytest.raises(InvalidRequest) as conflict:
+        maas.submit("Who are you?", user_id=user, idempotency_key=f"k-{user}")
+    assert (conflict.value.code, conflict.value.status) == ("idempotency_conflict", 409)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "code"),
+    [
+        (lambda maas: maas.get(NOBODY), NotFound, "not_found"),
+        (lambda maas: maas.delete(NOBODY), NotFound, "not_found"),
+        (lambda maas: maas.wait(NOBODY), NotFound, "not_found"),
+        (lambda maas: maas.get("no id"), InvalidRequest, "invalid_request"),
+        (lambda maas: maas.search("what"), InvalidRequest, "invalid_request"),
+        (lambda maas: maas.search("what", filters={"user_id": "a", "app": 1}), InvalidRequest, "invalid_request"),
+        (lambda maas: maas.add([{"role": "tool", "content": "7"}], user_id="a"), InvalidRequest, "invalid_request"),
+        (lambda maas: maas.ask("  ", user_id=uuid4()), InvalidRequest, "invalid_request"),
+        (lambda maas: maas.ask("?", user_id=uuid4(), assistant="nobody"), InvalidRequest, "unknown_assistant"),
+        (lambda maas: maas.add("a", user_id="x" * 201), InvalidRequest, "invalid_request"),
+    ],
+)
+def test_errors_have_a_kind_and_a_code(
+    maas: MaaS, call: Callable[[MaaS], object], kind: type[MaaSError], code: str
+) -> None:
+    with pytest.raises(kind) as found:
+        call(maas)
+    assert (type(found.value), found.value.code) == (kind, code)
+
+
+def test_an_answer_that_is_late_is_named(maas: MaaS, stack: Stack) -> None:
+    run_id = uuid4()
+    stack.rows(
+        f"""begin;
+        insert into pipeline_runs (id, user_id, user_query) values ('{run_id}', '{run_id}', 'nobody claims me');
+        update pipeline_runs set lane = 2 where id = '{run_id}';
+        commit"""
+    )
+    with pytest.raises(TimedOut) as late:
+        maas.wait(run_id, timeout=0.1)
+    assert late.value.details == {"request_id": str(run_id)}
+
+
+def test_nobody_at_home_is_one_error() -> None:
+    with (
+        MaaS(f"http://127.0.0.1:{free_port()}", retries=1) as maas,
+        pytest.raises(Unavailable, match="does not answer"),
+    ):
+        maas.get(NOBODY)
+
+
+async def test_the_other_client_awaits_the_same(url: str, name: str) -> None:
+    async with AsyncMaaS(url) as maas:
+        added = await maas.add(TALK, user_id=name)
+        assert_type(added, Added)
+        found = await maas.search("Where does Alma live?", filters={"AND": [{"user_id": name}]})
+        assert found["results"][0]["id"] == added["results"][0]["id"]
+        answer = await maas.ask("Where does Alma live?", user_id=name)
+        assert_type(answer, Answer)
+        assert "Lisbon" in answer.text
+        assert (await maas.get_all(user_id=name))["results"]
+        with pytest.raises(NotFound):
+            await maas.get(NOBODY)
