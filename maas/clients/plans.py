@@ -20,10 +20,12 @@ from maas.clients.results import (
     Added,
     AddedMemory,
     Answer,
+    Change,
     Context,
     Deleted,
     Memories,
     Memory,
+    changes_of,
     memories_of,
     memory_of,
 )
@@ -198,6 +200,12 @@ def get_all(
 def get(users: Users, memory_id: UserId) -> Plan[Memory]:
     """One memory. Raises NotFound."""
     return memory_of((yield Call(method="GET", path=f"/v1/memories/{_id(memory_id)}")).json)
+
+
+def history(users: Users, memory_id: UserId) -> Plan[list[Change]]:
+    """How a memory came about and what became of it: its words, then the records made of them. Raises NotFound."""
+    rows = (yield Call(method="GET", path=f"/v1/memories/{_id(memory_id)}/history")).json["results"]
+    return changes_of(rows, str(memory_id))
 
 
 def context(

@@ -51,7 +51,10 @@ class Deleted(TypedDict):
 
 
 class Change(TypedDict):
-    """A step in the making of a memory. ADD: words were said. UPDATE: a record was made of the words before."""
+    """A step in the making of a memory. ADD: words were said. UPDATE: a record was made of what `old_memory` says.
+
+    `metadata`: kind, speaker, occurred_at, made_into.
+    """
 
     id: str
     memory_id: str
@@ -158,3 +161,17 @@ def memory_of(row: Mapping[str, Any], user_id: str | None = None) -> Memory:
 
 def memories_of(rows: Sequence[Mapping[str, Any]], user_id: str) -> Memories:
     return Memories(results=[memory_of(row, user_id) for row in rows])
+
+
+def changes_of(rows: Sequence[Mapping[str, Any]], memory_id: str) -> list[Change]:
+    """The history of a memory: `old_memory` of a record is all that was made into it."""
+    return [
+        Change(
+            id=row["id"], memory_id=memory_id, event="ADD" if row["kind"] == "turn" else "UPDATE",
+            old_memory="\n".join(one["memory"] for one in rows if one["made_into"] == row["id"]) or None,
+            new_memory=row["memory"], created_at=row["created_at"],
+            updated_at=row["superseded_at"] or row["created_at"], is_deleted=row["superseded_at"] is not None,
+            metadata={name: row[name] for name in ("kind", "speaker", "occurred_at", "made_into")},
+        )
+        for row in rows
+    ]  # fmt: skip

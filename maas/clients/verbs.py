@@ -65,6 +65,7 @@ class Verbs:
     search = Verb(plans.search)
     get_all = Verb(plans.get_all)
     get = Verb(plans.get)
+    history = Verb(plans.history)
     delete = Verb(plans.delete)
     delete_all = Verb(plans.delete_all)
     context = Verb(plans.context)

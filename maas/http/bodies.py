@@ -350,6 +350,21 @@ class MemoryPage(BaseModel):
     next: str | None = Field(description="send it as `before` for the next page")
 
 
+class MadeMemory(BaseModel):
+    id: UUID
+    kind: Literal["turn", "summary"]
+    memory: str
+    speaker: str | None
+    occurred_at: datetime
+    created_at: datetime
+    made_into: UUID | None = Field(description="the record that was made of it and stands for it now")
+    superseded_at: datetime | None
+
+
+class MemoryHistory(BaseModel):
+    results: list[MadeMemory] = Field(description="words as they were said, then records, days before weeks")
+
+
 class RawLog(BaseModel):
     id: UUID
     run_id: UUID

@@ -134,6 +134,7 @@ DOORS = (
         query={"user_id": (_UUID, "whose it must be")},
     ),
     Door("GET", "/v1/memories/{id}/sources", memories.get_sources, "read", reply=bodies.Sources, errors=(404,)),
+    Door("GET", "/v1/memories/{id}/history", memories.get_history, "read", reply=bodies.MemoryHistory, errors=(404,)),
     Door("POST", "/v1/context", memories.post_context, "read", bodies.ContextQuery, bodies.ContextReply,
          errors=(400, 413, 415, 422)),
     Door("POST", "/v1/users", users.post_user, "ask", bodies.NewUser, bodies.User, errors=(400, 404, 413, 415, 422)),

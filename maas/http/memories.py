@@ -13,7 +13,9 @@ from maas.http.bodies import (
     ContextQuery,
     ContextReply,
     Forgotten,
+    MadeMemory,
     Memory,
+    MemoryHistory,
     MemoryPage,
     NewMemories,
     NewTurn,
@@ -31,7 +33,7 @@ from maas.memory.context import build_context
 from maas.memory.forgetting import forget_memory
 from maas.memory.intake import remember
 from maas.memory.reach import Reach
-from maas.memory.records import list_memories, read_memory, read_sources
+from maas.memory.records import list_memories, read_history, read_memory, read_sources
 from maas.memory.search import Hit, search
 from shared import tokens
 
@@ -89,6 +91,17 @@ async def get_sources(request: Request) -> Response:
         for row in rows
     ]  # fmt: skip
     return send(Sources(results=results))
+
+
+async def get_history(request: Request) -> Response:
+    """The words of a memory and every record that was made of them, in that order."""
+    db = rooms(request).db
+    rows = await read_history(db, await read_memory(db, read_id(request, "memory")))
+    results = [
+        MadeMemory(made_into=row["superseded_by"], **{n: row[n] for n in MadeMemory.model_fields if n in row})
+        for row in rows
+    ]
+    return send(MemoryHistory(results=results))
 
 
 async def post_context(request: Request) -> Response:

@@ -75,6 +75,11 @@ async def read_memory(db: Database, memory_id: UUID) -> dict[str, Any]:
     return dict(row)
 
 
+async def read_history(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
+    """How a memory came about and what became of it: words in the order in which they were said, then records."""
+    return [dict(row) for row in await db.rows("history", memory["user_id"], memory["raw_log_ids"])]
+
+
 async def read_sources(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
     """The raw logs that a memory was made of, in the order in which they were said."""
     return [dict(row) for row in await db.rows("sources", memory["user_id"], memory["raw_log_ids"])]

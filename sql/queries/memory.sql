@@ -71,6 +71,24 @@ from raw_logs l left join lsm_storage s on s.id = l.record_id where l.id = $1;
 select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at
 from raw_logs where user_id = $1 and id = any($2::uuid[]) order by occurred_at, seq;
 
+-- name: history  -- $1 user, $2 ids of raw logs: the words, then the records made of them, those of higher levels after their own
+with recursive words as materialized (
+  select g.* from (select * from raw_logs where id = any($2::uuid[]) offset 0) g where g.user_id = $1
+), made as (
+  select l.id, l.superseded_by from (select distinct record_id from words) w
+  cross join lateral (select * from lsm_storage p where p.id = w.record_id offset 0) l where l.user_id = $1
+  union
+  select l.id, l.superseded_by
+  from made m cross join lateral (select * from lsm_storage p where p.id = m.superseded_by offset 0) l where l.user_id = $1
+)
+select 'turn' as kind, id, -1 as level, content as memory, coalesce(speaker, case message_type when 'user_query' then 'user' else 'assistant' end)
+  as speaker, created_at, record_id as superseded_by, null::timestamptz as superseded_at, occurred_at
+from words
+union all
+select 'summary', l.id, l.level, l.summary, null, l.created_at, l.superseded_by, l.superseded_at, l.occurred_at
+from made m join lsm_storage l on l.id = m.id
+order by level, occurred_at, created_at;
+
 -- name: exchange_of_run  -- $1 run: its own words, and those whose archiving failed before
 with me as (select user_id, lane_key, seq from pipeline_runs where id = $1)
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at

@@ -68,6 +68,29 @@ def test_what_was_said_is_added_found_listed_and_forgotten(maas: MaaS, name: str
     assert (gone.value.code, gone.value.status) == ("not_found", 404)
 
 
+def test_a_history_leads_from_words_to_records(maas: MaaS, stack: Stack, name: str) -> None:
+    words = maas.add(TALK[1:3], user_id=name, wait=True)["results"]
+    (record,) = maas.get_all(user_id=name)["results"]
+    day = uuid4()
+    stack.rows(
+        """with made as (
+             insert into lsm_storage
+               (id, user_id, level, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids)
+             select %s, user_id, 1, time_bucket_start, time_bucket_end, tags, 'A day with Alma.', raw_log_ids
+             from lsm_storage where id = %s returning id)
+           update lsm_storage set superseded_by = %s, superseded_at = now() where id = %s""",
+        day, record["id"], day, record["id"],
+    )  # fmt: skip
+    for memory_id in (words[0]["id"], record["id"], day):
+        history = maas.history(memory_id)
+        assert history[0]["event"] == "ADD" and history[0]["new_memory"] == words[0]["memory"]
+        assert [one["new_memory"] for one in history[-2:]] == [record["memory"], "A day with Alma."]
+        assert history[-1]["old_memory"] == record["memory"]
+        assert [one["is_deleted"] for one in history[-2:]] == [True, False]
+    assert len(maas.history(day)) == len(words) + 2
+    assert words[1]["memory"] in (maas.history(record["id"])[-2]["old_memory"] or "")
+
+
 def test_context_goes_before_ones_own_messages(maas: MaaS, name: str) -> None:
     maas.add("The boat is called Zephyr.", user_id=name)
     context = maas.context("What is the boat called?", user_id=name, max_tokens=200)
@@ -129,6 +152,7 @@ def test_the_same_key_is_the_same_request(maas: MaaS, user: UUID) -> None:
     [
         (lambda maas: maas.get(NOBODY), NotFound, "not_found"),
         (lambda maas: maas.delete(NOBODY), NotFound, "not_found"),
+        (lambda maas: maas.history(NOBODY), NotFound, "not_found"),
         (lambda maas: maas.wait(NOBODY), NotFound, "not_found"),
         (lambda maas: maas.get("no id"), InvalidRequest, "invalid_request"),
         (lambda maas: maas.search("what"), InvalidRequest, "invalid_request"),
