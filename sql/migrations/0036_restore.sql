@@ -1,0 +1,5 @@
+-- pg_restore fills the tables with an empty search_path: what a generated column calls must name its schema.
+do $$
+begin
+  execute replace(pg_get_functiondef('maas_index(text)'::regprocedure), ':= maas_lexemes(', ':= public.maas_lexemes(');
+end $$;
