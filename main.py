@@ -143,6 +143,7 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
         db = await stack.enter_async_context(
             open_database(postgres.query, settings.pool_size, "maas orchestrator", least=settings.pool_size)
         )
+        await db.check_pooler()
         if not await db.value("schema_is_there"):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
         embedder = open_embedder(settings)

@@ -72,6 +72,7 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
             open_questions(db, embedder, settings.embedding_timeout) as questions,
             open_gate(db, settings) as gate,
         ):
+            await db.check_pooler()
             app = create_app(db, postgres.listen, settings, gate, questions)
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)

@@ -15,6 +15,7 @@ import asyncpg
 
 from shared.errors import MaasError
 from shared.log import mask
+from shared.pooler import FORGOTTEN, check_pooler, forgetful
 
 SQL = Path(__file__).resolve().parent.parent / "sql"
 _NAME = re.compile(r"^-- name: (\w+)[^\n]*\n", re.MULTILINE)
@@ -66,6 +67,8 @@ async def connect(dsn: str, **options: Any) -> asyncpg.Connection:
 
 def unreachable(error: BaseException) -> MaasError:
     """The one sentence for a database that does not answer."""
+    if isinstance(error, FORGOTTEN):
+        return forgetful()
     cause = mask(str(error)) or type(error).__name__
     return MaasError(
         "database_unreachable", f"Postgres does not answer ({cause}); check DATABASE_URL or run `maas doctor`"
@@ -113,6 +116,11 @@ class Database:
         """Drop every connection, those that hang in a cut network above all, and open new ones. Raises MaasError."""
         self._pool.terminate()
         self._pool = await self._open_pool()
+
+    async def check_pooler(self) -> None:
+        """Raise MaasError('bad_pooler') for one that we cannot work with."""
+        async with self._pool.acquire() as one, self._pool.acquire() as other:
+            await check_pooler(one, other, queries()["session"])
 
     async def close(self) -> None:
         """Let queries end for five seconds, then drop them."""

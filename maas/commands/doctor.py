@@ -115,6 +115,7 @@ class _Checks:
     db: Database
 
     async def database(self) -> str:
+        await self.db.check_pooler()
         row = await self.db.row("server_version")
         assert row is not None
         if row["number"] < 150000:

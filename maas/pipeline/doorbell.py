@@ -16,13 +16,6 @@ import structlog
 from maas.pipeline.states import ArchiveStatus, Status
 from shared.db import Database, connect, queries
 
-# Postgres notices within some 10 s that the other end of this connection is gone, and frees what it locked.
-LIVELY = {
-    "tcp_keepalives_idle": "4",
-    "tcp_keepalives_interval": "2",
-    "tcp_keepalives_count": "3",
-    "tcp_user_timeout": "10000",
-}
 EVENTS = "pipeline_events"
 BELL = "pipeline_bell"
 WORDS = "run_events"
@@ -66,7 +59,9 @@ class Doorbell:
     @classmethod
     async def open(cls, dsn: str, name: str) -> Doorbell:
         """Connect. Raises MaasError('database_unreachable')."""
-        return cls(await connect(dsn, server_settings={"application_name": name} | LIVELY))
+        connection = await connect(dsn, server_settings={"application_name": name})
+        await connection.fetchrow(queries()["notice_dead_peer"])
+        return cls(connection)
 
     async def listen(self, on_event: Callable[[Event], None], is_wanted: Callable[[], bool]) -> None:
         """Call back at each change of a run while that is wanted, from now on."""

@@ -28,6 +28,15 @@ select pg_notify($1, $2);
 -- name: ping
 select 1;
 
+-- name: session
+select pg_backend_pid();
+
+-- name: notice_dead_peer
+-- Postgres notices within some 10 s that the other end is gone, and frees what it locked. Not told as the connection
+-- is opened: a pooler refuses that.
+select set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
+  set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false);
+
 -- name: living_engines
 select owner, host, pid, stages, concurrency, started_at from v_engines where is_alive order by owner;
 
