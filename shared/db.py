@@ -130,6 +130,12 @@ class Database:
             self._pool.terminate()
             closing.cancel()
 
+    @property
+    def connections(self) -> tuple[int, int]:
+        """Those of the pool that are open, and those of them that are in use."""
+        is_open = self._pool.get_size()
+        return is_open, is_open - self._pool.get_idle_size()
+
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
         return list(await self._pool.fetch(queries()[query], *args))
 

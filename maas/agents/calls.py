@@ -5,7 +5,7 @@ from __future__ import annotations
 from maas.agents.ledger import ToolLedger
 from maas.agents.results import ToolResult
 from maas.pipeline.events import EventType, RunEvents
-from maas.pipeline.runs import Run
+from maas.pipeline.runs import Run, ToolUse
 from shared.db import Database
 from shared.models.types import ToolCall
 
@@ -29,6 +29,9 @@ class CallLog:
     async def record(self, result: ToolResult) -> None:
         """It was made, refused, or waits."""
         await self.ledger.note(result)
+        if result.tool is not None and not result.tool.is_meta:
+            seconds = result.body["_meta"]["latency_ms"] / 1000
+            self._run.tools.append(ToolUse(result.tool.name, result.code or "done", seconds))
         if result.code == "approval_required":
             await self._propose(result)
         await self._events.emit(

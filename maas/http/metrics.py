@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.http.rooms import rooms
+from maas.http.stock import Process, Stock
 from maas.pipeline.metrics import BUCKETS, LABELS
 from shared.db import CONNECTION_LOST, Database
 
@@ -27,24 +28,30 @@ COUNTERS = {
     "runs_reclaimed": "Runs taken over from dead or silent orchestrators",
     "runs_adopted": "Lost batons that were found again",
     "model_calls": "Calls of models",
+    "model_tokens": "Tokens of model calls; cached ones are counted among those that went in, too",
+    "tool_calls": "Calls of tools by how they ended",
 }
 log = structlog.get_logger()
 
 
 async def metrics(request: Request) -> Response:
     """Numbers for Prometheus."""
-    engine = await _read(rooms(request).db)
-    text = generate_latest(engine) + generate_latest(rooms(request).traffic.registry)
-    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+    parts = rooms(request)
+    known = await _read(parts.db)
+    told = [*known, Process(parts.db, parts.changes), parts.traffic.registry]
+    return Response(b"".join(map(generate_latest, told)), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-async def _read(db: Database) -> Engine:
+async def _read(db: Database) -> list[Collector]:
     try:
         async with asyncio.timeout(PATIENCE):
-            return Engine(await db.row("queue"), await db.rows("metrics"))
+            stock = await db.row("stock")
+            assert stock is not None
+            engine = Engine(await db.row("queue"), await db.rows("metrics"))
+            return [engine, Stock(stock, await db.rows("fills"))]
     except CONNECTION_LOST as error:
         log.warning("metrics_without_database", cause=repr(error))
-        return Engine(None, ())
+        return [Engine(None, ())]
 
 
 class Engine(Collector):
@@ -76,10 +83,18 @@ class Engine(Collector):
             for cell in self._cells[name]:
                 counter.add_metric([cell["labels"].get(label, "") for label in labels], cell["events"])
             yield counter
-        seconds = CounterMetricFamily("maas_model_seconds", "Time spent in models", labels=("provider", "model"))
-        for model, spent in _sum_by_model(self._cells["model_calls"]).items():
-            seconds.add_metric(model, spent)
-        yield seconds
+        for name, words, of, labels in (
+            ("maas_model_seconds", "Time spent in models", "model_calls", ("provider", "model")),
+            ("maas_tool_seconds", "Time spent in tools", "tool_calls", ("tool",)),
+        ):
+            seconds = CounterMetricFamily(name, words, labels=labels)
+            for which, spent in _sum_seconds(self._cells[of], labels).items():
+                seconds.add_metric(which, spent)
+            yield seconds
+        cost = CounterMetricFamily("maas_model_cost_dollars", "What models cost", labels=("provider", "model"))
+        for cell in self._cells["model_cost"]:
+            cost.add_metric((cell["labels"]["provider"], cell["labels"]["model"]), cell["events"] / 1e6)
+        yield cost
         yield self._stages()
 
     def _stages(self) -> Metric:
@@ -101,8 +116,8 @@ class Engine(Collector):
         return family
 
 
-def _sum_by_model(cells: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    sums: dict[tuple[str, str], float] = defaultdict(float)
+def _sum_seconds(cells: Iterable[Mapping[str, Any]], labels: Sequence[str]) -> dict[tuple[str, ...], float]:
+    sums: dict[tuple[str, ...], float] = defaultdict(float)
     for cell in cells:
-        sums[cell["labels"]["provider"], cell["labels"]["model"]] += cell["seconds"]
+        sums[tuple(cell["labels"][label] for label in labels)] += cell["seconds"]
     return sums

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import structlog
 
-from maas.pipeline.runs import Run
+from maas.pipeline.runs import Run, ToolUse
 from shared.db import CONNECTION_LOST, Database
 
 BUCKETS = (
@@ -25,6 +25,8 @@ LABELS = {
     "runs_reclaimed": (),
     "runs_adopted": (),
     "model_calls": ("provider", "model", "finish"),
+    "model_tokens": ("provider", "model", "kind"),
+    "tool_calls": ("tool", "outcome"),
 }
 EVERY = 1.0
 PATIENCE = 5.0
@@ -61,7 +63,17 @@ class Metrics:
     def called(self, calls: Iterable[Mapping[str, Any]]) -> None:
         """Model calls as the ledger notes them."""
         for call in calls:
-            self._add(("model_calls", call["provider"], call["model"], call["finish"], None), 1, call["ms"] / 1000)
+            model = call["provider"], call["model"]
+            self._add(("model_calls", *model, call["finish"], None), 1, call["ms"] / 1000)
+            for kind, tokens in (
+                ("in", call["tokens_in"]), ("cached", call.get("cached", 0)), ("out", call["tokens_out"])
+            ):  # fmt: skip
+                self.count("model_tokens", *model, kind, events=tokens)
+
+    def used(self, tools: Iterable[ToolUse]) -> None:
+        """Calls of tools that were made."""
+        for tool in tools:
+            self.count("tool_calls", tool.name, tool.outcome, seconds=tool.seconds)
 
     def take(self) -> list[dict[str, Any]]:
         """What was counted since the last time, ready for JSON."""

@@ -299,6 +299,7 @@ class _Session:
             self._interrupted.discard(run.id)
             self._metrics.observe(name, time.monotonic() - began)
             self._metrics.called([*run.pinned, *run.calls])
+            self._metrics.used(run.tools)
 
     def _failure(self, run: Run, error: Exception) -> Done:
         stage = STAGE_OF[run.status]

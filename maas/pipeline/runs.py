@@ -26,13 +26,22 @@ class LostRun(Exception):
     """The run was taken over by another orchestrator; its work here is dropped."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call of a tool that was made; `outcome` is done, or the code of its failure."""
+
+    name: str
+    outcome: str
+    seconds: float
+
+
 @dataclass(slots=True)
 class Run:
     """What a stage may know of its run.
 
     `calls` holds model calls that are not stored yet, `pinned` those of this stage that are, `kept` those that an
     earlier owner stored, None before they are read; `round` is the number of the next. `waited`: seconds from insert to
-    this claim, by the database's clock.
+    this claim, by the database's clock. `tools` are the calls of tools of this stage.
     `as_of`: only in a replay of a finished run: when it began; nothing that is done now is kept.
     """
 
@@ -57,6 +66,7 @@ class Run:
     waited: float | None = None
     as_of: datetime | None = None
     claimed: float = field(default_factory=time.monotonic)
+    tools: list[ToolUse] = field(default_factory=list)
 
     def age(self) -> float | None:
         """Seconds since it was inserted; None for a later try."""
@@ -64,7 +74,7 @@ class Run:
 
     def begin_stage(self) -> None:
         """Forget the model calls of the stage before: they are stored."""
-        self.calls, self.pinned, self.kept, self.round = [], [], None, 0
+        self.calls, self.pinned, self.tools, self.kept, self.round = [], [], [], None, 0
 
     def settled(self) -> Outcome | None:
         """What the present stage would write, where that is known without it; None where it must work.

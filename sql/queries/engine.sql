@@ -43,8 +43,29 @@ select owner, host, pid, stages, concurrency, started_at from v_engines where is
 -- name: unregister_engine
 select maas_unregister($1);
 
--- name: add_metrics
-select maas_add_metrics($1::jsonb);
+-- name: add_metrics  -- $1 items; what their tokens cost now, in micro-dollars, is added to them
+select maas_add_metrics($1::jsonb || coalesce((
+  select jsonb_agg(jsonb_build_object('name', 'model_cost', 'events', m.price,
+    'labels', jsonb_build_object('provider', m.provider, 'model', m.model)))
+  from (
+    select t.provider, t.model, maas_price(t.provider, t.model, t.tokens_in, t.cached, t.tokens_out) as price
+    from (
+      select i.labels->>'provider' as provider, i.labels->>'model' as model,
+        coalesce(sum(i.events) filter (where i.labels->>'kind' = 'in'), 0)::int as tokens_in,
+        coalesce(sum(i.events) filter (where i.labels->>'kind' = 'cached'), 0)::int as cached,
+        coalesce(sum(i.events) filter (where i.labels->>'kind' = 'out'), 0)::int as tokens_out
+      from jsonb_to_recordset($1::jsonb) as i(name text, labels jsonb, events bigint)
+      where i.name = 'model_tokens' group by 1, 2) t) m
+  where m.price > 0), '[]'));
+
+-- name: stock  -- what there is: rows as the planner estimates them, since to count them would take longer with each
+select pg_database_size(current_database()) as bytes,
+  (select greatest(reltuples, 0)::bigint from pg_class where oid = 'raw_logs'::regclass) as turns,
+  (select greatest(reltuples, 0)::bigint from pg_class where oid = 'lsm_storage'::regclass) as records,
+  (select count(*) from chat_pending_actions where status = 'pending' and expires_at > now()) as actions;
+
+-- name: fills
+select model, turns, refused, tokens from embedding_fills order by model;
 
 -- name: metrics
 select name, labels, le, sum(events)::bigint as events, sum(seconds) as seconds from engine_metrics

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 from maas.pipeline.metrics import BUCKETS, Metrics
+from maas.pipeline.runs import ToolUse
 
-LABELS = {"finish": "stop", "model": "m", "provider": "openai"}
+MODEL = {"model": "m", "provider": "openai"}
+LABELS = MODEL | {"finish": "stop"}
 
 
 def test_take_gives_what_came_since_the_last_time() -> None:
@@ -15,12 +17,21 @@ def test_take_gives_what_came_since_the_last_time() -> None:
     metrics.count("runs_adopted")
     metrics.count("runs_reclaimed", events=0)
     metrics.called(
-        [{"provider": "openai", "model": "m", "finish": "stop", "ms": 1500.0, "reply": "text of a user"}] * 2
+        [
+            {"provider": "openai", "model": "m", "finish": "stop", "ms": 1500.0, "reply": "text of a user"}
+            | {"tokens_in": 100, "tokens_out": 0, "cached": 40}
+        ]
+        * 2
     )
+    metrics.used([ToolUse("add_task", "done", 0.25)])
     assert json.loads(json.dumps(metrics.take())) == [
         {"name": "runs_adopted", "labels": {}, "le": None, "events": 3, "seconds": 0},
         {"name": "model_calls", "labels": LABELS, "le": None, "events": 2, "seconds": 3},
-    ]
+        {"name": "model_tokens", "labels": MODEL | {"kind": "in"}, "le": None, "events": 200, "seconds": 0},
+        {"name": "model_tokens", "labels": MODEL | {"kind": "cached"}, "le": None, "events": 80, "seconds": 0},
+        {"name": "tool_calls", "labels": {"tool": "add_task", "outcome": "done"}, "le": None, "events": 1,
+         "seconds": 0.25},
+    ]  # fmt: skip
     assert metrics.take() == []
 
 
