@@ -96,7 +96,7 @@ async def _find(request: Request, name: str) -> UUID | None:
         try:
             await check_user(request, user_id)
         except MaasError as error:
-            raise _nobody(name) from error  # its own message tells the UUID
+            raise (_nobody(name) if error.code == "not_found" else error) from error  # its own message tells the UUID
     return user_id
 
 
