@@ -19,7 +19,7 @@ _SECRETS = (
     (re.compile(r"\b(sk|rk|pk)-[A-Za-z0-9_\-]{8,}"), r"\1-***"),
     (re.compile(r"\bAIza[0-9A-Za-z_\-]{10,}"), "AIza***"),
     (re.compile(r"\bmaas_([0-9a-f]{12})_[0-9a-f]{8,}"), r"maas_\1_***"),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)+"), "eyJ***"),
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)+"), "eyJ***"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._\-+/=]{8,}"), r"\1 ***"),
     (re.compile(r"(?i)(postgres(?:ql)?://[^:/\s@]+:)[^@\s]+@"), r"\1***@"),
     (re.compile(r"(?i)(https?://)[^/\s@?]+@"), r"\1***@"),
