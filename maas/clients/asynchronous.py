@@ -11,6 +11,7 @@ from tenacity import AsyncRetrying
 
 from maas.clients import address
 from maas.clients.address import RETRIES, TIMEOUT
+from maas.clients.async_rows import AsyncRows
 from maas.clients.calls import Call, Plan, Reply
 from maas.clients.errors import MaaSError
 from maas.clients.retrying import lost, policy, read
@@ -55,10 +56,15 @@ class AsyncMaaS(Verbs):
     """The same as MaaS, for asyncio: every method is awaited."""
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT, retries: int = RETRIES
-    ) -> None:
+        self, url: str | None = None, api_key: str | None = None, *, dsn: str | None = None, timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+    ) -> None:  # fmt: skip
         self.users = Users()
-        self._line: AsyncLine = AsyncHttp(address.find_url(url), api_key, timeout, retries)
+        self._line: AsyncLine
+        if dsn is None:
+            self._line = AsyncHttp(address.find_url(url), api_key, timeout, retries)
+        else:
+            self._line = AsyncRows(address.check_dsn(dsn, url), retries)
 
     async def __aenter__(self) -> Self:
         return self

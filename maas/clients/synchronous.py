@@ -14,6 +14,7 @@ from maas.clients.address import RETRIES, TIMEOUT
 from maas.clients.calls import Call, Plan, Reply
 from maas.clients.errors import MaaSError
 from maas.clients.retrying import lost, policy, read
+from maas.clients.sync_rows import Rows
 from maas.clients.users import Users
 from maas.clients.verbs import Verbs
 
@@ -52,17 +53,22 @@ class Http:
 
 
 class MaaS(Verbs):
-    """Memory for an assistant, over HTTP.
+    """Memory for an assistant, over HTTP; with `dsn` instead of `url` by SQL, where there are ask, submit and wait.
 
     `url` and `api_key` are MAAS_URL and MAAS_API_KEY if not given, `timeout` seconds for a reply, `retries` attempts
     after the first where repeating is safe. Raises MaaSError of many kinds.
     """
 
     def __init__(
-        self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT, retries: int = RETRIES
-    ) -> None:
+        self, url: str | None = None, api_key: str | None = None, *, dsn: str | None = None, timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+    ) -> None:  # fmt: skip
         self.users = Users()
-        self._line: Line = Http(address.find_url(url), api_key, timeout, retries)
+        self._line: Line
+        if dsn is None:
+            self._line = Http(address.find_url(url), api_key, timeout, retries)
+        else:
+            self._line = Rows(address.check_dsn(dsn, url), retries)
 
     def __enter__(self) -> Self:
         return self

@@ -160,6 +160,7 @@ def test_the_same_key_is_the_same_request(maas: MaaS, user: UUID) -> None:
         (lambda maas: maas.add([{"role": "tool", "content": "7"}], user_id="a"), InvalidRequest, "invalid_request"),
         (lambda maas: maas.ask("  ", user_id=uuid4()), InvalidRequest, "invalid_request"),
         (lambda maas: maas.ask("?", user_id=uuid4(), assistant="nobody"), InvalidRequest, "unknown_assistant"),
+        (lambda maas: maas.ask("\ud800", user_id=uuid4()), InvalidRequest, "invalid_request"),
         (lambda maas: maas.add("a", user_id="x" * 201), InvalidRequest, "invalid_request"),
     ],
 )
