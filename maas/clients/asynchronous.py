@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
-from typing import Protocol, Self, TypeVar
-
-import httpx2
-from tenacity import AsyncRetrying
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing, closing
+from typing import Any, Protocol, Self, TypeVar
 
 from maas.clients import address
 from maas.clients.address import RETRIES, TIMEOUT
+from maas.clients.async_http import AsyncHttp
 from maas.clients.async_rows import AsyncRows
 from maas.clients.calls import Call, Plan, Reply
 from maas.clients.errors import MaaSError
-from maas.clients.retrying import lost, policy, read
-from maas.clients.users import Users
+from maas.clients.following import Following
+from maas.clients.plans import Mode
+from maas.clients.results import Event
+from maas.clients.rows import refuse
+from maas.clients.users import UserId, Users
 from maas.clients.verbs import Verbs
 
 T = TypeVar("T")
@@ -31,27 +33,6 @@ class AsyncLine(Protocol):
     async def close(self) -> None: ...
 
 
-class AsyncHttp:
-    """Calls over HTTP, repeated where that is safe."""
-
-    def __init__(self, url: str, api_key: str | None, timeout: float, retries: int) -> None:
-        self._url, self._timeout, self._retries = url, timeout, retries
-        self.client = httpx2.AsyncClient(base_url=url, headers=address.headers(api_key), timeout=timeout)
-
-    async def send(self, call: Call) -> Reply:
-        async for attempt in AsyncRetrying(**policy(call, self._retries)):
-            with attempt:
-                try:
-                    response = await self.client.request(**address.request_of(call, self._timeout))
-                except httpx2.TransportError as error:
-                    raise lost(error, self._url) from error
-                return read(call, response, attempt.retry_state.attempt_number)
-        raise AssertionError("tenacity returns or raises")
-
-    async def close(self) -> None:
-        await self.client.aclose()
-
-
 class AsyncMaaS(Verbs):
     """The same as MaaS, for asyncio: every method is awaited."""
 
@@ -60,6 +41,7 @@ class AsyncMaaS(Verbs):
         retries: int = RETRIES,
     ) -> None:  # fmt: skip
         self.users = Users()
+        self._retries = retries
         self._line: AsyncLine
         if dsn is None:
             self._line = AsyncHttp(address.find_url(url), api_key, timeout, retries)
@@ -75,6 +57,31 @@ class AsyncMaaS(Verbs):
     async def close(self) -> None:
         """Give connections back."""
         await self._line.close()
+
+    async def stream(
+        self, query: str, *, user_id: UserId, assistant: str = "mentor", conversation_id: UserId | None = None,
+        mode: Mode | None = None, metadata: Mapping[str, Any] | None = None, attachment_ids: Sequence[UserId] = (),
+    ) -> AsyncGenerator[Event, None]:  # fmt: skip
+        """Ask, and follow the answer as it comes: `event.text` is the next piece of it. Raises RunFailed."""
+        request_id = await self.submit(
+            query, user_id=user_id, assistant=assistant, conversation_id=conversation_id, mode=mode,
+            metadata=metadata, attachment_ids=attachment_ids,
+        )  # fmt: skip
+        async with aclosing(self.follow(request_id)) as events:
+            async for event in events:
+                yield event
+
+    async def follow(self, request_id: UserId, *, last_event_id: str = "") -> AsyncGenerator[Event, None]:
+        """The events of a run from its start, or from behind one, until `done`; goes on where a connection broke.
+
+        Who stops reading cancels nothing. Raises RunFailed, NotFound, Unavailable.
+        """
+        following = Following(str(request_id), self._retries, last_event_id)
+        if not isinstance(self._line, AsyncHttp):
+            raise refuse(following.call)
+        async with aclosing(self._line.follow(following)) as events:
+            async for event in events:
+                yield event
 
     async def carry(self, plan: Plan[T]) -> T:
         """Send what the plan asks for, tell it what came, until it is done."""

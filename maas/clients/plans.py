@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 from uuid import UUID, uuid4
 
 from maas.clients.calls import Call, NewRun, Plan, to_look, to_submit
@@ -37,7 +37,8 @@ PAGE = 100
 MOST_HITS = 50
 PATIENCE = 30.0
 PAUSE = 0.1
-Moment = datetime | date | str
+Moment: TypeAlias = datetime | date | str
+Mode: TypeAlias = Literal["auto", "plan", "ask"]
 
 
 def submit(
@@ -47,7 +48,7 @@ def submit(
     user_id: UserId,
     assistant: str = "mentor",
     conversation_id: UserId | None = None,
-    mode: Literal["auto", "plan", "ask"] | None = None,
+    mode: Mode | None = None,
     metadata: Mapping[str, Any] | None = None,
     attachment_ids: Sequence[UserId] = (),
     idempotency_key: str | None = None,
@@ -88,7 +89,7 @@ def ask(
     user_id: UserId,
     assistant: str = "mentor",
     conversation_id: UserId | None = None,
-    mode: Literal["auto", "plan", "ask"] | None = None,
+    mode: Mode | None = None,
     metadata: Mapping[str, Any] | None = None,
     attachment_ids: Sequence[UserId] = (),
     timeout: float = ANSWER,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Protocol, Self, TypeVar
-
-import httpx2
-from tenacity import Retrying
+from typing import Any, Protocol, Self, TypeVar
 
 from maas.clients import address
 from maas.clients.address import RETRIES, TIMEOUT
 from maas.clients.calls import Call, Plan, Reply
 from maas.clients.errors import MaaSError
-from maas.clients.retrying import lost, policy, read
+from maas.clients.following import Following
+from maas.clients.plans import Mode
+from maas.clients.results import Event
+from maas.clients.rows import refuse
+from maas.clients.sync_http import Http
 from maas.clients.sync_rows import Rows
-from maas.clients.users import Users
+from maas.clients.users import UserId, Users
 from maas.clients.verbs import Verbs
 
 T = TypeVar("T")
@@ -31,27 +33,6 @@ class Line(Protocol):
     def close(self) -> None: ...
 
 
-class Http:
-    """Calls over HTTP, repeated where that is safe. Threads may share it."""
-
-    def __init__(self, url: str, api_key: str | None, timeout: float, retries: int) -> None:
-        self._url, self._timeout, self._retries = url, timeout, retries
-        self.client = httpx2.Client(base_url=url, headers=address.headers(api_key), timeout=timeout)
-
-    def send(self, call: Call) -> Reply:
-        for attempt in Retrying(**policy(call, self._retries)):
-            with attempt:
-                try:
-                    response = self.client.request(**address.request_of(call, self._timeout))
-                except httpx2.TransportError as error:
-                    raise lost(error, self._url) from error
-                return read(call, response, attempt.retry_state.attempt_number)
-        raise AssertionError("tenacity returns or raises")
-
-    def close(self) -> None:
-        self.client.close()
-
-
 class MaaS(Verbs):
     """Memory for an assistant, over HTTP; with `dsn` instead of `url` by SQL, where there are ask, submit and wait.
 
@@ -64,6 +45,7 @@ class MaaS(Verbs):
         retries: int = RETRIES,
     ) -> None:  # fmt: skip
         self.users = Users()
+        self._retries = retries
         self._line: Line
         if dsn is None:
             self._line = Http(address.find_url(url), api_key, timeout, retries)
@@ -79,6 +61,27 @@ class MaaS(Verbs):
     def close(self) -> None:
         """Give connections back."""
         self._line.close()
+
+    def stream(
+        self, query: str, *, user_id: UserId, assistant: str = "mentor", conversation_id: UserId | None = None,
+        mode: Mode | None = None, metadata: Mapping[str, Any] | None = None, attachment_ids: Sequence[UserId] = (),
+    ) -> Iterator[Event]:  # fmt: skip
+        """Ask, and follow the answer as it comes: `event.text` is the next piece of it. Raises RunFailed."""
+        request_id = self.submit(
+            query, user_id=user_id, assistant=assistant, conversation_id=conversation_id, mode=mode,
+            metadata=metadata, attachment_ids=attachment_ids,
+        )  # fmt: skip
+        yield from self.follow(request_id)
+
+    def follow(self, request_id: UserId, *, last_event_id: str = "") -> Iterator[Event]:
+        """The events of a run from its start, or from behind one, until `done`; goes on where a connection broke.
+
+        Who stops reading cancels nothing. Raises RunFailed, NotFound, Unavailable.
+        """
+        following = Following(str(request_id), self._retries, last_event_id)
+        if not isinstance(self._line, Http):
+            raise refuse(following.call)
+        yield from self._line.follow(following)
 
     def carry(self, plan: Plan[T]) -> T:
         """Send what the plan asks for, tell it what came, until it is done."""

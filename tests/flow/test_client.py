@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, assert_type
 from uuid import UUID, uuid4
@@ -9,7 +10,19 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas import AsyncMaaS, MaaS, MaaSError
-from maas.clients import Added, Answer, Context, InvalidRequest, Memories, NotFound, TimedOut, Unavailable
+from maas.clients import (
+    Added,
+    Answer,
+    Context,
+    InvalidRequest,
+    Memories,
+    NotFound,
+    RateLimited,
+    RunFailed,
+    TimedOut,
+    Unavailable,
+)
+from tests.breaking_proxy import Fault, breaking_proxy
 from tests.stack import NOBODY, Stack, free_port
 
 TALK: list[Mapping[str, Any]] = [
@@ -191,6 +204,84 @@ def test_nobody_at_home_is_one_error() -> None:
         pytest.raises(Unavailable, match="does not answer"),
     ):
         maas.get(NOBODY)
+
+
+def test_lost_replies_make_nothing_twice(url: str, stack: Stack, user: UUID) -> None:
+    """The server did it and nobody heard of it; then it did not even come there."""
+    faults: list[Fault] = ["lost", "unsent"]
+    with breaking_proxy(url) as proxy, MaaS(proxy.url) as maas:
+        proxy.faults += faults
+        request_id = maas.submit("My cat is called Pixel.", user_id=user)
+        assert proxy.seen == ["POST /v1/runs"] * 3
+        proxy.faults += faults
+        added = maas.add(TALK, user_id=user)
+        assert len(proxy.seen) == 6
+        stack.wait_archived(UUID(request_id), UUID(added["request_ids"][0]))
+        proxy.faults += faults
+        assert maas.delete(added["results"][0]["id"])["deleted"] == {}  # the first attempt did it
+        proxy.faults += ["lost"]
+        assert maas.search("cat", user_id=user)["results"]
+    runs = stack.rows("select id, kind from pipeline_runs where user_id = %s order by created_at", user)
+    assert [(str(run["id"]), run["kind"]) for run in runs] == [
+        (request_id, "ask"), (added["request_ids"][0], "archive")
+    ]  # fmt: skip
+    turns = stack.rows("select from raw_logs where user_id = %s and external_id is not null", user)
+    assert len(turns) == len(added["results"]) - 1
+
+
+def test_who_has_too_much_is_waited_for(url: str, user: UUID) -> None:
+    with breaking_proxy(url) as proxy, MaaS(proxy.url) as maas:
+        proxy.faults += ["limited", "busy"]
+        began = time.monotonic()
+        assert maas.get_all(user_id=user) == {"results": []}
+        assert time.monotonic() - began >= 2
+        with MaaS(proxy.url, retries=0) as hasty:
+            proxy.faults += ["limited"]
+            with pytest.raises(RateLimited) as limited:
+                hasty.get_all(user_id=user)
+        assert (limited.value.retry_after, limited.value.status) == (1, 429)
+
+
+def test_a_stream_goes_on_where_it_broke(url: str, user: UUID) -> None:
+    with breaking_proxy(url) as proxy, MaaS(proxy.url) as maas:
+        request_id = maas.submit("My cat is called Pixel.", user_id=user)
+        maas.wait(request_id)
+        whole = list(maas.follow(request_id))
+        assert (whole[0].type, whole[-1].type) == ("status", "done")
+        assert list(maas.follow(request_id, last_event_id=whole[2].id)) == whole[3:]
+        assert list(maas.follow(request_id, last_event_id=whole[-1].id)) == []
+        proxy.faults += ["cut", "lost"]
+        assert list(maas.follow(request_id)) == whole
+        events = list(maas.stream("What is my cat called?", user_id=user))
+        assert "Pixel" in events[-1].data["final_answer"]
+        assert "".join(event.text for event in events) in ("", events[-1].data["final_answer"])
+        with pytest.raises(NotFound):
+            next(maas.follow(NOBODY))
+
+
+def test_a_stream_of_what_failed_says_so(maas: MaaS, user: UUID, stack: Stack) -> None:
+    stack.rows(
+        f"""begin;
+        insert into pipeline_runs (id, user_id, user_query) values ('{user}', '{user}', 'nobody claims me');
+        update pipeline_runs set lane = 2, status = 'FAILED', error_code = 'tired', error_message = 'too tired'
+        where id = '{user}';
+        commit"""
+    )
+    for failing in (lambda: list(maas.follow(user)), lambda: maas.wait(user)):
+        with pytest.raises(RunFailed, match="tired: too tired") as failed:
+            failing()
+        assert failed.value.details == {"request_id": str(user)}
+
+
+async def test_the_other_client_repeats_and_streams(url: str, stack: Stack, user: UUID) -> None:
+    with breaking_proxy(url) as proxy:
+        async with AsyncMaaS(proxy.url) as maas:
+            proxy.faults += ["lost", "unsent"]
+            await maas.ask("My cat is called Pixel.", user_id=user)
+            proxy.faults += ["lost", "cut"]
+            events = [event async for event in maas.stream("What is my cat called?", user_id=user)]
+            assert "Pixel" in events[-1].data["final_answer"] and len({event.id for event in events}) == len(events)
+    assert len(stack.rows("select from pipeline_runs where user_id = %s", user)) == 2
 
 
 async def test_the_other_client_awaits_the_same(url: str, name: str) -> None:
