@@ -1,0 +1,116 @@
+"""Users by any name: who is named, who is found, and who may name whom."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID, uuid4
+
+import httpx2
+import pytest
+from starlette.requests import Request
+
+from maas.http.app import create_app
+from maas.http.callers import Caller
+from shared.db import open_database
+from shared.settings import load_settings
+from tests.stack import NOBODY
+
+JSON = {"content-type": "application/json"}
+BOTH = frozenset({"ask", "read"})
+
+
+class OneGate:
+    """Whoever comes is this caller."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def identify(self, request: Request) -> Caller:
+        return self._caller
+
+
+@asynccontextmanager
+async def doors(dsn: str, caller: Caller) -> AsyncIterator[httpx2.AsyncClient]:
+    """The doors as this caller finds them."""
+    async with open_database(dsn, 2, "maas test") as db:
+        app = create_app(db, dsn, load_settings(), OneGate(caller))
+        transport = httpx2.ASGITransport(app)
+        async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://t") as it:
+            yield it
+
+
+async def name(client: httpx2.AsyncClient, external_id: str) -> httpx2.Response:
+    return await client.post("/v1/users", json={"external_id": external_id})
+
+
+async def find(client: httpx2.AsyncClient, external_id: str) -> httpx2.Response:
+    return await client.get("/v1/users", params={"external_id": external_id})
+
+
+async def test_a_name_is_one_user_for_ever(fresh_database: str) -> None:
+    async with doors(fresh_database, Caller("any", BOTH)) as client:
+        for external_id in ("ann@example.org", "Анна 😀", "a" * 200, " ann "):
+            assert (await find(client, external_id)).status_code == 404
+            first = await name(client, external_id)
+            assert first.status_code == 200 and first.json()["external_id"] == external_id
+            assert (await name(client, external_id)).json() == first.json() == (await find(client, external_id)).json()
+        user = uuid4()
+        assert (await name(client, str(user))).json()["user_id"] == str(user)
+        assert (await find(client, str(user))).json()["user_id"] == str(user)
+
+
+@pytest.mark.parametrize("external_id", ["", " ", "a" * 201, "a\x00b"])
+async def test_what_is_no_name_is_refused(fresh_database: str, external_id: str) -> None:
+    async with doors(fresh_database, Caller("any", BOTH)) as client:
+        assert (await name(client, external_id)).status_code == 422
+        refused = await find(client, external_id)
+        assert refused.status_code in (400, 422) and refused.json()["error"]["code"] in ("bad_parameter", "bad_user")
+        assert (await client.get("/v1/users")).json()["error"]["code"] == "bad_parameter"
+
+
+async def test_who_only_reads_names_nobody(fresh_database: str) -> None:
+    async with doors(fresh_database, Caller("reader", frozenset({"read"}))) as client:
+        assert (await name(client, "new@example.org")).status_code == 403
+        assert (await find(client, "new@example.org")).status_code == 404
+
+
+async def test_a_prefix_bounds_the_names(fresh_database: str) -> None:
+    async with doors(fresh_database, Caller("any", BOTH)) as client:
+        foreign = (await name(client, "other:ann")).json()["user_id"]
+    async with doors(fresh_database, Caller("app", BOTH, prefix="app:")) as client:
+        own = (await name(client, "app:ann")).json()["user_id"]
+        assert (await find(client, "app:ann")).json()["user_id"] == own
+        for external_id in ("other:ann", "other:bob", foreign, str(NOBODY)):
+            for reply in (await name(client, external_id), await find(client, external_id)):
+                assert reply.status_code == 404
+                assert foreign not in reply.text or external_id == foreign
+        added = await client.post("/v1/memories", json={"user_id": own, "memory": "I like tea."})
+        assert added.status_code == 202
+
+
+async def test_who_is_bound_to_a_user_finds_no_other(fresh_database: str) -> None:
+    async with doors(fresh_database, Caller("any", BOTH)) as client:
+        own = (await name(client, "bound@example.org")).json()["user_id"]
+        foreign = (await name(client, "foreign@example.org")).json()["user_id"]
+    async with doors(fresh_database, Caller("bound", BOTH, user_id=UUID(own))) as client:
+        for external_id in ("bound@example.org", own):
+            assert (await name(client, external_id)).json()["user_id"] == own
+            assert (await find(client, external_id)).json()["user_id"] == own
+        for external_id in ("foreign@example.org", "nobody@example.org", foreign):
+            for reply in (await name(client, external_id), await find(client, external_id)):
+                assert reply.status_code == 404
+                assert reply.json()["error"]["message"] == f"there is no user {external_id!r}"
+    async with doors(fresh_database, Caller("any", BOTH)) as client:
+        assert (await find(client, "nobody@example.org")).status_code == 404
+
+
+async def test_a_history_is_its_users(fresh_database: str) -> None:
+    async with doors(fresh_database, Caller("any", BOTH)) as client:
+        user = str(uuid4())
+        added = await client.post("/v1/memories", json={"user_id": user, "memory": "I like tea."})
+        path = f"/v1/memories/{added.json()['raw_log_ids'][0]}/history"
+        (words,) = (await client.get(path)).json()["results"]
+        assert (words["kind"], words["memory"], words["made_into"]) == ("turn", "I like tea.", None)
+    async with doors(fresh_database, Caller("stranger", BOTH, user_id=uuid4())) as client:
+        assert (await client.get(path)).status_code == 404
