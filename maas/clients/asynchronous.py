@@ -10,7 +10,6 @@ from typing import Any, Protocol, Self, TypeVar
 from maas.clients import address
 from maas.clients.address import RETRIES, TIMEOUT
 from maas.clients.async_http import AsyncHttp
-from maas.clients.async_rows import AsyncRows
 from maas.clients.calls import Call, Plan, Reply
 from maas.clients.errors import MaaSError
 from maas.clients.following import Following
@@ -46,6 +45,8 @@ class AsyncMaaS(Verbs):
         if dsn is None:
             self._line = AsyncHttp(address.find_url(url), api_key, timeout, retries)
         else:
+            from maas.clients.async_rows import AsyncRows  # drivers take longer to load than all the rest
+
             self._line = AsyncRows(address.check_dsn(dsn, url), retries)
 
     async def __aenter__(self) -> Self:

@@ -16,7 +16,6 @@ from maas.clients.plans import Mode
 from maas.clients.results import Event
 from maas.clients.rows import refuse
 from maas.clients.sync_http import Http
-from maas.clients.sync_rows import Rows
 from maas.clients.users import UserId, Users
 from maas.clients.verbs import Verbs
 
@@ -50,6 +49,8 @@ class MaaS(Verbs):
         if dsn is None:
             self._line = Http(address.find_url(url), api_key, timeout, retries)
         else:
+            from maas.clients.sync_rows import Rows  # drivers take longer to load than all the rest
+
             self._line = Rows(address.check_dsn(dsn, url), retries)
 
     def __enter__(self) -> Self:
