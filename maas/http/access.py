@@ -25,7 +25,7 @@ async def admit(request: Request, scope: Scope, owned: Owned | None = None) -> N
     """
     if scope == "open":
         return
-    found = request.state.caller = await _identify(request)
+    found = await identify(request)
     if found.per_minute is not None:
         rooms(request).rates.take(found.name, found.per_minute, "this key")
     if not found.may(scope):
@@ -37,6 +37,19 @@ async def admit(request: Request, scope: Scope, owned: Owned | None = None) -> N
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
     if user_id is not None:
         await check_user(request, user_id)
+
+
+async def identify(request: Request) -> Caller:
+    """Who sends this request, from now on known to `caller`. Raises Unauthenticated."""
+    parts = rooms(request)
+    try:
+        found = request.state.caller = await parts.gate.identify(request)
+    except Unauthenticated as error:
+        parts.traffic.refuse(error.cause)
+        client = request.client.host if request.client is not None else None
+        log.info("unauthenticated", cause=error.cause, path=request.url.path, client=client)
+        raise
+    return found
 
 
 def caller(request: Request) -> Caller:
@@ -59,17 +72,6 @@ def read_user(request: Request) -> UUID:
     if user_id is None:
         raise MaasError("bad_parameter", "user_id: is required")
     return user_id
-
-
-async def _identify(request: Request) -> Caller:
-    parts = rooms(request)
-    try:
-        return await parts.gate.identify(request)
-    except Unauthenticated as error:
-        parts.traffic.refuse(error.cause)
-        client = request.client.host if request.client is not None else None
-        log.info("unauthenticated", cause=error.cause, path=request.url.path, client=client)
-        raise
 
 
 async def _check_owner(request: Request, owned: Owned) -> None:

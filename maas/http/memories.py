@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from starlette.requests import Request
@@ -78,13 +79,12 @@ async def delete_memory(request: Request) -> Response:
 
 async def get_memory(request: Request) -> Response:
     """One record or one turn."""
-    return send(_memory(await read_memory(rooms(request).db, read_id(request, "memory"))))
+    return send(_memory(await _read(request)))
 
 
 async def get_sources(request: Request) -> Response:
     """The words that a memory was made of."""
-    db = rooms(request).db
-    rows = await read_sources(db, await read_memory(db, read_id(request, "memory")))
+    rows = await read_sources(rooms(request).db, await _read(request))
     results = [
         RawLog(role="user" if row["message_type"] == "user_query" else "assistant",
                **{name: row[name] for name in RawLog.model_fields if name in row})
@@ -119,6 +119,12 @@ async def post_context(request: Request) -> Response:
             sources=[Source(id=hit.id, kind="turn", score=hit.score) for hit in context.hits],
         )
     )
+
+
+async def _read(request: Request) -> dict[str, Any]:
+    """The memory in the path, of the user who is named, if one is."""
+    user_id: UUID | None = read_parameter(request, "user_id", UUID)
+    return await read_memory(rooms(request).db, read_id(request, "memory"), user_id)
 
 
 def _memory(row: dict[str, object]) -> Memory:

@@ -1,14 +1,17 @@
-"""Health, readiness, and the description of all this."""
+"""Health, readiness, who calls, and the description of all this."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from uuid import UUID
 
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from maas.http.access import caller
 from maas.http.bodies import Health, Readiness
 from maas.http.rooms import rooms
 from maas.http.sending import send
@@ -22,6 +25,13 @@ DOCS = """<!doctype html>
 """
 
 
+class CallerState(BaseModel):
+    name: str
+    scopes: list[str]
+    user_id: UUID | None = Field(description="the one user whose memory the key is for; null: it is not for one")
+    prefix: str | None = Field(description="the key is for users with a name that begins so")
+
+
 async def healthz(_: Request) -> Response:
     """The process is alive."""
     return send(Health())
@@ -33,6 +43,14 @@ async def readyz(request: Request) -> Response:
     if not await db.value("schema_is_there"):
         raise MaasError("database_unreachable", "the database holds no MaaS schema; run `maas migrate`")
     return send(Readiness(orchestrators=len(await db.rows("living_engines"))))
+
+
+async def get_caller(request: Request) -> Response:
+    """What the key of this request may do, and for whom."""
+    found = caller(request)
+    return send(
+        CallerState(name=found.name, scopes=sorted(found.scopes), user_id=found.user_id, prefix=found.prefix)
+    )  # fmt: skip
 
 
 async def openapi(request: Request) -> Response:

@@ -67,10 +67,10 @@ async def list_memories(
     return [dict(row) for row in await db.rows("list_memories", user_id, at, last, limit)]
 
 
-async def read_memory(db: Database, memory_id: UUID) -> dict[str, Any]:
-    """A record or a turn by its id. Raises MaasError('not_found')."""
+async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None) -> dict[str, Any]:
+    """A record or a turn by its id, of this user if one is named. Raises MaasError('not_found')."""
     row = await db.row("memory", memory_id)
-    if row is None:
+    if row is None or user_id not in (None, row["user_id"]):
         raise MaasError("not_found", f"there is no memory {memory_id}")
     return dict(row)
 

@@ -90,6 +90,7 @@ def test_lone_surrogate_is_refused(stack: Stack, user: UUID) -> None:
         ("POST", f"/v1/runs/{NOBODY}/cancel", 404),
         ("GET", f"/v1/memories/{NOBODY}", 404),
         ("GET", f"/v1/memories/{NOBODY}/sources", 404),
+        ("GET", f"/v1/memories/{NOBODY}?user_id=me", 400),
         ("GET", "/v1/memories", 400),
         ("GET", "/v1/memories?user_id=x", 400),
         ("GET", "/v1/runs?status=BOGUS", 400),
@@ -170,6 +171,9 @@ def test_memories_are_searched_listed_read_and_traced(stack: Stack, user: UUID) 
     sources = stack.client.get(f"/v1/memories/{record['id']}/sources").json()["results"]
     assert [one["role"] for one in sources] == ["user", "assistant"]
     assert sources[0]["content"] == "My boat is called Zephyr and lies in Bergen harbour."
+    for path in (f"/v1/memories/{record['id']}", f"/v1/memories/{record['id']}/sources"):
+        assert stack.client.get(path, params={"user_id": str(user)}).status_code == 200
+        assert stack.client.get(path, params={"user_id": str(NOBODY)}).status_code == 404
     turn = stack.client.get(f"/v1/memories/{best['id']}/sources").json()["results"]
     assert turn[0]["run_id"] == str(first)
 
@@ -235,3 +239,8 @@ def test_health_readiness_and_description(stack: Stack) -> None:
     assert "SwaggerUIBundle" in page.text
     assert stack.client.get("/docs/static/swagger-ui-bundle.js").status_code == 200
     assert stack.client.get("/", follow_redirects=False).headers["location"] == "/docs"
+
+
+def test_the_caller_is_told_what_it_may(stack: Stack) -> None:
+    told = stack.client.get("/v1/caller").json()
+    assert told == {"name": "http", "scopes": ["admin"], "user_id": None, "prefix": None}
