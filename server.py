@@ -6,14 +6,17 @@ import gc
 import ipaddress
 import socket
 import sys
+from functools import partial
 
 import structlog
 import uvicorn
 import uvloop
 from starlette.applications import Starlette
+from starlette.routing import Route
 
 from maas.http.app import create_app
 from maas.http.gates import open_gate
+from maas.http.mounted import Answer, Mounted
 from maas.memory.vectors import open_questions
 from shared import log
 from shared.db import open_database
@@ -63,6 +66,13 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def load_mcp(settings: Settings) -> Answer:
+    """What answers at /mcp; it takes most of a second."""
+    from maas.clients.mcp.http import answer
+
+    return partial(answer, is_local=settings.auth == "none")
+
+
 async def serve(settings: Settings, postgres: Addresses) -> None:
     """Serve until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     with bind(settings) as listener:
@@ -74,6 +84,7 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
         ):
             await db.check_pooler()
             app = create_app(db, postgres.listen, settings, gate, questions)
+            app.router.routes.append(Route("/mcp", Mounted(partial(load_mcp, settings)), methods=["POST"]))
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)
             config = uvicorn.Config(

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from uuid import UUID, uuid4
 
 from maas.clients.calls import Call, NewRun, Plan, to_look, to_submit
-from maas.clients.errors import InvalidRequest, RunFailed, TimedOut
+from maas.clients.errors import InvalidRequest, NotFound, RunFailed, TimedOut
 from maas.clients.filters import Filters, flat, reach_of
 from maas.clients.results import (
     Added,
@@ -222,15 +222,21 @@ def context(
     return Context(found["context"], found["tokens"], tuple(found["sources"]))
 
 
-def delete(users: Users, memory_id: UserId) -> Plan[Deleted]:
-    """Forget a memory: its words, and every record made of them. Raises NotFound.
+def delete(users: Users, memory_id: UserId, *, user_id: UserId | None = None) -> Plan[Deleted]:
+    """Forget a memory: its words, and every record made of them. Raises NotFound, also for what is not of `user_id`.
 
     While its words are being recorded it waits, up to 30 s; then it raises InvalidRequest with the code in_use.
     """
     path, end, pause = f"/v1/memories/{_id(memory_id)}", time.monotonic() + PATIENCE, 0.0
+    params: dict[str, Any] = {}
+    if user_id is not None:
+        owner = yield from users.find(name_of(user_id))
+        if owner is None:
+            raise NotFound("not_found", f"there is no memory {memory_id}")
+        params = {"user_id": str(owner)}
     while True:
         try:
-            reply = yield Call(method="DELETE", path=path, is_done_if_gone=True, pause=pause)
+            reply = yield Call(method="DELETE", path=path, params=params, is_done_if_gone=True, pause=pause)
         except InvalidRequest as error:
             if error.code != "in_use" or time.monotonic() > end:
                 raise

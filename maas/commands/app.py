@@ -18,6 +18,7 @@ from maas.commands import (
     history,
     keys,
     levels,
+    mcp,
     migrate,
     replay,
     runs,
@@ -74,6 +75,7 @@ def build_cli(
     cli.command("trace")(trace.trace_run)
     cli.command("doctor")(doctor.doctor)
     cli.add_typer(keys.cli, name="keys")
+    cli.command("mcp")(mcp.serve_mcp)
 
     @cli.command("orchestrator")
     def orchestrator(
