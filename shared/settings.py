@@ -103,6 +103,9 @@ class Settings(BaseSettings):
     user_queue_limit: int = Field(
         100, ge=1, le=100_000, description="unfinished requests of one user before HTTP answers 429"
     )
+    openai_wait: float = Field(
+        300.0, gt=0, le=3600, description="what an answer may take on /v1/chat/completions without a stream; then 504"
+    )
     concurrency: int = Field(64, ge=1, le=10_000, description="runs in flight in one orchestrator")
     max_in_flight: int | None = Field(None, ge=1, description="runs in flight in all orchestrators together")
     pool_size: int = Field(8, ge=2, le=200, description="database connections of one process")

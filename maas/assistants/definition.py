@@ -62,7 +62,7 @@ class Definition(BaseModel):
     `photo`: an image of a request belongs to what it collects.
     `memory`: light leaves models out of remembering, off leaves memory out.
     `model`: a `provider:model` in the place of the Responder's; agents may have others.
-    `channels` are sources of requests that it answers, such as http, cli, sql; none named: all.
+    `channels` are sources of requests that it answers, such as http, openai, cli, sql; none named: all.
     `opening`: what it is told when a conversation is opened, so that it speaks first.
     Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """

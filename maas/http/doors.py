@@ -18,6 +18,8 @@ from maas.http import (
     events,
     memories,
     metrics,
+    openai_api,
+    openai_bodies,
     operations,
     runs,
     traces,
@@ -44,7 +46,7 @@ class Door:
     """One method on one path. `errors` are the statuses that a client must expect.
 
     `scope` is what a caller needs.
-    `takes` and `gives` are media types of bodies that are not JSON.
+    `takes` and `gives` are media types of bodies that are not JSON. `refusal`: errors in another shape than ours.
     """
 
     method: str
@@ -59,6 +61,7 @@ class Door:
     errors: tuple[int, ...] = ()
     takes: tuple[str, ...] = ()
     gives: str | None = None
+    refusal: type[BaseModel] | None = None
 
     @property
     def owned(self) -> Owned | None:
@@ -149,6 +152,13 @@ DOORS = (
          errors=(404, 413, 415, 422), takes=users.IMPORT_TYPES),
     Door("DELETE", "/v1/users/{id}", users.delete_user, "admin", reply=bodies.Receipt, errors=(404,)),
     Door("GET", "/v1/caller", operations.get_caller, "read", reply=operations.CallerState),
+    Door("POST", "/v1/chat/completions", openai_api.post_chat_completion, "ask", openai_bodies.ChatRequest,
+         openai_bodies.ChatCompletion, errors=(400, 404, 409, 413, 415, 429, 500, 503, 504), gives=events.EVENT_STREAM,
+         refusal=openai_bodies.OpenAIError),
+    Door("GET", "/v1/models", openai_api.get_models, "read", reply=openai_bodies.OpenAIModels,
+         refusal=openai_bodies.OpenAIError),
+    Door("GET", "/v1/models/{model}", openai_api.get_model, "read", reply=openai_bodies.OpenAIModel, errors=(404,),
+         refusal=openai_bodies.OpenAIError),
     Door("GET", "/healthz", operations.healthz, "open", reply=bodies.Health),
     Door("GET", "/readyz", operations.readyz, "open", reply=bodies.Readiness, errors=(503,)),
     Door("GET", "/metrics", metrics.metrics, "metrics"),

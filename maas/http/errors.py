@@ -10,12 +10,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from maas.http.openai_errors import in_dialect
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
 STATUS = {
     "invalid_json": 400,
     "bad_parameter": 400,
+    "unsupported_parameter": 400,
+    "user_required": 400,
     "unauthenticated": 401,
     "forbidden": 403,
     "not_found": 404,
@@ -38,6 +41,7 @@ STATUS = {
     "queue_full": 429,
     "rate_limited": 429,
     "database_unreachable": 503,
+    "answer_timeout": 504,
 }
 log = structlog.get_logger()
 
@@ -84,9 +88,10 @@ async def on_bug(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": {"code": "internal", "message": "an error on our side; it is in the log"}}, 500)
 
 
-HANDLERS: dict[Any, Any] = {
+_HANDLERS: dict[Any, Any] = {
     MaasError: on_maas_error,
     HTTPException: on_http_error,
     **{kind: on_lost_database for kind in CONNECTION_LOST},
     Exception: on_bug,
 }
+HANDLERS = {kind: in_dialect(handler) for kind, handler in _HANDLERS.items()}

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from shared.errors import MaasError
 
 EVENT_STREAM = "text/event-stream"
 KEEP_ALIVE = 15.0
+STILL_HERE = ": still here\n\n"
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 log = structlog.get_logger()
 
@@ -44,20 +46,33 @@ async def get_events(request: Request) -> Response:
 async def stream(
     following: Following, changes: Changes, run_id: UUID, first: Glance, keep_alive: float = KEEP_ALIVE
 ) -> AsyncGenerator[str, None]:
-    """What `first` holds, and then what comes; reads on when the reader has taken what there was."""
+    """What `watch` sees, as server-sent events."""
+    async with aclosing(watch(following, changes, run_id, first, keep_alive)) as seen:
+        async for events in seen:
+            yield _write(events) if events else STILL_HERE
+
+
+async def watch(
+    following: Following, changes: Changes, run_id: UUID, first: Glance, keep_alive: float = KEEP_ALIVE
+) -> AsyncGenerator[Sequence[Told], None]:
+    """What `first` holds, and then what comes; reads on when the reader has taken what there was.
+
+    Nothing at all means that nothing has come for `keep_alive` seconds. It ends with the run, or before it, when the
+    process does.
+    """
     glance, sent = first, time.monotonic()
     with changes.following(run_id) as rung:
         rung.set()  # what came since `first` rang for nobody
         while True:
             if glance.events:
-                yield _write(glance.events)
+                yield glance.events
                 sent = time.monotonic()
             if glance.is_over or changes.is_leaving:
                 return
             if not glance.has_more:
                 await _wait(rung, min(LOOK, sent + keep_alive - time.monotonic()))
             if time.monotonic() >= sent + keep_alive:
-                yield ": still here\n\n"
+                yield ()
                 sent = time.monotonic()
             rung.clear()
             try:
@@ -67,7 +82,7 @@ async def stream(
                 await asyncio.sleep(LOOK)
                 found = Glance(glance.place, ())
             if found is None:
-                yield _write([_erased(run_id, glance.place)])
+                yield [_erased(run_id, glance.place)]
                 return
             glance = found
 

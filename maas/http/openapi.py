@@ -24,8 +24,10 @@ ERROR = {
 REASONS = {
     400: "not understood", 401: "without a valid key or token", 403: "not among the scopes of the key or token",
     404: "not there, or somebody else's", 409: "conflicts with what is there", 413: "too large",
-    415: "of another media type", 422: "refused", 429: "too many requests, or unfinished ones", 503: "not ready",
+    415: "of another media type", 422: "refused", 429: "too many requests, or unfinished ones", 500: "failed",
+    503: "not ready", 504: "not answered yet; it goes on",
 }  # fmt: skip
+UUID, TEXT = {"type": "string", "format": "uuid"}, {"type": "string"}
 RETRY_AFTER = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer", "minimum": 1}}}
 
 
@@ -38,7 +40,7 @@ SCHEMES = {
 
 def describe(doors: Sequence[Door], version: str) -> dict[str, Any]:
     """The whole document."""
-    models = {model for door in doors for model in (door.body, door.reply) if model is not None}
+    models = {model for door in doors for model in (door.body, door.reply, door.refusal) if model is not None}
     modes = [(model, "serialization") for model in sorted(models, key=lambda one: one.__name__)]
     _, schemas = models_json_schema(modes, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
     paths: dict[str, dict[str, Any]] = {}
@@ -61,14 +63,14 @@ def describe(doors: Sequence[Door], version: str) -> dict[str, Any]:
 def _operation(door: Door) -> dict[str, Any]:
     summary = (door.handler.__doc__ or "").strip()
     parameters: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
+        {"name": name, "in": "path", "required": True, "schema": UUID if name == "id" else TEXT}
         for name in re.findall(r"\{(\w+)\}", door.path)
     ]
     parameters += [
         {"name": name, "in": "query", "required": name in door.required, "schema": schema, "description": text}
         for name, (schema, text) in (door.query or {}).items()
     ]
-    if door.path == "/v1/runs" and door.method == "POST":
+    if door.path in ("/v1/runs", "/v1/chat/completions") and door.method == "POST":
         key = {"type": "string", "minLength": 1, "maxLength": 255}
         text = "the same key and body again give the same run"
         parameters.append({"name": "Idempotency-Key", "in": "header", "schema": key, "description": text})
@@ -77,7 +79,7 @@ def _operation(door: Door) -> dict[str, Any]:
         "summary": summary,
         "tags": [door.path.split("/")[2] if door.path.startswith("/v1/") else "operations"],
         "responses": {str(door.status): {"description": "done", **_content(door)}}
-        | {str(code): _refusal(code) for code in sorted({*door.errors, *_refusals(door)})},
+        | {str(code): _refusal(door, code) for code in sorted({*door.errors, *_refusals(door)})},
     }
     if door.scope != "open":
         operation["security"] = [{name: [door.scope]} for name in SCHEMES]
@@ -98,16 +100,18 @@ def _refusals(door: Door) -> tuple[int, ...]:
     return (401, 403, 429, *((400,) if "user_id" in (door.query or {}) else ()), *((404,) if takes_user else ()))
 
 
-def _refusal(code: int) -> dict[str, Any]:
+def _refusal(door: Door, code: int) -> dict[str, Any]:
     headers = {401: CHALLENGE, 429: RETRY_AFTER}.get(code)
-    refusal = {"description": REASONS[code], "content": _json("Error")}
+    shape = door.refusal.__name__ if door.refusal else "Error"
+    refusal = {"description": REASONS[code], "content": _json(shape)}
     return refusal | ({"headers": headers} if headers else {})
 
 
 def _content(door: Door) -> dict[str, Any]:
+    given = _json(door.reply.__name__) if door.reply else {}
     if door.gives:
-        return {"content": {door.gives: {"schema": {"type": "string"}}}}
-    return {"content": _json(door.reply.__name__)} if door.reply else {}
+        given[door.gives] = {"schema": {"type": "string"}}
+    return {"content": given} if given else {}
 
 
 def _json(name: str) -> dict[str, Any]:

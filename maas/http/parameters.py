@@ -59,3 +59,11 @@ def write_cursor(rows: list[Any], limit: int) -> str | None:
         return None
     at = rows[-1]["created_at"].isoformat().replace("+00:00", "Z")
     return f"{at}_{rows[-1]['id']}"
+
+
+def read_key(request: Request) -> str | None:
+    """`Idempotency-Key`, if there is one. Raises MaasError('bad_parameter')."""
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= 255 and key.isprintable()):
+        raise MaasError("bad_parameter", "Idempotency-Key: must be 1 to 255 printable characters")
+    return key

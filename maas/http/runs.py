@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from maas.http.access import caller, read_user
 from maas.http.bodies import Accepted, NewRun, Press, RunLine, RunPage, RunState
-from maas.http.parameters import read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.parameters import read_cursor, read_id, read_key, read_limit, read_parameter, write_cursor
 from maas.http.reading import read_body
 from maas.http.rooms import rooms
 from maas.http.sending import send
@@ -29,9 +29,7 @@ TIMES = (
 async def post_run(request: Request) -> Response:
     """Accept a request; the answer is fetched from poll_url."""
     body = await read_body(request, NewRun)
-    key = request.headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= 255 and key.isprintable()):
-        raise MaasError("bad_parameter", "Idempotency-Key: must be 1 to 255 printable characters")
+    key = read_key(request)
     run_id = await rooms(request).submissions.submit(
         Submission(
             user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,

@@ -14,7 +14,7 @@ LONGEST = 200
 
 async def find_user(db: Database, name: str) -> UUID | None:
     """The user of this name, or of this UUID; None for a name that nobody had. Raises MaasError('bad_user')."""
-    if (user_id := _read(name)) is not None:
+    if (user_id := as_id(name)) is not None:
         return user_id
     found: UUID | None = await db.value("find_user", PROVIDER, name)
     return found
@@ -22,7 +22,7 @@ async def find_user(db: Database, name: str) -> UUID | None:
 
 async def name_user(db: Database, name: str) -> UUID:
     """The same, but a name that nobody had is a new user. Raises MaasError('bad_user')."""
-    if (user_id := _read(name)) is not None:
+    if (user_id := as_id(name)) is not None:
         return user_id
     return UUID(str(await db.value("name_user", PROVIDER, name)))
 
@@ -32,7 +32,8 @@ async def has_name(db: Database, user_id: UUID, prefix: str) -> bool:
     return bool(await db.value("has_name", user_id, PROVIDER, prefix))
 
 
-def _read(name: str) -> UUID | None:
+def as_id(name: str) -> UUID | None:
+    """The user's UUID, if the name is one. Raises MaasError('bad_user')."""
     if is_blank(name) or "\x00" in name or len(name) > LONGEST or any("\ud800" <= c <= "\udfff" for c in name):
         raise MaasError("bad_user", f"user: must be a text of 1 to {LONGEST} characters that is not blank")
     try:

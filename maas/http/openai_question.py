@@ -1,0 +1,133 @@
+"""A chat completion that is asked for, as a request to MaaS: its last user message, and whose it is."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from typing import Any
+from uuid import UUID
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.requests import Request
+
+from maas.http.access import caller
+from maas.http.bodies import Words
+from maas.http.naming import named_user
+from maas.http.openai_bodies import ChatMessage, ChatRequest
+from maas.http.parameters import read_key
+from maas.http.reading import read_body
+from maas.http.rooms import rooms
+from maas.pipeline.attachments import keep_upload
+from maas.pipeline.completions import SOURCE, find_assistants
+from maas.pipeline.submissions import Submission
+from shared.errors import MaasError
+from shared.text import is_storable
+
+IMAGES = 10
+_DATA = re.compile(r"data:image/[\w.+-]+(?:;[\w.+=-]+)*;base64,", re.ASCII)
+_WORDS: TypeAdapter[str] = TypeAdapter(Words)
+
+
+async def read_question(request: Request) -> tuple[ChatRequest, Submission]:
+    """The body and what is asked with it; the images that come along are stored.
+
+    Raises MaasError: what `read_body`, `named_user` and `keep_upload` raise, `unsupported_parameter`,
+    `unknown_assistant`.
+    """
+    body = await read_body(request, ChatRequest)
+    _check_parameters(body)
+    query, images = _last_words(body.messages)
+    conversation_id, metadata = _conversation(body.metadata)
+    db, key = rooms(request).db, read_key(request)
+    if not await find_assistants(db, body.model):
+        raise MaasError("unknown_assistant", f"there is no model {body.model[:80]!r}; GET /v1/models lists them")
+    user_id = await named_user(request, body.user or body.safety_identifier or _header(request))
+    kept = [(await keep_upload(db, user_id, image))["id"] for image in images]
+    return body, Submission(
+        user_id=user_id, query=query, assistant=body.model, conversation_id=conversation_id, metadata=metadata,
+        source=SOURCE, caller=caller(request).name, idempotency_key=key, attachment_ids=tuple(dict.fromkeys(kept)),
+    )  # fmt: skip
+
+
+def _check_parameters(body: ChatRequest) -> None:
+    """What is not done is said, unless it makes no difference to who reads the answer."""
+    for name, field in ChatRequest.model_fields.items():
+        extra = field.json_schema_extra
+        if isinstance(extra, dict) and getattr(body, name) not in _list(extra["enum"]):
+            raise _unsupported(name, f"{name}: {field.description}; leave it out")
+
+
+def _last_words(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
+    """Text and images of the last message, of the user; what clients put behind it as the system's is left out."""
+    said = [one for one in messages if one.role not in ("system", "developer")]
+    if not said:
+        raise _invalid("messages: there is no message of the user")
+    if said[-1].role != "user":
+        raise _invalid(f"messages: the last one must be the user's; it is of the role {said[-1].role}")
+    content = said[-1].content
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+    texts = [_text(part) for part in parts if part.get("type") == "text"]
+    images = [_image(part) for part in parts if part.get("type") == "image_url"]
+    if others := [part for part in parts if part.get("type") not in ("text", "image_url")]:
+        kind = str(others[0].get("type"))[:40]
+        raise _unsupported("messages", f"messages: parts of the type {kind!r} are not understood; send text, image_url")
+    if len(images) > IMAGES:
+        raise _invalid(f"messages: {len(images)} images come along; at most {IMAGES} may")
+    try:
+        return _WORDS.validate_python("\n".join(texts)), images
+    except ValidationError as error:
+        raise _invalid(f"messages: the user's last one: {error.errors()[0]['msg']}") from error
+
+
+def _text(part: dict[str, Any]) -> str:
+    if not isinstance(text := part.get("text"), str):
+        raise _invalid("messages: a part of the type text needs `text`, a string")
+    return text
+
+
+def _image(part: dict[str, Any]) -> bytes:
+    """The bytes of a data: URL; nothing is fetched for a client from elsewhere."""
+    image = part.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else None
+    if not isinstance(url, str) or not (head := _DATA.match(url)):
+        raise _invalid("messages: image_url: url must be a data: URL, data:image/png;base64,...; nothing is fetched")
+    try:
+        return b64decode(url[head.end() :], validate=True)
+    except ValueError as error:
+        raise _invalid(f"messages: image_url: is not base64: {error}") from error
+
+
+def _conversation(metadata: dict[str, Any] | None) -> tuple[UUID | None, dict[str, Any] | None]:
+    """`conversation_id` of the metadata, and what is left of it."""
+    if not is_storable(metadata):
+        raise _invalid("metadata: must not contain NUL, lone surrogates or infinite numbers", "metadata")
+    others = dict(metadata or {})
+    text = others.pop("conversation_id", None)
+    try:
+        return (None if text is None else UUID(text)), others or None
+    except (ValueError, AttributeError, TypeError) as error:
+        raise _invalid("metadata.conversation_id: must be a UUID", "metadata.conversation_id") from error
+
+
+def _header(request: Request) -> str | None:
+    """X-MaaS-User; headers are bytes, and these are UTF-8."""
+    text = request.headers.get("x-maas-user")
+    if text is None:
+        return None
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeDecodeError as error:
+        raise MaasError("bad_user", "X-MaaS-User: must be UTF-8") from error
+
+
+def _list(value: object) -> list[Any]:
+    assert isinstance(value, list)
+    return value
+
+
+def _invalid(message: str, param: str = "messages") -> MaasError:
+    return MaasError("bad_parameter", message, {"param": param})
+
+
+def _unsupported(param: str, message: str) -> MaasError:
+    return MaasError("unsupported_parameter", message, {"param": param})
