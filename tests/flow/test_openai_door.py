@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,6 +15,7 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion
 from pytest_httpserver import HTTPServer
 
+from tests.aimock import FOLDER, Aimock, missing
 from tests.model_server import REPLIES, USAGE, ModelServer
 from tests.pictures import picture
 from tests.polling import poll
@@ -33,9 +35,24 @@ def models(make_httpserver: HTTPServer) -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="module")
-def stack(fresh_database: str, models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def aimock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aimock | None]:
+    """What the assistant `bard` asks, if it can run here."""
+    if missing():
+        yield None
+        return
+    with Aimock(tmp_path_factory.mktemp("aimock")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def stack(
+    fresh_database: str, models: ModelServer, aimock: Aimock | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
     keys = {"OPENAI_BASE_URL": models.url, "OPENAI_API_KEY": "sk-test-key-1234567890", "MAAS_RETRY_DELAY": "0.05"}
+    if aimock:
+        keys |= {"GEMINI_BASE_URL": aimock.gemini_url, "GEMINI_API_KEY": "sk-aimock-0123456789"}
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **keys) as running:
+        running.rows(ASSISTANT, "bard", json.dumps({"model": "gemini:gemini-2.5-flash"}))
         running.rows(ASSISTANT, "poet", json.dumps({"model": "openai:responder"}))
         running.rows(ASSISTANT, "teller", json.dumps({"channels": ["cli"]}))
         running.start_server()
@@ -148,6 +165,36 @@ def test_words_come_while_the_model_speaks_and_who_leaves_cancels_nothing(
     models.release("responder")
     poll(lambda: stack.rows(STATE, run_of(heard[0]))[0]["status"] == "COMPLETED", 10)
     assert stack.rows(STATE, run_of(heard[0]))[0]["final_answer"] == REPLIES["responder"]
+
+
+def test_a_stream_of_a_model_that_others_wrote(client: OpenAI, aimock: Aimock | None, name: str) -> None:
+    if aimock is None:
+        pytest.skip(str(missing()))
+    song = "Поёт сверчок за печкой, и тихо догорает наша свеча в медном подсвечнике у окна."
+    aimock.say(song, to="Sing of a cricket")
+    body: dict[str, Any] = {"model": "bard", "user": name, "messages": says("Sing of a cricket.")}
+    pieces = [chunk.choices[0].delta.content for chunk in client.chat.completions.create(stream=True, **body)]
+    assert "".join(piece or "" for piece in pieces) == song
+    assert words(client.chat.completions.create(**body)) == song
+
+
+def test_clients_of_node_recall_what_one_of_python_told(stack: Stack, client: OpenAI) -> None:
+    if reason := missing():
+        pytest.skip(reason)
+    user = f"node-{uuid4()}"  # the AI SDK names its user in a header, which takes no other letters
+    client.chat.completions.create(model="mentor", user=user, messages=says("My falcon is called Gerda."))
+    done = subprocess.run(
+        ["node", "clients.mjs", f"http://127.0.0.1:{stack.port}/v1", user, "What is my falcon called?"],
+        cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    got = json.loads(done.stdout.splitlines()[-1])
+    assert {one for one in got if "Gerda" in got[one].get("text", "")} == {"openai", "openai-stream", "ai", "ai-stream"}
+    assert (got["openai"]["status"], got["openai"]["id"].startswith("chatcmpl-")) == (200, True)
+    assert got["openai"]["tokens"] > 10 and got["ai"]["tokens"] > 10
+    assert "mentor" in got["openai-models"]["models"]
+    assert got["openai-error"] == {"is": True, "code": "model_not_found", "type": "not_found_error"}
+    assert len(runs_of(stack, user)) == 5
 
 
 def test_a_stream_ends_with_done_and_repeats_the_answer_word_for_word(stack: Stack, name: str) -> None:

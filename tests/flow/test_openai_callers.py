@@ -1,0 +1,173 @@
+"""Whose memory a key opens by the door of OpenAI's clients, and what they are told when there is no answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+from uuid import UUID, uuid4
+
+import openai
+import psycopg
+import pytest
+import uvicorn
+from openai import AsyncOpenAI
+from psycopg.rows import DictRow
+from starlette.requests import Request
+
+from maas.http.app import create_app
+from maas.http.callers import Caller
+from shared.db import open_database
+from shared.errors import MaasError
+from shared.settings import load_settings
+from tests.polling import apoll
+from tests.stack import free_port
+
+ANN = UUID(int=1)
+CALLERS = {
+    "for-ann": Caller("ann", frozenset({"ask", "read"}), user_id=ANN),
+    "for-tenant": Caller("tenant", frozenset({"ask", "read"}), prefix="a-"),
+    "for-hex": Caller("hex", frozenset({"ask", "read"}), prefix="0"),
+    "for-all": Caller("all", frozenset({"ask", "read"})),
+    "for-reading": Caller("reader", frozenset({"read"})),
+}
+Opener = Callable[..., AbstractAsyncContextManager[Callable[[str], AsyncOpenAI]]]
+
+
+class KeyGate:
+    """Keys that are known by heart."""
+
+    async def identify(self, request: Request) -> Caller:
+        found = CALLERS.get(request.headers.get("authorization", "").removeprefix("Bearer "))
+        if found is None:
+            raise MaasError("unauthenticated", "send a key: Authorization: Bearer ...")
+        return found
+
+
+@pytest.fixture
+def opened(database: str) -> Opener:
+    """A server over a database without an orchestrator; a client by key."""
+
+    @asynccontextmanager
+    async def open_server(**settings: Any) -> AsyncIterator[Callable[[str], AsyncOpenAI]]:
+        port = free_port()
+        async with open_database(database, 4, "test") as db, openai.DefaultAsyncHttpxClient(trust_env=False) as http:
+            app = create_app(db, database, load_settings(**settings), KeyGate())
+            server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, access_log=False))
+            serving = asyncio.create_task(server.serve())
+            await apoll(lambda: server.started)
+            url = f"http://127.0.0.1:{port}/v1"
+            yield lambda key: AsyncOpenAI(base_url=url, api_key=key, max_retries=2, http_client=http)
+            app.state.rooms.changes.leave()
+            server.should_exit = True
+            await serving
+
+    return open_server
+
+
+async def ask(client: AsyncOpenAI, user: str | None, **more: Any) -> Any:
+    messages: list[Any] = [{"role": "user", "content": "Hello."}]
+    named = {} if user is None else {"user": user}
+    return await client.chat.completions.create(model="mentor", messages=messages, **named | more)
+
+
+async def test_whose_memory_a_key_opens(opened: Opener, connection: psycopg.Connection[DictRow]) -> None:
+    """Who may not is told what they are told who name nobody, and leaves no trace."""
+    other = uuid4()
+    connection.execute("insert into user_identities values ('api', 'a-lice', %s), ('api', 'ann', %s)", (other, ANN))
+    connection.execute("insert into user_identities values ('api', 'bob', %s)", (uuid4(),))
+    refused = [
+        *(("for-ann", user) for user in (str(other), "bob", "a-lice", "nobody yet", "'; drop table pipeline_runs; --")),
+        *(("for-tenant", user) for user in (str(ANN), "bob", "ann", "A-lice", " a-lice", "nobody yet")),
+        ("for-hex", str(ANN)),  # it begins like the prefix, and is no name
+    ]
+    async with opened(openai_wait=0.1) as client_of:
+        for key, user in refused:
+            with pytest.raises(openai.NotFoundError) as caught:
+                await ask(client_of(key), user)
+            assert (caught.value.code, caught.value.message.count(user)) == ("not_found", 1), (key, user)
+        for key, wrong, code in (
+            ("for-tenant", None, "user_required"), ("for-all", None, "user_required"),
+            ("for-ann", "x" * 201, "bad_user"), ("for-tenant", "a-\x00", "bad_user"),
+            ("for-tenant", "a-" * 5000, "bad_user"),
+        ):  # fmt: skip
+            with pytest.raises(openai.BadRequestError) as bad:
+                await ask(client_of(key), wrong)
+            assert bad.value.code == code
+        with pytest.raises(openai.PermissionDeniedError) as denied:
+            await ask(client_of("for-reading"), "ann")
+        with pytest.raises(openai.AuthenticationError) as unknown:
+            await client_of("wrong").models.list()
+        assert "mentor" in {one.id async for one in client_of("for-reading").models.list()}
+        assert (denied.value.type, unknown.value.type, unknown.value.code) == (
+            "permission_error", "authentication_error", "invalid_api_key",
+        )  # fmt: skip
+        names = [row["external_id"] for row in connection.execute("select external_id from user_identities")]
+        assert sorted(names) == ["a-lice", "ann", "bob"]
+        assert connection.execute("select from pipeline_runs").fetchall() == []
+        allowed = [("for-ann", None), ("for-ann", "ann"), ("for-ann", str(ANN)), ("for-tenant", "a-lice"),
+                   ("for-tenant", str(other)), ("for-all", "bob"), ("for-all", str(ANN))]  # fmt: skip
+        for key, whom in allowed:
+            with pytest.raises(openai.InternalServerError):
+                await ask(client_of(key), whom)
+    asked = [(row["user_id"], row["caller"]) for row in connection.execute("select * from pipeline_runs order by seq")]
+    bob = connection.execute("select user_id from user_identities where external_id = 'bob'").fetchone()
+    assert bob is not None
+    assert asked == [(ANN, "ann"), (ANN, "ann"), (ANN, "ann"), (other, "tenant"), (other, "tenant"),
+                     (bob["user_id"], "all"), (ANN, "all")]  # fmt: skip
+
+
+async def test_an_answer_that_does_not_come(opened: Opener, connection: psycopg.Connection[DictRow]) -> None:
+    """504 names the run. The client's own retries leave it alone, but with a key, which leads them to the same run."""
+    async with opened(openai_wait=0.2, user_queue_limit=2) as client_of:
+        client = client_of("for-ann")
+        with pytest.raises(openai.InternalServerError) as caught:
+            await ask(client, None)
+        with pytest.raises(openai.InternalServerError) as again:
+            await ask(client, None, extra_headers={"Idempotency-Key": "k"})
+        with pytest.raises(openai.RateLimitError) as full:
+            await ask(client.with_options(max_retries=0), None)
+    first, second = connection.execute("select id from pipeline_runs order by seq").fetchall()
+    assert (caught.value.status_code, caught.value.code) == (504, "answer_timeout")
+    assert f"/v1/runs/{first['id']}?wait=60" in caught.value.message
+    assert f"/v1/runs/{second['id']}?wait=60" in again.value.message
+    assert [one.value.request.headers["x-stainless-retry-count"] for one in (caught, again)] == ["0", "2"]
+    assert (full.value.code, full.value.type) == ("rate_limit_exceeded", "rate_limit_error")
+    assert int(full.value.response.headers["retry-after"]) >= 1
+
+
+async def test_a_process_that_ends_says_so_in_its_streams(
+    opened: Opener, connection: psycopg.Connection[DictRow]
+) -> None:
+    async with opened() as client_of:
+        stream = await ask(client_of("for-ann"), None, stream=True)
+        first = await anext(aiter(stream))
+        assert first.choices[0].delta.role == "assistant"
+        rest = asyncio.create_task(_drain(stream))
+    with pytest.raises(openai.APIError) as caught:
+        await rest
+    (run,) = connection.execute("select id from pipeline_runs").fetchall()
+    assert f"/v1/runs/{run['id']}" in caught.value.message
+
+
+async def _drain(stream: AsyncIterator[object]) -> None:
+    async for _ in stream:
+        pass
+
+
+async def test_a_lost_connection_is_waited_for(opened: Opener, connection: psycopg.Connection[DictRow]) -> None:
+    """The question is in the table: to ask it again would be to ask it twice."""
+    async with opened() as client_of:
+        asking = asyncio.create_task(ask(client_of("for-ann"), None))
+        select = "select id from pipeline_runs"
+        await apoll(lambda: connection.execute(select).fetchall())
+        connection.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+        connection.execute("set maas.maintenance = on")
+        connection.execute(
+            "update pipeline_runs set status = 'FAILED', error_code = 'cancelled', error_message = 'as was asked for'"
+        )
+        with pytest.raises(openai.ConflictError) as caught:
+            await asking
+    assert caught.value.code == "cancelled"
+    assert len(connection.execute(select).fetchall()) == 1
