@@ -35,7 +35,8 @@ async def post_chat_completion(request: Request) -> Response:
         return StreamingResponse(lines, media_type=EVENT_STREAM, headers=HEADERS | echo(request))
     done = await _answered(parts, run_id)
     if done.status is Status.FAILED:
-        return refuse(request, *failure(done.error_code, f"{done.error_message} (run {run_id})"), {})
+        status, error = failure(done.error_code, f"{done.error_message} (run {run_id})")
+        return refuse(request, status, error, {"x-should-retry": "false"})
     return _echoing(request, send(_completion(done)))
 
 

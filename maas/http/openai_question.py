@@ -52,8 +52,8 @@ async def read_question(request: Request) -> tuple[ChatRequest, Submission]:
 def _check_parameters(body: ChatRequest) -> None:
     """What is not done is said, unless it makes no difference to who reads the answer."""
     for name, field in ChatRequest.model_fields.items():
-        extra = field.json_schema_extra
-        if isinstance(extra, dict) and getattr(body, name) not in _list(extra["enum"]):
+        allowed = field.json_schema_extra.get("enum") if isinstance(field.json_schema_extra, dict) else None
+        if isinstance(allowed, list) and getattr(body, name) not in allowed:
             raise _unsupported(name, f"{name}: {field.description}; leave it out")
 
 
@@ -118,11 +118,6 @@ def _header(request: Request) -> str | None:
         return text.encode("latin-1").decode()
     except UnicodeDecodeError as error:
         raise MaasError("bad_user", "X-MaaS-User: must be UTF-8") from error
-
-
-def _list(value: object) -> list[Any]:
-    assert isinstance(value, list)
-    return value
 
 
 def _invalid(message: str, param: str = "messages") -> MaasError:

@@ -16,6 +16,7 @@ from maas.http.rooms import Rooms
 from maas.pipeline.completions import Completion, read_completion
 from maas.pipeline.following import Glance, Place
 from shared.db import CONNECTION_LOST
+from shared.errors import MaasError
 
 DONE = "data: [DONE]\n\n"
 
@@ -82,8 +83,8 @@ async def _end(parts: Rooms, lines: _Lines, spoken: Spoken, data: dict[str, Any]
         yield lines.words(rest)
     try:
         done = await read_completion(parts.db, lines.run_id)
-    except CONNECTION_LOST:
-        lost = "Postgres does not answer; the answer above is whole"
+    except (MaasError, *CONNECTION_LOST):
+        lost = "the answer above is whole; what belongs to it cannot be read at the moment"
         yield lines.error(problem(503, "database_unreachable", lost))
         return
     for line in lines.close(done, None if spoken.is_whole else data["final_answer"]):

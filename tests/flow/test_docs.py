@@ -18,6 +18,7 @@ import pytest
 from maas.agents.mcp.servers import read_servers
 from maas.commands.session import LOCAL_USER
 from maas.memory.ranking import WEIGHTS
+from tests.aimock import FOLDER, missing
 from tests.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,7 @@ def for_user(command: str, user: UUID) -> str:
     return re.sub(r"^maas (?:import|ask|search) ", rf"\g<0>--user {user} ", command.replace(LOCAL_USER, str(user)))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/memory.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/memory.md", "docs/openai.md"])
 def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
     """Word for word; … stands for what is different each time, and for the id that was shown last."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -58,6 +59,23 @@ def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
         assert re.fullmatch(pattern, output, re.DOTALL), f"{command}\nshown:\n{shown}\nprinted:\n{output}"
         if found := re.search(r'(?:"request_id":"|^run )([0-9a-f-]{36})', output + done.stderr, re.MULTILINE):
             last = found[1]
+
+
+def test_programs_of_the_documents_run(stack: Stack) -> None:
+    """One after the other; what one tells, the next recalls."""
+    if reason := missing():
+        pytest.skip(reason)
+    page = (ROOT / "docs/openai.md").read_text()
+    programs = re.findall(r"```(python|js)\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert [language for language, _, _ in programs] == ["python", "js", "js"]
+    runners = {"python": (sys.executable, "-c"), "js": ("node", "--input-type=module", "-e")}
+    for language, program, shown in programs:
+        program = program.replace("127.0.0.1:8000", f"127.0.0.1:{stack.port}")
+        done = subprocess.run(
+            [*runners[language], program], cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False
+        )
+        pattern = ".*?".join(map(re.escape, shown.rstrip().split("…")))
+        assert re.fullmatch(pattern, done.stdout.rstrip(), re.DOTALL), f"{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize(

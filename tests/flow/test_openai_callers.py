@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -18,6 +18,13 @@ from starlette.requests import Request
 
 from maas.http.app import create_app
 from maas.http.callers import Caller
+from maas.http.changes import Changes
+from maas.http.events import STILL_HERE
+from maas.http.openai_stream import stream
+from maas.http.rooms import Rooms
+from maas.http.traffic import Traffic
+from maas.pipeline.following import Following
+from maas.pipeline.submissions import Submission, Submissions
 from shared.db import open_database
 from shared.errors import MaasError
 from shared.settings import load_settings
@@ -141,18 +148,30 @@ async def test_a_process_that_ends_says_so_in_its_streams(
     opened: Opener, connection: psycopg.Connection[DictRow]
 ) -> None:
     async with opened() as client_of:
-        stream = await ask(client_of("for-ann"), None, stream=True)
-        first = await anext(aiter(stream))
+        chunks = await ask(client_of("for-ann"), None, stream=True)
+        first = await anext(aiter(chunks))
         assert first.choices[0].delta.role == "assistant"
-        rest = asyncio.create_task(_drain(stream))
+        rest = asyncio.create_task(_drain(chunks))
     with pytest.raises(openai.APIError) as caught:
         await rest
     (run,) = connection.execute("select id from pipeline_runs").fetchall()
     assert f"/v1/runs/{run['id']}" in caught.value.message
 
 
-async def _drain(stream: AsyncIterator[object]) -> None:
-    async for _ in stream:
+async def test_silence_is_broken_by_comments(database: str) -> None:
+    async with open_database(database, 2, "test") as db:
+        parts = Rooms(
+            db, load_settings(), KeyGate(), Submissions(db), Changes(db, database), Following(db), Traffic()
+        )  # fmt: skip
+        run_id = await parts.submissions.submit(Submission(ANN, "Hello."))
+        async with aclosing(stream(parts, run_id, "mentor", False, keep_alive=0.05)) as lines:
+            role = await anext(lines)
+            assert [await anext(lines), await anext(lines)] == [STILL_HERE, STILL_HERE]
+    assert '"role": "assistant"' in role
+
+
+async def _drain(chunks: AsyncIterator[object]) -> None:
+    async for _ in chunks:
         pass
 
 
@@ -165,9 +184,9 @@ async def test_a_lost_connection_is_waited_for(opened: Opener, connection: psyco
         connection.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
         connection.execute("set maas.maintenance = on")
         connection.execute(
-            "update pipeline_runs set status = 'FAILED', error_code = 'cancelled', error_message = 'as was asked for'"
+            "update pipeline_runs set status = 'FAILED', error_code = 'over_budget', error_message = 'spent'"
         )
-        with pytest.raises(openai.ConflictError) as caught:
+        with pytest.raises(openai.RateLimitError) as caught:
             await asking
-    assert caught.value.code == "cancelled"
+    assert (caught.value.code, caught.value.request.headers["x-stainless-retry-count"]) == ("insufficient_quota", "0")
     assert len(connection.execute(select).fetchall()) == 1
