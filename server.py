@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from maas.http.app import create_app
+from maas.http.connection import limited
 from maas.http.gates import open_gate
 from maas.http.mounted import Answer, Mounted
 from maas.memory.vectors import open_questions
@@ -88,8 +89,9 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)
             config = uvicorn.Config(
-                app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
-            )
+                app, http=limited(settings), ws="none", log_config=None, access_log=False, server_header=False,
+                timeout_graceful_shutdown=5,
+            )  # fmt: skip
             await Server(config, app).serve(sockets=[listener])
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared.errors import MaasError
@@ -58,6 +67,15 @@ class Settings(BaseSettings):
     jwt_issuer: str | None = Field(None, description="`iss` that a token must have; any if unset")
     jwt_leeway: float = Field(10.0, ge=0, le=300, description="how far clocks may differ")
     user_rate: int | None = Field(None, ge=1, description="requests of a user a minute, in each server process")
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="web pages that may call from a browser: https://app.example, separated by commas; none without"
+    )
+    head_timeout: float = Field(10.0, gt=0, description="what the headers of a request may take")
+    body_timeout: float = Field(300.0, gt=0, description="what a body may take in all; then 408")
+    body_pause: float = Field(30.0, gt=0, description="silence within a body; then 408")
+    write_timeout: float = Field(30.0, gt=0, description="a client that reads nothing of its reply loses it after this")
+    connections: int = Field(900, ge=1, le=100_000, description="of one HTTP process; past it 503")
+    followers: int = Field(500, ge=1, le=100_000, description="of runs (SSE) in one HTTP process; past it 503")
     data_dir: Path | None = Field(None, description="folder of the embedded Postgres; .maas when unset")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal, else json")
@@ -133,10 +151,19 @@ class Settings(BaseSettings):
     compact_every: float = Field(60.0, ge=0, description="pause between looks for old records to merge; 0: never")
     max_deaths: int = Field(3, ge=1, description="a run that was in flight in so many dying processes is FAILED")
 
-    @field_validator("stages", "tools", mode="before")
+    @field_validator("stages", "tools", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if "*" in value and info.data.get("auth") == "none":
+            raise ValueError("with MAAS_AUTH=none every page in a browser here could read all memory; name the origins")
+        if wrong := [one for one in value if one != "*" and not re.fullmatch(r"https?://[^/\s*]+", one)]:
+            raise ValueError(f"{wrong[0]!r} is no origin; it looks like https://app.example, without a path")
+        return value
 
     @field_validator("timezone")
     @classmethod

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from maas.http.access import admit
 from maas.http.callers import Gate
 from maas.http.changes import Changes
-from maas.http.doors import DOORS, Door
+from maas.http.doors import DOORS, METHODS, Door
 from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import docs_files, home
+from maas.http.patience import Patience
 from maas.http.rates import Rates
+from maas.http.replies import Replies
 from maas.http.rooms import Rooms
 from maas.http.traffic import Metered, Traffic
 from maas.pipeline.following import Following
@@ -44,6 +48,23 @@ class Endpoint:
         await response(scope, receive, send)
 
 
+class Application(Starlette):
+    """Doors within what stands around every reply, those to bugs included."""
+
+    def __init__(self, origins: Sequence[str], **parts: Any) -> None:
+        super().__init__(**parts)
+        self._origins = origins
+
+    def build_middleware_stack(self) -> ASGIApp:
+        doors = super().build_middleware_stack()
+        if self._origins:
+            doors = CORSMiddleware(
+                doors, allow_origins=self._origins, allow_methods=METHODS, allow_headers=["*"],
+                expose_headers=["X-Request-Id", "Retry-After"],
+            )  # fmt: skip
+        return Replies(doors)
+
+
 def create_app(
     db: Database, listen_dsn: str, settings: Settings, gate: Gate, questions: Questions | None = None
 ) -> Starlette:
@@ -64,7 +85,12 @@ def create_app(
         Mount("/docs/static", StaticFiles(directory=docs_files())),
         Route("/", home),
     ]
-    metered = [Middleware(Metered, traffic=traffic)]
-    app = Starlette(routes=routes, middleware=metered, exception_handlers=HANDLERS, lifespan=lifespan)
+    around = [
+        Middleware(Metered, traffic=traffic),
+        Middleware(Patience, whole=settings.body_timeout, pause=settings.body_pause),
+    ]
+    app = Application(
+        settings.cors_origins, routes=routes, middleware=around, exception_handlers=HANDLERS, lifespan=lifespan
+    )  # fmt: skip
     app.state.openapi = describe(DOORS, version("maas"))
     return app

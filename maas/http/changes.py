@@ -71,6 +71,11 @@ class Changes:
         """How many runs are followed."""
         return len(self._following)
 
+    @property
+    def followers(self) -> int:
+        """How many follow runs."""
+        return sum(map(len, self._following.values()))
+
     async def _listen(self) -> None:
         while True:
             bell: Doorbell | None = None

@@ -165,3 +165,4 @@ DOORS = (
     Door("GET", "/openapi.json", operations.openapi, "open"),
     Door("GET", "/docs", operations.docs, "open"),
 )  # fmt: skip
+METHODS = sorted({door.method for door in DOORS})

@@ -23,6 +23,7 @@ STATUS = {
     "forbidden": 403,
     "not_found": 404,
     "method_not_allowed": 405,
+    "timeout": 408,
     "idempotency_conflict": 409,
     "conflict": 409,
     "already_finished": 409,
@@ -40,6 +41,7 @@ STATUS = {
     "bad_user": 422,
     "queue_full": 429,
     "rate_limited": 429,
+    "busy": 503,
     "database_unreachable": 503,
     "answer_timeout": 504,
 }
@@ -55,9 +57,11 @@ def error_response(error: MaasError, headers: Mapping[str, str] | None = None) -
 
 
 def headers_of(error: MaasError) -> dict[str, str]:
-    """What a client reads beside the body: how to show who it is, or how many seconds to wait."""
+    """What a client reads beside the body: how to show who it is, how many seconds to wait."""
     if error.code == "unauthenticated":
         return {"WWW-Authenticate": 'Bearer realm="maas"'}
+    if error.code == "timeout":
+        return {"Connection": "close"}  # the rest of the body may still come
     seconds = (error.details or {}).get("retry_after")
     return {"Retry-After": str(seconds)} if seconds else {}
 

@@ -33,6 +33,8 @@ async def get_events(request: Request) -> Response:
     """Statuses, text, tools and layers as they come, until `done` or `error`; Last-Event-ID says where to go on."""
     run_id = read_id(request, "run")
     place = _read_place(request)
+    if rooms(request).changes.followers >= rooms(request).settings.followers:
+        raise MaasError("busy", "this process has all the followers it may have; try again", {"retry_after": 1})
     following = rooms(request).following
     first = await following.look(run_id, place)
     if first is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from uuid import UUID
@@ -17,12 +19,18 @@ from maas.http.rooms import rooms
 from maas.http.sending import send
 from shared.errors import MaasError
 
-DOCS = """<!doctype html>
+START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true})'
+DOCS = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>MaaS</title>
 <link rel="stylesheet" href="/docs/static/swagger-ui.css"></head>
 <body><div id="ui"></div><script src="/docs/static/swagger-ui-bundle.js"></script>
-<script>SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true})</script></body></html>
+<script>{START}</script></body></html>
 """
+_HASH = b64encode(sha256(START.encode()).digest()).decode()
+DOCS_POLICY = (
+    f"default-src 'none'; script-src 'self' 'sha256-{_HASH}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
 
 class CallerState(BaseModel):
@@ -60,7 +68,7 @@ async def openapi(request: Request) -> Response:
 
 async def docs(_: Request) -> Response:
     """This interface to read and to try."""
-    return HTMLResponse(DOCS)
+    return HTMLResponse(DOCS, headers={"content-security-policy": DOCS_POLICY})
 
 
 async def home(_: Request) -> Response:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from structlog.contextvars import bind_contextvars
 
 from maas.http.access import caller, read_user
 from maas.http.bodies import Accepted, NewRun, Press, RunLine, RunPage, RunState
@@ -37,6 +38,7 @@ async def post_run(request: Request) -> Response:
             caller=caller(request).name,
         )
     )  # fmt: skip
+    bind_contextvars(run_id=run_id)  # the line of this request names its run
     return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
 
 
