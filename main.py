@@ -22,6 +22,7 @@ from maas.assistants.registry import keep_tools, load_tools, register
 from maas.commands.app import build_cli
 from maas.memory.counting import count_terms
 from maas.memory.filler import Filler
+from maas.memory.retention import keep_for
 from maas.memory.vectors import open_questions
 from maas.pipeline.events import EventLog
 from maas.pipeline.isolation import Isolation
@@ -62,6 +63,8 @@ def choose_chores(deps: Deps, stages: Mapping[str, Stage], embedder: Embedder | 
     chores: dict[str, Chore] = {"count_terms": partial(count_terms, deps.db)}
     if archivist.NAME in stages and deps.settings.compact_every:
         chores[compactor.NAME] = partial(compactor.work, deps)
+    if (days := deps.settings.retention_days) is not None:
+        chores["retention"] = partial(keep_for, deps.db, days)
     if embedder is not None:
         chores["embed"] = Filler(deps.db, embedder, deps.settings).run
     return chores

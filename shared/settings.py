@@ -118,6 +118,9 @@ class Settings(BaseSettings):
 
     timezone: str = Field("UTC", description="zone of day and week buckets")
     blocking_scope: Literal["user", "global"] = Field("user", description="whose next request waits for the archive")
+    retention_days: int | None = Field(
+        None, ge=1, le=36_500, description="words and finished runs are removed after so many days; kept without it"
+    )
     user_queue_limit: int = Field(
         100, ge=1, le=100_000, description="unfinished requests of one user before HTTP answers 429"
     )

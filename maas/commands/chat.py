@@ -182,7 +182,7 @@ class Chat:
             await task
         except asyncio.CancelledError:
             with suppress(MaasError):  # it has ended by itself
-                await cancel_run(self._db, run_id)
+                await cancel_run(self._db, run_id, "cli")
             note("\nstopped")
         finally:
             loop.remove_signal_handler(signal.SIGINT)

@@ -378,6 +378,7 @@ class RawLog(BaseModel):
 
 class Sources(BaseModel):
     results: list[RawLog]
+    gone: int = Field(description="words that retention removed: what the record says is all that is left of them")
 
 
 class ContextReply(BaseModel):

@@ -84,13 +84,14 @@ async def get_memory(request: Request) -> Response:
 
 async def get_sources(request: Request) -> Response:
     """The words that a memory was made of."""
-    rows = await read_sources(rooms(request).db, await _read(request))
+    memory = await _read(request)
+    rows = await read_sources(rooms(request).db, memory)
     results = [
         RawLog(role="user" if row["message_type"] == "user_query" else "assistant",
                **{name: row[name] for name in RawLog.model_fields if name in row})
         for row in rows
     ]  # fmt: skip
-    return send(Sources(results=results))
+    return send(Sources(results=results, gone=len(memory["raw_log_ids"]) - len(rows)))
 
 
 async def get_history(request: Request) -> Response:

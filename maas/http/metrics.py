@@ -27,6 +27,8 @@ COUNTERS = {
     "archives_failed": "Exchanges that could not be recorded",
     "runs_reclaimed": "Runs taken over from dead or silent orchestrators",
     "runs_adopted": "Lost batons that were found again",
+    "words_swept": "Turns that retention removed",
+    "runs_swept": "Runs that retention removed",
     "model_calls": "Calls of models",
     "model_tokens": "Tokens of model calls; cached ones are counted among those that went in, too",
     "tool_calls": "Calls of tools by how they ended",

@@ -58,9 +58,12 @@ async def get_runs(request: Request) -> Response:
     limit = read_limit(request)
     status: Status | None = read_parameter(request, "status", Status)
     may_see_all = caller(request).may("admin") and not caller(request).is_bound
+    user_id = read_parameter(request, "user_id", UUID) if may_see_all and status else read_user(request)
+    if user_id is None:
+        await rooms(request).db.value("note_audit", "runs_list", None, None, {"status": status}, caller(request).name)
     rows = await list_runs(
         rooms(request).db,
-        user_id=read_parameter(request, "user_id", UUID) if may_see_all and status else read_user(request),
+        user_id=user_id,
         status=status,
         before=read_cursor(request),
         limit=limit,
@@ -75,14 +78,14 @@ async def get_runs(request: Request) -> Response:
 async def post_cancel(request: Request) -> Response:
     """Ask for a run's end; it becomes FAILED with error_code `cancelled`."""
     run_id = read_id(request, "run")
-    await cancel_run(rooms(request).db, run_id)
+    await cancel_run(rooms(request).db, run_id, caller(request).name)
     return JSONResponse({"request_id": str(run_id), "status": "cancelling"}, 202)
 
 
 async def post_retry(request: Request) -> Response:
     """Try a FAILED run again."""
     run_id = read_id(request, "run")
-    await retry_run(rooms(request).db, run_id)
+    await retry_run(rooms(request).db, run_id, caller(request).name)
     return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from maas.http.access import caller
 from maas.http.parameters import read_id
 from maas.http.rooms import rooms
 from maas.pipeline.states import ArchiveStatus, Status
@@ -183,4 +184,9 @@ class Trace(BaseModel):
 
 async def get_trace(request: Request) -> Response:
     """How a request went: stages, model calls, prompts, memories, timings."""
-    return JSONResponse(await read_trace(rooms(request).db, read_id(request, "run")))
+    run_id = read_id(request, "run")
+    parts, who = rooms(request), caller(request)
+    trace = await read_trace(parts.db, run_id)
+    if (user_id := trace["run"]["user_id"]) != str(who.user_id):
+        await parts.db.value("note_audit", "trace_read", user_id, run_id, {}, who.name)
+    return JSONResponse(trace)

@@ -22,7 +22,7 @@ async def erase_user(db: Database, user_id: UUID, actor: str) -> dict[str, int]:
         async with asyncio.timeout(PATIENCE):
             while answering := await db.rows("answering", user_id):
                 for row in answering:
-                    await db.value("cancel_run", row["id"])
+                    await db.value("cancel_run", row["id"], actor)
                 await asyncio.sleep(0.05)
     return dict(await db.value("erase_user", user_id, actor))
 

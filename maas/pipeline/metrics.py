@@ -24,6 +24,8 @@ LABELS = {
     "archives_failed": ("kind",),
     "runs_reclaimed": (),
     "runs_adopted": (),
+    "words_swept": (),
+    "runs_swept": (),
     "model_calls": ("provider", "model", "finish"),
     "model_tokens": ("provider", "model", "kind"),
     "tool_calls": ("tool", "outcome"),

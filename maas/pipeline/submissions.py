@@ -119,18 +119,18 @@ async def list_runs(
     return [dict(row) for row in await db.rows("list_runs", user_id, str(status) if status else None, at, last, limit)]
 
 
-async def cancel_run(db: Database, run_id: UUID) -> None:
+async def cancel_run(db: Database, run_id: UUID, actor: str) -> None:
     """Ask for its end. Raises MaasError: `not_found`, `already_finished`."""
-    verdict = await db.value("cancel_run", run_id)
+    verdict = await db.value("cancel_run", run_id, actor)
     if verdict == "not_found":
         raise not_found(run_id)
     if verdict == "finished":
         raise MaasError("already_finished", f"run {run_id} is finished; there is nothing to cancel")
 
 
-async def retry_run(db: Database, run_id: UUID) -> None:
+async def retry_run(db: Database, run_id: UUID, actor: str) -> None:
     """A new try of a FAILED run, or of a failed archive. Raises MaasError: `not_found`, `not_failed`."""
-    verdict = await db.value("retry_run", run_id)
+    verdict = await db.value("retry_run", run_id, actor)
     if verdict == "not_found":
         raise not_found(run_id)
     if verdict == "not_failed":

@@ -3,6 +3,9 @@
 -- name: note_audit  -- $1 action, $2 user, $3 subject, $4 details, $5 actor
 select maas_note($1, $2, $3, $4::jsonb, $5);
 
+-- name: sweep  -- $1 days
+select maas_sweep($1);
+
 -- name: answering  -- $1 user
 select id from pipeline_runs where user_id = $1 and lane = 1 and status <> 'COMPLETED';
 

@@ -71,10 +71,10 @@ from (
 order by created_at desc, id desc limit $5;
 
 -- name: cancel_run
-select maas_cancel_run($1);
+select maas_cancel_run($1, $2);
 
 -- name: retry_run
-select maas_retry_run($1);
+select maas_retry_run($1, $2);
 
 -- name: schema_is_there
 select to_regclass('pipeline_runs') is not null and to_regproc('maas_import') is not null;

@@ -68,7 +68,9 @@ def test_a_record_goes_with_its_words(connection: Connection, engine: Engine) ->
     assert forget(connection, record) == {"verdict": "forgotten", "logs": 2, "records": 1, "reopened": 0}
     assert valid(connection, user) == {kept}
     assert tables_with(connection, MARK) == ["pipeline_runs"]  # the request itself stays until the user is erased
-    note = connection.execute("select action, user_id, subject, details from audit").fetchone()
+    note = connection.execute(
+        "select action, user_id, subject, details from audit where user_id = %s", (user,)
+    ).fetchone()
     assert note == {
         "action": "forget", "user_id": user, "subject": record, "details": {"logs": 2, "records": 1, "reopened": 0},
     }  # fmt: skip

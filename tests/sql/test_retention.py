@@ -1,0 +1,187 @@
+"""What is old goes: words and finished runs, never what somebody still needs; records stay."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from tests.sql.engine import Engine, insert, run_of
+
+Connection = psycopg.Connection[DictRow]
+KEEP = 30
+
+
+@pytest.fixture
+def engine(connection: Connection) -> Engine:
+    return Engine(connection, lease="400 days")
+
+
+def exchange(connection: Connection, engine: Engine, user: UUID, query: str = "hello there") -> UUID:
+    """A request, answered and archived; its run."""
+    run = insert(connection, user, query)
+    claimed = [one for one in engine.claim() if one["id"] == run]
+    engine.finish(claimed[0])
+    return run
+
+
+def later(connection: Connection, days: int) -> None:
+    connection.execute("select set_config('maas.now', (now() + %s * interval '1 day')::text, false)", (days,))
+
+
+def sweep(connection: Connection, limit: int = 500) -> list[dict[str, Any]]:
+    """What each batch took, until nothing is left to do."""
+    batches = []
+    while (row := connection.execute("select maas_sweep(%s, %s) as c", (KEEP, limit)).fetchone()) and row["c"]:
+        if not any(row["c"].values()):
+            break
+        batches.append(row["c"])
+    return batches
+
+
+def count(connection: Connection, table: str, user: UUID) -> int:
+    return connection.execute(f"select from {table} where user_id = %s".encode(), (user,)).rowcount
+
+
+def test_words_and_runs_go_when_they_are_old_and_records_stay(connection: Connection, engine: Engine) -> None:
+    user = uuid4()
+    run = exchange(connection, engine, user)
+    later(connection, KEEP - 1)
+    assert sweep(connection) == []
+    later(connection, KEEP + 1)
+    assert sweep(connection) == [{"logs": 2, "runs": 1, "images": 0, "conversations": 0}]
+    assert (count(connection, "raw_logs", user), count(connection, "pipeline_runs", user)) == (0, 0)
+    record = connection.execute("select * from lsm_storage where user_id = %s", (user,)).fetchone()
+    assert record is not None and record["words_gone"] and len(record["raw_log_ids"]) == 2
+    note = connection.execute("select actor, details from audit where user_id = %s", (user,)).fetchall()
+    assert note == [
+        {"actor": "retention", "details": {"logs": 2, "runs": 1, "images": 0, "conversations": 0, "days": KEEP}}
+    ]
+    assert connection.execute("select from run_events where run_id = %s", (run,)).rowcount == 0
+    forgotten = connection.execute("select maas_forget(%s) as f", (record["id"],)).fetchone()
+    assert forgotten is not None and forgotten["f"]["records"] == 1
+    assert count(connection, "lsm_storage", user) == 0
+
+
+def test_batches_are_small_and_of_one_user(connection: Connection, engine: Engine) -> None:
+    users = [uuid4(), uuid4()]
+    for user in users:
+        for _ in range(3):
+            exchange(connection, engine, user)
+    later(connection, KEEP + 1)
+    batches = sweep(connection, limit=2)
+    assert all(batch["logs"] <= 2 and batch["runs"] <= 2 for batch in batches)
+    assert (sum(one["logs"] for one in batches), sum(one["runs"] for one in batches)) == (12, 6)
+
+
+def test_what_is_in_flight_or_not_recorded_stays(connection: Connection, engine: Engine) -> None:
+    user, other, third = uuid4(), uuid4(), uuid4()
+    waiting = insert(connection, user)
+    insert(connection, other)
+    running = next(one for one in engine.claim() if one["user_id"] == other)
+    unarchived = insert(connection, third)
+    run = next(one for one in engine.claim() if one["id"] == unarchived)
+    engine.complete(run)
+    engine.step(done=[{"id": str(run["id"]), "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}])
+    later(connection, KEEP + 1)
+    assert sweep(connection) == []
+    assert [run_of(connection, one)["lane"] for one in (waiting, running["id"], unarchived)] == [1, 1, 2]
+    assert count(connection, "raw_logs", third) == 2
+
+
+@pytest.mark.parametrize(("status", "expires", "stays"), [
+    ("pending", 60, True), ("pending", 1, False), ("approved", 1, True), ("executing", 1, True), ("done", 1, False),
+])  # fmt: skip
+def test_a_run_stays_while_an_action_of_it_waits(
+    connection: Connection, engine: Engine, status: str, expires: int, stays: bool
+) -> None:
+    user = uuid4()
+    run = exchange(connection, engine, user)
+    connection.execute(
+        "insert into chat_pending_actions (user_id, run_id, call_id, tool_name, args_hash, asked_hash, effect, status, "
+        "expires_at) values (%s, %s, 'a', 'a', 'a', 'a', 'write', %s, now() + %s * interval '1 day')", (user, run, status, expires),
+    )  # fmt: skip
+    later(connection, KEEP + 1)
+    sweep(connection)
+    assert count(connection, "raw_logs", user) == 0
+    assert count(connection, "pipeline_runs", user) == count(connection, "chat_pending_actions", user) == int(stays)
+
+
+def test_counted_words_stay_true(connection: Connection, engine: Engine) -> None:
+    user = uuid4()
+    exchange(connection, engine, user, "the heron flies")
+    connection.execute("update raw_logs set created_at = now() - interval '60 days' where user_id = %s", (user,))
+    exchange(connection, engine, user, "the heron rests")
+    connection.execute("select maas_count_terms(%s, 0)", (user,))
+    sweep(connection)
+    df = "select term, turns from term_df where user_id = %s order by term"
+    after = connection.execute(df, (user,)).fetchall()
+    turns = connection.execute("select turns from counted_users where user_id = %s", (user,)).fetchall()
+    connection.execute("select maas_count_terms(%s, 0)", (user,))
+    assert after == connection.execute(df, (user,)).fetchall() and after
+    assert turns == [{"turns": 2}]
+
+
+def test_a_dialogue_keeps_its_summary_and_notes_and_goes_when_nothing_is_left(
+    connection: Connection, engine: Engine
+) -> None:
+    user, talk = uuid4(), uuid4()
+    for query in ("one", "two"):
+        connection.execute(
+            "insert into pipeline_runs (user_id, user_query, conversation_id) values (%s, %s, %s)", (user, query, talk)
+        )
+        engine.finish(engine.claim()[0])
+    first = connection.execute("select run_id from chat_messages where content = 'one'").fetchone()
+    assert first is not None
+    connection.execute("select maas_add_note(%s, 'the heron is grey')", (first["run_id"],))
+    connection.execute("select maas_fold_conversation(%s, 2)", (talk,))
+    connection.execute(
+        "update raw_logs set created_at = now() - interval '60 days' where run_id = %s", (first["run_id"],)
+    )
+    sweep(connection)
+    left = connection.execute("select content, is_folded from chat_messages where user_id = %s", (user,)).fetchall()
+    assert [(row["content"], row["is_folded"]) for row in left] == [("two", False), ("an answer", False)]
+    kept = connection.execute("select rolling_summary from chat_conversations where id = %s", (talk,)).fetchall()
+    assert kept == [{"rolling_summary": "They talked."}]
+    later(connection, KEEP + 1)
+    connection.execute("update chat_conversations set created_at = now() - interval '1 day'")
+    sweep(connection)
+    assert count(connection, "chat_conversations", user) == 0
+    assert count(connection, "user_notes", user) == 1
+
+
+def test_one_of_many_sweeps_and_waits_for_nobody(connection: Connection, engine: Engine, database: str) -> None:
+    user = uuid4()
+    exchange(connection, engine, user)
+    later(connection, KEEP + 1)
+    with psycopg.connect(database) as other:
+        for lock in ("pg_advisory_xact_lock(4716, 1)", "maas_lock_memory(%s)"):
+            other.execute(f"select {lock}".encode(), (user,) if "%s" in lock else None)
+            assert sweep(connection) == []
+            other.rollback()
+    assert len(sweep(connection)) == 1
+
+
+def test_what_is_merged_after_a_sweep_is_forgotten_as_a_whole(connection: Connection, engine: Engine) -> None:
+    user = uuid4()
+    for _ in range(2):
+        exchange(connection, engine, user)
+    later(connection, KEEP + 1)
+    sweep(connection)
+    rows = connection.execute(
+        "select id, time_bucket_end as day from lsm_storage where user_id = %s", (user,)
+    ).fetchall()
+    merged = connection.execute(
+        "select maas_compact(%s, 1, %s, %s::uuid[], 'Both.', false, '{}') as id",
+        (user, rows[0]["day"], [row["id"] for row in rows]),
+    ).fetchone()
+    assert merged is not None
+    parent = connection.execute(
+        "select words_gone, raw_log_ids from lsm_storage where id = %s", (merged["id"],)
+    ).fetchone()
+    assert parent is not None and parent["words_gone"] and len(parent["raw_log_ids"]) == 4
+    connection.execute("select maas_forget(%s)", (merged["id"],))
+    assert count(connection, "lsm_storage", user) == 0
