@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import structlog
 
 _SHORTEST_SECRET = 8  # less is a stand-in such as `none`, and cutting it out would garble what it stands in
-_SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|dsn|database_url)$")
+_SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|cookie|dsn|database_url)$")
 _SECRETS = (
     (re.compile(r"\b(sk|rk|pk)-[A-Za-z0-9_\-]{8,}"), r"\1-***"),
     (re.compile(r"\bAIza[0-9A-Za-z_\-]{10,}"), "AIza***"),
@@ -25,6 +25,13 @@ _SECRETS = (
     (re.compile(r"(?i)(https?://)[^/\s@?]+@"), r"\1***@"),
     (re.compile(r"(?i)([?&](?:[a-z-]+_)?(?:key|token|secret|password)=)[^&#\s\"']+"), r"\1***"),
     (re.compile(r"(?i)(\b(?:password|passwd)\s?=\s?)[^&\s]+"), r"\1***"),
+    (
+        re.compile(
+            r"(?i)\b((?:(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token))"  # a header and its value
+            r"\\?[\"']?\s?[:,=]\s?b?\\?[\"']?)(?!\*\*\*)[^\s\"'\\,][^\r\n\"'\\]*"
+        ),
+        r"\1***",
+    ),
     (re.compile(r"(?<![\w.-])\+?(?:\d[ ()\-]{0,3}){7,12}(\d[ \-]?\d[ \-]?\d)(?![\w:-]|\.\d)"), r"***\1"),
 )
 
@@ -88,6 +95,8 @@ def redact(value: Any) -> Any:
             mask(str(name)): "***" if _SECRET_KEY.search(str(name)) and one is not None else redact(one)
             for name, one in value.items()
         }
+    if isinstance(value, list | tuple) and len(value) == 2 and _SECRET_KEY.search(str(value[0]).strip("'")):
+        return [redact(value[0]), "***"]
     if isinstance(value, list | tuple | set | frozenset):
         return [redact(one) for one in value]
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**9):

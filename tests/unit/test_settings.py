@@ -12,7 +12,7 @@ import structlog
 
 from server import refuse_open_door
 from shared.errors import MaasError
-from shared.log import configure, hide, mask
+from shared.log import configure, hide, mask, redact
 from shared.settings import ROLES, load_settings
 
 
@@ -132,6 +132,31 @@ def test_logs_mask_what_is_nested_and_what_libraries_say(capsys: pytest.CaptureF
     assert (said["cause"], said["found"]) == ("***", {"a": ["***"], "password": "***"})
     assert (said["number"], said["none"], other) == (1, None, "no ***")
     structlog.reset_defaults()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cookie: session=Uq9; theme=Uq9",
+        "{'set-cookie': 'sid=Uq9; Path=/', 'accept': '*/*'}",
+        '{"Authorization": "Token Uq9"}',
+        "(b'proxy-authorization', b'Digest Uq9')",
+        "X-Api-Key: Uq9",
+        '{\\"cookie\\": \\"sid=Uq9\\"}',
+    ],
+)
+def test_headers_that_let_in_are_masked(text: str) -> None:
+    assert "Uq9" not in mask(text) and "***" in mask(text)
+
+
+def test_headers_that_let_in_are_masked_as_pairs_too() -> None:
+    headers = {"Cookie": "Uq9", "headers": [("authorization", "Uq9"), (b"set-cookie", b"Uq9"), ("accept", "*/*")]}
+    assert "Uq9" not in str(redact(headers)) and "*/*" in str(redact(headers))
+
+
+@pytest.mark.parametrize("text", ["the cookie is baked", "authorization failed", "cookies: none are set"])
+def test_words_about_headers_stay(text: str) -> None:
+    assert mask(text) == text
 
 
 def test_ids_and_times_are_not_masked() -> None:
