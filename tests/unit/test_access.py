@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from maas.http import lately, rates
+from maas.http.doors import DOORS
 from maas.http.lately import Lately
 from maas.http.rates import Rates
 from shared.errors import MaasError
 from shared.log import mask
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Clock:
@@ -120,3 +124,19 @@ async def test_who_leaves_takes_nobody_along() -> None:
 )
 def test_keys_and_tokens_are_masked(text: str) -> None:
     assert "deadbeef" not in mask(text.replace("{}", "deadbeef" * 8))
+
+
+def scopes_of_all_doors() -> str:
+    """The rows of the table in docs/access.md."""
+    lines = []
+    for door in DOORS:
+        named = door.body.model_fields if door.body is not None else door.query or {}
+        owns = [f"the {door.owned}"] if door.owned else []
+        owns += ["`user_id`"] if "user_id" in named else []
+        lines.append(f"| `{door.method} {door.path}` | {door.scope} | {', '.join(owns)} |\n")
+    return "".join(lines)
+
+
+def test_the_page_lists_every_door() -> None:
+    """docs/access.md; what is missing there is what this prints."""
+    assert scopes_of_all_doors() in (ROOT / "docs" / "access.md").read_text()
