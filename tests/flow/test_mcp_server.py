@@ -294,7 +294,7 @@ def idle(database: str, tmp_path: Path) -> Iterator[Stack]:
 
 
 async def test_a_request_outlives_who_asked_for_it(idle: Stack) -> None:
-    """Too slow, cancelled, or cut off by the death of the server: it is taken, and get_run goes on."""
+    """Too slow, cancelled, or cut off by the end of the server: it is taken, and get_run goes on."""
     asked = "select id from pipeline_runs where user_query = %s and cancel_requested_at is null"
     async with connected(url_of(idle), **{"x-maas-user": "ann"}) as client:
         slow = await call(client, "ask", query="Is it slow?", wait=0.1)
@@ -304,6 +304,13 @@ async def test_a_request_outlives_who_asked_for_it(idle: Stack) -> None:
         cancelled.cancel()
         await asyncio.gather(cancelled, return_exceptions=True)
         assert (await call(client, "get_run", request_id=slow["request_id"]))["status"] == "NEW"
+        told_early = asyncio.create_task(call(client, "ask", query="Is it told to come back?"))
+        await apoll(lambda: idle.rows(asked, "Is it told to come back?"))
+        (server,) = idle._processes
+        server.send_signal(signal.SIGTERM)
+        assert (await told_early)["status"] == "NEW"
+        idle.stop(server)
+        idle.start_server()
     async with program(url_of(idle), "--user", "ann") as client:
         cut = asyncio.create_task(client.call_tool("ask", {"query": "Is it cut off?"}))
         (row,) = await apoll(lambda: idle.rows(asked, "Is it cut off?"))

@@ -26,6 +26,7 @@ from maas.clients.mcp.results import SHOWN, Context, Deleted, Kept, Memories, Me
 from maas.clients.mcp.steps import Report, report_steps
 
 ENDED = ("COMPLETED", "FAILED")
+LOOK = 20.0  # seconds that one request to the server waits
 Act = Callable[[Desk, Any, str, Report | None], Awaitable[Result]]
 
 
@@ -98,15 +99,17 @@ async def delete_memory(desk: Desk, given: DeleteMemory, user: str, _: Report | 
 
 
 async def _follow(desk: Desk, request_id: UUID, user: str, wait: float, report: Report | None) -> Run:
-    """The request when it is answered, or as it is after `wait` seconds."""
+    """The request when it is answered, or as it is after `wait` seconds, or when the server ends."""
     end = time.monotonic() + wait
     state = await desk.client.carry(plans.read_run(desk.client.users, request_id, user))
     if report is not None and state["status"] not in ENDED:
         await report_steps(desk.client, request_id, wait, report)
     while True:
-        left = end - time.monotonic()
-        state = await desk.client.carry(plans.read_run(desk.client.users, request_id, user, left))
-        if state["status"] in ENDED or left <= 0:
+        began = time.monotonic()
+        wanted = min(end - began, LOOK)
+        state = await desk.client.carry(plans.read_run(desk.client.users, request_id, user, wanted))
+        is_let_go = time.monotonic() - began < wanted - 0.1
+        if state["status"] in ENDED or wanted <= 0 or is_let_go:
             return Run(
                 request_id=request_id, status=state["status"], answer=state["final_answer"],
                 error=state["error_message"], degraded=state["degraded"],
