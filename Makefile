@@ -12,7 +12,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 	[ "$$(basename "$${d%/bin}")" -ge 15 ] 2>/dev/null && [ -x "$$d/initdb" ] && echo "$$d" && break; done)
 
 # Vectors need pgvector, which an installed Postgres seldom has; the rest of these are the same on every server.
-only_embedded := $(foreach name,bench chat commands docs doctor_live openai_callers openai_door profiles providers replay secrets stickers top trace user_commands workers,--ignore tests/flow/test_$(name).py) --ignore-glob '*/test_vectors.py'
+only_embedded := $(foreach name,bench chat commands docs doctor_live openai_callers openai_door openapi profiles providers replay secrets stickers top trace user_commands workers,--ignore tests/flow/test_$(name).py) --ignore-glob '*/test_vectors.py'
 
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 npm_stamp := tests/contract/node_modules/.installed

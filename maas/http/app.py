@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -35,16 +36,24 @@ from shared.settings import Settings
 
 
 class Endpoint:
-    """A door as an ASGI application; what it raises goes to HANDLERS, which a function would pass through twice."""
+    """The doors of one path as an ASGI application; what it raises goes to HANDLERS, which a function would pass twice.
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
-        self.scope = door.scope
+    It answers every method, so that Allow names those of the whole path, and no wider path takes one of its own.
+    """
+
+    def __init__(self, doors: Iterable[Door]) -> None:
+        self._doors = {door.method: door for door in doors}
+        if "GET" in self._doors:
+            self._doors["HEAD"] = self._doors["GET"]
+        self.scope = {method: door.scope for method, door in self._doors.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        await admit(request, self._door.scope, self._door.owned)
-        response = await self._door.handler(request)
+        door = self._doors.get(scope["method"])
+        if door is None:
+            raise HTTPException(405, headers={"Allow": ", ".join(self._doors)})
+        await admit(request, door.scope, door.owned)
+        response = await door.handler(request)
         await response(scope, receive, send)
 
 
@@ -80,8 +89,9 @@ def create_app(
         async with changes.listening():
             yield
 
+    paths = dict.fromkeys(door.path for door in DOORS)
     routes = [
-        *(Route(door.path, Endpoint(door), methods=[door.method]) for door in DOORS),
+        *(Route(path, Endpoint(door for door in DOORS if door.path == path)) for path in paths),
         Mount("/docs/static", StaticFiles(directory=docs_files())),
         Route("/", home),
     ]
@@ -92,5 +102,5 @@ def create_app(
     app = Application(
         settings.cors_origins, routes=routes, middleware=around, exception_handlers=HANDLERS, lifespan=lifespan
     )  # fmt: skip
-    app.state.openapi = describe(DOORS, version("maas"))
+    app.state.openapi = describe(DOORS, version("maas"), settings.auth != "none")
     return app

@@ -16,7 +16,7 @@ from maas.http.sending import send
 from maas.pipeline.attachments import drop_attachment, keep_upload, read_attachment, read_content
 
 FORM = "multipart/form-data"
-IMAGE = "image/*"
+IMAGES = ("image/jpeg", "image/png", "image/webp")
 
 
 async def post_attachment(request: Request) -> Response:

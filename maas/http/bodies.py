@@ -6,8 +6,18 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    WithJsonSchema,
+    model_validator,
+)
 
+from maas.http.patterns import STORABLE, VISIBLE
 from maas.memory.history import CONTENT_BYTES, keep_time
 from maas.pipeline.actions import ActionStatus
 from maas.pipeline.conversations import Mode
@@ -15,6 +25,7 @@ from maas.pipeline.states import ArchiveStatus, Status
 from shared.text import is_blank
 
 QUERY_BYTES = 64 * 1024
+JSON = "#/components/schemas/Json"  # which openapi.py adds
 
 
 def _visible(text: str) -> str:
@@ -41,7 +52,19 @@ def _storable(text: str, most: int = QUERY_BYTES) -> str:
     return text
 
 
-def _storable_values(value: dict[str, Any] | None) -> dict[str, Any] | None:
+def _written(value: object) -> object:
+    if not isinstance(value, str | datetime):
+        raise ValueError("must be a time in ISO 8601")
+    return value
+
+
+def _counted(value: object) -> object:
+    if isinstance(value, str | bool):
+        raise ValueError("must be a number")
+    return value
+
+
+def _storable_values(value: dict[str, Any]) -> dict[str, Any]:
     stack: list[Any] = [value]
     while stack:
         one = stack.pop()
@@ -60,10 +83,29 @@ def _aware(at: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-Words = Annotated[str, AfterValidator(_visible)]
-Time = Annotated[datetime, AfterValidator(_aware)]
-SaidAt = Annotated[datetime, AfterValidator(keep_time)]
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_storable)]
+def _matching(pattern: str, most: int | None = None) -> dict[str, Any]:
+    limit = {} if most is None else {"description": f"at most {most} bytes of UTF-8"}
+    return {"pattern": pattern, **limit}
+
+
+_object = {"type": "object", "propertyNames": {"pattern": STORABLE}, "additionalProperties": {"x-ref": JSON}}
+Words = Annotated[str, AfterValidator(_visible), Field(json_schema_extra=_matching(VISIBLE, QUERY_BYTES))]
+Turn = Annotated[str, AfterValidator(_visible_turn), Field(json_schema_extra=_matching(VISIBLE, CONTENT_BYTES))]
+Text = Annotated[str, AfterValidator(_storable), Field(json_schema_extra=_matching(STORABLE))]
+Time = Annotated[datetime, BeforeValidator(_written), AfterValidator(_aware)]
+SaidAt = Annotated[datetime, BeforeValidator(_written), AfterValidator(keep_time)]
+Name = Annotated[Text, Field(min_length=1, max_length=200)]
+Assistant = Annotated[
+    Text, Field(min_length=1, max_length=50), WithJsonSchema({"type": "string", "format": "assistant"})
+]  # one that is there, and its name is no longer than that
+Values = Annotated[dict[str, Any], AfterValidator(_storable_values), WithJsonSchema(_object)]
+Count = Annotated[int, BeforeValidator(_counted)]
+
+
+def _with(name: str, *without: str) -> dict[str, Any]:
+    """The form of a body that has `name` and leaves out the others."""
+    left_out: dict[str, Any] = {other: {"type": "null"} for other in without}
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}, **left_out}}
 
 
 class Body(BaseModel):
@@ -73,10 +115,10 @@ class Body(BaseModel):
 class NewRun(Body):
     user_id: UUID
     query: Words
-    assistant: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)] = "mentor"
+    assistant: Assistant = "mentor"
     conversation_id: UUID | None = None
     mode: Mode | None = Field(None, description="of this request; that of its conversation if not given")
-    metadata: Annotated[dict[str, Any] | None, AfterValidator(_storable_values)] = None
+    metadata: Values | None = None
     attachment_ids: list[UUID] = Field([], max_length=10, description="images that come with the query")
 
 
@@ -87,13 +129,15 @@ class NewAttachment(Body):
 
 class NewConversation(Body):
     user_id: UUID
-    assistant: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)] = "mentor"
+    assistant: Assistant = "mentor"
     mode: Mode | None = Field(None, description="the assistant's own if not given")
 
 
 class ConversationChange(Body):
+    model_config = ConfigDict(json_schema_extra={"anyOf": [_with("mode"), _with("title")]})
+
     mode: Mode | None = None
-    title: Annotated[str, Field(max_length=200), AfterValidator(_visible)] | None = None
+    title: Annotated[Words, Field(max_length=200)] | None = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
@@ -108,42 +152,48 @@ class ActionDecision(Body):
 
 class Press(Body):
     user_id: UUID
-    button: Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_storable)]
+    button: Annotated[Text, Field(min_length=1, max_length=50)]
 
 
 class ActionEdit(Body):
     user_id: UUID
-    arguments: Annotated[dict[str, Any], AfterValidator(_storable_values)]
+    arguments: Values
 
 
 class SearchQuery(Body):
     user_id: UUID
     query: Words
-    tags: list[Annotated[str, AfterValidator(_storable)]] | None = Field(None, max_length=50)
+    tags: list[Text] | None = Field(None, max_length=50)
     scope: Literal["hot", "warm", "cold"] | None = Field(None, description="prefer up to 3 days, up to 14, older")
     since: Time | None = Field(None, alias="from", description="said at or after")
     until: Time | None = Field(None, alias="to", description="said before")
     as_of: Time | None = Field(None, description="only what was known then")
-    limit: int = Field(10, ge=1, le=50)
-    summaries: bool = Field(False, description="let a summary stand in where three of its turns or more are found")
+    limit: Count = Field(10, ge=1, le=50)
+    summaries: Annotated[bool, Strict()] = Field(
+        False, description="let a summary stand in where three of its turns or more are found"
+    )
 
 
 class ContextQuery(Body):
     user_id: UUID
     query: Words
-    max_tokens: int = Field(2000, ge=50, le=100_000)
+    max_tokens: Count = Field(2000, ge=50, le=100_000)
     as_of: Time | None = None
 
 
 class NewTurn(Body):
     role: Literal["user", "assistant"]
-    content: Annotated[str, AfterValidator(_visible_turn)]
+    content: Turn
     at: SaidAt | None = None
     speaker: Name | None = None
     external_id: Name | None = Field(None, description="the same id again is the same turn")
 
 
 class NewMemories(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [_with("memory", "turns"), _with("turns", "memory", "external_id")]}
+    )
+
     user_id: UUID
     memory: Words | None = Field(None, description="one statement of the user; or send turns")
     turns: list[NewTurn] | None = Field(None, min_length=1, max_length=500)
@@ -164,6 +214,11 @@ class Accepted(BaseModel):
     request_id: UUID
     status: Literal["processing"] = "processing"
     poll_url: str
+
+
+class Cancelling(BaseModel):
+    request_id: UUID
+    status: Literal["cancelling"] = "cancelling"
 
 
 class Remembered(Accepted):

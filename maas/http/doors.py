@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
@@ -27,16 +28,26 @@ from maas.http import (
 )
 from maas.http.access import Owned
 from maas.http.callers import Scope
+from maas.http.patterns import CURSOR, PLACE
+from maas.pipeline.actions import ActionStatus
+from maas.pipeline.states import Status
 
 OWNED: dict[str, Owned] = {
     "runs": "run", "conversations": "conversation", "actions": "action", "attachments": "attachment",
     "memories": "memory", "users": "user",
 }  # fmt: skip
 Handler = Callable[[Request], Awaitable[Response]]
+
+
+def _one_of(words: type[StrEnum]) -> dict[str, Any]:
+    return {"type": "string", "enum": [str(word) for word in words]}
+
+
 _UUID = {"type": "string", "format": "uuid"}
+_EVENT = {"type": "string", "format": "event-id", "pattern": PLACE}
 _OWNER: dict[str, tuple[dict[str, Any], str]] = {"user_id": (_UUID, "whose it must be")}
 _PAGE: dict[str, tuple[dict[str, Any], str]] = {
-    "before": ({"type": "string"}, "`next` of the page before"),
+    "before": ({"type": "string", "pattern": CURSOR}, "`next` of the page before"),
     "limit": ({"type": "integer", "minimum": 1, "maximum": 100, "default": 50}, "how many"),
 }
 
@@ -60,7 +71,7 @@ class Door:
     required: tuple[str, ...] = ()
     errors: tuple[int, ...] = ()
     takes: tuple[str, ...] = ()
-    gives: str | None = None
+    gives: tuple[str, ...] = ()
     refusal: type[BaseModel] | None = None
 
     @property
@@ -74,7 +85,7 @@ DOORS = (
          errors=(400, 404, 409, 413, 415, 422, 429)),
     Door(
         "GET", "/v1/runs", runs.get_runs, "read", reply=bodies.RunPage, errors=(400,),
-        query={"user_id": (_UUID, "whose"), "status": ({"type": "string"}, "in this status"), **_PAGE},
+        query={"user_id": (_UUID, "whose"), "status": (_one_of(Status), "in this status"), **_PAGE},
     ),
     Door(
         "GET", "/v1/runs/{id}", runs.get_run, "read", reply=bodies.RunState, errors=(400, 404),
@@ -82,10 +93,11 @@ DOORS = (
     ),
     Door("GET", "/v1/runs/{id}/trace", traces.get_trace, "admin", reply=traces.Trace, errors=(404,)),
     Door(
-        "GET", "/v1/runs/{id}/events", events.get_events, "read", errors=(400, 404), gives=events.EVENT_STREAM,
-        query={"last_event_id": ({"type": "string"}, "the id of the last event that was read; as the header does")},
+        "GET", "/v1/runs/{id}/events", events.get_events, "read", errors=(400, 404), gives=(events.EVENT_STREAM,),
+        query={"last_event_id": (_EVENT, "as the header, which counts if both are there")},
     ),
-    Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, "ask", status=202, errors=(404, 409)),
+    Door("POST", "/v1/runs/{id}/cancel", runs.post_cancel, "ask", reply=bodies.Cancelling, status=202,
+         errors=(404, 409)),
     Door("POST", "/v1/runs/{id}/retry", runs.post_retry, "ask", reply=bodies.Accepted, status=202, errors=(404, 409)),
     Door("POST", "/v1/runs/{id}/press", runs.post_press, "ask", bodies.Press, bodies.Accepted, 202,
          errors=(400, 404, 409, 413, 415, 422, 429)),
@@ -103,13 +115,13 @@ DOORS = (
     Door("GET", "/v1/attachments/{id}", attachments.get_attachment, "read", reply=bodies.Attachment, errors=(400, 404),
          query=_OWNER, required=("user_id",)),
     Door("GET", "/v1/attachments/{id}/content", attachments.get_content, "read",
-         errors=(400, 404), gives=attachments.IMAGE, query=_OWNER, required=("user_id",)),
+         errors=(400, 404), gives=attachments.IMAGES, query=_OWNER, required=("user_id",)),
     Door("DELETE", "/v1/attachments/{id}", attachments.delete_attachment, "ask", status=204, errors=(400, 404),
          query=_OWNER, required=("user_id",)),
     Door(
         "GET", "/v1/actions", actions.get_actions, "read", reply=bodies.ActionPage, errors=(400,),
         query={
-            "user_id": (_UUID, "whose"), "status": ({"type": "string"}, "in this status"),
+            "user_id": (_UUID, "whose"), "status": (_one_of(ActionStatus), "in this status"),
             "conversation_id": (_UUID, "in this conversation"), "run_id": (_UUID, "the plan of this run, as a whole"),
             **_PAGE,
         },
@@ -147,13 +159,13 @@ DOORS = (
         query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "the name")},
         required=("external_id",),
     ),
-    Door("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), gives=users.NDJSON),
+    Door("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), gives=(users.NDJSON,)),
     Door("POST", "/v1/users/{id}/import", users.post_import, "ask", reply=bodies.Imported, status=202,
          errors=(404, 413, 415, 422), takes=users.IMPORT_TYPES),
     Door("DELETE", "/v1/users/{id}", users.delete_user, "admin", reply=bodies.Receipt, errors=(404,)),
     Door("GET", "/v1/caller", operations.get_caller, "read", reply=operations.CallerState),
     Door("POST", "/v1/chat/completions", openai_api.post_chat_completion, "ask", openai_bodies.ChatRequest,
-         openai_bodies.ChatCompletion, errors=(400, 404, 409, 413, 415, 429, 500, 503, 504), gives=events.EVENT_STREAM,
+         openai_bodies.ChatCompletion, errors=(400, 404, 409, 413, 415, 429, 500, 503, 504), gives=(events.EVENT_STREAM,),
          refusal=openai_bodies.OpenAIError),
     Door("GET", "/v1/models", openai_api.get_models, "read", reply=openai_bodies.OpenAIModels,
          refusal=openai_bodies.OpenAIError),
@@ -161,8 +173,8 @@ DOORS = (
          refusal=openai_bodies.OpenAIError),
     Door("GET", "/healthz", operations.healthz, "open", reply=bodies.Health),
     Door("GET", "/readyz", operations.readyz, "open", reply=bodies.Readiness, errors=(503,)),
-    Door("GET", "/metrics", metrics.metrics, "metrics"),
-    Door("GET", "/openapi.json", operations.openapi, "open"),
-    Door("GET", "/docs", operations.docs, "open"),
+    Door("GET", "/metrics", metrics.metrics, "metrics", gives=("text/plain",)),
+    Door("GET", "/openapi.json", operations.openapi, "open", gives=("application/json",)),
+    Door("GET", "/docs", operations.docs, "open", gives=("text/html",)),
 )  # fmt: skip
 METHODS = sorted({door.method for door in DOORS})

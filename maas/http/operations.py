@@ -19,7 +19,7 @@ from maas.http.rooms import rooms
 from maas.http.sending import send
 from shared.errors import MaasError
 
-START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true})'
+START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true, validatorUrl: null})'
 DOCS = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>MaaS</title>
 <link rel="stylesheet" href="/docs/static/swagger-ui.css"></head>

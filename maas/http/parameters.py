@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from starlette.requests import Request
 
+from maas.http.patterns import CURSOR, KEY
 from shared.errors import MaasError
+
+EPOCH = datetime.fromtimestamp(0, UTC)
+FARTHEST = 60_000_000_000_000_000  # microseconds from there: 1,900 years, which a datetime holds either way
 
 
 def read_id(request: Request, what: str) -> UUID:
@@ -21,33 +26,41 @@ def read_id(request: Request, what: str) -> UUID:
 
 
 def read_parameter(request: Request, name: str, convert: Any, default: Any = None) -> Any:
-    """A query parameter through `convert`. Raises MaasError('bad_parameter')."""
-    text = request.query_params.get(name)
-    if text is None or text == "":
+    """A query parameter, sent once, through `convert`. Raises MaasError('bad_parameter')."""
+    texts = request.query_params.getlist(name)
+    if not texts:
         return default
+    if len(texts) > 1:
+        raise MaasError("bad_parameter", f"{name}: is sent {len(texts)} times")
     try:
-        return convert(text)
+        return convert(texts[0])
     except (ValueError, TypeError, OverflowError) as error:
         raise MaasError("bad_parameter", f"{name}: {error}"[:300]) from error
 
 
 def read_limit(request: Request) -> int:
     """`limit`, 1 to 100, default 50."""
-    limit: int = read_parameter(request, "limit", int, 50)
+    limit: int = read_parameter(request, "limit", _read_whole, 50)
     if not 1 <= limit <= 100:
         raise MaasError("bad_parameter", "limit: must be between 1 and 100")
     return limit
+
+
+def _read_whole(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise ValueError("must be a whole number")
+    return int(text)
 
 
 def read_cursor(request: Request) -> tuple[datetime, UUID] | None:
     """`before`, as `write_cursor` wrote it."""
 
     def parse(text: str) -> tuple[datetime, UUID]:
-        at, _, last = text.partition("_")
-        moment = datetime.fromisoformat(at)
-        if moment.tzinfo is None:
+        if not re.fullmatch(CURSOR, text):
             raise ValueError("take it from `next` of the page before, as it is")
-        return moment, UUID(last)
+        microseconds, _, last = text.partition("_")
+        since = max(-FARTHEST, min(int(microseconds), FARTHEST))
+        return EPOCH + timedelta(microseconds=since), UUID(last)
 
     cursor: tuple[datetime, UUID] | None = read_parameter(request, "before", parse)
     return cursor
@@ -57,13 +70,12 @@ def write_cursor(rows: list[Any], limit: int) -> str | None:
     """The cursor of the next page; None when this page is not full."""
     if len(rows) < limit:
         return None
-    at = rows[-1]["created_at"].isoformat().replace("+00:00", "Z")
-    return f"{at}_{rows[-1]['id']}"
+    return f"{(rows[-1]['created_at'] - EPOCH) // timedelta(microseconds=1)}_{rows[-1]['id']}"
 
 
 def read_key(request: Request) -> str | None:
     """`Idempotency-Key`, if there is one. Raises MaasError('bad_parameter')."""
     key = request.headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= 255 and key.isprintable()):
-        raise MaasError("bad_parameter", "Idempotency-Key: must be 1 to 255 printable characters")
+    if key is not None and not re.fullmatch(KEY, key):
+        raise MaasError("bad_parameter", "Idempotency-Key: must be 1 to 255 printable characters of ASCII")
     return key

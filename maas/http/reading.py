@@ -20,7 +20,15 @@ def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not a JSON number")
 
 
-_JSON = json.JSONDecoder(parse_constant=_refuse)
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object; who checks a body on its way here may have read the other of two values."""
+    whole = dict(pairs)
+    if len(whole) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return whole
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
 
 
 async def read_body(request: Request, model: type[Model]) -> Model:

@@ -6,11 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from structlog.contextvars import bind_contextvars
 
 from maas.http.access import caller, read_user
-from maas.http.bodies import Accepted, NewRun, Press, RunLine, RunPage, RunState
+from maas.http.bodies import Accepted, Cancelling, NewRun, Press, RunLine, RunPage, RunState
 from maas.http.parameters import read_cursor, read_id, read_key, read_limit, read_parameter, write_cursor
 from maas.http.reading import read_body
 from maas.http.rooms import rooms
@@ -45,12 +45,18 @@ async def post_run(request: Request) -> Response:
 async def get_run(request: Request) -> Response:
     """Where a request is, and its answer; `wait` holds the reply back until there is one."""
     run_id = read_id(request, "run")
-    wait: float = read_parameter(request, "wait", float, 0.0)
+    wait: float = read_parameter(request, "wait", _read_seconds, 0.0)
     if not 0 <= wait <= LONGEST_WAIT:
         raise MaasError("bad_parameter", f"wait: must be between 0 and {LONGEST_WAIT:.0f} seconds")
     if wait:
         await rooms(request).changes.wait_for_answer(run_id, wait)
     return send(_state(await read_run(rooms(request).db, run_id)))
+
+
+def _read_seconds(text: str) -> float:
+    if "_" in text:
+        raise ValueError("must be a number")
+    return float(text)
 
 
 async def get_runs(request: Request) -> Response:
@@ -79,7 +85,7 @@ async def post_cancel(request: Request) -> Response:
     """Ask for a run's end; it becomes FAILED with error_code `cancelled`."""
     run_id = read_id(request, "run")
     await cancel_run(rooms(request).db, run_id, caller(request).name)
-    return JSONResponse({"request_id": str(run_id), "status": "cancelling"}, 202)
+    return send(Cancelling(request_id=run_id), 202)
 
 
 async def post_retry(request: Request) -> Response:

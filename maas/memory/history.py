@@ -84,6 +84,8 @@ def _turn(body: dict[str, Any], where: str, number: str) -> ImportedTurn:
         raise bad(where, f"content exceeds {CONTENT_BYTES // 1024} KiB; split it into turns")
     conversation, speaker = _word(body, "conversation", where), _word(body, "speaker", where)
     given = body.get("external_id")
+    if isinstance(given, dict | list | bool):
+        raise bad(where, "external_id must be text")
     digest = hashlib.sha256(f"{number}\0{conversation}\0{role}\0{content}".encode()).hexdigest()[:16]
     return ImportedTurn(
         role, content, _time(body.get("at"), where), speaker, conversation,
@@ -95,7 +97,7 @@ def _word(body: dict[str, Any], name: str, where: str) -> str | None:
     value = body.get(name)
     if value is None or value == "":
         return None
-    if not isinstance(value, str | int) or len(str(value)) > 200:
+    if not isinstance(value, str | int) or isinstance(value, bool) or len(str(value)) > 200:
         raise bad(where, f"{name} must be text of at most 200 characters")
     return clean(str(value))
 
@@ -128,6 +130,8 @@ def _conversation(item: Any, number: int, where: str) -> Iterator[ImportedTurn]:
     """The turns of one conversation of a ChatGPT export."""
     if not isinstance(item, dict) or not isinstance(item.get("mapping"), dict):
         raise bad(where, "is not of a ChatGPT export (no `mapping`)")
+    if not all(isinstance(node, dict) for node in item["mapping"].values()):
+        raise bad(where, "is not of a ChatGPT export (a node of `mapping` is no object)")
     name = str(item.get("conversation_id") or item.get("id") or f"conversation-{number}")
     try:
         turns = [_chatgpt_turn(message, name, where) for message in _branch(item)]

@@ -21,6 +21,7 @@ from maas.http.callers import Caller
 from maas.http.changes import Changes
 from maas.http.events import STILL_HERE
 from maas.http.openai_stream import stream
+from maas.http.rates import Rates
 from maas.http.rooms import Rooms
 from maas.http.traffic import Traffic
 from maas.pipeline.following import Following
@@ -161,7 +162,7 @@ async def test_a_process_that_ends_says_so_in_its_streams(
 async def test_silence_is_broken_by_comments(database: str) -> None:
     async with open_database(database, 2, "test") as db:
         parts = Rooms(
-            db, load_settings(), KeyGate(), Submissions(db), Changes(db, database), Following(db), Traffic()
+            db, load_settings(), KeyGate(), Submissions(db), Changes(db, database), Following(db), Traffic(), Rates()
         )  # fmt: skip
         run_id = await parts.submissions.submit(Submission(ANN, "Hello."))
         async with aclosing(stream(parts, run_id, "mentor", False, keep_alive=0.05)) as lines:

@@ -102,7 +102,8 @@ def test_a_run_stays_while_an_action_of_it_waits(
     run = exchange(connection, engine, user)
     connection.execute(
         "insert into chat_pending_actions (user_id, run_id, call_id, tool_name, args_hash, asked_hash, effect, status, "
-        "expires_at) values (%s, %s, 'a', 'a', 'a', 'a', 'write', %s, now() + %s * interval '1 day')", (user, run, status, expires),
+        "expires_at) values (%s, %s, 'a', 'a', 'a', 'a', 'write', %s, now() + %s * interval '1 day')",
+        (user, run, status, expires),
     )  # fmt: skip
     later(connection, KEEP + 1)
     sweep(connection)

@@ -1,0 +1,28 @@
+"""What texts must look like, as patterns of JSON Schema; each says the same as the check that it stands beside."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+# Code points that show nothing (shared.text.is_blank), as first and last of each range.
+BLANK = (
+    0x0, 0x20, 0x7F, 0xA0, 0xAD, 0xAD, 0x34F, 0x34F, 0x600, 0x605, 0x61C, 0x61C, 0x6DD, 0x6DD, 0x70F, 0x70F,
+    0x890, 0x891, 0x8E2, 0x8E2, 0x115F, 0x1160, 0x1680, 0x1680, 0x17B4, 0x17B5, 0x180B, 0x180E, 0x2000, 0x200F,
+    0x2028, 0x202F, 0x205F, 0x2064, 0x2066, 0x206F, 0x2800, 0x2800, 0x3000, 0x3000, 0x3164, 0x3164,
+    0xFE00, 0xFE0F, 0xFEFF, 0xFEFF, 0xFFA0, 0xFFA0, 0xFFF9, 0xFFFB, 0x110BD, 0x110BD, 0x110CD, 0x110CD,
+    0x13430, 0x1343F, 0x1BCA0, 0x1BCA3, 0x1D173, 0x1D17A, 0xE0001, 0xE0001, 0xE0020, 0xE007F, 0xE0100, 0xE01EF,
+)  # fmt: skip
+
+
+def _write(point: int) -> str:
+    return f"\\u{point:04x}" if point < 0x10000 else chr(point)
+
+
+_blank = "".join(f"{_write(first)}-{_write(last)}" for first, last in list(pairwise(BLANK))[::2])
+
+STORABLE = "^[^\\u0000]*$"
+BLANKLESS = f"[^{_blank}]"
+VISIBLE = f"^[^\\u0000]*[^{_blank}][^\\u0000]*$"
+KEY = "^[!-~]([ -~]{0,253}[!-~])?$"
+PLACE = "^[0-9]{1,9}\\.[0-9]\\.[0-9]{1,9}$"
+CURSOR = "^-?[0-9]{1,18}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"

@@ -1,0 +1,108 @@
+"""What /openapi.json says is valid, complete and true: schemathesis runs all its checks against the server."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from maas.http.doors import DOORS
+from maas.http.errors import STATUS
+from maas.http.openapi import describe
+from maas.http.patterns import BLANKLESS, STORABLE, VISIBLE
+from shared.text import is_blank
+from tests.fuzz.proof import prove
+from tests.stack import Stack
+
+Document = dict[str, Any]
+
+
+def operations(document: Document) -> dict[str, Document]:
+    return {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["open", "guarded"])
+def document(request: pytest.FixtureRequest) -> Document:
+    return describe(DOORS, version("maas"), request.param)
+
+
+def test_document_is_valid(document: Document) -> None:
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def test_every_door_is_described(document: Document) -> None:
+    found = operations(document)
+    assert set(found) == {door.handler.__name__ for door in DOORS}
+    assert len(found) == len(DOORS)
+    tags = {tag["name"] for tag in document["tags"]}
+    assert {tag for one in found.values() for tag in one["tags"]} == tags
+    assert all(one["summary"] for one in found.values())
+
+
+def test_every_code_is_named_where_its_status_is(document: Document) -> None:
+    codes = document["components"]["schemas"]["Error"]["properties"]["error"]["properties"]["code"]["enum"]
+    assert STATUS.keys() <= set(codes)
+    for operation in operations(document).values():
+        for status, reply in operation["responses"].items():
+            named = set(re.findall("`(\\w+)`", reply["description"]))
+            assert named == ({code for code, its in STATUS.items() if str(its) == status} if status >= "400" else set())
+
+
+def test_links_lead_to_parameters_that_are_there(document: Document) -> None:
+    found = operations(document)
+    links = [
+        link
+        for one in found.values()
+        for reply in one["responses"].values()
+        for link in reply.get("links", {}).values()
+    ]
+    assert len(links) > 20
+    for link in links:
+        target = found[link["operationId"]]
+        known = {f"{one['in']}.{one['name']}" for one in target.get("parameters", [])}
+        assert link["parameters"].keys() <= known
+
+
+def test_only_the_guarded_document_asks_who_calls() -> None:
+    closed, free = describe(DOORS, "1", True), describe(DOORS, "1", False)
+    scopes = {door.handler.__name__: door.scope for door in DOORS}
+    for name, operation in operations(closed).items():
+        is_closed = scopes[name] != "open"
+        assert ("security" in operation, "401" in operation["responses"]) == (is_closed, is_closed), name
+    assert not any("security" in one or "401" in one["responses"] for one in operations(free).values())
+
+
+def test_patterns_say_what_the_checks_do() -> None:
+    """Of every character that Unicode knows."""
+    known = [chr(point) for point in range(0x110000) if unicodedata.category(chr(point)) not in ("Cn", "Cs", "Co")]
+    assert len(known) > 100_000
+    blankless, visible, storable = re.compile(BLANKLESS), re.compile(VISIBLE), re.compile(STORABLE)
+    assert [char for char in known if bool(blankless.search(char)) == is_blank(char)] == []
+    assert visible.search(" a\n") and not visible.search("a\x00") and not visible.search(" \u200b")
+    assert storable.search("") and not storable.search("\x00")
+
+
+def test_docs_need_no_network(stack: Stack) -> None:
+    """Everything that the page loads is served here, and nothing is named that is elsewhere."""
+    page = stack.client.get("/docs").text
+    named = re.findall(r'(?:src|href|url)\s*[=:]\s*"([^"]+)"', page)
+    assert len(named) >= 3 and all(address.startswith("/") for address in named)
+    assert not re.search(r"(https?:)?//[\w.]", page)
+    for address in named:
+        assert stack.client.get(address).status_code == 200, address
+    style = stack.client.get("/docs/static/swagger-ui.css").text
+    assert not [found for found in re.findall(r"(?:url\(|@import)\s*([^)]{0,20})", style) if "data:" not in found]
+    assert "validatorUrl: null" in page  # without it the interface asks a service elsewhere for a badge
+
+
+def test_schemathesis_finds_nothing(stack: Stack, tmp_path: Path) -> None:
+    """Examples, coverage, fuzzing and stateful; good and bad data; every check that there is."""
+    status, report = prove(f"http://127.0.0.1:{stack.port}", tmp_path, seed=1, examples=3)
+    assert status == 0, report[-20_000:]
+    assert "Tested: 36" in report and "No issues found" in report, report
+    assert '"level": "error"' not in stack.log()
