@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run vectors anthropic test test-vectors test-live check chaos bench bench-engine bench-recall
-.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events bench-tools lock clean
+.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events bench-tools lock clean strangers
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -12,7 +12,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 	[ "$$(basename "$${d%/bin}")" -ge 15 ] 2>/dev/null && [ -x "$$d/initdb" ] && echo "$$d" && break; done)
 
 # Vectors need pgvector, which an installed Postgres seldom has; the rest of these are the same on every server.
-only_embedded := $(foreach name,bench chat commands docs doctor_live openai_callers openai_door openapi profiles providers replay secrets stickers top trace user_commands workers,--ignore tests/flow/test_$(name).py) --ignore-glob '*/test_vectors.py'
+only_embedded := $(foreach name,bench chat commands docs doctor_live openai_callers openai_door openapi profiles providers replay secrets stickers strangers top trace user_commands workers,--ignore tests/flow/test_$(name).py) --ignore-glob '*/test_vectors.py'
 
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 npm_stamp := tests/contract/node_modules/.installed
@@ -98,6 +98,11 @@ chaos: .venv/dev model-server ## Break everything under load, count what is lost
 	@mkdir -p out
 	@.venv/bin/python -m tests.chaos --out out/chaos.json \
 		$(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(USERS),--users $(USERS))
+
+strangers: .venv/dev ## Try 100,000 times to read what is somebody else's: [SEED=N] [ATTEMPTS=N]
+	@mkdir -p out
+	@.venv/bin/python -m tests.fuzz.strangers --out out/strangers.json \
+		$(if $(SEED),--seed $(SEED)) $(if $(ATTEMPTS),--attempts $(ATTEMPTS))
 
 # setuptools is locked for the runtime too, because maas itself is installed without build isolation;
 # the dev lock is constrained by the runtime lock, so that it holds the same versions and more.

@@ -2,104 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    Strict,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
-from maas.http.patterns import STORABLE, VISIBLE
-from maas.memory.history import CONTENT_BYTES, keep_time
+from maas.http.fields import Assistant, Count, Name, SaidAt, Text, Time, Turn, Values, Words
 from maas.pipeline.actions import ActionStatus
 from maas.pipeline.conversations import Mode
 from maas.pipeline.states import ArchiveStatus, Status
-from shared.text import is_blank
-
-QUERY_BYTES = 64 * 1024
-JSON = "#/components/schemas/Json"  # which openapi.py adds
-
-
-def _visible(text: str) -> str:
-    if is_blank(text):
-        raise ValueError("must not be blank")
-    return _storable(text)
-
-
-def _visible_turn(text: str) -> str:
-    if is_blank(text):
-        raise ValueError("must not be blank")
-    return _storable(text, CONTENT_BYTES)
-
-
-def _storable(text: str, most: int = QUERY_BYTES) -> str:
-    if "\x00" in text:
-        raise ValueError("must not contain a NUL character")
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise ValueError("must not contain lone surrogates") from error
-    if size > most:
-        raise ValueError(f"must not exceed {most} bytes of UTF-8; this has {size}")
-    return text
-
-
-def _written(value: object) -> object:
-    if not isinstance(value, str | datetime):
-        raise ValueError("must be a time in ISO 8601")
-    return value
-
-
-def _counted(value: object) -> object:
-    if isinstance(value, str | bool):
-        raise ValueError("must be a number")
-    return value
-
-
-def _storable_values(value: dict[str, Any]) -> dict[str, Any]:
-    stack: list[Any] = [value]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, str):
-            _storable(one)
-        elif isinstance(one, dict):
-            stack += [*one.keys(), *one.values()]
-        elif isinstance(one, list):
-            stack += one
-        elif isinstance(one, float) and one in (float("inf"), float("-inf")):
-            raise ValueError("must not contain infinite numbers")
-    return value
-
-
-def _aware(at: datetime) -> datetime:
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _matching(pattern: str, most: int | None = None) -> dict[str, Any]:
-    limit = {} if most is None else {"description": f"at most {most} bytes of UTF-8"}
-    return {"pattern": pattern, **limit}
-
-
-_object = {"type": "object", "propertyNames": {"pattern": STORABLE}, "additionalProperties": {"x-ref": JSON}}
-Words = Annotated[str, AfterValidator(_visible), Field(json_schema_extra=_matching(VISIBLE, QUERY_BYTES))]
-Turn = Annotated[str, AfterValidator(_visible_turn), Field(json_schema_extra=_matching(VISIBLE, CONTENT_BYTES))]
-Text = Annotated[str, AfterValidator(_storable), Field(json_schema_extra=_matching(STORABLE))]
-Time = Annotated[datetime, BeforeValidator(_written), AfterValidator(_aware)]
-SaidAt = Annotated[datetime, BeforeValidator(_written), AfterValidator(keep_time)]
-Name = Annotated[Text, Field(min_length=1, max_length=200)]
-Assistant = Annotated[
-    Text, Field(min_length=1, max_length=50), WithJsonSchema({"type": "string", "format": "assistant"})
-]  # one that is there, and its name is no longer than that
-Values = Annotated[dict[str, Any], AfterValidator(_storable_values), WithJsonSchema(_object)]
-Count = Annotated[int, BeforeValidator(_counted)]
 
 
 def _with(name: str, *without: str) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def _write(events: Sequence[Told]) -> str:
 
 def _read_place(request: Request) -> Place:
     """Where to go on: the header that browsers send again by themselves, or the parameter."""
-    if (header := request.headers.get("last-event-id")) is not None:
+    if header := request.headers.get("last-event-id"):
         try:
             return Place.parse(header)
         except ValueError as error:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-from io import BytesIO
 from typing import Any
 
 import schemathesis
 from hypothesis import strategies as st
-from PIL import Image
 from schemathesis import Case, HookContext, Response
 from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import EnsureResourceAvailability, UseAfterFree
+
+from tests.pictures import picture
 
 USER = "2b4a0c1e-8f2f-4f0e-9d6a-2f6a3f1f7a11"
 IMPORT_TYPES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
-def picture(kind: str) -> bytes:
-    """A small image."""
-    file = BytesIO()
-    Image.new("RGB", (8, 6), "teal").save(file, kind)
-    return file.getvalue()
-
-
-PICTURES = [picture("jpeg"), picture("png"), picture("webp")]
+PICTURES = [picture("JPEG"), picture("PNG"), picture("WEBP")]
 turns = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": st.text("abcя ", min_size=1)})
 lines = st.lists(turns.filter(lambda turn: turn["content"].strip()), max_size=4).map(
     lambda whole: "\n".join(map(json.dumps, whole)).encode()

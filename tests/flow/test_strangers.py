@@ -1,0 +1,42 @@
+"""Nobody reads what is somebody else's: a part of `make strangers`, and that it would see who does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.fuzz.residents import Resident, settle
+from tests.fuzz.strangers import intrude
+from tests.stack import Stack
+
+
+@pytest.fixture(scope="module")
+def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Server and orchestrator that ask for keys."""
+    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), MAAS_AUTH="keys") as running:
+        running.start_server()
+        running.start_orchestrator()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def residents(stack: Stack) -> list[Resident]:
+    return settle(stack, 4, seed=1)
+
+
+def test_strangers_read_nothing_and_owners_everything(stack: Stack, residents: list[Resident]) -> None:
+    tally = intrude(f"http://127.0.0.1:{stack.port}", residents, 600, seed=1)
+    assert tally.breaches == []
+    assert tally.shut == []
+    assert tally.strangers.total() == 600 and tally.owners.total() == 60
+    assert len(tally.strangers) > 30
+
+
+def test_a_breach_would_be_seen(stack: Stack, residents: list[Resident]) -> None:
+    """Whoever has the key of another is told by their attempts."""
+    first, second = residents[:2]
+    impostor = replace(first, headers=second.headers)
+    tally = intrude(f"http://127.0.0.1:{stack.port}", [impostor, second], 40, seed=2)
+    assert tally.breaches and tally.shut and not tally.holds

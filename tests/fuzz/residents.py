@@ -1,0 +1,72 @@
+"""Users who each have all that a user can have, and know a word that nobody else may read."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from maas.http.access import Owned
+from maas.pipeline.keys import NewKey, create_key
+from shared.db import open_database
+from tests.pictures import picture
+from tests.stack import Stack
+
+SCOPES = ("ask", "read", "admin")
+NAME = "select maas_name_user('api', %s) as id"
+ACTION = "select maas_propose_action(%s, 'call', 'send_mail', jsonb_build_object('to', %s::text), 'dangerous') as id"
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """`secret` stands in everything of theirs that is words; `headers` say who they are, over HTTP."""
+
+    user_id: UUID
+    secret: str
+    headers: dict[str, str]
+    things: dict[Owned, UUID]
+
+
+def settle(stack: Stack, count: int, seed: int) -> list[Resident]:
+    """So many users, every other one with a key that is bound to the beginning of their name."""
+    draw = random.Random(seed)
+    secrets = [f"zq{draw.randrange(16**12):012x}" for _ in range(count)]
+    users = [UUID(str(stack.rows(NAME, f"house{n}:{secret}")[0]["id"])) for n, secret in enumerate(secrets)]
+    keys = asyncio.run(_keys(stack.dsn, users))
+    headers = [{"Authorization": f"Bearer {key}"} for key in keys]
+    things = [_furnish(stack, *one) for one in zip(users, secrets, headers, strict=True)]
+    stack.wait_archived(*(one["run"] for one in things), seconds=60)
+    return [Resident(*one) for one in zip(users, secrets, headers, things, strict=True)]
+
+
+async def _keys(dsn: str, users: Sequence[UUID]) -> list[str]:
+    async with open_database(dsn, 2, "residents") as db:
+        return [
+            await create_key(
+                db, NewKey("resident", SCOPES, None if n % 2 else user, f"house{n}:" if n % 2 else None), "test"
+            )
+            for n, user in enumerate(users)
+        ]
+
+
+def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> dict[Owned, UUID]:
+    whose: dict[str, Any] = {"user_id": str(user)}
+
+    def post(path: str, **options: Any) -> Any:
+        reply = stack.client.post(path, headers=headers, **options)
+        assert reply.status_code < 300, reply.text
+        return reply.json()
+
+    words = f"The word that opens my safe is {secret}."
+    talk = post("/v1/conversations", json=whose)["id"]
+    run = UUID(post("/v1/runs", json=whose | {"query": words, "conversation_id": talk})["request_id"])
+    image = post("/v1/attachments", data=whose, files={"file": ("a.png", picture(), "image/png")})["id"]
+    memory = post("/v1/memories", json=whose | {"memory": words})["raw_log_ids"][0]
+    action = stack.rows(ACTION, run, secret)[0]["id"]
+    return {
+        "run": run, "conversation": UUID(talk), "attachment": UUID(image), "memory": UUID(memory),
+        "action": UUID(str(action)), "user": user,
+    }  # fmt: skip

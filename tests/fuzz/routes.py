@@ -1,0 +1,122 @@
+"""Ways to somebody's memory; each tries one of its doors, drawn at random, as a caller who is or is not the owner."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import httpx2
+
+from maas.http.attachments import FORM
+from maas.http.doors import DOORS, Door
+from maas.http.examples import BODIES
+from tests.fuzz.residents import Resident
+from tests.pictures import picture
+
+LINE = b'{"role": "user", "content": "I was here."}\n'
+QUESTION = {"query": "Which word opens the safe?"}
+ASKING = ("post_search", "post_context")
+# What shows the words of the owner: who may read gets them here, and is no control where they are missing.
+TELLING = {
+    "get_run", "get_runs", "get_messages", "get_actions", "get_action", "get_memories", "get_memory", "get_sources",
+    "get_export", "get_trace", *ASKING,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What was tried, so that it can be repeated, and whether it came through."""
+
+    door: str
+    is_read: bool
+    request: str
+
+
+class Route(Protocol):
+    """A way; `name` stands in the table."""
+
+    name: str
+
+    def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        """By the owner only what may be repeated for ever."""
+        ...
+
+
+class HttpRoute:
+    """Every door of the server that takes the id of somebody's thing, or somebody's own."""
+
+    name = "http"
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self._client = client
+        self._doors = [door for door in DOORS if door.owned is not None or _takes_user(door)]
+        self._reading = [door for door in self._doors if door.method == "GET" or door.handler.__name__ in ASKING]
+
+    def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        is_own = caller is owner
+        door = draw.choice(self._reading if is_own else self._doors)
+        claimed = owner if door.owned is None else draw.choice((owner, caller))
+        thing = owner.things[door.owned] if door.owned is not None else None
+        options = _options(door, claimed)
+        path = door.path.replace("{id}", str(thing))
+        reply = self._client.request(door.method, path, headers=caller.headers | options.pop("headers", {}), **options)
+        is_let_in = reply.status_code < 300
+        is_told = owner.secret in reply.text
+        name = door.handler.__name__
+        is_read = is_let_in and (is_told or name not in TELLING) if is_own else is_let_in or is_told
+        command = f"curl -X {door.method} '{reply.url}' -H 'Authorization: ...' # {options} -> {reply.status_code}"
+        return Tried(f"{door.method} {door.path}", is_read, command)
+
+
+class NamingRoute:
+    """A stranger's own requests that name things of the owner where a door looks up more than one."""
+
+    name = "http, by reference"
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self._client = client
+
+    def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        whose = {"user_id": str(caller.user_id)}
+        run, talk, image = (str(owner.things[kind]) for kind in ("run", "conversation", "attachment"))
+        ways: list[tuple[str, str, dict[str, Any]]] = [("GET", "/v1/actions", {"params": whose | {"run_id": run}})]
+        if caller is not owner:
+            ways += [
+                ("POST", "/v1/runs", {"json": whose | QUESTION | {"conversation_id": talk}}),
+                ("POST", "/v1/runs", {"json": whose | QUESTION | {"attachment_ids": [image]}}),
+                ("GET", "/v1/actions", {"params": whose | {"conversation_id": talk}}),
+            ]
+        method, path, options = draw.choice(ways)
+        reply = self._client.request(method, path, headers=caller.headers, **options)
+        is_read = owner.secret in reply.text or (method == "POST" and reply.status_code < 300)
+        request = f"{method} {path} {options} -> {reply.status_code}"
+        return Tried(f"{method} {path} that names a {'/'.join(options)}", is_read, request)
+
+
+@contextmanager
+def open_routes(url: str) -> Iterator[list[Route]]:
+    """Every way there is, for one thread."""
+    with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
+        yield [HttpRoute(client), NamingRoute(client)]
+
+
+def _takes_user(door: Door) -> bool:
+    fields = door.body.model_fields if door.body is not None else {}
+    return "user_id" in fields or "user_id" in (door.query or {})
+
+
+def _options(door: Door, claimed: Resident) -> dict[str, Any]:
+    """A request that is right in everything but whose it is."""
+    whose = {"user_id": str(claimed.user_id)}
+    if FORM in door.takes:
+        return {"data": whose, "files": {"file": ("a.png", picture(), "image/png")}}
+    if door.takes:
+        return {"content": LINE, "headers": {"content-type": door.takes[0]}}
+    if door.body is not None:
+        body = BODIES[door.body.__name__]
+        asked = QUESTION | {"from": None} if door.handler.__name__ == "post_search" else QUESTION
+        return {"json": body | (whose if "user_id" in body else {}) | (asked if "query" in body else {})}
+    return {"params": whose} if "user_id" in (door.query or {}) else {}

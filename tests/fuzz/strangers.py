@@ -1,0 +1,131 @@
+"""Strangers: a hundred thousand attempts to read what is somebody else's, by every way to it; none may succeed.
+
+`python -m tests.fuzz.strangers [--attempts N] [--seed N] [--out FILE.json]` prints what was tried and what came
+through. Every tenth attempt is by the owner, and must succeed: a way that lets nobody in proves nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from bench.command import prepare_output, run_command
+from bench.report import console, write_json
+from bench.sandbox import notes, open_sandbox
+from shared.settings import load_settings
+from tests.fuzz.residents import Resident, settle
+from tests.fuzz.routes import Tried, open_routes
+from tests.stack import Stack
+
+CONTROL = 10  # one attempt in so many is by the owner
+Progressed = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Attempts by route and door; `breaches` are strangers who read, `shut` owners who did not."""
+
+    strangers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    owners: Counter[tuple[str, str]] = field(default_factory=Counter)
+    breaches: list[str] = field(default_factory=list)
+    shut: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        return not self.breaches and not self.shut and self.strangers.total() > 0 and self.owners.total() > 0
+
+    def add(self, route: str, tried: Tried, is_own: bool) -> None:
+        (self.owners if is_own else self.strangers)[route, tried.door] += 1
+        if tried.is_read is not is_own:
+            (self.shut if is_own else self.breaches).append(tried.request)
+
+    def to_json(self) -> dict[str, object]:
+        """The same figures."""
+        return {
+            "attempts": self.strangers.total(), "read": len(self.breaches), "controls": self.owners.total(),
+            "controls_shut": len(self.shut), "findings": [*self.breaches, *self.shut][:100],
+            "by_door": {" ".join(name): count for name, count in sorted(self.strangers.items())},
+        }  # fmt: skip
+
+
+def intrude(
+    url: str, residents: Sequence[Resident], attempts: int, seed: int, on_progress: Progressed = lambda done: None
+) -> Tally:
+    """Try `attempts` times as somebody else, and one more in ten as the owner; the same seed tries the same."""
+    tally, lock, workers = Tally(), threading.Lock(), 4
+
+    def work(number: int) -> None:
+        draw = random.Random(seed * workers + number)
+        with open_routes(url) as routes:
+            for count in range(number, attempts, workers):
+                caller, owner = draw.sample(residents, 2)
+                pairs = [(caller, owner)] + ([(owner, owner)] if count % CONTROL == 0 else [])
+                for one, other in pairs:
+                    route = draw.choice(routes)
+                    tried = route.attempt(draw, one, other)
+                    with lock:
+                        tally.add(route.name, tried, one is other)
+                on_progress(1)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(workers)))
+    return tally
+
+
+def strangers(
+    attempts: Annotated[int, typer.Option(min=1, help="how many")] = 100_000,
+    residents: Annotated[int, typer.Option(min=2, max=200, help="among so many users")] = 20,
+    seed: Annotated[int | None, typer.Option(help="repeats the attempts of that run")] = None,
+    out: Annotated[Path | None, typer.Option(help="file for the figures (JSON)")] = None,
+) -> None:
+    """Try to read what is somebody else's."""
+    path = prepare_output(out) if out else None
+    chosen = secrets.randbelow(1_000_000) if seed is None else seed
+    columns = (TextColumn("tried"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with open_sandbox(load_settings()) as sandbox, sandbox.database() as dsn:
+        logs = sandbox.folder / "logs"
+        logs.mkdir()
+        with Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8") as stack:
+            stack.start_server()
+            stack.start_orchestrator()
+            people = settle(stack, residents, chosen)
+            with Progress(*columns, console=notes, transient=True) as progress:
+                task = progress.add_task("", total=attempts)
+                tally = intrude(
+                    f"http://127.0.0.1:{stack.port}", people, attempts, chosen,
+                    lambda done: progress.advance(task, done),
+                )  # fmt: skip
+    report(tally, chosen)
+    if path is not None:
+        write_json(path, {"seed": chosen, "residents": residents, **tally.to_json()})
+    sys.exit(0 if tally.holds else 1)
+
+
+def report(tally: Tally, seed: int) -> None:
+    """Print what was tried by each way, and the verdict."""
+    table = Table("way", "door", "strangers", "owners")
+    for name in sorted(tally.strangers.keys() | tally.owners.keys()):
+        table.add_row(*name, str(tally.strangers[name]), str(tally.owners[name]))
+    console.print(table)
+    for finding in [*tally.breaches, *tally.shut][:20]:
+        console.print(finding, markup=False)
+    console.print(
+        f"seed {seed}: {tally.strangers.total()} attempts, {len(tally.breaches)} came through; "
+        f"{tally.owners.total()} by the owners, {len(tally.shut)} were shut out"
+    )
+
+
+if __name__ == "__main__":
+    run_command(strangers, "strangers")
