@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run vectors anthropic test test-vectors test-live check chaos bench bench-engine bench-recall
-.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events bench-tools lock clean strangers
+.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events bench-tools lock clean fuzz strangers
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -98,6 +98,10 @@ chaos: .venv/dev model-server ## Break everything under load, count what is lost
 	@mkdir -p out
 	@.venv/bin/python -m tests.chaos --out out/chaos.json \
 		$(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(USERS),--users $(USERS))
+
+fuzz: .venv/dev ## Send what should not be sent, for ten minutes: [SEED=N] [FUZZ_SECONDS=600]
+	@mkdir -p out
+	@.venv/bin/python -m tests.fuzz --out out/fuzz.json --seconds $(or $(FUZZ_SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 strangers: .venv/dev ## Try 100,000 times to read what is somebody else's: [SEED=N] [ATTEMPTS=N]
 	@mkdir -p out

@@ -7,8 +7,8 @@ from typing import Any
 
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 
 from maas.http.openai_errors import in_dialect
 from shared.db import CONNECTION_LOST
@@ -87,6 +87,11 @@ async def on_lost_database(_: Request, error: Exception) -> JSONResponse:
     return error_response(lost, {"Retry-After": "1"})
 
 
+async def on_broken_off(_: Request, error: Exception) -> Response:
+    """The client went away amid its body: this is for the counters, nobody reads it."""
+    return Response(status_code=400)
+
+
 async def on_bug(request: Request, error: Exception) -> JSONResponse:
     log.error("request_crashed", path=request.url.path, exc_info=error)
     return JSONResponse({"error": {"code": "internal", "message": "an error on our side; it is in the log"}}, 500)
@@ -96,6 +101,7 @@ _HANDLERS: dict[Any, Any] = {
     MaasError: on_maas_error,
     HTTPException: on_http_error,
     **{kind: on_lost_database for kind in CONNECTION_LOST},
+    ClientDisconnect: on_broken_off,
     Exception: on_bug,
 }
 HANDLERS = {kind: in_dialect(handler) for kind, handler in _HANDLERS.items()}

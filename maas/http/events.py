@@ -113,5 +113,7 @@ def _read_place(request: Request) -> Place:
             return Place.parse(header)
         except ValueError as error:
             raise MaasError("bad_parameter", f"Last-Event-ID: {error}") from error
-    place: Place = read_parameter(request, "last_event_id", Place.parse, Place())
+    place: Place = read_parameter(
+        request, "last_event_id", lambda text: Place.parse(text) if text else Place(), Place()
+    )  # fmt: skip
     return place

@@ -172,7 +172,7 @@ def test_a_foreign_user_in_body_or_query_beside_an_own_thing(stack: Stack, root:
     pressed = stack.client.post(f"/v1/runs/{run}/press", json=theirs | {"button": "yes"}, headers=bearer(key))
     assert pressed.status_code == 404
     twice = stack.client.get("/v1/runs", params=[("user_id", str(mine)), ("user_id", str(victim))], headers=bearer(key))
-    assert twice.status_code == 404
+    assert twice.status_code == 400
     conversation = make(stack, "conversation", victim, root)
     body = {"user_id": str(mine), "query": "hello", "conversation_id": str(conversation)}
     assert stack.client.post("/v1/runs", json=body, headers=bearer(key)).status_code == 404

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from tests.fuzz.residents import Resident, settle
+from tests.fuzz.storm import throw
 from tests.fuzz.strangers import intrude
+from tests.fuzz.wire import PATIENCE, Attack, Heard, judge
 from tests.stack import Stack
 
 
@@ -40,3 +42,22 @@ def test_a_breach_would_be_seen(stack: Stack, residents: list[Resident]) -> None
     impostor = replace(first, headers=second.headers)
     tally = intrude(f"http://127.0.0.1:{stack.port}", [impostor, second], 40, seed=2)
     assert tally.breaches and tally.shut and not tally.holds
+
+
+def test_nonsense_is_answered_and_tells_nobody_anything(stack: Stack, residents: list[Resident]) -> None:
+    """A part of `make fuzz`, over sockets."""
+    tally = throw(stack.port, residents, 1, lambda count: count >= 120)
+    assert tally.findings == []
+    assert len(tally.replies) > 40
+    assert {"200", "400", "404", "405"} <= {status for _, status in tally.replies}
+    assert "request_crashed" not in stack.log()
+    assert stack.client.get("/readyz").status_code == 200
+
+
+def test_a_finding_would_be_one(residents: list[Resident]) -> None:
+    attack = Attack("by hand", (b"GET / HTTP/1.1\r\n\r\n",))
+    words = residents[0].secret
+    assert judge(attack, Heard(200, words.encode(), 0.1), [words]) == "the words of somebody else"
+    assert judge(attack, Heard(500, b"", 0.1), [words]) == "status 500"
+    assert judge(attack, Heard(None, b"", PATIENCE), [words]) == "no end of a reply within 20 s"
+    assert judge(attack, Heard(200, b"mine", 0.1), [words]) is None

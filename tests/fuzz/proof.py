@@ -14,16 +14,30 @@ CONFIG = ROOT / "tests" / "fuzz" / "schemathesis.toml"
 
 
 def prove(
-    url: str, folder: Path, seed: int, examples: int, seconds: int | None = None, headers: Mapping[str, str] = NONE
+    url: str,
+    folder: Path,
+    seed: int,
+    examples: int,
+    seconds: int | None = None,
+    headers: Mapping[str, str] = NONE,
+    words: Mapping[str, str] = NONE,
 ) -> tuple[int, str]:
-    """Exit status and report. The same seed sends the same requests; `seconds` repeats until they are over."""
+    """Exit status and report. The same seed sends the same requests; `seconds` repeats until they are over.
+
+    `headers` say who calls; `words` go into the environment of the hooks.
+    """
     named = [f"--header={name}: {value}" for name, value in headers.items()]
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG), "run", f"{url}/openapi.json",
         "--checks=all", f"--seed={seed}", f"--max-examples={examples}", "--request-timeout=30", "--no-color", *named,
         *([f"--max-time={seconds}"] if seconds else []),
     ]  # fmt: skip
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.fuzz.hooks"}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "SCHEMATHESIS_HOOKS": "tests.fuzz.hooks",
+        **words,
+    }
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )

@@ -1,0 +1,68 @@
+"""Nonsense over sockets, by several threads at once, and what was wrong with the replies."""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from tests.fuzz.residents import Resident
+from tests.fuzz.wire import MAKERS, judge, send
+
+LAST = re.compile(r"(\d+ generated[^\n]*)")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was sent, by attack and status, and what was wrong: (words, command)."""
+
+    replies: Counter[tuple[str, str]] = field(default_factory=Counter)
+    findings: list[tuple[str, str]] = field(default_factory=list)
+    rounds: list[str] = field(default_factory=list)
+    memory: tuple[float, float] = (0.0, 0.0)
+
+    def note_rounds(self, rounds: Sequence[tuple[int, str]]) -> None:
+        """Exit status and report of each round of schemathesis."""
+        self.rounds += [LAST.findall(words)[-1] for _, words in rounds if LAST.search(words)]
+        self.findings += [("schemathesis", words[-20_000:]) for status, words in rounds if status != 0]
+
+    def note_memory(self, before: float, after: float, most: float) -> None:
+        """MiB of the server; more than `most` that came to them are a finding."""
+        self.memory = before, after
+        if after > before + most:
+            self.findings.append(("memory", f"{before:.0f} MiB grew to {after:.0f} MiB"))
+
+    def to_json(self) -> dict[str, object]:
+        """The same figures."""
+        return {
+            "requests": self.replies.total(), "findings": [list(one) for one in self.findings],
+            "replies": {" ".join(name): count for name, count in sorted(self.replies.items())},
+            "schemathesis": self.rounds, "server_mib": list(self.memory),
+        }  # fmt: skip
+
+
+def throw(port: int, residents: Sequence[Resident], seed: int, until: Callable[[int], bool], workers: int = 3) -> Tally:
+    """Nonsense over sockets until `until(count of one thread)`; the same seed throws the same."""
+    tally, lock = Tally(), threading.Lock()
+
+    def work(number: int) -> None:
+        draw, count = random.Random(seed * workers + number), 0
+        while not until(count):
+            count += 1
+            who = draw.choice(residents)
+            attack = draw.choice(MAKERS)(draw, who)
+            foreign = [one.secret for one in residents if one is not who]
+            heard = send(port, attack)
+            wrong = judge(attack, heard, foreign)
+            with lock:
+                tally.replies[attack.name, str(heard.status or "none")] += 1
+                if wrong:
+                    tally.findings.append((f"{attack.name}: {wrong}", attack.command))
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(workers)))
+    return tally
