@@ -24,7 +24,7 @@ end $$;
 create trigger refuse_change before update or delete on audit for each row execute function refuse_change();
 create trigger refuse_truncate before truncate on audit for each statement execute function refuse_change();
 
-create view v_audit with (security_invoker = true) as
+create view v_audit as
 select at, actor, action, user_id, subject, details from audit order by id desc;
 comment on view v_audit is 'Who did what, the newest first';
 

@@ -6,9 +6,10 @@ from uuid import uuid4
 
 import psycopg
 from psycopg import RawCursor
-from psycopg.rows import DictRow, tuple_row
+from psycopg.rows import DictRow, dict_row, tuple_row
 
 from shared.db import queries
+from tests.sql.attempts import ANN, become, values
 
 Connection = psycopg.Connection[DictRow]
 USERS, TURNS = 50, 400
@@ -66,3 +67,19 @@ def test_a_sweep_reads_its_page(connection: Connection) -> None:
 def test_the_table_is_made_once(connection: Connection) -> None:
     rows = connection.execute("select maas_prepare_embeddings() as a, maas_prepare_embeddings() as b").fetchall()
     assert rows == [{"a": True, "b": True}]
+
+
+def test_vectors_that_come_later_are_read_by_those_who_search(connection: Connection) -> None:
+    """The extension's own functions, made when later functions are closed, stay open."""
+    connection.execute("drop table embeddings")
+    connection.execute("drop extension vector")
+    assert values(connection, "select maas_prepare_embeddings()") == [True]
+    with connection.transaction(force_rollback=True):
+        become(connection, "maas_worker", None)
+        connection.execute("select maas_write_embeddings('m', %s, %s::real[])", ([uuid4()], [1.0, 0.0]))
+    with connection.transaction(force_rollback=True):
+        become(connection, "maas_server", None)
+        with RawCursor(connection, row_factory=dict_row) as cursor:
+            similar = cursor.execute(queries()["similar_turns"].encode(), (ANN, "m", [1.0, 0.0], None, 5))
+            assert similar.fetchall() == []
+    assert values(connection, "select relrowsecurity from pg_class where relname = 'embeddings'") == [True]

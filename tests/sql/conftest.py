@@ -1,0 +1,42 @@
+"""Two users who have all that a user can have, and sessions of those who may want to see it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+
+from shared.postgres import EmbeddedPostgres
+from tests.logins import login
+from tests.sql.attempts import ROLES, Connection, populate
+
+
+@pytest.fixture(scope="module")
+def known(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
+    """A database with two users who have all that a user can have; its tests leave it as it is."""
+    name = f"roles_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
+        with psycopg.connect(make_conninfo(postgres.dsn, dbname=name), autocommit=True, row_factory=dict_row) as found:
+            populate(found)
+            yield found
+        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def sessions(connection: Connection, database: str) -> Iterator[dict[str, Connection]]:
+    """Real sessions of logins that are members of a role each."""
+    populate(connection)
+    with ExitStack() as stack:
+        yield {
+            role: stack.enter_context(
+                psycopg.connect(stack.enter_context(login(database, role)), autocommit=True, row_factory=dict_row)
+            )
+            for role in ROLES
+        }
