@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 from maas.memory.notes import obey, parse_command
 from maas.memory.ranking import Ranked
 from maas.memory.reach import Reach, scope_of
-from maas.memory.records import Record, records_of_turns
+from maas.memory.records import Record, records_of_turns, wordless_records
 from maas.memory.search import rank_turns
 from maas.pipeline.ledger import consult, skip
 from maas.pipeline.profiles import by_rule, read_profile
@@ -78,10 +79,15 @@ async def run(run: Run, deps: Deps) -> Outcome:
     deps = deps if profile == "full" else by_rule(deps)
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
     turns = await _rank(run, deps, run.user_query, 50)
-    if deps.settings.fast_path and not turns and not await deps.db.rows("recent_turns", run.user_id, run.seq, 1):
+    candidates = await _candidates(run, deps, turns)
+    if (
+        deps.settings.fast_path
+        and not (turns or candidates)
+        and not await deps.db.rows("recent_turns", run.user_id, run.seq, 1)
+    ):
         skip(run, deps, NAME, prompt, "Analyzer")  # there is no memory to choose from
         return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
-    records = _within_budget(await records_of_turns(deps.db, run.user_id, turns, CANDIDATES, run.as_of))
+    records = _within_budget(candidates)
     now = run.as_of or datetime.now(UTC)
     known = "\n".join(_line(record, run.user_query, now) for record in records)
     text = fill(
@@ -99,7 +105,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         max_tokens=1000,
         inputs={
             "user_query": run.user_query,
-            "memory_score": max((one.coverage for one in turns), default=0.0),
+            "memory_score": max([*(one.coverage for one in turns), *(r.score for r in records)], default=0.0),
             "candidates": [
                 {"id": str(r.id), "period": r.period, "summary": r.summary, "score": r.score,
                  "scope": scope_of(r.occurred_at, now)}
@@ -142,6 +148,19 @@ async def _settle(run: Run, deps: Deps, analysis: Analysis, known: Mapping[str, 
         if best is not None and best.score >= RELEVANT:
             found = _found(best, best.score)
     return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": found})
+
+
+async def _candidates(run: Run, deps: Deps, turns: list[Ranked]) -> list[Record]:
+    """The records of the turns, and those that no turn leads to any more, best first."""
+    found = await records_of_turns(deps.db, run.user_id, turns, CANDIDATES, run.as_of)
+    reach = Reach(before_seq=run.seq, as_of=run.as_of)
+    rows = await wordless_records(deps.db, run.user_id, run.user_query, CANDIDATES, reach)
+    if not rows:
+        return found
+    known = {record.id: record for record in [*(Record.from_row(row, row["score"]) for row in rows), *found]}
+    scores = {row["id"]: row["score"] for row in rows}
+    best = [replace(one, score=max(one.score, scores.get(one.id, 0.0))) for one in known.values()]
+    return sorted(best, key=lambda one: -one.score)[:CANDIDATES]
 
 
 async def _rank(run: Run, deps: Deps, text: str, limit: int) -> list[Ranked]:

@@ -34,7 +34,7 @@ from maas.memory.context import build_context
 from maas.memory.forgetting import forget_memory
 from maas.memory.intake import remember
 from maas.memory.reach import Reach
-from maas.memory.records import list_memories, read_history, read_memory, read_sources
+from maas.memory.records import list_memories, read_history, read_memory, read_sources, wordless_records
 from maas.memory.search import Hit, search
 from shared import tokens
 
@@ -42,7 +42,7 @@ TURNS_OF_A_SUMMARY = 3
 
 
 async def post_search(request: Request) -> Response:
-    """The turns of a user that fit a question, best first."""
+    """The turns of a user that fit a question, best first; records of those whose words are gone."""
     body = await read_body(request, SearchQuery)
     reach = Reach(as_of=body.as_of, since=body.since, until=body.until, tags=body.tags, scope=body.scope)
     parts = rooms(request)
@@ -50,7 +50,15 @@ async def post_search(request: Request) -> Response:
         parts.db, body.user_id, body.query, limit=body.limit, reach=reach, questions=parts.questions
     )  # fmt: skip
     results = _with_summaries(hits) if body.summaries else [_turn(hit) for hit in hits]
-    return send(MemoryPage(results=results, next=None))
+    known = {hit.record_id for hit in hits}
+    best = max((hit.coverage for hit in hits), default=0.0)
+    records = [
+        row for row in await wordless_records(parts.db, body.user_id, body.query, body.limit, reach)
+        if row["id"] not in known
+    ]  # fmt: skip
+    before = [_memory(row) for row in records if row["score"] > best]
+    after = [_memory(row) for row in records if row["score"] <= best]
+    return send(MemoryPage(results=[*before, *results, *after][: body.limit], next=None))
 
 
 async def get_memories(request: Request) -> Response:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from maas.memory.ranking import Ranked
+from maas.memory.reach import EVERYTHING, Reach
 from shared.db import Database
 from shared.errors import MaasError
 
@@ -57,6 +58,17 @@ async def records_of_turns(
         ranked.append((place, Record.from_row(row, score)))
     ranked.sort(key=lambda one: one[0])
     return [record for _, record in ranked[:limit]]
+
+
+async def wordless_records(
+    db: Database, user_id: UUID, question: str, limit: int, reach: Reach = EVERYTHING
+) -> list[dict[str, Any]]:
+    """Records that a search by turns does not find, since retention removed their words; best first.
+
+    `score` is the share of the question's words that stand in the record.
+    """
+    _, _, *bounds = reach.bounds
+    return [dict(row) for row in await db.rows("wordless_records", user_id, question, reach.as_of, *bounds, limit)]
 
 
 async def list_memories(

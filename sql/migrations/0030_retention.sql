@@ -82,6 +82,7 @@ comment on function maas_retry_run is 'retrying, archiving, not_failed or not_fo
 
 alter table lsm_storage add words_gone boolean not null default false;
 comment on column lsm_storage.words_gone is 'Words that it was made of were removed by retention';
+create index idx_lsm_words_gone on lsm_storage (user_id) where words_gone;  -- a search reads these by themselves
 
 create function maas_old_logs(p_before timestamptz) returns setof raw_logs language sql stable as $$
   select g.* from raw_logs g

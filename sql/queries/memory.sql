@@ -51,6 +51,20 @@ where user_id = $1 and id = any ($2::uuid[] || array(select id from newest)) and
   and (superseded_at is null or superseded_by is not null) and known_at <= $4
 order by time_bucket_end desc, created_at desc;
 
+-- name: wordless_records  -- $1 user, $2 question, $3 known at or null, $4 from, $5 to, $6 tags, $7 how many; best first
+with question as materialized (
+  select array(select t.lexeme from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms
+)
+select l.id, l.level, maas_period(l.time_bucket_end, l.level) as period, l.tags, l.summary, l.raw_log_ids, l.occurred_at, l.created_at,
+  (select count(*) from unnest(maas_terms(q.terms)) t where l.tsv @@ t)::float8 / cardinality(q.terms) as score
+from question q join lsm_storage l on l.tsv @@ maas_any_term(q.terms)
+where l.user_id = $1 and l.words_gone and not l.is_provisional
+  and case when $3::timestamptz is null then l.superseded_at is null
+    else l.level = 0 and (l.superseded_at is null or l.superseded_by is not null) and l.known_at <= $3 end
+  and ($4::timestamptz is null or l.occurred_at >= $4) and ($5::timestamptz is null or l.occurred_at < $5)
+  and ($6::text[] is null or l.tags && $6)
+order by score desc, l.occurred_at desc limit $7;
+
 -- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many
 select id, level, maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
   is_degraded, occurred_at, created_at
