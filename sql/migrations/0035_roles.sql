@@ -68,12 +68,13 @@ create function maas_rights() returns table (who text, privileges text, relation
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'api_keys', 'ai_conversations', 'v_actions', 'v_engines', 'v_keys',
-      'v_orchestrators', 'v_queue', 'v_run_history']),
+      'v_orchestrators', 'v_queue', 'v_run_history', '_yoyo_migration']),
     ('maas_server', asked || ', source, caller, idempotency_key)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
     ('maas_worker', 'select', memory || array['pipeline_runs', 'run_events', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
-      'assistants', 'tools', 'engine_settings', 'app_users', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions']),
+      'assistants', 'tools', 'engine_settings', 'app_users', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
+      'v_engines', '_yoyo_migration']),
     ('maas_worker', 'insert, update', array['assistants', 'tools']), ('maas_worker', 'update (value)', array['engine_settings']),
     ('maas_worker', 'update (swept_to, since)', array['embedding_fills'])
   ) r

@@ -1,7 +1,7 @@
 -- What `maas top` shows.
 
 -- name: statuses_now
-select status, count(*) as runs from pipeline_runs where lane in (0, 1) group by status;
+select status, count(*) as runs from v_runs_current where lane in (0, 1) group by status;
 
 -- name: rates
 select extract(epoch from period)::int as seconds, accepted, completed, failed from v_rates order by period;

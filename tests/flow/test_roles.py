@@ -37,7 +37,7 @@ def servers() -> Iterator[tuple[ModelServer, EmbeddingServer]]:
 
 @pytest.fixture(scope="module")
 def addresses(fresh_database: str) -> Iterator[dict[str, str]]:
-    with logins(fresh_database, "maas_server", "maas_worker") as found:
+    with logins(fresh_database, "maas_server", "maas_worker", "maas_ops") as found:
         yield found
 
 
@@ -80,6 +80,9 @@ def test_who_they_are(stack: Stack, addresses: dict[str, str]) -> None:
         "select distinct usename from pg_stat_activity where application_name ~ '^maas (server|orchestrator)'"
     )
     assert len(users) == 2
+    for role in ("maas_server", "maas_worker"):
+        address = addresses[role]
+        assert "migrations: up to date" in command(stack, "doctor", DATABASE_URL=address).stdout
     call(stack, "GET", "/v1/actions", params={"user_id": str(uuid4())})
     poll(lambda: stack.rows("select from api_keys where last_used_at is not null"), 10, "the use of a key is noted")
 
@@ -142,13 +145,17 @@ def test_a_memory_from_import_to_erasing(
     assert stack.rows("select from raw_logs where user_id = %s", user) == []
 
 
-def test_operators_verbs(stack: Stack, servers: tuple[ModelServer, EmbeddingServer], user: UUID) -> None:
+def test_operators_verbs(
+    stack: Stack, addresses: dict[str, str], servers: tuple[ModelServer, EmbeddingServer], user: UUID
+) -> None:
     models, _ = servers
     models.hold("responder")
     asked = stack.ask(user, "Who waits?")
     poll(lambda: models.calls["responder"], 20, "it is being answered")
     call(stack, "POST", f"/v1/runs/{asked}/cancel", 202)
     assert stack.answer(asked)["error_code"] == "cancelled"
+    looked = command(stack, "top", "--once", DATABASE_URL=addresses["maas_ops"])
+    assert looked.exit_code == 0, looked.stderr
     models.release("responder")
     call(stack, "POST", f"/v1/runs/{asked}/retry", 202)
     assert stack.answer(asked)["status"] == "COMPLETED"

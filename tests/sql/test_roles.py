@@ -48,15 +48,19 @@ def test_all_that_is_there_is_known_to_be_ours(known: Connection) -> None:
     assert values(known, relations) == [] == values(known, functions)
 
 
-def test_everybody_may_do_nothing(known: Connection) -> None:
-    """[A-27] Nor may anon."""
-    functions = "select f from maas_functions() f where has_function_privilege('public', f, 'execute')"
+def closed_to_everybody(connection: Connection) -> bool:
+    functions = """select f from maas_functions() f where has_function_privilege('public', f, 'execute')
+        or has_function_privilege('anon', f, 'execute')"""
     relations = """select r from maas_relations() r join pg_class c on c.oid = r cross join aclexplode(c.relacl) a
         where a.grantee = 0 or a.grantee = 'anon'::regrole"""
     columns = """select attname from maas_relations() r join pg_attribute on attrelid = r
         cross join aclexplode(attacl) a where a.grantee = 0 or a.grantee = 'anon'::regrole"""
-    for query in (functions, relations, columns):
-        assert values(known, query) == []
+    return all(values(connection, query) == [] for query in (functions, relations, columns))
+
+
+def test_everybody_may_do_nothing(known: Connection) -> None:
+    """[A-27] Nor may anon."""
+    assert closed_to_everybody(known)
     for role in ROLES:
         assert values(known, "select has_schema_privilege(%s, 'public', 'create')", role) == [False]
 
@@ -141,7 +145,31 @@ def test_row_security_keeps_the_plans_of_a_search(known: Connection) -> None:
     assert re.search("Index Cond: .*secret", "\n".join(map(str, plans[0])))
 
 
-# A cluster without the roles ------------------------------------------------------------------------------------------
+# Other databases ------------------------------------------------------------------------------------------------------
+
+
+def test_supabase_keeps_what_it_has_made(postgres: EmbeddedPostgres, template: str) -> None:
+    """Its own auth.uid() stays; that it opens every new table and function to anon and authenticated does not."""
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute("create database supabase")
+    url = make_conninfo(postgres.dsn, dbname="supabase")
+    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+        connection.execute(
+            """create schema auth;
+               grant usage on schema auth to anon, authenticated;
+               create function auth.uid() returns uuid language sql stable as $$select '{user}'::uuid$$;
+               alter default privileges in schema public grant all on tables to anon, authenticated;
+               alter default privileges in schema public grant all on sequences to anon, authenticated;
+               alter default privileges in schema public grant all on functions to anon, authenticated;
+               create table public.theirs (x int)""".replace("{user}", str(ANN)).encode()
+        )
+        migrate(url, MIGRATIONS)
+        assert closed_to_everybody(connection)
+        with connection.transaction(force_rollback=True):
+            become(connection, "authenticated", None)
+            ask = "insert into pipeline_runs (user_id, user_query) values (%s, 'x') returning user_id"
+            assert values(connection, ask, ANN) == [ANN]
+            assert values(connection, "select count(*) from theirs") == [0]
 
 
 @pytest.fixture(scope="module")
