@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 
 from maas.http.access import caller
-from maas.http.bodies import Words
+from maas.http.fields import Words
 from maas.http.naming import named_user
 from maas.http.openai_bodies import ChatMessage, ChatRequest
 from maas.http.parameters import read_key
