@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from maas.http.access import Owned
 from maas.http.attachments import FORM
@@ -15,7 +17,12 @@ from tests.pictures import picture
 from tests.stack import NOBODY, Stack
 
 USUAL: dict[object, Any] = {str: "hello", dict: {}}
-MORE: dict[str, dict[str, Any]] = {"post_memories": {"memory": "I like tea."}, "patch_conversation": {"title": "Tea"}}
+SAID = [{"role": "user", "content": "hello"}]
+MORE: dict[str, dict[str, Any]] = {
+    "post_memories": {"memory": "I like tea."},
+    "patch_conversation": {"title": "Tea"},
+    "post_chat_completion": {"model": "mentor", "messages": SAID, "stream": True},
+}
 ACTION = "select maas_propose_action(%s, 'call', 'send_mail', '{}', 'dangerous') as id"
 
 
@@ -28,37 +35,44 @@ class Answer:
     body: str
 
 
+def user_field(door: Door) -> str | None:
+    """The field of the body or of the query that says whose memory is meant."""
+    fields = door.body.model_fields if door.body is not None else door.query or {}
+    return next((name for name in ("user_id", "user", "external_id") if name in fields), None)
+
+
 def takes_user(door: Door) -> bool:
     """Whether somebody's memory is named: by an id in the path, in the query or in the body."""
-    fields = door.body.model_fields if door.body is not None else {}
-    return door.owned is not None or "user_id" in fields or "user_id" in (door.query or {})
+    return door.owned is not None or user_field(door) is not None
 
 
-def call(stack: Stack, door: Door, user: UUID, thing: UUID = NOBODY, **headers: str) -> Answer:
-    """Go through a door for `user`; `thing` is what the id in its path names. A stream is left at once."""
+def call(stack: Stack, door: Door, user: UUID | str, thing: UUID = NOBODY, **headers: str) -> Answer:
+    """Go through a door for `user`, a name where the door takes names; `thing` is what the id in its path names. A stream is left at once."""
     options: dict[str, Any] = {"headers": headers}
-    if "user_id" in (door.query or {}):
-        options["params"] = {"user_id": str(user)}
+    whose = {field: str(user)} if (field := user_field(door)) is not None else {}
+    if door.body is None:
+        options["params"] = whose
     if FORM in door.takes:
-        options |= {"data": {"user_id": str(user)}, "files": {"file": ("a.png", picture(), "image/png")}}
+        options |= {"data": whose, "files": {"file": ("a.png", picture(), "image/png")}}
     elif door.takes:
         options |= {"content": b'{"role": "user", "content": "I like tea."}\n'}
         options["headers"] = headers | {"content-type": door.takes[0]}
     elif door.body is not None:
-        options["json"] = _body(door.body, user) | MORE.get(door.handler.__name__, {})
-    with stack.client.stream(door.method, door.path.replace("{id}", str(thing)), **options) as reply:
+        more = MORE.get(door.handler.__name__, {}) | whose
+        options["json"] = {name: _value(field) for name, field in _required(door.body) if name not in more} | more
+    path = door.path.replace("{id}", str(thing)).replace("{model}", "mentor")
+    with stack.client.stream(door.method, path, **options) as reply:
         is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")
         body = "" if is_stream else reply.read().decode(errors="replace")
         return Answer(reply.status_code, dict(reply.headers), body)
 
 
-def _body(model: type[BaseModel], user: UUID) -> dict[str, Any]:
-    found = {}
-    for name, field in model.model_fields.items():
-        if field.is_required():
-            kind = getattr(field.annotation, "__origin__", field.annotation)
-            found[name] = str(user) if kind is UUID else USUAL[kind]
-    return found
+def _required(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
+    return ((name, field) for name, field in model.model_fields.items() if field.is_required())
+
+
+def _value(field: FieldInfo) -> Any:
+    return USUAL[getattr(field.annotation, "__origin__", field.annotation)]
 
 
 def make(stack: Stack, owned: Owned | None, user: UUID, key: str) -> UUID:

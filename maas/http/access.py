@@ -31,7 +31,7 @@ async def admit(request: Request, scope: Scope, owned: Owned | None = None) -> N
     if not found.may(scope):
         raise MaasError("forbidden", f"this needs the scope {scope}; you have {', '.join(sorted(found.scopes))}")
     if found.user_id is not None:
-        _count(request, found.user_id)
+        count_user(request, found.user_id)
     if owned is not None:
         await _check_owner(request, owned)
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
@@ -63,7 +63,15 @@ async def check_user(request: Request, user_id: UUID) -> None:
     """Raises MaasError: not_found for a user that the caller is not there for; rate_limited."""
     if not await _is_there_for(request, user_id):
         raise MaasError("not_found", f"there is no user {user_id}")
-    _count(request, user_id)
+    count_user(request, user_id)
+
+
+def count_user(request: Request, user_id: UUID) -> None:
+    """One request of this user, however often it names them. Raises MaasError('rate_limited')."""
+    most = rooms(request).settings.user_rate
+    if most is not None and getattr(request.state, "counted", None) is None:
+        request.state.counted = user_id
+        rooms(request).rates.take(f"user:{user_id}", most, "a user")
 
 
 def read_user(request: Request) -> UUID:
@@ -83,7 +91,7 @@ async def _check_owner(request: Request, owned: Owned) -> None:
         owner = await rooms(request).db.value(f"owner_of_{owned}", one)
         if owner is None or not await _is_there_for(request, owner):
             raise MaasError("not_found", f"there is no {owned} {one}")
-        _count(request, owner)
+        count_user(request, owner)
 
 
 async def _is_there_for(request: Request, user_id: UUID) -> bool:
@@ -91,11 +99,3 @@ async def _is_there_for(request: Request, user_id: UUID) -> bool:
     if found.user_id is not None:
         return found.user_id == user_id
     return found.prefix is None or await has_name(rooms(request).db, user_id, found.prefix)
-
-
-def _count(request: Request, user_id: UUID) -> None:
-    """One request of this user, however often it names them. Raises MaasError('rate_limited')."""
-    most = rooms(request).settings.user_rate
-    if most is not None and getattr(request.state, "counted", None) is None:
-        request.state.counted = user_id
-        rooms(request).rates.take(f"user:{user_id}", most, "a user")

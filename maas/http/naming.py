@@ -6,7 +6,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from maas.http.access import caller, check_user
+from maas.http.access import caller, check_user, count_user
 from maas.http.rooms import rooms
 from maas.pipeline.identities import as_id, find_user, name_user
 from shared.errors import MaasError
@@ -31,7 +31,9 @@ async def named_user(request: Request, name: str | None) -> UUID:
         return user_id
     if not name.startswith(found.prefix or ""):
         raise _nobody(name)
-    return await name_user(db, name)
+    user_id = await name_user(db, name)
+    count_user(request, user_id)
+    return user_id
 
 
 _WHO = (

@@ -15,6 +15,7 @@ from maas.http.lately import Lately
 from maas.http.rates import Rates
 from shared.errors import MaasError
 from shared.log import mask
+from tests.http_calls import user_field
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -130,9 +131,8 @@ def scopes_of_all_doors() -> str:
     """The rows of the table in docs/access.md."""
     lines = []
     for door in DOORS:
-        named = door.body.model_fields if door.body is not None else door.query or {}
         owns = [f"the {door.owned}"] if door.owned else []
-        owns += ["`user_id`"] if "user_id" in named else []
+        owns += [f"`{field}`"] if (field := user_field(door)) else []
         lines.append(f"| `{door.method} {door.path}` | {door.scope} | {', '.join(owns)} |\n")
     return "".join(lines)
 
