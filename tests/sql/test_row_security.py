@@ -7,8 +7,10 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg import errors, sql
+from psycopg import RawCursor, errors, sql
+from psycopg.rows import dict_row
 
+from shared.db import queries
 from tests.sql.attempts import ANN, BEN, CLIENTS, MEMORY, ROLES, Connection, become, values
 from tests.sql.engine import run_of
 
@@ -67,6 +69,19 @@ def test_what_a_user_asks_is_answered_like_any_request(known: Connection) -> Non
         known.execute("reset role")
         found = run_of(known, row["id"])
     assert (found["lane"], found["lane_key"], found["attachment_ids"]) == (-2, ANN, photo)
+
+
+@pytest.mark.parametrize("role", ["authenticated", "maas_app"])
+def test_the_client_by_sql_needs_no_more(known: Connection, role: str) -> None:
+    """Sent twice, it is one request; what is read of it are columns that a client may see."""
+    sent = uuid4()
+    with known.transaction(force_rollback=True), RawCursor(known, row_factory=dict_row) as cursor:
+        become(known, role, ANN)
+        for _ in range(2):
+            fields = (str(sent), str(ANN), "And now?", "mentor", None, None, "{}", "{}")
+            cursor.execute(queries()["client_insert"].encode(), fields)
+        row = cursor.execute(queries()["client_look"].encode(), (str(sent),)).fetchone()
+    assert row is not None and (row["request_id"], row["status"]) == (sent, "NEW")
 
 
 @pytest.mark.parametrize("what", ["conversation_id", "attachment_ids", "id"])
