@@ -176,18 +176,22 @@ async def _drain(chunks: AsyncIterator[object]) -> None:
         pass
 
 
-async def test_a_lost_connection_is_waited_for(opened: Opener, connection: psycopg.Connection[DictRow]) -> None:
+async def test_a_lost_connection_is_waited_for(
+    opened: Opener, database: str, connection: psycopg.Connection[DictRow]
+) -> None:
     """The question is in the table: to ask it again would be to ask it twice."""
-    async with opened() as client_of:
+    select = "select id from pipeline_runs"
+    cut = "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and state = 'active'"
+    async with opened(openai_wait=10) as client_of:
         asking = asyncio.create_task(ask(client_of("for-ann"), None))
-        select = "select id from pipeline_runs"
         await apoll(lambda: connection.execute(select).fetchall())
-        connection.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+        with psycopg.connect(database) as holder:
+            holder.execute("lock table pipeline_runs in access exclusive mode")
+            await apoll(lambda: connection.execute(cut).fetchall(), 10, "a look that waits is cut off")
         connection.execute("set maas.maintenance = on")
-        connection.execute(
-            "update pipeline_runs set status = 'FAILED', error_code = 'over_budget', error_message = 'spent'"
-        )
+        connection.execute("update pipeline_runs set status = 'FAILED', error_code = 'over_budget'")
         with pytest.raises(openai.RateLimitError) as caught:
             await asking
-    assert (caught.value.code, caught.value.request.headers["x-stainless-retry-count"]) == ("insufficient_quota", "0")
     assert len(connection.execute(select).fetchall()) == 1
+    retries = caught.value.request.headers["x-stainless-retry-count"]
+    assert (caught.value.code, retries) == ("insufficient_quota", "0")
