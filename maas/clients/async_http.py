@@ -17,14 +17,14 @@ from maas.clients.retrying import lost, policy, read
 
 
 class AsyncHttp:
-    """Calls over HTTP, repeated where that is safe."""
+    """Calls over HTTP, sent again where they may be lost."""
 
     def __init__(self, url: str, api_key: str | None, timeout: float, retries: int) -> None:
         self._url, self._timeout, self._retries = url, timeout, retries
         self.client = httpx2.AsyncClient(base_url=url, headers=address.headers(api_key), timeout=timeout)
 
     async def send(self, call: Call) -> Reply:
-        async for attempt in AsyncRetrying(**policy(call, self._retries)):
+        async for attempt in AsyncRetrying(**policy(self._retries)):
             with attempt:
                 try:
                     response = await self.client.request(**address.request_of(call, self._timeout))

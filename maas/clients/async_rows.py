@@ -35,7 +35,7 @@ class AsyncRows:
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
 
     async def send(self, call: Call) -> Reply:
-        async for attempt in AsyncRetrying(**policy(call, self._retries)):
+        async for attempt in AsyncRetrying(**policy(self._retries)):
             with attempt:
                 try:
                     return await self._send(call)
@@ -85,7 +85,7 @@ class AsyncRows:
                 try:
                     self._db = await self._stack.enter_async_context(open_database(self._dsn, SIZE, "maas client"))
                 except MaasError as error:
-                    raise Unavailable(error.code, error.message, {"unsent": True}) from error
+                    raise Unavailable(error.code, error.message) from error
             return self._db
 
     async def _listen(self) -> None:

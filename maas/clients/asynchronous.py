@@ -13,7 +13,7 @@ from maas.clients.async_http import AsyncHttp
 from maas.clients.calls import Call, Plan, Reply
 from maas.clients.errors import MaaSError
 from maas.clients.following import Following
-from maas.clients.plans import Mode
+from maas.clients.requests import Mode
 from maas.clients.results import Event
 from maas.clients.rows import refuse
 from maas.clients.users import UserId, Users

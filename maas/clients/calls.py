@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """`pause`: seconds to let pass before it is sent; `waits`: seconds that the server may take on purpose.
+    """Done twice it is done once: it carries what makes it so.
 
-    `is_repeatable`: done twice it is done once.
+    `pause`: seconds to let pass before it is sent; `waits`: seconds that the server may take on purpose.
     `is_done_if_gone`: a 404 after a lost reply means that the lost request did it.
     """
 
@@ -27,7 +27,6 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     pause: float = 0.0
     waits: float = 0.0
-    is_repeatable: bool = True
     is_done_if_gone: bool = False
 
 

@@ -1,4 +1,4 @@
-"""When a call is sent again: only where twice does what once does, or where it was surely not done."""
+"""When a call is sent again: where nobody can tell whether it was done, and where it was refused for the moment."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ LONGEST = 60.0  # seconds that a server may ask for; who asks for more is told o
 _backoff = wait_exponential_jitter(initial=FIRST, max=MOST, jitter=FIRST)
 
 
-def policy(call: Call, retries: int) -> dict[str, Any]:
+def policy(retries: int) -> dict[str, Any]:
     """Arguments for Retrying and AsyncRetrying."""
     return {
         "stop": stop_after_attempt(retries + 1),
         "wait": _pause,
-        "retry": retry_if_exception(lambda error: _may_repeat(call, error)),
+        "retry": retry_if_exception(_may_pass),
         "reraise": True,
     }
 
 
 def lost(error: httpx2.TransportError, url: str) -> Unavailable:
-    """The error of a connection that broke; `unsent` of its details: the server cannot have seen the request."""
-    is_unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+    """The error of a connection that broke."""
     cause = str(error) or type(error).__name__
-    return Unavailable("unreachable", f"{url} does not answer ({cause})", {"unsent": is_unsent})
+    return Unavailable("unreachable", f"{url} does not answer ({cause})")
 
 
 def read(call: Call, response: httpx2.Response, attempt: int) -> Reply:
@@ -47,12 +46,10 @@ def read(call: Call, response: httpx2.Response, attempt: int) -> Reply:
     raise error
 
 
-def _may_repeat(call: Call, error: BaseException) -> bool:
+def _may_pass(error: BaseException) -> bool:
     if isinstance(error, RateLimited):
         return (error.retry_after or 0) <= LONGEST
-    if isinstance(error, Unavailable):
-        return call.is_repeatable or bool((error.details or {}).get("unsent"))
-    return False
+    return isinstance(error, Unavailable)
 
 
 def _pause(state: RetryCallState) -> float:

@@ -17,14 +17,14 @@ from maas.clients.retrying import lost, policy, read
 
 
 class Http:
-    """Calls over HTTP, repeated where that is safe. Threads may share it."""
+    """Calls over HTTP, sent again where they may be lost. Threads may share it."""
 
     def __init__(self, url: str, api_key: str | None, timeout: float, retries: int) -> None:
         self._url, self._timeout, self._retries = url, timeout, retries
         self.client = httpx2.Client(base_url=url, headers=address.headers(api_key), timeout=timeout)
 
     def send(self, call: Call) -> Reply:
-        for attempt in Retrying(**policy(call, self._retries)):
+        for attempt in Retrying(**policy(self._retries)):
             with attempt:
                 try:
                     response = self.client.request(**address.request_of(call, self._timeout))

@@ -27,7 +27,7 @@ class Rows:
         self._idle: list[Connection] = []
 
     def send(self, call: Call) -> Reply:
-        for attempt in Retrying(**policy(call, self._retries)):
+        for attempt in Retrying(**policy(self._retries)):
             with attempt:
                 try:
                     return self._send(call)

@@ -12,7 +12,7 @@ from maas.clients.address import RETRIES, TIMEOUT
 from maas.clients.calls import Call, Plan, Reply
 from maas.clients.errors import MaaSError
 from maas.clients.following import Following
-from maas.clients.plans import Mode
+from maas.clients.requests import Mode
 from maas.clients.results import Event
 from maas.clients.rows import refuse
 from maas.clients.sync_http import Http
@@ -36,7 +36,7 @@ class MaaS(Verbs):
     """Memory for an assistant, over HTTP; with `dsn` instead of `url` by SQL, where there are ask, submit and wait.
 
     `url` and `api_key` are MAAS_URL and MAAS_API_KEY if not given, `timeout` seconds for a reply, `retries` attempts
-    after the first where repeating is safe. Raises MaaSError of many kinds.
+    after the first where a reply was lost. Raises MaaSError of many kinds.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
-from maas.clients import plans
+from maas.clients import memories, people, requests
 from maas.clients.calls import Plan
 from maas.clients.users import Users
 
@@ -58,17 +58,17 @@ class Verb(Generic[P, T]):
 class Verbs:
     """What a client can do."""
 
-    ask = Verb(plans.ask)
-    submit = Verb(plans.submit)
-    wait = Verb(plans.wait)
-    add = Verb(plans.add)
-    search = Verb(plans.search)
-    get_all = Verb(plans.get_all)
-    get = Verb(plans.get)
-    history = Verb(plans.history)
-    delete = Verb(plans.delete)
-    delete_all = Verb(plans.delete_all)
-    context = Verb(plans.context)
-    trace = Verb(plans.trace)
-    export = Verb(plans.export)
-    import_ = Verb(plans.import_)
+    ask = Verb(requests.ask)
+    submit = Verb(requests.submit)
+    wait = Verb(requests.wait)
+    add = Verb(memories.add)
+    search = Verb(memories.search)
+    get_all = Verb(memories.get_all)
+    get = Verb(memories.get)
+    history = Verb(memories.history)
+    delete = Verb(memories.delete)
+    delete_all = Verb(people.delete_all)
+    context = Verb(memories.context)
+    trace = Verb(requests.trace)
+    export = Verb(people.export)
+    import_ = Verb(people.import_)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, assert_type
 from uuid import UUID, uuid4
 
+import httpx2
 import pytest
 
 from maas import AsyncMaaS, MaaS, MaaSError
@@ -14,15 +16,20 @@ from maas.clients import (
     Added,
     Answer,
     Context,
+    Forbidden,
     InvalidRequest,
     Memories,
     NotFound,
     RateLimited,
     RunFailed,
     TimedOut,
+    Unauthenticated,
     Unavailable,
 )
+from maas.pipeline.keys import NewKey, create_key
+from shared.db import open_database
 from tests.breaking_proxy import Fault, breaking_proxy
+from tests.polling import poll
 from tests.stack import NOBODY, Stack, free_port
 
 TALK: list[Mapping[str, Any]] = [
@@ -282,6 +289,45 @@ async def test_the_other_client_repeats_and_streams(url: str, stack: Stack, user
             events = [event async for event in maas.stream("What is my cat called?", user_id=user)]
             assert "Pixel" in events[-1].data["final_answer"] and len({event.id for event in events}) == len(events)
     assert len(stack.rows("select from pipeline_runs where user_id = %s", user)) == 2
+
+
+def test_a_key_opens_what_it_may(stack: Stack, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def make(**fields: Any) -> str:
+        async with open_database(stack.dsn, 1, "test") as db:
+            return await create_key(db, NewKey("client", **fields), "test")
+
+    url = f"http://127.0.0.1:{(port := free_port())}"
+    stack.launch("server.py", MAAS_AUTH="keys", MAAS_PORT=str(port))
+    poll(lambda: _is_ready(url), 20, "the other server is ready")
+    with MaaS(url) as nobody, pytest.raises(Unauthenticated):
+        nobody.search("cat", user_id=name)
+    monkeypatch.setenv("MAAS_API_KEY", asyncio.run(make(prefix="ann-")))
+    with MaaS(url) as app:
+        app.add("My cat is called Pixel.", user_id=name)
+        assert app.search("cat", user_id=name)["results"]
+        assert app.search("cat", user_id=f"bob-{name}") == {"results": []}
+        with pytest.raises(NotFound):
+            app.add("My cat is called Pixel.", user_id=f"bob-{name}")
+        with pytest.raises(Forbidden):
+            app.delete_all(user_id=name)
+    with MaaS(url, asyncio.run(make(per_minute=1)), retries=0) as hasty:
+        hasty.search("cat", user_id=NOBODY)
+        with pytest.raises(RateLimited) as limited:
+            hasty.search("cat", user_id=NOBODY)
+        assert limited.value.retry_after
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        return httpx2.get(f"{url}/readyz", trust_env=False).status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def test_what_is_not_kept_is_warned_of(maas: MaaS, user: UUID) -> None:
+    with pytest.warns(UserWarning, match="metadata is not kept") as warned:
+        maas.add("I like tea.", user_id=user, metadata={"topic": "tea"})
+    assert warned[0].filename == __file__
 
 
 async def test_the_other_client_awaits_the_same(url: str, name: str) -> None:

@@ -7,16 +7,19 @@ from contextlib import asynccontextmanager
 from uuid import UUID, uuid4
 
 import httpx2
-import pytest
+import psycopg
 from starlette.requests import Request
 
 from maas.http.app import create_app
 from maas.http.callers import Caller
 from shared.db import open_database
 from shared.settings import load_settings
+from tests.polling import apoll
 from tests.stack import NOBODY
 
 JSON = {"content-type": "application/json"}
+LISTENERS = """select count(*) from pg_stat_activity
+  where datname = current_database() and state = 'idle' and query ilike 'listen%'"""
 BOTH = frozenset({"ask", "read"})
 
 
@@ -37,7 +40,14 @@ async def doors(dsn: str, caller: Caller) -> AsyncIterator[httpx2.AsyncClient]:
         app = create_app(db, dsn, load_settings(), OneGate(caller))
         transport = httpx2.ASGITransport(app)
         async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://t") as it:
+            await apoll(lambda: _listens(dsn), 10, "the application listens")
             yield it
+
+
+def _listens(dsn: str) -> bool:
+    with psycopg.connect(dsn) as connection:
+        (count,) = connection.execute(LISTENERS).fetchone() or (0,)
+        return bool(count)
 
 
 async def name(client: httpx2.AsyncClient, external_id: str) -> httpx2.Response:
@@ -60,13 +70,17 @@ async def test_a_name_is_one_user_for_ever(fresh_database: str) -> None:
         assert (await find(client, str(user))).json()["user_id"] == str(user)
 
 
-@pytest.mark.parametrize("external_id", ["", " ", "a" * 201, "a\x00b"])
-async def test_what_is_no_name_is_refused(fresh_database: str, external_id: str) -> None:
+async def test_what_is_no_name_is_refused(fresh_database: str) -> None:
     async with doors(fresh_database, Caller("any", BOTH)) as client:
-        assert (await name(client, external_id)).status_code == 422
-        refused = await find(client, external_id)
-        assert refused.status_code in (400, 422) and refused.json()["error"]["code"] in ("bad_parameter", "bad_user")
         assert (await client.get("/v1/users")).json()["error"]["code"] == "bad_parameter"
+        for external_id, code in (
+            ("", "bad_parameter"),
+            (" ", "bad_user"),
+            ("a" * 201, "bad_user"),
+            ("\0", "bad_user"),
+        ):
+            assert (await name(client, external_id)).status_code == 422
+            assert (await find(client, external_id)).json()["error"]["code"] == code
 
 
 async def test_who_only_reads_names_nobody(fresh_database: str) -> None:

@@ -1,25 +1,21 @@
-"""Every call that the client knows: what it sends and what it makes of the replies, for whoever carries them.
-
-A plan yields requests and is sent their replies; errors come to it as exceptions. MaaS and AsyncMaaS carry it out.
-"""
+"""Plans about memories: added, found, listed, explained, forgotten."""
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
-from typing import Any, Literal, TypeAlias
-from uuid import UUID, uuid4
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
 
-from maas.clients.calls import Call, NewRun, Plan, to_look, to_submit
-from maas.clients.errors import InvalidRequest, NotFound, RunFailed, TimedOut
+from maas.clients.arguments import Moment, read_id, write_moment
+from maas.clients.calls import Call, Plan
+from maas.clients.errors import InvalidRequest, NotFound
 from maas.clients.filters import Filters, flat, reach_of
+from maas.clients.requests import settle
 from maas.clients.results import (
     Added,
     AddedMemory,
-    Answer,
     Change,
     Context,
     Deleted,
@@ -32,77 +28,10 @@ from maas.clients.results import (
 from maas.clients.turns import Messages, portions, today, turns_of
 from maas.clients.users import UserId, Users, name_of
 
-ANSWER = 300.0
 PAGE = 100
 MOST_HITS = 50
-PATIENCE = 30.0
+PATIENCE = 30.0  # seconds
 PAUSE = 0.1
-Moment: TypeAlias = datetime | date | str
-Mode: TypeAlias = Literal["auto", "plan", "ask"]
-
-
-def submit(
-    users: Users,
-    query: str,
-    *,
-    user_id: UserId,
-    assistant: str = "mentor",
-    conversation_id: UserId | None = None,
-    mode: Mode | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    attachment_ids: Sequence[UserId] = (),
-    idempotency_key: str | None = None,
-) -> Plan[str]:
-    """Send a request and return its id at once; `wait` for the answer. The same idempotency_key is the same request.
-
-    Raises InvalidRequest, RateLimited when too many requests of the user are unfinished.
-    """
-    run = NewRun(
-        id=uuid4(), user_id=(yield from users.name(name_of(user_id))), query=query, assistant=assistant,
-        conversation_id=None if conversation_id is None else _id(conversation_id), mode=mode, metadata=metadata,
-        attachment_ids=tuple(_id(one) for one in attachment_ids),
-    )  # fmt: skip
-    reply = yield to_submit(run, idempotency_key)
-    return str(reply.json["request_id"])
-
-
-def wait(users: Users, request_id: UserId, *, timeout: float = ANSWER) -> Plan[Answer]:
-    """The answer to a request, within `timeout` seconds. Raises RunFailed, TimedOut, NotFound."""
-    run_id, end = str(_id(request_id)), time.monotonic() + timeout
-    while True:
-        left = end - time.monotonic()
-        state = (yield to_look(run_id, left)).json
-        if state["status"] == "COMPLETED":
-            return Answer.from_state(state)
-        if state["status"] == "FAILED":
-            message = state["error_message"] or "the request failed"
-            raise RunFailed(state["error_code"] or "failed", message, {"request_id": run_id})
-        if left <= 0:
-            message = f"no answer within {timeout:g} s; the request goes on: wait({run_id!r})"
-            raise TimedOut("timeout", message, {"request_id": run_id})
-
-
-def ask(
-    users: Users,
-    query: str,
-    *,
-    user_id: UserId,
-    assistant: str = "mentor",
-    conversation_id: UserId | None = None,
-    mode: Mode | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    attachment_ids: Sequence[UserId] = (),
-    timeout: float = ANSWER,
-) -> Plan[Answer]:
-    """Ask an assistant that remembers this user; the answer, within `timeout` seconds. Question and answer are kept.
-
-    Raises RunFailed, TimedOut, InvalidRequest, RateLimited.
-    """
-    request_id = yield from submit(
-        users, query, user_id=user_id, assistant=assistant, conversation_id=conversation_id, mode=mode,
-        metadata=metadata, attachment_ids=attachment_ids,
-    )  # fmt: skip
-    return (yield from wait(users, request_id, timeout=timeout))
 
 
 def add(
@@ -136,7 +65,7 @@ def add(
         for turn, log_id in zip(portion, kept["raw_log_ids"], strict=True):
             added["results"].append(AddedMemory(id=log_id, memory=turn["content"], event="ADD"))
     for one in added["request_ids"] if wait else ():
-        yield from _settled(one)
+        yield from settle(one)
     return added
 
 
@@ -168,7 +97,13 @@ def search(
     if user is None:
         return Memories(results=[])
     body = {"user_id": str(user), "query": query, "limit": min(top_k or limit, MOST_HITS), "summaries": summaries}
-    given = {"tags": tags, "scope": scope, "from": _moment(since), "to": _moment(until), "as_of": _moment(as_of)}
+    given = {
+        "tags": tags,
+        "scope": scope,
+        "from": write_moment(since),
+        "to": write_moment(until),
+        "as_of": write_moment(as_of),
+    }
     body |= {key: value for key, value in (given | reach_of(wanted)).items() if value is not None}
     rows = (yield Call(method="POST", path="/v1/memories/search", body=body)).json["results"]
     return memories_of([row for row in rows if row["score"] >= (threshold or 0)], name)
@@ -200,12 +135,12 @@ def get_all(
 
 def get(users: Users, memory_id: UserId) -> Plan[Memory]:
     """One memory. Raises NotFound."""
-    return memory_of((yield Call(method="GET", path=f"/v1/memories/{_id(memory_id)}")).json)
+    return memory_of((yield Call(method="GET", path=f"/v1/memories/{read_id(memory_id)}")).json)
 
 
 def history(users: Users, memory_id: UserId) -> Plan[list[Change]]:
     """How a memory came about and what became of it: its words, then the records made of them. Raises NotFound."""
-    rows = (yield Call(method="GET", path=f"/v1/memories/{_id(memory_id)}/history")).json["results"]
+    rows = (yield Call(method="GET", path=f"/v1/memories/{read_id(memory_id)}/history")).json["results"]
     return changes_of(rows, str(memory_id))
 
 
@@ -217,7 +152,7 @@ def context(
     if user is None:
         return Context("", 0)
     body = {"user_id": str(user), "query": query, "max_tokens": max_tokens}
-    body |= {} if as_of is None else {"as_of": _moment(as_of)}
+    body |= {} if as_of is None else {"as_of": write_moment(as_of)}
     found = (yield Call(method="POST", path="/v1/context", body=body)).json
     return Context(found["context"], found["tokens"], tuple(found["sources"]))
 
@@ -227,7 +162,7 @@ def delete(users: Users, memory_id: UserId, *, user_id: UserId | None = None) ->
 
     While its words are being recorded it waits, up to 30 s; then it raises InvalidRequest with the code in_use.
     """
-    path, end, pause = f"/v1/memories/{_id(memory_id)}", time.monotonic() + PATIENCE, 0.0
+    path, end, pause = f"/v1/memories/{read_id(memory_id)}", time.monotonic() + PATIENCE, 0.0
     params: dict[str, Any] = {}
     if user_id is not None:
         owner = yield from users.find(name_of(user_id))
@@ -245,59 +180,3 @@ def delete(users: Users, memory_id: UserId, *, user_id: UserId | None = None) ->
         counts = reply.json if reply.content else {}
         deleted = {key: counts[key] for key in ("logs", "records") if key in counts}
         return Deleted(message="Memory deleted successfully!", deleted=deleted)
-
-
-def delete_all(users: Users, *, user_id: UserId | None = None, filters: Filters | None = None) -> Plan[Deleted]:
-    """Erase a user from every table, whatever is in flight, the name too. Needs the scope admin."""
-    user = yield from users.find(name_of(user_id, flat(filters)))
-    counts: dict[str, int] = {}
-    if user is not None:
-        reply = yield Call(method="DELETE", path=f"/v1/users/{user}", is_done_if_gone=True)
-        counts = reply.json["erased"] if reply.content else {}
-        users.forget(user)
-    return Deleted(message="Memories deleted successfully!", deleted=counts)
-
-
-def trace(users: Users, request_id: UserId) -> Plan[dict[str, Any]]:
-    """How a request went: stages, model calls, prompts, memories, timings. Needs the scope admin. Raises NotFound."""
-    return dict((yield Call(method="GET", path=f"/v1/runs/{_id(request_id)}/trace")).json)
-
-
-def export(users: Users, *, user_id: UserId) -> Plan[bytes]:
-    """Everything that is kept of a user, as lines of JSON that `import_` accepts; empty for a new one."""
-    user = yield from users.find(name_of(user_id))
-    return b"" if user is None else (yield Call(method="GET", path=f"/v1/users/{user}/export")).content
-
-
-def import_(users: Users, lines: bytes | str | Iterable[Mapping[str, Any]], *, user_id: UserId) -> Plan[dict[str, Any]]:
-    """Take in an export, or turns {role, content, at?, ...}: all of it or, with one clear error, nothing.
-
-    The same again adds nothing. Returns counts and the ids of the runs that make records of it.
-    """
-    user = yield from users.name(name_of(user_id))
-    if isinstance(lines, str):
-        lines = lines.encode()
-    elif not isinstance(lines, bytes):
-        lines = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
-    headers = {"content-type": "application/x-ndjson"}
-    return dict((yield Call(method="POST", path=f"/v1/users/{user}/import", content=lines, headers=headers)).json)
-
-
-def _settled(run_id: str) -> Plan[None]:
-    """Return when the exchange of a run is in memory."""
-    end, pause = time.monotonic() + ANSWER, 0.0
-    while (yield to_look(run_id, 30, pause)).json["archive_status"] in ("PENDING", "ARCHIVING"):
-        if time.monotonic() > end:
-            raise TimedOut("timeout", f"run {run_id} has made no record yet", {"request_id": run_id})
-        pause = PAUSE
-
-
-def _id(given: UserId) -> UUID:
-    try:
-        return UUID(str(given))
-    except ValueError as error:
-        raise InvalidRequest("invalid_request", f"{str(given)[:80]!r} is no id; an id is a UUID") from error
-
-
-def _moment(at: Moment | None) -> str | None:
-    return at if isinstance(at, str | None) else at.isoformat()
