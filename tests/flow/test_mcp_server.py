@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,6 +41,7 @@ from tests.stack import ROOT, Stack, free_port
 READING = {"get_run", "search_memories", "get_context", "list_memories", "get_memory_sources"}
 ASKING = {"ask", "add_memory", "delete_memory"}
 MAAS = [sys.executable, "-c", "from main import cli; cli()", "mcp"]
+NODE = ROOT / "tests" / "contract"
 POST = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
@@ -219,6 +221,22 @@ def test_http_is_checked_before_the_protocol_speaks(stack: Stack) -> None:
         for version in ({}, {"mcp-protocol-version": "2026-07-28"}, {"mcp-protocol-version": "1"}):
             reply = post(content=content, headers=POST | version)
             assert reply.status_code < 500 and "Traceback" not in reply.text, (content[:20], reply.text)
+
+
+def test_the_official_client_in_node_agrees(stack: Stack) -> None:
+    """It checks results against the schemas that it was told."""
+    node = shutil.which("node")
+    if node is None or not (NODE / "node_modules" / "@modelcontextprotocol").exists():
+        pytest.skip("needs Node 20.15 or newer, and `npm ci` in tests/contract")
+    for tool, arguments in (("ask", {"query": "My cat is called Mia."}), ("search_memories", {"query": "Mia"})):
+        command = [node, "mcp_client.mjs", f"{url_of(stack)}/mcp", "node", tool, json.dumps(arguments)]
+        done = subprocess.run(command, cwd=NODE, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        came = json.loads(done.stdout)
+        assert set(came["tools"]) == READING | ASKING
+        assert not came["result"].get("isError") and came["result"]["structuredContent"]
+        assert came["progress"][-1:] == (["COMPLETED"] if tool == "ask" else [])
+    assert "Mia" in came["result"]["content"][0]["text"]
 
 
 class Keys:
