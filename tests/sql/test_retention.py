@@ -186,3 +186,15 @@ def test_what_is_merged_after_a_sweep_is_forgotten_as_a_whole(connection: Connec
     assert parent is not None and parent["words_gone"] and len(parent["raw_log_ids"]) == 4
     connection.execute("select maas_forget(%s)", (merged["id"],))
     assert count(connection, "lsm_storage", user) == 0
+
+
+def test_the_role_of_orchestrators_sweeps_and_may_not_delete(connection: Connection, engine: Engine) -> None:
+    user = uuid4()
+    exchange(connection, engine, user)
+    later(connection, KEEP + 1)
+    connection.execute("set role maas_worker")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("delete from raw_logs where user_id = %s", (user,))
+    assert len(sweep(connection)) == 1
+    connection.execute("reset role")
+    assert count(connection, "raw_logs", user) == 0
