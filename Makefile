@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run vectors anthropic test test-vectors test-live check chaos bench bench-engine bench-recall
-.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events bench-tools lock clean fuzz strangers
+.PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events bench-tools bench-access lock clean fuzz strangers
 .PHONY: model-server wrk FORCE
 
 PYTHON ?=
@@ -89,6 +89,10 @@ bench-models: .venv/dev ## Measure the model layer beside the bare SDK, and what
 bench-events: .venv/dev ## Measure a thousand followers: what reaches them, how soon, what they cost
 	@mkdir -p out
 	@.venv/bin/python -m bench.events --out out/events.json
+
+bench-access: .venv/dev ## Measure what keys and tokens cost a request, and 500 reads a second with keys
+	@mkdir -p out
+	@.venv/bin/python -m bench.access --out out/access.json
 
 bench-tools: .venv/dev ## Measure a round of model and tool beside the bare SDK
 	@mkdir -p out

@@ -16,10 +16,11 @@ TIMEOUT = 30.0
 
 
 class Caller:
-    """One connection that is kept alive."""
+    """One connection that is kept alive; `key` is shown with each request."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, key: str | None = None) -> None:
         self._port = port
+        self.key = key
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
 
@@ -46,9 +47,10 @@ class Caller:
         return json.loads(reply)
 
     async def _send(self, method: bytes, path: str, body: bytes) -> tuple[int, bytes]:
+        shown = f"authorization: Bearer {self.key}\r\n".encode() if self.key else b""
         self._writer.write(
-            b"%b %b HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-            % (method, path.encode(), len(body), body)
+            b"%b %b HTTP/1.1\r\nhost: localhost\r\n%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+            % (method, path.encode(), shown, len(body), body)
         )
         async with asyncio.timeout(TIMEOUT):
             head = (await self._reader.readuntil(b"\r\n\r\n")).lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
@@ -33,9 +33,9 @@ class KeySet:
         self._asked_at = -MAX_AGE
         self._reading: asyncio.Task[None] | None = None
 
-    async def find(self, header: Mapping[str, Any]) -> tuple[Any, list[str]]:
-        """Raises Unauthenticated for a key that is not there."""
-        kid = header.get("kid")
+    async def find(self, token: str) -> tuple[Any, list[str]]:
+        """The key that the token names, and its algorithm. Raises Unauthenticated for one that is not there."""
+        kid = jwt.get_unverified_header(token).get("kid")
         age = self._clock() - self._asked_at
         if age >= MAX_AGE or (age >= PAUSE and self._choose(kid) is None):
             self._asked_at = self._clock()
@@ -59,7 +59,7 @@ class KeySet:
                 reply = await self._client.get(self._url)
             reply.raise_for_status()
             found = dict(_read_keys(reply.json()))
-        except (httpx2.HTTPError, TimeoutError, ValueError, TypeError, AttributeError) as error:
+        except (httpx2.HTTPError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
             log.warning("jwks_unreachable", cause=repr(error), keys=len(self._keys))
             return
         self._keys = found

@@ -22,8 +22,8 @@ NO_USER = "the token's `sub` must be a UUID: it is the user_id whose memory this
 class Signers(Protocol):
     """Who may sign tokens."""
 
-    async def find(self, header: Mapping[str, Any]) -> tuple[Any, list[str]]:
-        """The key that a token of this header must be signed by, and the algorithms that go with it."""
+    async def find(self, token: str) -> tuple[Any, list[str]]:
+        """The key that this token must be signed by, and the algorithms that go with it."""
         ...
 
 
@@ -33,7 +33,7 @@ class OneSecret:
     def __init__(self, secret: str) -> None:
         self._secret = secret
 
-    async def find(self, header: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    async def find(self, token: str) -> tuple[Any, list[str]]:
         return self._secret, ["HS256"]
 
 
@@ -65,7 +65,7 @@ class TokenGate:
     async def _read(self, token: str) -> Mapping[str, Any]:
         settings = self._settings
         try:
-            key, algorithms = await self._signers.find(jwt.get_unverified_header(token))
+            key, algorithms = await self._signers.find(token)
             claims: Mapping[str, Any] = jwt.decode(
                 token, key, algorithms, audience=settings.jwt_audience, issuer=settings.jwt_issuer,
                 leeway=settings.jwt_leeway,

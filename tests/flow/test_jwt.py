@@ -276,6 +276,35 @@ def test_keys_rotate(fresh_database: str, httpserver: HTTPServer) -> None:
     with_gate(fresh_database, work, lambda client: KeySet(url, client, clock), jwks_url=url)
 
 
+def test_nonsense_for_keys_is_no_keys(fresh_database: str, httpserver: HTTPServer) -> None:
+    """What was read last stays, and nobody gets an error of ours."""
+    clock, url = Clock(), httpserver.url_for("/jwks")
+    token = jwt.encode(supabase(uuid4()), RSA, "RS256", {"kid": "one"})
+    stranger = jwt.encode(supabase(uuid4()), RSA, "RS256", {"kid": "two"})
+
+    async def work(show: Show) -> None:
+        for body in ("", "<html>", "{}", "[]", "7", '{"keys": 5}', '{"keys": [5]}', '{"keys": {"a": 1}}'):
+            httpserver.clear()
+            httpserver.expect_request("/jwks").respond_with_data(body)
+            clock.now += PAUSE
+            assert await refused(show, stranger) == "unknown"
+            assert len(httpserver.log) == 1
+        broken = [
+            {"kty": "RSA", "kid": "two", "n": "!", "e": "AQAB"},
+            {"kty": "EC", "kid": "two"},
+            {"kty": "EC", "crv": 5},
+        ]
+        serve(httpserver, {"one": RSA}, *broken)
+        clock.now += PAUSE
+        await show(token)
+        httpserver.clear()
+        clock.now += PAUSE
+        assert await refused(show, stranger) == "unknown"
+        await show(token)
+
+    with_gate(fresh_database, work, lambda client: KeySet(url, client, clock), jwks_url=url)
+
+
 def test_the_kind_of_key_pins_the_algorithm(fresh_database: str, httpserver: HTTPServer) -> None:
     """A public key is no secret, a secret in a JWKS is no key, and a token says nothing about its own algorithm."""
     url = httpserver.url_for("/jwks")
