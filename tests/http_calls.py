@@ -47,7 +47,10 @@ def takes_user(door: Door) -> bool:
 
 
 def call(stack: Stack, door: Door, user: UUID | str, thing: UUID = NOBODY, **headers: str) -> Answer:
-    """Go through a door for `user`, a name where the door takes names; `thing` is what the id in its path names. A stream is left at once."""
+    """Go through a door for `user`, a name where the door takes names; `thing` is what the id in its path names.
+
+    A stream is left at once.
+    """
     options: dict[str, Any] = {"headers": headers}
     whose = {field: str(user)} if (field := user_field(door)) is not None else {}
     if door.body is None:
