@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, Protocol
 from uuid import UUID
@@ -12,6 +13,10 @@ from shared.errors import MaasError
 
 Scope = Literal["open", "ask", "read", "metrics", "admin"]
 LONGEST = 16_384
+NOT_LOCAL = (
+    "MAAS_AUTH=none is for this machine: call http://127.0.0.1 or localhost; for other names take MAAS_AUTH=keys"
+)
+_LOCAL = re.compile(r"((localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,13 @@ class Gate(Protocol):
 
 
 class OpenGate:
-    """Everybody may do everything; only for a door that nobody but this machine reaches."""
+    """Everybody on this machine may do everything; a page whose name was bent to this machine is not from here."""
 
     _everybody = Caller("http", frozenset({"admin"}))
 
     async def identify(self, request: Request) -> Caller:
+        if not _LOCAL.fullmatch(request.headers.get("host", "")):
+            raise Unauthenticated("host", NOT_LOCAL)
         return self._everybody
 
 

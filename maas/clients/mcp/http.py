@@ -61,7 +61,7 @@ async def answer(request: Request, caller: Caller, send: Send, is_local: bool) -
     headers = {name: value for name in HANDED_ON if (value := request.headers.get(name)) is not None}
     host, port = request.client or ("127.0.0.1", 0)
     transport = Inside(request.app, (host, port))
-    http = httpx2.AsyncClient(transport=transport, base_url="http://maas", headers=headers, trust_env=False)
+    http = httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers, trust_env=False)
     async with InsideMaaS(http) as client:
         rights = _rights(caller, _name(request))
 
