@@ -8,12 +8,14 @@ import logging
 import re
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import structlog
 
 _SHORTEST_SECRET = 8  # less is a stand-in such as `none`, and cutting it out would garble what it stands in
+_SHORT = 64  # names and codes, which come again with every line
 _SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|cookie|dsn|database_url)$")
 _SECRETS = (
     (re.compile(r"\b(sk|rk|pk)-[A-Za-z0-9_\-]{8,}"), r"\1-***"),
@@ -57,6 +59,11 @@ def conceal(text: str) -> str:
 def mask(text: str) -> str:
     """The text without keys, passwords in addresses and phone numbers (the last digits stay)."""
     text = conceal(text)
+    return _strike(text) if len(text) <= _SHORT else _strike.__wrapped__(text)
+
+
+@lru_cache(maxsize=1024)
+def _strike(text: str) -> str:
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text
