@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from maas.http.changes import LOOK, Changes
 from maas.http.parameters import read_id, read_parameter
-from maas.http.rooms import rooms
+from maas.http.rooms import Rooms, rooms
 from maas.pipeline.following import END, Following, Glance, Place, Told
 from maas.pipeline.submissions import not_found
 from shared.db import CONNECTION_LOST
@@ -33,8 +33,7 @@ async def get_events(request: Request) -> Response:
     """Statuses, text, tools and layers as they come, until `done` or `error`; Last-Event-ID says where to go on."""
     run_id = read_id(request, "run")
     place = _read_place(request)
-    if rooms(request).changes.followers >= rooms(request).settings.followers:
-        raise MaasError("busy", "this process has all the followers it may have; try again", {"retry_after": 1})
+    check_followers(rooms(request))
     following = rooms(request).following
     first = await following.look(run_id, place)
     if first is None:
@@ -43,6 +42,12 @@ async def get_events(request: Request) -> Response:
         return Response(status_code=204)  # what tells a browser not to connect again
     events = stream(following, rooms(request).changes, run_id, first)
     return StreamingResponse(events, media_type=EVENT_STREAM, headers=HEADERS)
+
+
+def check_followers(parts: Rooms) -> None:
+    """Whether one more may follow a run. Raises MaasError('busy')."""
+    if parts.changes.followers >= parts.settings.followers:
+        raise MaasError("busy", "this process has all the followers it may have; try again", {"retry_after": 1})
 
 
 async def stream(

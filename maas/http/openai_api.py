@@ -9,9 +9,10 @@ from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from structlog.contextvars import bind_contextvars
 
 from maas.http.changes import LOOK
-from maas.http.events import EVENT_STREAM, HEADERS
+from maas.http.events import EVENT_STREAM, HEADERS, check_followers
 from maas.http.openai_bodies import ChatAnswer, ChatCompletion, Choice, Given, OpenAIModel, OpenAIModels, Usage
 from maas.http.openai_errors import echo, failure, refuse
 from maas.http.openai_question import read_question
@@ -28,7 +29,10 @@ async def post_chat_completion(request: Request) -> Response:
     """Ask an assistant as OpenAI's clients do: the last user message is the query, history and memory are ours."""
     body, submission = await read_question(request)
     parts = rooms(request)
+    if body.stream:
+        check_followers(parts)
     run_id = await parts.submissions.submit(submission)
+    bind_contextvars(run_id=run_id)  # the line of this request names its run
     if body.stream:
         has_usage = bool(body.stream_options and body.stream_options.include_usage)
         lines = stream(parts, run_id, body.model, has_usage)

@@ -148,15 +148,20 @@ async def test_an_answer_that_does_not_come(opened: Opener, connection: psycopg.
 async def test_a_process_that_ends_says_so_in_its_streams(
     opened: Opener, connection: psycopg.Connection[DictRow]
 ) -> None:
-    async with opened() as client_of:
-        chunks = await ask(client_of("for-ann"), None, stream=True)
+    """And one that streams to as many as it may refuses the next before anything is asked."""
+    async with opened(followers=1) as client_of:
+        client = client_of("for-ann").with_options(max_retries=0)
+        chunks = await ask(client, None, stream=True)
         first = await anext(aiter(chunks))
         assert first.choices[0].delta.role == "assistant"
+        with pytest.raises(openai.InternalServerError) as refused:
+            await ask(client, None, stream=True)
         rest = asyncio.create_task(_drain(chunks))
     with pytest.raises(openai.APIError) as caught:
         await rest
     (run,) = connection.execute("select id from pipeline_runs").fetchall()
     assert f"/v1/runs/{run['id']}" in caught.value.message
+    assert (refused.value.status_code, refused.value.code) == (503, "busy")
 
 
 async def test_silence_is_broken_by_comments(database: str) -> None:
