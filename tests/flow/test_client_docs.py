@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from openai import OpenAI
 from pytest_httpserver import HTTPServer
 
 from tests.model_server import ModelServer
@@ -38,6 +39,7 @@ def blocks(name: str, column: str = "") -> list[str]:
 def run(stack: Stack, code: str, names: dict[str, Any], user: str) -> None:
     """As it stands, but for who and where."""
     code = code.replace("ann@example.org", user).replace("postgresql://maas@localhost/maas", stack.dsn)
+    code = code.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{stack.port}")
     exec(compile(code, "document", "exec"), names)
 
 
@@ -52,6 +54,7 @@ def test_five_tasks_run_as_they_do_with_mem0(stack: Stack, around: ModelServer, 
         run(stack, find, names, user)
         assert "allergic to nuts" in names["found"]["results"][0]["memory"]
         run(stack, answer, names, user)
+        names["llm"].close()
         (asked,) = around.said_to("gpt-4o-mini")
         assert "allergic to nuts" in asked["messages"][0]["content"] and asked["messages"][0]["role"] == "system"
         (owner,) = stack.rows("select user_id from user_identities where external_id = %s", user)
@@ -70,8 +73,9 @@ def test_five_tasks_run_as_they_do_with_mem0(stack: Stack, around: ModelServer, 
 def test_the_rest_of_the_code_runs(
     stack: Stack, around: ModelServer, capsys: pytest.CaptureFixture[str], name: str, word: str
 ) -> None:
-    user, names = f"ann-{uuid4().hex}", dict[str, Any]()
+    user, names = f"ann-{uuid4().hex}", dict[str, Any](OpenAI=OpenAI)
     for code in blocks(name):
         run(stack, code, names, user)
-    names["m"].close()
+    for one in {"m", "client"} & names.keys():
+        names[one].close()
     assert word in capsys.readouterr().out

@@ -73,14 +73,9 @@ async def test_a_name_is_one_user_for_ever(fresh_database: str) -> None:
 async def test_what_is_no_name_is_refused(fresh_database: str) -> None:
     async with doors(fresh_database, Caller("any", BOTH)) as client:
         assert (await client.get("/v1/users")).json()["error"]["code"] == "bad_parameter"
-        for external_id, code in (
-            ("", "bad_parameter"),
-            (" ", "bad_user"),
-            ("a" * 201, "bad_user"),
-            ("\0", "bad_user"),
-        ):
+        for external_id in ("", " ", "a" * 201, "\0"):
             assert (await name(client, external_id)).status_code == 422
-            assert (await find(client, external_id)).json()["error"]["code"] == code
+            assert (await find(client, external_id)).json()["error"]["code"] == "bad_user"
 
 
 async def test_who_only_reads_names_nobody(fresh_database: str) -> None:
