@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+import resource
 import socket
 import sys
 from functools import partial
@@ -26,6 +27,8 @@ from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.parent import end_with_parent
 from shared.settings import Settings, load_settings
+
+FILES_BESIDE = 300  # the database, logs, temporary files
 
 
 def refuse_open_door(settings: Settings) -> None:
@@ -53,6 +56,17 @@ def bind(settings: Settings) -> socket.socket:
             "port_in_use",
             f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); set MAAS_PORT to a free one",
         ) from error
+
+
+def allow_connections(settings: Settings) -> None:
+    """Let this process open as many files as it may have connections, as far as the machine allows."""
+    needed = settings.connections + FILES_BESIDE
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < needed:
+        structlog.get_logger().warning("few_files", allowed=hard, needed=needed, hint="ulimit -Hn, MAAS_CONNECTIONS")
 
 
 class Server(uvicorn.Server):
@@ -100,6 +114,7 @@ def main() -> None:
         settings = load_settings()
         log.configure(settings.log_level, settings.log_format)
         refuse_open_door(settings)
+        allow_connections(settings)
         end_with_parent()
         logger = structlog.get_logger()
         with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:

@@ -74,8 +74,8 @@ class Settings(BaseSettings):
     body_timeout: float = Field(300.0, gt=0, description="what a body may take in all; then 408")
     body_pause: float = Field(30.0, gt=0, description="silence within a body; then 408")
     write_timeout: float = Field(30.0, gt=0, description="a client that reads nothing of its reply loses it after this")
-    connections: int = Field(900, ge=1, le=100_000, description="of one HTTP process; past it 503")
-    followers: int = Field(500, ge=1, le=100_000, description="of runs (SSE) in one HTTP process; past it 503")
+    connections: int = Field(4000, ge=1, le=100_000, description="of one HTTP process; past it 503")
+    followers: int = Field(2000, ge=1, le=100_000, description="of runs (SSE) in one HTTP process; past it 503")
     data_dir: Path | None = Field(None, description="folder of the embedded Postgres; .maas when unset")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal, else json")
