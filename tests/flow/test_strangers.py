@@ -29,18 +29,20 @@ def residents(stack: Stack) -> list[Resident]:
 
 
 def test_strangers_read_nothing_and_owners_everything(stack: Stack, residents: list[Resident]) -> None:
-    tally = intrude(f"http://127.0.0.1:{stack.port}", residents, 600, seed=1)
+    tally = intrude(stack, residents, 400, seed=1)
     assert tally.breaches == []
     assert tally.shut == []
-    assert tally.strangers.total() == 600 and tally.owners.total() == 60
-    assert len(tally.strangers) > 30
+    assert tally.strangers.total() == 400 and tally.owners.total() == 40
+    ways = {"http", "http, by reference", "openai", "mcp", "sql"}
+    assert {way for way, _ in tally.strangers} == {way for way, _ in tally.owners} == ways
+    assert len(tally.strangers) > 40
 
 
 def test_a_breach_would_be_seen(stack: Stack, residents: list[Resident]) -> None:
     """Whoever has the key of another is told by their attempts."""
     first, second = residents[:2]
     impostor = replace(first, headers=second.headers)
-    tally = intrude(f"http://127.0.0.1:{stack.port}", [impostor, second], 40, seed=2)
+    tally = intrude(stack, [impostor, second], 40, seed=2)
     assert tally.breaches and tally.shut and not tally.holds
 
 

@@ -22,12 +22,16 @@ ACTION = "select maas_propose_action(%s, 'call', 'send_mail', jsonb_build_object
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """`secret` stands in everything of theirs that is words; `headers` say who they are, over HTTP."""
+    """`secret` stands in everything of theirs that is words; `headers` say who they are, over HTTP.
+
+    `is_named`: their key is bound to the beginning of a name, not to one user.
+    """
 
     user_id: UUID
     secret: str
     headers: dict[str, str]
     things: dict[Owned, UUID]
+    is_named: bool
 
 
 def settle(stack: Stack, count: int, seed: int) -> list[Resident]:
@@ -39,7 +43,8 @@ def settle(stack: Stack, count: int, seed: int) -> list[Resident]:
     headers = [{"Authorization": f"Bearer {key}"} for key in keys]
     things = [_furnish(stack, *one) for one in zip(users, secrets, headers, strict=True)]
     stack.wait_archived(*(one["run"] for one in things), seconds=60)
-    return [Resident(*one) for one in zip(users, secrets, headers, things, strict=True)]
+    named = [n % 2 == 1 for n in range(count)]
+    return [Resident(*one) for one in zip(users, secrets, headers, things, named, strict=True)]
 
 
 async def _keys(dsn: str, users: Sequence[UUID]) -> list[str]:

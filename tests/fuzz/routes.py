@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -94,13 +92,6 @@ class NamingRoute:
         is_read = owner.secret in reply.text or (method == "POST" and reply.status_code < 300)
         request = f"{method} {path} {options} -> {reply.status_code}"
         return Tried(f"{method} {path} that names a {'/'.join(options)}", is_read, request)
-
-
-@contextmanager
-def open_routes(url: str) -> Iterator[list[Route]]:
-    """Every way there is, for one thread."""
-    with httpx2.Client(base_url=url, timeout=60, trust_env=False) as client:
-        yield [HttpRoute(client), NamingRoute(client)]
 
 
 def _takes_user(door: Door) -> bool:

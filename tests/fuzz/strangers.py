@@ -11,12 +11,15 @@ import secrets
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+import httpx2
+import psycopg
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -25,8 +28,10 @@ from bench.command import prepare_output, run_command
 from bench.report import console, write_json
 from bench.sandbox import notes, open_sandbox
 from shared.settings import load_settings
+from tests.fuzz.protocols import McpRoute, OpenAIRoute
 from tests.fuzz.residents import Resident, settle
-from tests.fuzz.routes import Tried, open_routes
+from tests.fuzz.roles import SqlRoute
+from tests.fuzz.routes import HttpRoute, NamingRoute, Route, Tried
 from tests.stack import Stack
 
 CONTROL = 10  # one attempt in so many is by the owner
@@ -60,15 +65,31 @@ class Tally:
         }  # fmt: skip
 
 
+@contextmanager
+def open_routes(url: str, dsn: str) -> Iterator[list[Route]]:
+    """Every way there is, for one thread."""
+    with (
+        httpx2.Client(base_url=url, timeout=120, trust_env=False) as client,
+        psycopg.connect(dsn, autocommit=True) as connection,
+    ):
+        yield [
+            HttpRoute(client),
+            NamingRoute(client),
+            OpenAIRoute(client),
+            McpRoute(client),
+            SqlRoute(connection),
+        ]
+
+
 def intrude(
-    url: str, residents: Sequence[Resident], attempts: int, seed: int, on_progress: Progressed = lambda done: None
+    stack: Stack, residents: Sequence[Resident], attempts: int, seed: int, on_progress: Progressed = lambda done: None
 ) -> Tally:
     """Try `attempts` times as somebody else, and one more in ten as the owner; the same seed tries the same."""
     tally, lock, workers = Tally(), threading.Lock(), 4
 
     def work(number: int) -> None:
         draw = random.Random(seed * workers + number)
-        with open_routes(url) as routes:
+        with open_routes(f"http://127.0.0.1:{stack.port}", stack.dsn) as routes:
             for count in range(number, attempts, workers):
                 caller, owner = draw.sample(residents, 2)
                 pairs = [(caller, owner)] + ([(owner, owner)] if count % CONTROL == 0 else [])
@@ -103,10 +124,7 @@ def strangers(
             people = settle(stack, residents, chosen)
             with Progress(*columns, console=notes, transient=True) as progress:
                 task = progress.add_task("", total=attempts)
-                tally = intrude(
-                    f"http://127.0.0.1:{stack.port}", people, attempts, chosen,
-                    lambda done: progress.advance(task, done),
-                )  # fmt: skip
+                tally = intrude(stack, people, attempts, chosen, lambda done: progress.advance(task, done))
     report(tally, chosen)
     if path is not None:
         write_json(path, {"seed": chosen, "residents": residents, **tally.to_json()})

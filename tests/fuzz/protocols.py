@@ -1,0 +1,84 @@
+"""The ways of other people's clients: OpenAI's protocol and the Model Context Protocol, as JSON over HTTP."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import httpx2
+
+from tests.fuzz.residents import Resident
+from tests.fuzz.routes import QUESTION, Tried
+
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+class OpenAIRoute:
+    """Chat completions in somebody's name, and in somebody's conversation."""
+
+    name = "openai"
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self._client = client
+
+    def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        is_own = caller is owner
+        in_talk = not is_own and draw.random() < 0.5
+        body: dict[str, Any] = {
+            "model": "mentor", "messages": [{"role": "user", "content": QUESTION["query"]}],
+            "user": str((caller if in_talk else owner).user_id),
+        }  # fmt: skip
+        if in_talk:
+            body["metadata"] = {"conversation_id": str(owner.things["conversation"])}
+        if not is_own and draw.random() < 0.2:
+            body["stream"] = True
+        reply = self._client.post("/v1/chat/completions", json=body, headers=caller.headers)
+        is_told = owner.secret in reply.text
+        is_read = is_told if is_own else is_told or reply.status_code < 300
+        return Tried(
+            f"completion {'in a conversation' if in_talk else 'as a user'}", is_read, f"{body} -> {reply.text}"
+        )
+
+
+class McpRoute:
+    """Every tool, for somebody's user or with the id of somebody's thing."""
+
+    name = "mcp"
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self._client = client
+
+    def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
+        is_own = caller is owner
+        memory = {"memory_id": str(owner.things["memory"])}
+        reading: dict[str, dict[str, Any]] = {
+            "search_memories": QUESTION, "get_context": QUESTION, "list_memories": {}, "get_memory_sources": memory,
+            "get_run": {"request_id": str(owner.things["run"])},
+        }  # fmt: skip
+        writing: dict[str, dict[str, Any]] = {
+            "delete_memory": memory, "add_memory": {"memory": "I was here."},
+            "ask": QUESTION | {"conversation_id": str(owner.things["conversation"]), "wait": 0},
+        }  # fmt: skip
+        tools = reading if is_own else reading | writing
+        tool = draw.choice(list(tools))
+        names_thing = any(name.endswith("_id") for name in tools[tool])
+        claimed = draw.choice((caller, owner)) if names_thing else owner
+        is_known = not caller.is_named and claimed is caller  # then the tool takes no user_id
+        arguments = tools[tool] | ({} if is_known else {"user_id": str(claimed.user_id)})
+        message = {
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments},
+        }  # fmt: skip
+        reply = self._client.post("/mcp", json=message, headers=caller.headers | ACCEPT)
+        is_told = owner.secret in reply.text
+        is_telling = tool != "get_run"  # whose answer need not repeat the word
+        is_read = is_told if is_own and is_telling else is_told or _has_worked(reply)
+        return Tried(tool, is_read, f"{arguments} -> {reply.status_code} {reply.text[:500]}")
+
+
+def _has_worked(reply: httpx2.Response) -> bool:
+    if reply.status_code >= 300:
+        return False
+    lines = [line.removeprefix("data: ") for line in reply.text.splitlines() if line.startswith(("data: ", "{"))]
+    last = json.loads(lines[-1])
+    return "error" not in last and not last["result"].get("isError")
