@@ -31,7 +31,7 @@ from maas.pipeline.replay import Replay
 from maas.pipeline.replay import replay as replay_stages
 from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import STAGES
-from shared import log
+from shared import log, tracing
 from shared.db import Database, open_database
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
@@ -143,6 +143,7 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
     """Answer requests until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
     stages = choose_stages(settings.stages)
     async with AsyncExitStack() as stack:
+        stack.enter_context(tracing.exporting(settings.otlp_endpoint, "maas-orchestrator"))
         db = await stack.enter_async_context(
             open_database(postgres.query, settings.pool_size, "maas orchestrator", least=settings.pool_size)
         )

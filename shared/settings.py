@@ -116,6 +116,10 @@ class Settings(BaseSettings):
         ATTACHMENT_BYTES, ge=1024, le=20 * 1024 * 1024, description="upper limit of an uploaded image"
     )
 
+    otlp_endpoint: str | None = Field(
+        None, validation_alias=_plain("OTEL_EXPORTER_OTLP_ENDPOINT"), description="who is told of spans; nobody without"
+    )
+
     timezone: str = Field("UTC", description="zone of day and week buckets")
     blocking_scope: Literal["user", "global"] = Field("user", description="whose next request waits for the archive")
     retention_days: int | None = Field(

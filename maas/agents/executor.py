@@ -18,6 +18,7 @@ from maas.agents.policy import Mode, decide
 from maas.agents.results import DATA_BYTES, MADE, ToolDoubt, ToolFailure, ToolResult, cut, refused, succeeded
 from maas.agents.tools import Context, Tool, Toolset
 from maas.pipeline.layers import layers
+from shared import tracing
 from shared.errors import MaasError
 from shared.log import mask
 from shared.models.types import ToolCall
@@ -200,7 +201,11 @@ class Executor:
 
     async def _handled(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
         await layers().start(8, tool.name)
-        body = await self._tried(tool, arguments)
+        about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name}
+        with tracing.span(f"execute_tool {tool.name}", about) as told:
+            body = await self._tried(tool, arguments)
+            if not body["success"]:
+                told.fail(body["error_code"])
         if body["success"]:
             await layers().end(8, tool.name)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from maas.pipeline.submissions import Submission, cancel_run, list_runs, read_ru
 from shared.errors import MaasError
 
 LONGEST_WAIT = 60.0
+TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
 TIMES = (
     "created_at", "analyzing_at", "analyzed_at", "assembling_at", "ready_at", "responding_at", "completed_at",
     "failed_at", "archived_at",
@@ -35,6 +37,7 @@ async def post_run(request: Request) -> Response:
         Submission(
             user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,
             metadata=body.metadata, idempotency_key=key, attachment_ids=tuple(body.attachment_ids), mode=body.mode,
+            traceparent=_traceparent(request),
             caller=caller(request).name,
         )
     )  # fmt: skip
@@ -102,6 +105,12 @@ async def post_press(request: Request) -> Response:
     parts = rooms(request)
     pressed = await press_button(parts.db, run_id, body.user_id, body.button, parts.submissions.queue_limit)
     return send(Accepted(request_id=pressed, poll_url=f"/v1/runs/{pressed}"), 202)
+
+
+def _traceparent(request: Request) -> str | None:
+    """The client's span, where spans are wanted."""
+    told = request.headers.get("traceparent", "")
+    return told if rooms(request).settings.otlp_endpoint and TRACEPARENT.fullmatch(told) else None
 
 
 def _state(row: dict[str, Any]) -> RunState:

@@ -14,8 +14,9 @@ from maas.pipeline.budget import OverBudget, check_budget
 from maas.pipeline.prompts import Prompt
 from maas.pipeline.runs import LostRun, Run
 from maas.pipeline.stages import Deps
+from shared import tracing
 from shared.models.fingerprint import fingerprint
-from shared.models.policy import Listener, complete
+from shared.models.policy import Completion, Listener, complete
 from shared.models.types import Message, Model, ModelError, Reply, Request, ToolCall
 
 Value = TypeVar("Value")
@@ -131,10 +132,12 @@ async def _call(
     try:
         if budget <= 0:
             raise ModelError("timeout", f"{model.provider}:{model.name}: no time is left for another call")
-        done = await complete(
-            model, request, budget=budget, attempt_timeout=min(budget, deps.settings.attempt_timeout),
-            first_delay=deps.settings.retry_delay, listener=listener,
-        )  # fmt: skip
+        with tracing.span(f"chat {model.name}", _about(model, request), "client") as told:
+            done = await complete(
+                model, request, budget=budget, attempt_timeout=min(budget, deps.settings.attempt_timeout),
+                first_delay=deps.settings.retry_delay, listener=listener,
+            )  # fmt: skip
+            told.note(_about_reply(done))
     except ModelError as error:
         run.calls.append(
             note | {"finish": "error", "error": str(error), "attempts": error.attempts, "ms": _ms_since(began)}
@@ -148,6 +151,25 @@ async def _call(
                 "cached": reply.usage.tokens_cached, "calls": calls, "parts": reply.raw if calls else None}
     )  # fmt: skip
     return reply
+
+
+def _about(model: Model, request: Request) -> tracing.Attributes:
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "gcp.gemini" if model.provider == "gemini" else model.provider,
+        "gen_ai.request.model": model.name,
+        "gen_ai.request.temperature": request.temperature,
+        "gen_ai.request.max_tokens": request.max_tokens,
+    }
+
+
+def _about_reply(done: Completion) -> tracing.Attributes:
+    return {
+        "gen_ai.response.finish_reasons": (done.reply.finish,),
+        "gen_ai.usage.input_tokens": done.reply.usage.tokens_in,
+        "gen_ai.usage.output_tokens": done.reply.usage.tokens_out,
+        "maas.attempts": done.attempts,
+    }
 
 
 def _note(run: Caller, model: Model, stage: str, prompt: Prompt) -> dict[str, Any]:

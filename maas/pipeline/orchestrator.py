@@ -24,6 +24,7 @@ from maas.pipeline.metrics import EVERY, Metrics
 from maas.pipeline.runs import Claims, Done, LostRun, Outcome, Run
 from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
+from shared import tracing
 from shared.db import CONNECTION_LOST, queries
 from shared.errors import MaasError
 from shared.log import mask
@@ -241,7 +242,8 @@ class _Session:
         """Take one run as far as this process can; a task of its own, so that its log context is its own."""
         bind_contextvars(run_id=run.id, user_id=run.user_id, attempt=run.attempt)
         try:
-            done = await self._run_stages(run)
+            with tracing.span(f"run {run.kind}", _about(run), "consumer", await self._parent(run)):
+                done = await self._run_stages(run)
         except LostRun:
             log.warning("run_lost", status=run.status)
             done = None
@@ -258,6 +260,10 @@ class _Session:
         if done is not None:
             self._done.append(done)
         self._wake.set()
+
+    async def _parent(self, run: Run) -> str | None:
+        """The span of the client that asked for this run, if it told us and anybody wants to know."""
+        return await self._deps.db.value("trace_parent", run.id) if tracing.is_on() else None
 
     async def _run_stages(self, run: Run) -> Done:
         while (name := STAGE_OF[run.status]) in self._stages and not self._stopping.is_set():
@@ -287,7 +293,10 @@ class _Session:
         bind_contextvars(stage=name)
         began = time.monotonic()
         try:
-            return await self._stages[name](run, self._deps)
+            with tracing.span(f"stage {name}", {"maas.stage": name}) as told:
+                outcome = await self._stages[name](run, self._deps)
+                told.note({"maas.degraded": outcome.degraded})
+                return outcome
         except asyncio.CancelledError:
             if run.id not in self._interrupted or drive.uncancel() > 0:
                 raise  # the session ends
@@ -312,6 +321,17 @@ class _Session:
         if run.status is Status.COMPLETED:
             return Done(run, "archive_failed")
         return Done(run, "failed", code=code[:50], message=f"{stage}: {message}"[:2000])
+
+
+def _about(run: Run) -> tracing.Attributes:
+    return {
+        "maas.run.id": str(run.id),
+        "maas.run.kind": run.kind,
+        "maas.run.attempt": run.attempt,
+        "user.id": str(run.user_id),
+        "gen_ai.agent.name": run.assistant,
+        "gen_ai.conversation.id": str(run.conversation_id) if run.conversation_id else None,
+    }
 
 
 async def _cancel(tasks: Iterable[asyncio.Task[object]]) -> None:

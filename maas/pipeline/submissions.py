@@ -16,10 +16,15 @@ from shared.db import Database
 from shared.errors import MaasError
 from shared.group_commit import GroupCommit
 
+TRACE = "traceparent"
+
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A request as a client sends it. `idempotency_key` is unique per `caller`; no `mode`: that of its conversation."""
+    """A request as a client sends it. `idempotency_key` is unique per `caller`; no `mode`: that of its conversation.
+
+    `traceparent` (W3C) is the client's span; it goes along in the metadata, where an INSERT may put it, too.
+    """
 
     user_id: UUID
     query: str
@@ -31,6 +36,12 @@ class Submission:
     idempotency_key: str | None = None
     attachment_ids: tuple[UUID, ...] = ()
     mode: Mode | None = None
+    traceparent: str | None = None
+
+    @property
+    def stored_metadata(self) -> dict[str, Any] | None:
+        """The metadata of its row."""
+        return self.metadata if self.traceparent is None else {**(self.metadata or {}), TRACE: self.traceparent}
 
 
 class Submissions:
@@ -68,7 +79,7 @@ class Submissions:
         same = (
             row["user_id"] == submission.user_id and row["user_query"] == submission.query
             and row["assistant"] == submission.assistant and row["conversation_id"] == submission.conversation_id
-            and row["metadata"] == submission.metadata and row["mode"] == submission.mode
+            and _untraced(row["metadata"]) == _untraced(submission.metadata) and row["mode"] == submission.mode
             and tuple(row["attachment_ids"]) == submission.attachment_ids
         )  # fmt: skip
         if not same:
@@ -81,7 +92,7 @@ class Submissions:
             "insert_runs", [run_id for run_id, _ in items], [s.user_id for s in submissions],
             [s.query for s in submissions], [s.assistant for s in submissions],
             [s.conversation_id for s in submissions],
-            [s.metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
+            [s.stored_metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
             [s.idempotency_key for s in submissions], self.queue_limit,
             [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions], [s.mode for s in submissions],
         )  # fmt: skip
@@ -135,6 +146,11 @@ async def retry_run(db: Database, run_id: UUID, actor: str) -> None:
         raise not_found(run_id)
     if verdict == "not_failed":
         raise MaasError("not_failed", f"run {run_id} is not FAILED; only a failed run can be tried again")
+
+
+def _untraced(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Without the span, which is another when the same is sent again."""
+    return {name: value for name, value in (metadata or {}).items() if name != TRACE}
 
 
 def not_found(run_id: UUID) -> MaasError:

