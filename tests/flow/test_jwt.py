@@ -289,7 +289,7 @@ def test_nonsense_for_keys_is_no_keys(fresh_database: str, httpserver: HTTPServe
             clock.now += PAUSE
             assert await refused(show, stranger) == "unknown"
             assert len(httpserver.log) == 1
-        broken = [
+        broken: list[dict[str, Any]] = [
             {"kty": "RSA", "kid": "two", "n": "!", "e": "AQAB"},
             {"kty": "EC", "kid": "two"},
             {"kty": "EC", "crv": 5},
