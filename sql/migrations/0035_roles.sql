@@ -243,6 +243,22 @@ create or replace function maas_note(p_action text, p_user uuid, p_subject uuid,
 $$;
 comment on function maas_note is 'Adds to the audit; server, orchestrator and owner say who acts, all others are noted by the name of their login';
 
+create or replace function maas_user_tables() returns table (name regclass, condition text) language sql stable as $$
+  with ours as (select r as oid from maas_relations() r join pg_class k on k.oid = r and k.relkind in ('r', 'p') where r <> 'audit'::regclass)
+  select t.name, t.condition from (
+    select c.conrelid::regclass, format('%I in (select id from pipeline_runs where user_id = $1)', a.attname), 1
+    from pg_constraint c join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+    where c.contype = 'f' and c.confrelid = 'pipeline_runs'::regclass and c.conrelid in (select oid from ours)
+    union all
+    select k.oid::regclass, 'user_id = $1', case when k.oid = 'pipeline_runs'::regclass then 2
+      -- Copies before the logs, and what refers to others before those: else they would go uncounted, with a trigger or a cascade.
+      when k.oid = 'raw_logs'::regclass then 5
+      when exists (select from pg_constraint c where c.contype = 'f' and c.conrelid = k.oid) then 3 else 4 end
+    from ours k join pg_attribute a on a.attrelid = k.oid and a.attname = 'user_id' and not a.attisdropped
+  ) t(name, condition, place) order by t.place, t.name::text
+$$;
+comment on function maas_user_tables is 'Every table of MaaS that knows users or runs of users, and which of its rows are those of user $1; others'' tables are theirs';
+
 -- Others' sessions hide when their transaction began from who is not allowed to know; one that has written counts as a long one.
 create or replace function maas_log_horizon() returns timestamptz language sql as $$
   select greatest(now() - interval '10 minutes', least(now(), (
