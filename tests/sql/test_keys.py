@@ -59,7 +59,9 @@ def test_what_is_done_to_keys_is_noted(connection: Connection) -> None:
     assert value(connection, "select maas_revoke_key(%s, 'test')", key_id) == "revoked"
     assert value(connection, "select maas_revoke_key(%s, 'test')", key_id) == "revoked_before"
     assert value(connection, "select maas_revoke_key('ffffffffffff')") == "not_found"
-    rows = connection.execute("select actor, action, user_id, details->>'key' as key from audit order by id").fetchall()
+    rows = connection.execute(
+        "select actor, action, user_id, details->>'key' as key from audit where action like 'key%' order by id"
+    ).fetchall()
     same = {"actor": "test", "user_id": user, "key": key_id}
     assert rows == [{"action": "key_create", **same}, {"action": "key_revoke", **same}]
 
@@ -104,7 +106,7 @@ def test_a_wrong_key_is_not_stored(
 ) -> None:  # fmt: skip
     with pytest.raises(errors.CheckViolation):
         connection.execute(CREATE, (key_id, name, secret, scopes, user, prefix, rate, None))
-    assert connection.execute("select from audit").fetchall() == []
+    assert connection.execute("select from audit where action like 'key%'").fetchall() == []
 
 
 def test_a_key_goes_with_its_user(connection: Connection) -> None:
