@@ -14,6 +14,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "Press": {"user_id": USER, "button": "confirm"},
     "SearchQuery": {"user_id": USER, "query": "Where does Alma live?", "limit": 5, "from": "2025-01-01T00:00:00Z"},
     "ContextQuery": {"user_id": USER, "query": "Where does Alma live?", "max_tokens": 500},
+    "ChatRequest": {
+        "model": "mentor",
+        "user": "alma@example.org",
+        "messages": [{"role": "user", "content": "Who am I?"}],
+    },
     "NewMemories": {"user_id": USER, "memory": "I play the cello.", "external_id": "diary-17"},
 }
 TURN = {"role": "user", "content": "I play the cello.", "at": "2025-11-20T18:30:00Z", "conversation": "diary"}

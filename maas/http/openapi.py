@@ -27,6 +27,9 @@ TAGS = {
     "memories": "What is remembered of a user, and the words that it comes from.",
     "context": "Evidence for those who call their own model.",
     "users": "A user as a whole: to take along, bring back, or erase.",
+    "chat": "For clients of OpenAI's protocol: an answer that remembers.",
+    "models": "For the same clients: the assistants that are there.",
+    "caller": "What a key or token may do.",
     "operations": "For those who run this.",
 }
 REASONS = {
@@ -38,6 +41,13 @@ REASONS = {
 ELSEWHERE = ("internal", "http_error")  # codes without a status of their own
 UUID, TEXT = {"type": "string", "format": "uuid"}, {"type": "string"}
 RETRY_AFTER = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer", "minimum": 1}}}
+REQUEST_ID = {
+    "X-Request-Id": {
+        "description": "names this request in the log; as the request named itself, if it did",
+        "required": True,
+        "schema": {"type": "string", "minLength": 1, "maxLength": 100},
+    }
+}
 CHALLENGE = {"WWW-Authenticate": {"description": "how to show who you are", "schema": {"type": "string"}}}
 SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "a key of `maas keys create`, or a token (JWT)"},
@@ -210,11 +220,12 @@ def _responses(door: Door, is_guarded: bool) -> dict[str, Any]:
     done = {"description": "done", **_content(door)}
     if links := links_of(door.handler.__name__):
         done["links"] = links
-    responses = {str(door.status): done}
+    responses: dict[str, dict[str, Any]] = {str(door.status): done}
     for status, text in BESIDE.get(door.handler.__name__, {}).items():
         responses[str(status)] = {"description": text}
     errors = {*door.errors, *_refusals(door, is_guarded)}
-    return responses | {str(status): _refusal(door, status) for status in sorted(errors)}
+    responses |= {str(status): _refusal(door, status) for status in sorted(errors)}
+    return {status: reply | {"headers": reply.get("headers", {}) | REQUEST_ID} for status, reply in responses.items()}
 
 
 def _refusals(door: Door, is_guarded: bool) -> tuple[int, ...]:

@@ -104,5 +104,6 @@ def test_schemathesis_finds_nothing(stack: Stack, tmp_path: Path) -> None:
     """Examples, coverage, fuzzing and stateful; good and bad data; every check that there is."""
     status, report = prove(f"http://127.0.0.1:{stack.port}", tmp_path, seed=1, examples=3)
     assert status == 0, report[-20_000:]
-    assert "Tested: 36" in report and "No issues found" in report, report
+    others = len(DOORS) - 1  # all but the door of the document itself
+    assert f"Tested: {others}" in report and "No issues found" in report, report
     assert '"level": "error"' not in stack.log()
