@@ -17,30 +17,39 @@ async def named_user(request: Request, name: str | None) -> UUID:
 
     Raises MaasError: `user_required`, `bad_user`, and `not_found` for a user that the caller is not there for.
     """
-    found, db = caller(request), rooms(request).db
+    bound_to = caller(request).user_id
     if name is None:
-        if found.user_id is None:
+        if bound_to is None:
             raise MaasError("user_required", _WHO)
-        return found.user_id
-    if found.user_id is not None:
-        if await find_user(db, name) != found.user_id:
-            raise _nobody(name)
-        return found.user_id
-    if (user_id := as_id(name)) is not None:
-        await check_user(request, user_id)
-        return user_id
-    if not name.startswith(found.prefix or ""):
-        raise _nobody(name)
-    user_id = await name_user(db, name)
+        return bound_to
+    user_id = await find_named(request, name)
+    if user_id is None:
+        if bound_to is not None:
+            raise nobody(name)
+        user_id = await name_user(rooms(request).db, name)
     count_user(request, user_id)
     return user_id
+
+
+async def find_named(request: Request, name: str) -> UUID | None:
+    """The same, but None for a name that nobody has yet and the caller may give. Raises MaasError as that does."""
+    found = caller(request)
+    if as_id(name) is None and not name.startswith(found.prefix or ""):
+        raise nobody(name)
+    user_id = await find_user(rooms(request).db, name)
+    if user_id is not None and found.is_bound:
+        try:
+            await check_user(request, user_id)
+        except MaasError as error:
+            raise (nobody(name) if error.code == "not_found" else error) from error  # its own message tells the UUID
+    return user_id
+
+
+def nobody(name: str) -> MaasError:
+    return MaasError("not_found", f"there is no user {name[:80]!r}")
 
 
 _WHO = (
     "whose memory is it? Name the user: `user` in the body, or the header X-MaaS-User, any text of 1 to 200 "
     "characters; or use a key that is bound to one user"
 )
-
-
-def _nobody(name: str) -> MaasError:
-    return MaasError("not_found", f"there is no user {name[:80]!r}")

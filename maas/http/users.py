@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from tempfile import TemporaryFile
 from typing import BinaryIO
-from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from maas.http.access import caller, check_user
+from maas.http.access import caller
 from maas.http.bodies import Imported, NewUser, Receipt, User
+from maas.http.naming import find_named, named_user, nobody
 from maas.http.parameters import read_id, read_parameter
 from maas.http.reading import read_body, read_into
 from maas.http.rooms import rooms
@@ -20,7 +20,6 @@ from maas.http.sending import send
 from maas.memory.export import write_export
 from maas.memory.forgetting import erase_user
 from maas.memory.intake import import_file
-from maas.pipeline.identities import find_user, name_user
 from shared.errors import MaasError
 
 IMPORT_BYTES = 64 * 1024 * 1024
@@ -32,10 +31,7 @@ IMPORT_TYPES = (NDJSON, "application/ndjson", "application/jsonl", "application/
 async def post_user(request: Request) -> Response:
     """The user of a name: a new one at first sight, the same for ever after."""
     name = (await read_body(request, NewUser)).external_id
-    user_id = await _find(request, name)
-    if user_id is None and caller(request).user_id is not None:
-        raise _nobody(name)
-    return send(User(user_id=user_id or await name_user(rooms(request).db, name), external_id=name))
+    return send(User(user_id=await named_user(request, name), external_id=name))
 
 
 async def get_user(request: Request) -> Response:
@@ -43,9 +39,9 @@ async def get_user(request: Request) -> Response:
     name: str | None = read_parameter(request, "external_id", str)
     if name is None:
         raise MaasError("bad_parameter", "external_id: is required")
-    user_id = await _find(request, name)
+    user_id = await find_named(request, name)
     if user_id is None:
-        raise _nobody(name)
+        raise nobody(name)
     return send(User(user_id=user_id, external_id=name))
 
 
@@ -84,21 +80,3 @@ async def _send(file: BinaryIO) -> AsyncIterator[bytes]:
     with file:
         while chunk := file.read(CHUNK):
             yield chunk
-
-
-async def _find(request: Request, name: str) -> UUID | None:
-    """Who has this name; one that the caller is not there for is answered like one that is not there."""
-    prefix = caller(request).prefix
-    if prefix is not None and not name.startswith(prefix):
-        raise _nobody(name)
-    user_id = await find_user(rooms(request).db, name)
-    if user_id is not None and caller(request).is_bound:
-        try:
-            await check_user(request, user_id)
-        except MaasError as error:
-            raise (_nobody(name) if error.code == "not_found" else error) from error  # its own message tells the UUID
-    return user_id
-
-
-def _nobody(name: str) -> MaasError:
-    return MaasError("not_found", f"there is no user {name!r}")
