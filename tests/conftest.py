@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from psycopg.rows import DictRow, dict_row
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres, acquire
 from shared.settings import Settings
+from tests.databases import copy_of
 from tests.skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = ["pytest_collectreport", "pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary"]
@@ -89,12 +89,8 @@ def _seed(dsn: str) -> None:
 @pytest.fixture
 def database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
     """DSN of a database of its own, migrated and seeded; gone after the test, open connections or not."""
-    name = f"test_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
-        admin.execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
-    yield postgres.dsn.rpartition("/")[0] + f"/{name}"
-    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
-        admin.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+    with copy_of(template, postgres.dsn) as dsn:
+        yield dsn
 
 
 @pytest.fixture

@@ -114,8 +114,8 @@ class Connection(HttpToolsProtocol):
         raise _Refused
 
     def _refuse(self, status: int, code: str, message: str) -> None:
-        """Say why, unless an answer is under way, and close."""
-        if self.cycle is None or self.cycle.response_complete:
+        """Say why, unless an answer is on its way, and close."""
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             body = json.dumps({"error": {"code": code, "message": message}}).encode()
             lines = [b"content-type: application/json", b"x-content-type-options: nosniff", b"connection: close"]
             lines += [b"content-length: %d" % len(body), b"x-request-id: " + uuid4().hex.encode()]
@@ -123,6 +123,9 @@ class Connection(HttpToolsProtocol):
                 lines.append(b"retry-after: 1")
             log.info("request_refused", status=status, code=code)
             self.transport.write(STATUS_LINE[status] + b"\r\n".join(lines) + b"\r\n\r\n" + body)
+            if self.cycle is not None:
+                self.cycle.disconnected = True  # what a handler answers from now on is nobody's
+                self.cycle.message_event.set()
         self.transport.close()
         self._await_reader()
 

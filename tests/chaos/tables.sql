@@ -18,5 +18,5 @@ begin
 end $$;
 create trigger chaos_note_engine after insert on engines for each row execute function chaos_note_engine();
 
--- The other application: it may insert, and see what it inserted.
-grant insert (id, user_id, user_query), select (id) on pipeline_runs to chaos_application;
+-- The other application: it may insert and read, and nothing else.
+grant maas_app to chaos_application;

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from uuid import UUID, uuid4
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from shared.postgres import EmbeddedPostgres
+from tests.databases import copy_of
 from tests.stack import Stack
 
 
 @pytest.fixture(scope="module")
 def fresh_database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
     """DSN of a database of this module."""
-    name = f"flow_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
-        admin.execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
-        yield postgres.dsn.rpartition("/")[0] + f"/{name}"
-        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    with copy_of(template, postgres.dsn) as dsn:
+        yield dsn
 
 
 @pytest.fixture(scope="module")

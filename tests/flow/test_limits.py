@@ -16,7 +16,7 @@ from tests.stack import NOBODY, Stack
 
 CONNECTIONS = 12
 FOLLOWERS = 2
-RUN = b"POST /v1/runs HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
+RUN = b"POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def is_cut(connection: socket.socket, seconds: float) -> bool:
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n", (414, "uri_too_long")),
+        (b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nhost: localhost\r\n\r\n", (414, "uri_too_long")),
         (b"GET /healthz?" + b"a" * 20_000, (414, "uri_too_long")),
         (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 101 + b"\r\n", (431, "headers_too_large")),
         (b"GET / HTTP/1.1\r\n" + b"".join(b"a%d: %s\r\n" % (n, b"b" * 9000) for n in range(8)) + b"\r\n",
@@ -102,7 +102,7 @@ def test_headers_may_not_trickle(stack: Stack) -> None:
 
 def test_headers_may_not_trickle_in_a_connection_that_is_used_again(stack: Stack) -> None:
     with closing(connect(stack)) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
         trickle(connection, b"a: b\r\n", 0.1)
@@ -129,7 +129,7 @@ def test_a_body_may_not_trickle(stack: Stack) -> None:
 
 def test_an_import_may_not_trickle(stack: Stack) -> None:
     with closing(connect(stack)) as connection:
-        path = f"POST /v1/users/{uuid4()}/import HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\n"
+        path = f"POST /v1/users/{uuid4()}/import HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n"
         connection.sendall(path.encode() + b"transfer-encoding: chunked\r\n\r\n")
         trickle(connection, b"1\r\n \r\n", 0.1)
         assert heard(connection) == (408, "timeout")
@@ -137,7 +137,7 @@ def test_an_import_may_not_trickle(stack: Stack) -> None:
 
 def test_who_does_not_read_a_reply_loses_it(stack: Stack) -> None:
     with closing(connect(stack, window=4096)) as connection:
-        large = b"GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n"
+        large = b"GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nhost: localhost\r\n\r\n"
         connection.sendall(large * 8)  # more than the kernel takes off the server's hands
         assert is_cut(connection, 10)
 
@@ -146,9 +146,9 @@ def test_one_connection_too_many_is_told_to_come_back(stack: Stack) -> None:
     waiting = [connect(stack) for _ in range(CONNECTIONS)]
     try:
         for connection in waiting:  # a wait keeps each of them
-            connection.sendall(b"GET /v1/runs/%s/events HTTP/1.1\r\nhost: x\r\n" % str(NOBODY).encode())
+            connection.sendall(b"GET /v1/runs/%s/events HTTP/1.1\r\nhost: localhost\r\n" % str(NOBODY).encode())
         with closing(connect(stack)) as late:
-            late.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            late.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
             said = late.recv(65536)
             assert said.startswith(b"HTTP/1.1 503") and b"retry-after: 1" in said
     finally:

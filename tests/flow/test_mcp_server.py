@@ -213,7 +213,7 @@ def test_http_is_checked_before_the_protocol_speaks(stack: Stack) -> None:
     assert post(json=message, headers=POST).status_code == 200
     assert stack.client.get("/mcp", headers=POST).status_code == 405
     assert stack.client.delete("/mcp").status_code == 405
-    assert post(json=message, headers=POST | {"host": "evil.example"}).status_code == 421
+    assert post(json=message, headers=POST | {"host": "evil.example"}).status_code == 401
     assert post(json=message, headers=POST | {"origin": "http://evil.example"}).status_code == 403
     assert post(json=message, headers=POST | {"origin": "http://localhost:6274"}).status_code == 200
     assert post(content=b"x" * (1 << 20) + b"x", headers=POST).status_code == 413

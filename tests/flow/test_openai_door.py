@@ -27,11 +27,12 @@ JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def models(make_httpserver: HTTPServer) -> Iterator[ModelServer]:
+def models() -> Iterator[ModelServer]:
     """What the assistant `poet` asks; all others ask the built-in model."""
-    server = ModelServer(make_httpserver)
-    yield server
-    server.close()
+    with HTTPServer() as http:
+        server = ModelServer(http)
+        yield server
+        server.close()
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterator
 from uuid import uuid4
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from shared.postgres import EmbeddedPostgres
 from tests.aimock import Aimock, missing
+from tests.databases import copy_of
 from tests.stack import Stack
 
 ANALYSIS = {"needs_context": False, "context_type": "GENERAL", "time_scope": "hot", "search_keywords": [],
@@ -27,19 +26,16 @@ def stack(
     """Server and orchestrator that ask aimock in every role."""
     if reason := missing():
         pytest.skip(reason)
-    name = f"provider_{uuid4().hex[:12]}"
     folder = tmp_path_factory.mktemp("provider")
-    with psycopg.connect(postgres.dsn, autocommit=True) as admin, Aimock(folder) as aimock:
+    with copy_of(template, postgres.dsn) as dsn, Aimock(folder) as aimock:
         aimock.say(json.dumps(ANALYSIS), to="<records>")
         aimock.say(json.dumps(RECORD), to="<logs>")
         aimock.say("- [2025-01-01 10:00] user: nothing of weight", to="<memory>")
         aimock.say("A boat called Zephyr, how nice!", to="My boat")
-        admin.execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
-        with Stack(postgres.dsn.rpartition("/")[0] + f"/{name}", folder) as running:
+        with Stack(dsn, folder) as running:
             running.start_server()
             running.start_orchestrator(**aimock.settings(request.param))
             yield running
-        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
 def test_an_exchange_with_a_real_protocol(stack: Stack) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import psycopg
 import pytest
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from shared.postgres import EmbeddedPostgres
+from tests.databases import copy_of
 from tests.logins import login
 from tests.sql.attempts import ROLES, Connection, populate
 
@@ -20,13 +18,12 @@ from tests.sql.attempts import ROLES, Connection, populate
 @pytest.fixture(scope="module")
 def known(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
     """A database with two users who have all that a user can have; its tests leave it as it is."""
-    name = f"roles_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
-        admin.execute(sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
-        with psycopg.connect(make_conninfo(postgres.dsn, dbname=name), autocommit=True, row_factory=dict_row) as found:
-            populate(found)
-            yield found
-        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    with (
+        copy_of(template, postgres.dsn) as dsn,
+        psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as found,
+    ):
+        populate(found)
+        yield found
 
 
 @pytest.fixture
