@@ -47,10 +47,15 @@ def refuse_open_door(settings: Settings) -> None:
 
 
 def bind(settings: Settings) -> socket.socket:
-    """The listening socket. Raises MaasError('port_in_use')."""
+    """The listening socket; with MAAS_SHARE_PORT one of several, among which connections are spread.
+
+    Raises MaasError('port_in_use').
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        return socket.create_server(
+            (settings.host, settings.port), family=family, backlog=2048, reuse_port=settings.share_port
+        )
     except OSError as error:
         raise MaasError(
             "port_in_use",

@@ -1,8 +1,9 @@
 """What it costs to ask who calls, and what reads cost where every one is asked.
 
 `python -m bench.access [--quick] --out FILE.json` posts requests by turns to three servers over one database, of which
-one lets everybody in, one asks for keys and one for tokens. Then it reads from the one that asks for keys, 500 times a
-second whether or not it keeps up: a latency counts from when its request was due. Every figure is held to its gate.
+one lets everybody in, one asks for keys and one for tokens. Then it reads from two that ask for keys, 500 times a
+second whether or not they keep up, as a chat would: a latency counts from when its request was due. Every figure is
+held to its gate.
 """
 
 from __future__ import annotations
@@ -38,10 +39,16 @@ SETTINGS = {"none": {}, "keys": {}, "jwt": {"MAAS_JWT_SECRET": SECRET}}
 POSTS, QUICK_POSTS = 3000, 400
 POSTERS = 8
 COST_MS, READ_MS = 0.3, 50.0
-RATE, SECONDS, QUICK_SECONDS = 500, 30, 3
+RATE, SECONDS, QUICK_SECONDS, WARM_UP = 500, 30, 3, 2
 CONNECTIONS = 64
+SHARERS = 2  # server processes that read, on one port
+LOOKS = 12  # each connection finds one of them
 READERS, QUICK_READERS = 20, 4
-TURNS, QUICK_TURNS = 1000, 100
+TURNS, QUICK_TURNS = 200, 100
+MIX = (  # what a chat asks for while it is used: where an answer is, what was said; now and then what is remembered
+    "run", "messages", "run", "conversation", "run", "memories", "run", "messages", "run", "conversation", "search",
+    "run", "messages", "run", "conversation", "run", "memories", "messages", "conversation", "context",
+)  # fmt: skip
 ASKED = 3  # requests in the dialogue of each reader
 BATCH = 100
 PATIENCE = 180.0
@@ -59,23 +66,24 @@ class Reader:
     def question(self, number: int) -> tuple[str, str, object]:
         """Name, path and body of a read; a GET has no body."""
         said = {"user_id": self.user_id, "query": sentence(number)}
-        reads: tuple[tuple[str, str, object], ...] = (
-            ("run", f"/v1/runs/{self.run_id}", None),
-            ("memories", f"/v1/memories?user_id={self.user_id}", None),
-            ("search", "/v1/memories/search", said),
-            ("messages", f"/v1/conversations/{self.conversation_id}/messages", None),
-            ("conversation", f"/v1/conversations/{self.conversation_id}", None),
-            ("context", "/v1/context", said),
-        )
-        return reads[number % len(reads)]
+        reads: dict[str, tuple[str, object]] = {
+            "run": (f"/v1/runs/{self.run_id}", None),
+            "memories": (f"/v1/memories?user_id={self.user_id}", None),
+            "search": ("/v1/memories/search", said),
+            "messages": (f"/v1/conversations/{self.conversation_id}/messages", None),
+            "conversation": (f"/v1/conversations/{self.conversation_id}", None),
+            "context": ("/v1/context", said),
+        }
+        name = MIX[number % len(MIX)]
+        return name, *reads[name]
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server process that is ready."""
+    """Server processes on one port."""
 
     port: int
-    pid: int
+    pids: tuple[int, ...]
 
 
 def access(
@@ -98,29 +106,31 @@ async def measure(bench: Bench) -> dict[str, list[Figure]]:
     """Both parts, each over a database of its own."""
     async with open_servers(bench, tuple(SETTINGS)) as (db, servers):
         posts = await post_by_turns(db, servers, bench.pick(POSTS, QUICK_POSTS))
-    async with open_servers(bench, ("keys",), orchestrators=1) as (db, servers):
+    async with open_servers(bench, ("keys",), SHARERS, orchestrators=1) as (db, servers):
         readers = await fill(bench, db, servers["keys"].port)
+        await read_steadily(bench, servers["keys"], readers, WARM_UP)  # connections are opened, statements prepared
         reads = await read_steadily(bench, servers["keys"], readers, bench.pick(SECONDS, QUICK_SECONDS))
-    return {"POST, by turns": posts, f"{RATE} mixed reads a second, with keys": reads}
+    return {"POST, by turns": posts, f"{RATE} mixed reads a second, with keys, {SHARERS} servers on one port": reads}
 
 
 @asynccontextmanager
 async def open_servers(
-    bench: Bench, modes: Sequence[str], orchestrators: int = 0
+    bench: Bench, modes: Sequence[str], sharers: int = 1, orchestrators: int = 0
 ) -> AsyncIterator[tuple[Database, dict[str, Server]]]:
-    """A server for each mode over one fresh database, ready. Raises MaasError."""
+    """For each mode so many servers on one port, over one fresh database, ready. Raises MaasError."""
     servers = {}
     usual = {"MAAS_MODEL": "extractive:builtin", "MAAS_USER_QUEUE_LIMIT": "100000"}
     with bench.sandbox.database() as dsn, Processes(bench.sandbox.folder, dsn, bench.settings, **usual) as processes:
         for mode in modes:
             port = free_port()
-            process = processes.start("server.py", MAAS_AUTH=mode, MAAS_PORT=str(port), **SETTINGS[mode])
-            servers[mode] = Server(port, process.pid)
+            shared = {"MAAS_AUTH": mode, "MAAS_PORT": str(port), "MAAS_SHARE_PORT": "on"}
+            started = [processes.start("server.py", **shared, **SETTINGS[mode]) for _ in range(sharers)]
+            servers[mode] = Server(port, tuple(process.pid for process in started))
         for _ in range(orchestrators):
             processes.start("main.py")
         deadline = Deadline(PATIENCE, "the start of the processes")
         for server in servers.values():
-            while not await is_ready(server.port, orchestrators):
+            while not all([await is_ready(server.port, orchestrators) for _ in range(LOOKS)]):
                 deadline.check()
                 processes.check()
                 await asyncio.sleep(0.02)
@@ -198,8 +208,9 @@ async def read_steadily(bench: Bench, server: Server, readers: Sequence[Reader],
     async def read() -> None:
         async with Caller(server.port) as caller:
             for number in numbers:
-                reader = readers[number % len(readers)]
-                name, path, body = reader.question(number // len(readers))
+                turn, place = divmod(number, len(readers))
+                reader = readers[place]
+                name, path, body = reader.question(turn + place)  # each is at another point of the mix
                 caller.key = reader.shown["keys"]
                 due = began + number / RATE
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
@@ -220,15 +231,15 @@ async def read_steadily(bench: Bench, server: Server, readers: Sequence[Reader],
         *(figure for name in sorted(ms) for figure in percentiles(name, ms[name], (50, 99))),
         *(
             Figure(f"CPU of {who} a read", "ms", 1000 * seconds / len(everything))
-            for who, seconds in zip(("the server", "Postgres", "the client"), used, strict=True)
+            for who, seconds in zip(("the servers", "Postgres", "the client"), used, strict=True)
         ),
     ]
 
 
 def _cpu(bench: Bench, server: Server) -> tuple[float, float, float]:
-    """Seconds that the server, Postgres and this process have used; 0 for a Postgres that is not ours."""
+    """Seconds that the servers, Postgres and this process have used; 0 for a Postgres that is not ours."""
     postgres = bench.sandbox.server.pid if bench.sandbox.server else None
-    return cpu_seconds(server.pid), family_seconds(postgres) if postgres else 0.0, time.process_time()
+    return sum(map(cpu_seconds, server.pids)), family_seconds(postgres) if postgres else 0.0, time.process_time()
 
 
 if __name__ == "__main__":

@@ -58,6 +58,9 @@ class Settings(BaseSettings):
 
     host: str = Field("127.0.0.1", description="address of the HTTP server")
     port: int = Field(8000, ge=1, le=65535, description="port of the HTTP server")
+    share_port: bool = Field(
+        False, description="on: several server processes listen on one port; Linux spreads clients"
+    )
     auth: Literal["none", "keys", "jwt"] = Field(
         "none", description="who may call: everybody on this machine (`none`), keys of `maas keys`, tokens and keys"
     )
