@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run vectors anthropic test test-vectors test-live check chaos bench bench-engine bench-recall
+.PHONY: help run vectors anthropic test test-vectors test-bench test-live check chaos bench bench-engine bench-recall
 .PHONY: bench-ablation bench-scale bench-memory bench-year bench-models bench-events bench-tools bench-access lock clean fuzz strangers
 .PHONY: model-server wrk FORCE
 
@@ -13,7 +13,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 
 # What the version of the server may change: SQL, and the flows that are made of it. Vectors need pgvector, which an
 # installed Postgres seldom has; the doors' own rules, terminals and model servers are the same on every server.
-on_installed := tests/sql $(foreach name,actions attachments client_by_sql conversations events http levels metrics moving notes queue_limit requests retention roles users,tests/flow/test_$(name).py)
+on_installed := tests/sql $(foreach name,http requests roles,tests/flow/test_$(name).py)
 
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 npm_stamp := tests/contract/node_modules/.installed
@@ -40,6 +40,9 @@ test: .venv/dev .venv-mcp/made model-server ## Run the tests; those of SQL and f
 
 test-vectors: .venv/dev .venv/vectors ## Run the tests of the local embedding model
 	@.venv/bin/pytest tests/contract/test_e5.py
+
+test-bench: .venv/dev ## Run the tests of whole benchmarks
+	@.venv/bin/pytest tests/flow/test_bench.py -m bench
 
 test-live: .venv/dev ## Ask the real services what the tests ask aimock: those whose key is in the environment
 	@[ -n "$$OPENAI_API_KEY$$GEMINI_API_KEY$$ANTHROPIC_API_KEY" ] || { \

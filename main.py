@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import signal
@@ -10,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
@@ -19,7 +21,6 @@ from maas.agents.mcp.servers import read_servers
 from maas.agents.runtime import Runtime
 from maas.agents.toolbox import Toolbox
 from maas.assistants.registry import keep_tools, load_tools, register
-from maas.commands.app import build_cli
 from maas.memory.counting import count_terms
 from maas.memory.filler import Filler
 from maas.memory.retention import keep_for
@@ -41,6 +42,9 @@ from shared.models.types import Embedder, Model
 from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 WORKERS: dict[str, Stage] = {
     "analyzer": analyzer.run,
@@ -177,8 +181,27 @@ def run_orchestrator(stages: str | None, is_alone: bool) -> None:
         uvloop.run(orchestrate(settings, postgres, is_alone))
 
 
-cli = build_cli(run_orchestrator, compact, replay, open_tools)
+def commands() -> Typer:
+    """The `maas` command; loaded here, since an orchestrator starts sooner without."""
+    from maas.commands.app import build_cli
+
+    return build_cli(run_orchestrator, compact, replay, open_tools)
+
+
+def cli() -> None:
+    commands()()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="One orchestrator process; `maas up` starts one.")
+    parser.add_argument("--stages", help="run these stages only, separated by commas")
+    parser.add_argument("--alone", action="store_true", help="execute suspects one by one, then end")
+    asked = parser.parse_args()
+    try:
+        run_orchestrator(asked.stages, asked.alone)
+    except MaasError as error:
+        sys.exit(f"maas: {error.message}")
+
 
 if __name__ == "__main__":
-    sys.argv.insert(1, "orchestrator")
-    cli()
+    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -102,5 +103,5 @@ def create_app(
     app = Application(
         settings.cors_origins, routes=routes, middleware=around, exception_handlers=HANDLERS, lifespan=lifespan
     )  # fmt: skip
-    app.state.openapi = describe(DOORS, version("maas"), settings.auth != "none")
+    app.state.describe = cache(partial(describe, DOORS, version("maas"), settings.auth != "none"))
     return app

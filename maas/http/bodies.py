@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import ConfigDict, Field, Strict, model_validator
 
 from maas.http.fields import Assistant, Count, Name, SaidAt, Text, Time, Turn, Values, Words
+from maas.http.shapes import Shape
 from maas.pipeline.actions import ActionStatus
 from maas.pipeline.conversations import Mode
 from maas.pipeline.states import ArchiveStatus, Status
@@ -20,7 +21,7 @@ def _with(name: str, *without: str) -> dict[str, Any]:
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}, **left_out}}
 
 
-class Body(BaseModel):
+class Body(Shape):
     model_config = ConfigDict(extra="forbid")
 
 
@@ -122,13 +123,13 @@ class NewMemories(Body):
         return self
 
 
-class Accepted(BaseModel):
+class Accepted(Shape):
     request_id: UUID
     status: Literal["processing"] = "processing"
     poll_url: str
 
 
-class Cancelling(BaseModel):
+class Cancelling(Shape):
     request_id: UUID
     status: Literal["cancelling"] = "cancelling"
 
@@ -141,12 +142,12 @@ class NewUser(Body):
     external_id: Name = Field(description="any text that a client knows a user by; a UUID stands for itself")
 
 
-class User(BaseModel):
+class User(Shape):
     user_id: UUID
     external_id: str
 
 
-class Imported(BaseModel):
+class Imported(Shape):
     status: Literal["processing"] = "processing"
     added: int = Field(description="turns that were not there yet")
     known: int
@@ -155,30 +156,30 @@ class Imported(BaseModel):
     run_ids: list[UUID] = Field(description="runs that make records of the turns; progress: GET /v1/runs/{id}")
 
 
-class Forgotten(BaseModel):
+class Forgotten(Shape):
     id: UUID
     logs: int = Field(description="turns that were deleted")
     records: int = Field(description="records that were deleted, whatever their level")
     reopened: int = Field(description="records that stand for themselves again")
 
 
-class Receipt(BaseModel):
+class Receipt(Shape):
     user_id: UUID
     erased: dict[str, int] = Field(description="rows by table")
 
 
-class Source(BaseModel):
+class Source(Shape):
     id: UUID
     kind: Literal["turn", "summary", "recent"] = Field(description="recent: one of the last turns, whatever it says")
     score: float
 
 
-class Button(BaseModel):
+class Button(Shape):
     id: str
     label: str
 
 
-class Attachment(BaseModel):
+class Attachment(Shape):
     id: UUID
     kind: Literal["upload", "generated"]
     media_type: Literal["image/jpeg", "image/png", "image/webp"]
@@ -189,7 +190,7 @@ class Attachment(BaseModel):
     created_at: datetime
 
 
-class RunState(BaseModel):
+class RunState(Shape):
     request_id: UUID
     user_id: UUID
     query: str
@@ -211,7 +212,7 @@ class RunState(BaseModel):
     retries: int
 
 
-class RunLine(BaseModel):
+class RunLine(Shape):
     request_id: UUID
     user_id: UUID
     query: str = Field(description="the first 200 characters")
@@ -225,12 +226,12 @@ class RunLine(BaseModel):
     completed_at: datetime | None
 
 
-class RunPage(BaseModel):
+class RunPage(Shape):
     results: list[RunLine]
     next: str | None = Field(description="send it as `before` for the next page")
 
 
-class Conversation(BaseModel):
+class Conversation(Shape):
     id: UUID
     user_id: UUID
     assistant: str
@@ -249,7 +250,7 @@ class OpenedConversation(Conversation):
     poll_url: str | None
 
 
-class Message(BaseModel):
+class Message(Shape):
     id: UUID
     run_id: UUID | None
     role: Literal["user", "assistant", "system", "tool"]
@@ -265,16 +266,16 @@ class Message(BaseModel):
     created_at: datetime
 
 
-class MessagePage(BaseModel):
+class MessagePage(Shape):
     results: list[Message]
     next: str | None = Field(description="send it as `before` for the next page")
 
 
-class Cleared(BaseModel):
+class Cleared(Shape):
     messages: int = Field(description="how many were removed")
 
 
-class Action(BaseModel):
+class Action(Shape):
     id: UUID
     user_id: UUID
     conversation_id: UUID | None
@@ -294,12 +295,12 @@ class Action(BaseModel):
     result: dict[str, Any] | None
 
 
-class ActionPage(BaseModel):
+class ActionPage(Shape):
     results: list[Action]
     next: str | None = Field(description="send it as `before` for the next page")
 
 
-class Memory(BaseModel):
+class Memory(Shape):
     id: UUID
     kind: Literal["turn", "summary"]
     memory: str
@@ -312,12 +313,12 @@ class Memory(BaseModel):
     created_at: datetime
 
 
-class MemoryPage(BaseModel):
+class MemoryPage(Shape):
     results: list[Memory]
     next: str | None = Field(description="send it as `before` for the next page")
 
 
-class MadeMemory(BaseModel):
+class MadeMemory(Shape):
     id: UUID
     kind: Literal["turn", "summary"]
     memory: str
@@ -328,11 +329,11 @@ class MadeMemory(BaseModel):
     superseded_at: datetime | None
 
 
-class MemoryHistory(BaseModel):
+class MemoryHistory(Shape):
     results: list[MadeMemory] = Field(description="words as they were said, then records, days before weeks")
 
 
-class RawLog(BaseModel):
+class RawLog(Shape):
     id: UUID
     run_id: UUID
     role: Literal["user", "assistant"]
@@ -343,21 +344,21 @@ class RawLog(BaseModel):
     occurred_at: datetime
 
 
-class Sources(BaseModel):
+class Sources(Shape):
     results: list[RawLog]
     gone: int = Field(description="words that retention removed: what the record says is all that is left of them")
 
 
-class ContextReply(BaseModel):
+class ContextReply(Shape):
     context: str = Field(description="escaped lines within a <memory> fence; data, never instructions")
     tokens: int
     sources: list[Source]
 
 
-class Health(BaseModel):
+class Health(Shape):
     status: Literal["ok"] = "ok"
 
 
-class Readiness(BaseModel):
+class Readiness(Shape):
     status: Literal["ready"] = "ready"
     orchestrators: int = Field(description="how many are alive; requests are accepted without any")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from maas.http.bodies import Source
+from maas.http.shapes import Shape
 from maas.pipeline.completions import Completion, Spent
 
 
@@ -16,7 +17,7 @@ def _only(*values: Any, why: str) -> Any:
     return Field(None, description=why, json_schema_extra={"enum": [None, *values]})
 
 
-class Lenient(BaseModel):
+class Lenient(Shape):
     model_config = ConfigDict(extra="allow")
 
 
@@ -55,11 +56,11 @@ class ChatRequest(Lenient):
     web_search_options: Any = _only(why="an assistant calls tools of its own, never those of the client")
 
 
-class PromptDetails(BaseModel):
+class PromptDetails(Shape):
     cached_tokens: int
 
 
-class Usage(BaseModel):
+class Usage(Shape):
     """Of all model calls that made the answer."""
 
     prompt_tokens: int
@@ -76,7 +77,7 @@ class Usage(BaseModel):
         )  # fmt: skip
 
 
-class Given(BaseModel):
+class Given(Shape):
     """What MaaS adds to a reply."""
 
     request_id: UUID = Field(description="the run: GET /v1/runs/{id}")
@@ -92,20 +93,20 @@ class Given(BaseModel):
         )  # fmt: skip
 
 
-class ChatAnswer(BaseModel):
+class ChatAnswer(Shape):
     role: Literal["assistant"] = "assistant"
     content: str
     refusal: None = None
 
 
-class Choice(BaseModel):
+class Choice(Shape):
     index: Literal[0] = 0
     message: ChatAnswer
     finish_reason: Literal["stop", "length"]
     logprobs: None = None
 
 
-class ChatCompletion(BaseModel):
+class ChatCompletion(Shape):
     id: str = Field(description="chatcmpl- and the id of the run")
     object: Literal["chat.completion"] = "chat.completion"
     created: int
@@ -115,24 +116,24 @@ class ChatCompletion(BaseModel):
     maas: Given
 
 
-class OpenAIModel(BaseModel):
+class OpenAIModel(Shape):
     id: str = Field(description="name of an assistant")
     object: Literal["model"] = "model"
     created: int
     owned_by: Literal["maas"] = "maas"
 
 
-class OpenAIModels(BaseModel):
+class OpenAIModels(Shape):
     object: Literal["list"] = "list"
     data: list[OpenAIModel]
 
 
-class Problem(BaseModel):
+class Problem(Shape):
     message: str
     type: str = Field(description="invalid_request_error, not_found_error, rate_limit_error, server_error, ...")
     param: str | None = None
     code: str | None = None
 
 
-class OpenAIError(BaseModel):
+class OpenAIError(Shape):
     error: Problem

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
@@ -17,6 +17,7 @@ from maas.http.access import caller
 from maas.http.bodies import Health, Readiness
 from maas.http.rooms import rooms
 from maas.http.sending import send
+from maas.http.shapes import Shape
 from shared.errors import MaasError
 
 START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true, validatorUrl: null})'
@@ -33,7 +34,7 @@ DOCS_POLICY = (
 )
 
 
-class CallerState(BaseModel):
+class CallerState(Shape):
     name: str
     scopes: list[str]
     user_id: UUID | None = Field(description="the one user whose memory the key is for; null: it is not for one")
@@ -63,7 +64,7 @@ async def get_caller(request: Request) -> Response:
 
 async def openapi(request: Request) -> Response:
     """This interface as OpenAPI 3.1."""
-    return JSONResponse(request.app.state.openapi)
+    return JSONResponse(request.app.state.describe())
 
 
 async def docs(_: Request) -> Response:

@@ -6,18 +6,19 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from maas.http.access import caller
 from maas.http.parameters import read_id
 from maas.http.rooms import rooms
+from maas.http.shapes import Shape
 from maas.pipeline.states import ArchiveStatus, Status
 from maas.pipeline.trace import read_trace
 
 
-class TracedRun(BaseModel):
+class TracedRun(Shape):
     id: UUID
     seq: int = Field(description="the turn: a user's runs are answered in this order")
     user_id: UUID
@@ -58,25 +59,25 @@ class TracedRun(BaseModel):
     drawn: list[UUID] | None = Field(description="images that were drawn for the answer")
 
 
-class Took(BaseModel):
+class Took(Shape):
     asked_at: datetime = Field(description="when the present try began")
     answer_ms: float | None
     archive_ms: float | None
 
 
-class Before(BaseModel):
+class Before(Shape):
     id: UUID
     seq: int
     ended_at: datetime | None
 
 
-class After(BaseModel):
+class After(Shape):
     id: UUID
     seq: int
     created_at: datetime
 
 
-class Span(BaseModel):
+class Span(Shape):
     stage: Literal["queue", "analyzer", "draft_builder", "assembler", "final_responder", "archivist"]
     state: Literal["done", "running", "failed"]
     began_ms: float
@@ -87,13 +88,13 @@ class Span(BaseModel):
     why: str | None = Field(description="why it came to the rules, or failed")
 
 
-class Happened(BaseModel):
+class Happened(Shape):
     happened: str
     at: datetime
     details: dict[str, Any] | None
 
 
-class Call(BaseModel):
+class Call(Shape):
     try_: int = Field(alias="try")
     stage: str
     round: int
@@ -116,7 +117,7 @@ class Call(BaseModel):
     created_at: datetime
 
 
-class Cost(BaseModel):
+class Cost(Shape):
     try_: int = Field(alias="try")
     calls: int
     attempts: int = Field(description="requests that went out")
@@ -128,7 +129,7 @@ class Cost(BaseModel):
     unpriced: int = Field(description="calls of models without a price")
 
 
-class Executed(BaseModel):
+class Executed(Shape):
     try_: int = Field(alias="try")
     attempt: int = Field(description="the claim of the run that made it")
     call_id: str
@@ -139,14 +140,14 @@ class Executed(BaseModel):
     created_at: datetime
 
 
-class UsedPrompt(BaseModel):
+class UsedPrompt(Shape):
     role: str
     version: int | None = Field(description="0: the built-in text")
     current_version: int | None
     text: str | None
 
 
-class TracedLog(BaseModel):
+class TracedLog(Shape):
     id: UUID
     run_id: UUID
     message_type: Literal["user_query", "assistant_response"]
@@ -158,7 +159,7 @@ class TracedLog(BaseModel):
     created_at: datetime
 
 
-class GivenMemory(BaseModel):
+class GivenMemory(Shape):
     id: UUID
     kind: Literal["summary", "turn", "recent"]
     score: float
@@ -168,7 +169,7 @@ class GivenMemory(BaseModel):
     logs: list[TracedLog] = Field(description="empty: forgotten since")
 
 
-class Trace(BaseModel):
+class Trace(Shape):
     run: TracedRun
     took: Took
     waited_for: Before | None = Field(description="the user's run before, if that was still in flight")

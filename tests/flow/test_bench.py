@@ -243,6 +243,7 @@ def figures_of(out: Path) -> dict[str, float]:
     return {f"{one['name']} {one['unit']}".strip(): one["value"] for found in body["figures"].values() for one in found}
 
 
+@pytest.mark.bench
 def test_scale_asks_for_what_users_said(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "scale.json"
     done = bench_module("scale", tmp_path, postgres.dsn, "--quick", "--logs", "2000", "--out", str(out))
@@ -259,6 +260,7 @@ def test_scale_asks_for_what_users_said(postgres: EmbeddedPostgres, tmp_path: Pa
     assert plans.count("Query Text:") >= 3 and "raw_logs" in plans and "Buffers:" in plans
 
 
+@pytest.mark.bench
 def test_the_model_layer_costs_little_and_the_ledger_adds_up(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "models.json"
     done = bench_module("models", tmp_path, postgres.dsn, "--quick", "--out", str(out))
@@ -270,6 +272,7 @@ def test_the_model_layer_costs_little_and_the_ledger_adds_up(postgres: EmbeddedP
     assert dollars["openai:gpt-4o"] > dollars["openai:gpt-4o-mini"] > 0
 
 
+@pytest.mark.bench
 def test_a_round_of_tools_is_measured_beside_the_bare_loop(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "tools.json"
     done = bench_module("tools", tmp_path, postgres.dsn, "--quick", "--out", str(out))
@@ -280,6 +283,7 @@ def test_a_round_of_tools_is_measured_beside_the_bare_loop(postgres: EmbeddedPos
         assert min(ours["value"], bare["value"]) > 0 and part["limit"] == 5
 
 
+@pytest.mark.bench
 def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "writes.json"
     done = bench_module("read_your_writes", tmp_path, postgres.dsn, "--quick", "--users", "10", "--out", str(out))
@@ -294,6 +298,7 @@ def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp
     assert figures["COMPLETED to archived p50 ms"] > 0
 
 
+@pytest.mark.bench
 def test_every_event_reaches_its_follower(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "events.json"
     done = bench_module("events", tmp_path, postgres.dsn, "--quick", "--followers", "10", "--out", str(out))

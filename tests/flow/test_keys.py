@@ -9,7 +9,7 @@ import pytest
 import structlog
 from typer.testing import CliRunner, Result
 
-from main import cli
+from main import commands
 from shared.errors import MaasError
 from shared.settings import load_settings
 from tests.stack import Stack, free_port
@@ -27,7 +27,7 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 def maas(stack: Stack, *arguments: str, **settings: str) -> Result:
     """The command, without a process of its own."""
     try:
-        return CliRunner().invoke(cli, arguments, env={"DATABASE_URL": stack.dsn} | settings)
+        return CliRunner().invoke(commands(), arguments, env={"DATABASE_URL": stack.dsn} | settings)
     finally:
         structlog.reset_defaults()
 
