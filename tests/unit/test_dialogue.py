@@ -56,7 +56,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs", "Cc"])), VALUES))
 def test_what_is_read_can_be_stored(values: dict[str, Any]) -> None:
     again = json.dumps(read_arguments(json.dumps(values)))
-    assert "\\u0000" not in again
+    assert "\\u0000" not in again.replace("\\\\", "")  # the six characters by themselves are no NUL
     assert read_arguments(again) == json.loads(again)
 
 
