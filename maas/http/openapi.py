@@ -182,7 +182,7 @@ def _operation(door: Door, is_guarded: bool) -> dict[str, Any]:
         "tags": [door.path.split("/")[2] if door.path.startswith("/v1/") else "operations"],
         "responses": _responses(door, is_guarded),
     }
-    if parameters := _parameters(door):
+    if parameters := _parameters(door, is_guarded):
         operation["parameters"] = parameters
     if door.body is not None or door.takes:
         operation["requestBody"] = {"required": True, "content": _request(door)}
@@ -191,14 +191,14 @@ def _operation(door: Door, is_guarded: bool) -> dict[str, Any]:
     return operation
 
 
-def _parameters(door: Door) -> list[dict[str, Any]]:
+def _parameters(door: Door, is_guarded: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
         {"name": name, "in": "path", "required": True, "schema": UUID if name == "id" else TEXT}
         for name in re.findall(r"\{(\w+)\}", door.path)
     ]
     for name, (schema, text) in (door.query or {}).items():
         example = {"example": USER} if name == "user_id" else {}
-        is_needed = name in door.required
+        is_needed = name in door.required and not (is_guarded and name == "user_id")  # a bound caller means its own
         found.append(
             {"name": name, "in": "query", "required": is_needed, "schema": schema, "description": text, **example}
         )
