@@ -1,5 +1,5 @@
 # Server and orchestrator from one image: `python server.py` (the default) and `python main.py`; `maas` is there, too.
-FROM python:3.13-slim AS build
+FROM python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b AS build
 WORKDIR /app
 RUN python -m venv /venv
 COPY requirements.lock ./
@@ -8,7 +8,7 @@ COPY . .
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --editable . \
     && /venv/bin/python -m compileall -q maas workers shared main.py server.py
 
-FROM python:3.13-slim
+FROM python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 RUN useradd --system --uid 10001 --create-home maas
 COPY --from=build /venv /venv
 COPY --from=build /app /app

@@ -55,6 +55,14 @@ def test_compose_holds_no_secret() -> None:
     assert len(re.findall(re.escape("${POSTGRES_PASSWORD:?"), text)) == 2
 
 
+def test_images_are_named_by_digest() -> None:
+    stages = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    pulled = [one["image"] for one in services().values() if not one.get("build")]
+    assert len(stages) == 2 and len(pulled) == 1
+    for image in stages + pulled:
+        assert re.fullmatch(r"[a-z/]+(:[\w.-]+)?@sha256:[0-9a-f]{64}", image)
+
+
 def test_the_image_gets_what_the_programs_need() -> None:
     let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert all((ROOT / name).exists() for name in let_in)
