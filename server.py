@@ -7,7 +7,6 @@ import ipaddress
 import resource
 import socket
 import sys
-from functools import partial
 
 import structlog
 import uvicorn
@@ -86,11 +85,11 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def load_mcp(settings: Settings) -> Answer:
+def load_mcp() -> Answer:
     """What answers at /mcp; it takes most of a second."""
     from maas.clients.mcp.http import answer
 
-    return partial(answer, is_local=settings.auth == "none")
+    return answer
 
 
 async def serve(settings: Settings, postgres: Addresses) -> None:
@@ -104,7 +103,7 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
         ):
             await db.check_pooler()
             app = create_app(db, postgres.listen, settings, gate, questions)
-            app.router.routes.append(Route("/mcp", Mounted(partial(load_mcp, settings)), methods=["POST"]))
+            app.router.routes.append(Route("/mcp", Mounted(load_mcp), methods=["POST"]))
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)
             config = uvicorn.Config(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 from uuid import UUID
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from shared.errors import MaasError
@@ -16,7 +18,13 @@ LONGEST = 16_384
 NOT_LOCAL = (
     "MAAS_AUTH=none is for this machine: call http://127.0.0.1 or localhost; for other names take MAAS_AUTH=keys"
 )
-_LOCAL = re.compile(r"((localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?)?", re.ASCII | re.IGNORECASE)
+FOREIGN = (
+    "MAAS_AUTH=none serves this machine only, and a web page from elsewhere sent this; name its origin in "
+    "MAAS_CORS_ORIGINS to let it in"
+)
+_HERE = r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?"
+_LOCAL = re.compile(f"({_HERE})?", re.ASCII | re.IGNORECASE)
+_LOCAL_ORIGIN = re.compile(f"https?://{_HERE}", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +62,38 @@ class Gate(Protocol):
         ...
 
 
+class ForeignPage(Unauthenticated):
+    """A browser sends this for a web page that is not from this machine: 403, for no key would help."""
+
+    def __init__(self) -> None:
+        super().__init__("origin", FOREIGN)
+        self.code = "forbidden"
+
+
 class OpenGate:
-    """Everybody on this machine may do everything; a page whose name was bent to this machine is not from here."""
+    """Everybody on this machine may do everything; a web page from elsewhere, or by another name, is not from here.
+
+    `origins` are those of MAAS_CORS_ORIGINS. A page of any loopback port is a program of this machine.
+    """
 
     _everybody = Caller("http", frozenset({"admin"}))
+
+    def __init__(self, origins: Sequence[str] = ()) -> None:
+        self._origins = frozenset(origins)
 
     async def identify(self, request: Request) -> Caller:
         if not _LOCAL.fullmatch(request.headers.get("host", "")):
             raise Unauthenticated("host", NOT_LOCAL)
+        if not self._is_page_of_ours(request.headers):
+            raise ForeignPage
         return self._everybody
+
+    def _is_page_of_ours(self, headers: Headers) -> bool:
+        """Browsers leave `Origin` out of reads that the page cannot see; `Sec-Fetch-Site` tells of those."""
+        sent = headers.getlist("origin")
+        if not sent:
+            return headers.get("sec-fetch-site", "none").lower() != "cross-site"
+        return all(origin in self._origins or _LOCAL_ORIGIN.fullmatch(origin) for origin in sent)
 
 
 def read_credential(request: Request) -> str:

@@ -16,7 +16,7 @@ from shared.settings import Settings
 async def open_gate(db: Database, settings: Settings) -> AsyncIterator[Gate]:
     """Who may call; what it does beside the requests ends with it."""
     if settings.auth == "none":
-        yield OpenGate()
+        yield OpenGate(settings.cors_origins)
         return
     async with AsyncExitStack() as stack:
         keys = KeyGate(db, await stack.enter_async_context(asyncio.TaskGroup()))

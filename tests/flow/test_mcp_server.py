@@ -264,7 +264,7 @@ async def test_the_key_decides(stack: Stack, name: str) -> None:
     settings = load_settings()
     async with open_database(stack.dsn, 2, "test") as db:
         app = create_app(db, stack.dsn, settings, keys)
-        app.router.routes.append(Route("/mcp", Mounted(partial(load_mcp, settings)), methods=["POST"]))
+        app.router.routes.append(Route("/mcp", Mounted(load_mcp), methods=["POST"]))
 
         @asynccontextmanager
         async def using(key: str, **headers: str) -> AsyncIterator[Client]:

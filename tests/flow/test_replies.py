@@ -15,6 +15,8 @@ import pytest
 from maas.http.doors import DOORS, Door
 from shared.errors import MaasError
 from shared.settings import load_settings
+from tests.http_calls import call
+from tests.pictures import picture
 from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
@@ -127,6 +129,50 @@ def test_a_page_that_is_named_may_read(stack: Stack) -> None:
     other = stack.client.get("/healthz", headers={"origin": "https://evil.example"})
     assert "access-control-allow-origin" not in other.headers
     assert "access-control-allow-credentials" not in reply.headers
+
+
+FOREIGN: list[dict[str, str]] = [
+    {"origin": "https://evil.example"}, {"origin": "null"}, {"origin": "http://localhost.evil.example"},
+    {"origin": "http://127.0.0.1@evil.example"}, {"origin": f"{PAGE}.evil.example"}, {"origin": ""},
+    {"origin": "https://evil.example", "sec-fetch-site": "same-origin"}, {"sec-fetch-site": "cross-site"},
+]  # fmt: skip
+OF_OURS: list[dict[str, str]] = [
+    {}, {"origin": PAGE, "sec-fetch-site": "cross-site"}, {"origin": "http://localhost:3000"},
+    {"origin": "http://[::1]:8000", "sec-fetch-site": "cross-site"}, {"sec-fetch-site": "none"},
+    {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "same-site"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "door", [door for door in DOORS if door.scope != "open"], ids=lambda door: f"{door.method} {door.path}"
+)
+def test_a_page_from_elsewhere_opens_nothing(stack: Stack, door: Door) -> None:
+    counted = "select (select count(*) from pipeline_runs) + (select count(*) from attachments) as n"
+    before = stack.rows(counted)
+    for headers in FOREIGN:
+        answer = call(stack, door, uuid4(), NOBODY, **headers)
+        said = json.loads(answer.body)["error"]
+        assert answer.status == 403 and "MAAS_CORS_ORIGINS" in said["message"], (headers, answer)
+        assert answer.headers.get("access-control-allow-origin") is None
+    assert stack.rows(counted) == before
+
+
+def test_a_page_from_elsewhere_does_not_speak_mcp(stack: Stack) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accepted = {"accept": "application/json, text/event-stream"}
+    assert {stack.client.post("/mcp", json=message, headers=accepted | one).status_code for one in FOREIGN} == {403}
+    assert {stack.client.post("/mcp", json=message, headers=accepted | one).status_code for one in OF_OURS} == {200}
+
+
+@pytest.mark.parametrize("headers", OF_OURS, ids=str)
+def test_pages_of_this_machine_and_programs_may_ask(stack: Stack, headers: dict[str, str]) -> None:
+    data, files = {"user_id": str(uuid4())}, {"file": ("a.png", picture(), "image/png")}
+    assert stack.client.post("/v1/attachments", data=data, files=files, headers=headers).status_code == 201
+
+
+def test_whoever_follows_a_link_may_read_the_documentation(stack: Stack) -> None:
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert {stack.client.get(path, headers=headers).status_code for path in ("/docs", "/healthz")} == {200}
 
 
 @pytest.mark.parametrize("origins", ["*", "https://app.example/path", "app.example", "https://*.example"])

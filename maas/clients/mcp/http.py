@@ -7,7 +7,6 @@ from uuid import UUID
 
 import httpx2
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.types import Send
 
@@ -22,11 +21,6 @@ from maas.clients.users import Users
 BODY_BYTES = 1024 * 1024
 USER = "x-maas-user"
 HANDED_ON = ("authorization", "x-api-key", "x-request-id")
-_NAMES = ("127.0.0.1", "localhost", "[::1]")
-LOCAL = TransportSecuritySettings(
-    allowed_hosts=[form for name in _NAMES for form in (name, f"{name}:*")],
-    allowed_origins=[form for name in _NAMES for form in (f"http://{name}", f"http://{name}:*")],
-)
 
 
 class Caller(Protocol):
@@ -53,11 +47,8 @@ class InsideMaaS(AsyncMaaS):
         self.users, self._retries, self._line = Users(), 0, InsideLine(http)
 
 
-async def answer(request: Request, caller: Caller, send: Send, is_local: bool) -> None:
-    """Each request stands for itself: no session is kept, so any process may get the next one.
-
-    `is_local`: no key is asked for, so a page of a browser whose name was bent to this machine is refused.
-    """
+async def answer(request: Request, caller: Caller, send: Send) -> None:
+    """Each request stands for itself: no session is kept, so any process may get the next one."""
     headers = {name: value for name in HANDED_ON if (value := request.headers.get(name)) is not None}
     host, port = request.client or ("127.0.0.1", 0)
     transport = Inside(request.app, (host, port))
@@ -69,9 +60,8 @@ async def answer(request: Request, caller: Caller, send: Send, is_local: bool) -
             return rights
 
         protocol = StreamableHTTPSessionManager(
-            build_server(Desk(client, known)), stateless=True, max_request_body_size=BODY_BYTES,
-            security_settings=LOCAL if is_local else None,
-        )  # fmt: skip
+            build_server(Desk(client, known)), stateless=True, max_request_body_size=BODY_BYTES
+        )
         async with protocol.run():
             await protocol.handle_request(request.scope, request.receive, send)
 
