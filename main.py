@@ -63,7 +63,7 @@ def choose_stages(names: tuple[str, ...]) -> dict[str, Stage]:
 
 
 def choose_chores(deps: Deps, stages: Mapping[str, Stage], embedder: Embedder | None) -> dict[str, Chore]:
-    """What goes on beside the runs: words are counted, vectors filled in; who archives merges what has grown old."""
+    """The background tasks: words are counted, vectors filled in; who archives merges what has grown old."""
     chores: dict[str, Chore] = {"count_terms": partial(count_terms, deps.db)}
     if archivist.NAME in stages and deps.settings.compact_every:
         chores[compactor.NAME] = partial(compactor.work, deps)

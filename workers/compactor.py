@@ -59,13 +59,10 @@ async def work(deps: Deps) -> None:
     """Merge what is due, a batch every so often, until cancelled; live work has at least half of the time."""
     while True:
         await asyncio.sleep(deps.settings.compact_every * (0.5 + random.random()))
-        try:
-            for group in await _batch(deps):
-                began = time.monotonic()
-                await merge_or_log(deps, group)
-                await asyncio.sleep(time.monotonic() - began)
-        except CONNECTION_LOST as error:
-            log.warning("compaction_put_off", cause=repr(error))
+        for group in await _batch(deps):
+            began = time.monotonic()
+            await merge_or_log(deps, group)
+            await asyncio.sleep(time.monotonic() - began)
 
 
 async def compact_all(

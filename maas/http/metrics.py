@@ -27,6 +27,7 @@ COUNTERS = {
     "archives_failed": "Exchanges that could not be recorded",
     "runs_reclaimed": "Runs taken over from dead or silent orchestrators",
     "runs_adopted": "Lost batons that were found again",
+    "background_failures": "Failures of background tasks, by task",
     "words_swept": "Turns that retention removed",
     "runs_swept": "Runs that retention removed",
     "model_calls": "Calls of models",

@@ -7,7 +7,7 @@ import random
 
 import structlog
 
-from shared.db import CONNECTION_LOST, Database
+from shared.db import Database
 
 EVERY = 60.0  # seconds between looks
 PAUSE = 0.05  # between batches: live work goes first
@@ -17,10 +17,7 @@ log = structlog.get_logger()
 async def keep_for(db: Database, days: int) -> None:
     """Remove, for ever, what is older than so many days; one of many processes does it."""
     while True:
-        try:
-            await sweep(db, days)
-        except CONNECTION_LOST as error:
-            log.warning("sweep_put_off", cause=repr(error))
+        await sweep(db, days)
         await asyncio.sleep(EVERY * (0.5 + random.random()))
 
 

@@ -24,6 +24,7 @@ LABELS = {
     "archives_failed": ("kind",),
     "runs_reclaimed": (),
     "runs_adopted": (),
+    "background_failures": ("task",),
     "words_swept": (),
     "runs_swept": (),
     "model_calls": ("provider", "model", "finish"),

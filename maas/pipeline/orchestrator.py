@@ -11,6 +11,7 @@ import time
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,7 @@ import asyncpg
 import structlog
 from structlog.contextvars import bind_contextvars
 
+from maas.pipeline.background import keep_running
 from maas.pipeline.doorbell import Doorbell
 from maas.pipeline.isolation import Isolation
 from maas.pipeline.metrics import EVERY, Metrics
@@ -45,7 +47,7 @@ class Orchestrator:
 
     With `isolation` it is an ordinary one, which has suspects executed in processes of their own; without, it is the
     orchestrator of such a process: it takes suspects only, one after another, and ends when there are no more.
-    `chores` go on beside the runs and never end: a session whose chore has ended is lost.
+    `chores` run in the background: one that fails is tried again later and ends no session.
     """
 
     def __init__(
@@ -137,18 +139,19 @@ class _Session:
         log.info("orchestrator_ready", owner=self._owner, stages=list(self._stages), concurrency=self._capacity)
 
     async def work(self) -> None:
-        """Return when stopped and empty. Raises LostSession, or what a background task died of."""
+        """Return when stopped and empty. Raises LostSession, or what an essential loop died of."""
         bell = self._bell
         assert bell is not None
+        count = partial(self._metrics.count, "background_failures")
         tasks = [
             asyncio.create_task(job, name=name)
             for name, job in (
                 ("claim", self._claim_loop()),
                 ("reap", self._reap_loop()),
                 ("heartbeat", self._heartbeat_loop()),
-                ("metrics", self._metrics_loop()),
                 ("watch", bell.lost.wait()),
-                *((name, chore()) for name, chore in self._chores.items()),
+                ("metrics", keep_running("metrics", self._metrics_loop, count)),
+                *((name, keep_running(name, chore, count)) for name, chore in self._chores.items()),
             )
         ]
         try:

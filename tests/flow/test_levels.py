@@ -17,15 +17,13 @@ from bench.sentences import sentence
 from maas.memory.levels import compact, due_groups, read_children
 from maas.memory.records import records_of_turns
 from maas.memory.search import rank_turns
-from maas.pipeline.isolation import Isolation
-from maas.pipeline.orchestrator import Orchestrator
 from maas.pipeline.stages import Deps
 from main import choose_chores, choose_stages
 from shared.db import open_database
 from shared.models.registry import open_model
 from shared.settings import ROLES, load_settings
 from tests.flow.test_commands import maas
-from tests.polling import apoll, poll
+from tests.polling import poll
 from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
 from tests.sql.engine import Engine, failed, insert
 from tests.stack import Stack
@@ -189,23 +187,6 @@ async def test_a_group_that_cannot_be_merged_stops_no_other(
     assert await compactor.compact_all(deps) == 1
     assert (levels_of(connection, user)[1], levels_of(connection, poisoned)) == (1, {0: 8})
     assert "compaction_failed" in capsys.readouterr().out
-
-
-async def test_a_chore_that_ends_is_noticed(deps: Deps, database: str) -> None:
-    """It takes its session along, so that nothing looks healthy without it; the next session starts it again."""
-    starts = 0
-
-    async def chore() -> None:
-        nonlocal starts
-        starts += 1
-        if starts == 1:
-            raise RuntimeError("on purpose")
-
-    orchestrator = Orchestrator(deps, choose_stages(()), database, Isolation([], {}), {"chore": chore})
-    running = asyncio.create_task(orchestrator.run())
-    await apoll(lambda: starts >= 3, 20)
-    orchestrator.stop()
-    await running
 
 
 async def test_only_who_archives_compacts(stack: Stack) -> None:
