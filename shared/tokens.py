@@ -3,8 +3,9 @@
 A tokenizer's tables take 144 MB of memory; these take half a megabyte: the tokens that cl100k_base and o200k_base both
 know, as marks in a table of hashes. A text is cut into words, numbers and runs of signs where the tokenizers cut it,
 too. A chunk that is a token costs 1; any other is cut from left to right into the longest tokens there are. One time in
-twenty the tokenizers cut it finer, so every further part costs a little more than 1. `python -m bench.tokens` makes the
-tables and measures the estimate; `tests/unit/test_tokens.py` compares it with the real tokenizers.
+twenty the tokenizers cut it finer, so every further part costs a little more than 1; but no chunk costs more than its
+bytes, the most that a tokenizer can make of it. `python -m bench.tokens` makes the tables and measures the estimate;
+`tests/unit/test_tokens.py` compares it with the real tokenizers.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ if sys.byteorder == "big":
 def count(text: str) -> int:
     """Estimate the tokens of `text`: hardly ever below the real number, on prose 4 to 8 % above it.
 
-    Never below a quarter of the Latin letters or a third of the Cyrillic ones. Time is linear; texts that were just
-    counted, as prompts and remembered turns are again and again, cost nothing.
+    Never below a quarter of the Latin letters or a third of the Cyrillic ones, never above the bytes. Time is linear;
+    texts that were just counted, as prompts and remembered turns are again and again, cost nothing.
     """
     return _count_again(text) if len(text) <= _KEPT_CHARS else _count(text)
 
@@ -58,10 +59,11 @@ def _count(text: str) -> int:
     raw = text.encode("utf-8", "replace")  # lone surrogates have no bytes
     total = 0.0
     for chunk, times in Counter(_CHUNK.findall(raw.decode())).items():
-        total += times * (_price_again(chunk) if len(chunk) <= _LONGEST_WORD else _price(chunk))
+        price = _price_again(chunk) if len(chunk) <= _LONGEST_WORD else _price(chunk)
+        total += times * min(price * _MARGIN, len(chunk.encode()))
     latin = len(raw.translate(None, _NOT_LATIN))
     cyrillic, han = (sum(map(raw.count, leads)) for leads in (_CYRILLIC_LEADS, _HAN_LEADS))
-    return math.ceil(max(total * _MARGIN, latin * _LATIN_FLOOR + cyrillic * _CYRILLIC_FLOOR + han))
+    return math.ceil(max(total, latin * _LATIN_FLOOR + cyrillic * _CYRILLIC_FLOOR + han))
 
 
 _count_again = lru_cache(maxsize=512)(_count)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bench.tokens import cyrillic, real, table
@@ -194,6 +194,14 @@ def test_floor_of_letters(text: str) -> None:
     cyrillic = len(re.findall("[а-яёА-ЯЁ]", text))
     han = len(re.findall("[\u3041-\u30ff\u4e00-\u9fff]", text))
     assert tokens.count(text) >= latin / 4.2 + cyrillic / 2.8 + han - 1e-6
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.text() | st.lists(SIGNS).map("\n".join))
+@example("÷\n÷\n÷\n÷\n0\x81\U00010f28𐀀")
+@example("1,\n" * 100)
+def test_no_text_counts_more_tokens_than_bytes(text: str) -> None:
+    assert tokens.count(text) <= len(text.encode())
 
 
 def test_nothing_costs_nothing() -> None:
