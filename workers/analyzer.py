@@ -69,13 +69,13 @@ SCHEMA = Analysis.model_json_schema()
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result, notes. Next: ANALYZED."""
+    profile = await read_profile(deps.db, run.assistant)
+    if profile == "off":
+        return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
     if command := parse_command(run.user_query):
         answer = await obey(deps.db, run.id, run.user_id, command)
         analysis = Analysis(needs_context=False, context_type="GENERAL").model_dump()
         return Outcome(analysis=analysis | {"fast_path": "memory_command", "answer": answer})
-    profile = await read_profile(deps.db, run.assistant)
-    if profile == "off":
-        return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
     deps = deps if profile == "full" else by_rule(deps)
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
     turns = await _rank(run, deps, run.user_query, 50)

@@ -32,12 +32,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if run.as_of is None and run.conversation_id is not None:
         await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows)
     logs = await deps.db.rows("recorded_exchange" if run.as_of else "exchange_of_run", run.id)
-    if not logs:  # erased in this moment, or recorded by the next exchange before a retry
+    if not logs:  # not to be remembered, erased in this moment, or recorded by the next exchange before a retry
         return Outcome()
     profile = await read_profile(deps.db, run.assistant)
-    if profile == "off":
-        ids = [str(log["id"]) for log in logs]
-        return Outcome(record={"log_ids": ids, "tags": [], "summary": "", "degraded": False})
     return Outcome(record=await _record(run, deps if profile == "full" else by_rule(deps), logs))
 
 

@@ -60,7 +60,7 @@ class Definition(BaseModel):
     `context_providers` are tools that only read and need no arguments: what they give is told before the first word.
     With `slots` it collects values; `completion` is the tool that works on all of them once the user has confirmed.
     `photo`: an image of a request belongs to what it collects.
-    `memory`: light leaves models out of remembering, off leaves memory out.
+    `memory`: light leaves models out of remembering, off leaves memory out: what is said is logged only.
     `model`: a `provider:model` in the place of the Responder's; agents may have others.
     `channels` are sources of requests that it answers, such as http, openai, cli, sql; none named: all.
     `opening`: what it is told when a conversation is opened, so that it speaks first.

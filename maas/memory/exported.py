@@ -64,10 +64,12 @@ class LogRow(Exported):
     archived_at: Time | None
     archived_run_id: UUID | None
     record_id: UUID | None
+    is_remembered: bool = True
 
     def row(self) -> dict[str, Any]:
         kind = "user_query" if self.role == "user" else "assistant_response"
-        return super().row() | {"message_type": kind, "occurred_at": self.at.isoformat()}
+        row = super().row() | {"message_type": kind, "occurred_at": self.at.isoformat()}
+        return row if self.is_remembered else row | {"archived_at": row["archived_at"] or row["created_at"]}
 
 
 class RecordRow(Exported):

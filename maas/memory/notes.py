@@ -34,6 +34,7 @@ class Phrases:
     noted: str
     known: str
     full: str
+    off: str
     forgotten: str
     unknown: str
     empty: str
@@ -47,6 +48,7 @@ PHRASES = {
         noted="Запомнил: {words}",
         known="Это уже есть в заметках: {words}",
         full="Заметок уже слишком много. Сначала удалите ненужную: «забудь: …».",
+        off="Не записал: эта беседа не запоминается.",
         forgotten="Забыл: {words}",
         unknown="Такой заметки нет, ничего не удалено. Все заметки покажет команда «заметки».",
         empty="После двоеточия нужен текст, например: «запомни: я не ем мясо».",
@@ -58,6 +60,7 @@ PHRASES = {
         noted="Noted: {words}",
         known="This is in your notes already: {words}",
         full="There are too many notes. Delete one first: “forget: …”.",
+        off="Not noted: what is said here is not remembered.",
         forgotten="Forgotten: {words}",
         unknown="There is no such note, nothing was deleted. The command “notes” shows them all.",
         empty="Put some text after the colon, for example: “remember: I do not eat meat”.",

@@ -43,6 +43,7 @@ with hidden as materialized (
   select m.run_id, m.role, m.content, m.created_at from chat_messages m
   where m.conversation_id = $3 and m.user_id = $1 and m.role in ('user', 'assistant')
     and m.run_id <> all ((select runs from hidden)::uuid[])
+    and not exists (select from raw_logs g where g.user_id = $1 and g.run_id = m.run_id and not g.is_remembered)
   order by m.created_at desc, m.id desc limit 4 * $4
 )
 select l.id, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,

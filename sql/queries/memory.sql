@@ -15,7 +15,7 @@ with hidden as materialized (
 )
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from raw_logs l
-where l.user_id = $1 and l.run_id <> all ((select runs from hidden)::uuid[])
+where l.user_id = $1 and l.is_remembered and l.run_id <> all ((select runs from hidden)::uuid[])
 order by l.occurred_at desc, l.seq desc limit $3;
 
 -- name: records  -- $1 user, $2 ids of level 0, $3 how many of the newest beside what covers them now; newest first

@@ -10,7 +10,7 @@ with asked as materialized (
   select c.user_id is not null as is_counted, coalesce(c.turns, s.turns, 0) as turns, coalesce(c.speakers, s.speakers) as speakers
   from (select) as one left join counted_users c on c.user_id = $1 cross join lateral (
     select sum(l.turns)::int as turns, array_agg(l.speaker) as speakers
-    from (select speaker, count(*) as turns from raw_logs where user_id = $1 and known_at <= $3 and c.user_id is null group by speaker) l) s
+    from (select speaker, count(*) as turns from raw_logs where user_id = $1 and is_remembered and known_at <= $3 and c.user_id is null group by speaker) l) s
 )
 select array_agg(a.lexeme order by length(a.lexeme) desc, a.lexeme) as terms,
   array_agg(d.turns order by length(a.lexeme) desc, a.lexeme) as df,
@@ -28,7 +28,7 @@ with question as materialized (
   select l.id, l.seq, l.conversation, l.occurred_at, maas_term_mask(l.tsv, q.terms) as mask
   from question q cross join lateral (
     select * from raw_logs r
-    where r.user_id = $1 and r.tsv @@ q.rare and r.known_at <= $4 and r.run_id <> all (q.hidden)
+    where r.user_id = $1 and r.is_remembered and r.tsv @@ q.rare and r.known_at <= $4 and r.run_id <> all (q.hidden)
       and ($5::timestamptz is null or r.occurred_at >= $5) and ($6::timestamptz is null or r.occurred_at < $6)
       and ($7::text[] is null or exists (select from lsm_storage s where s.id = r.record_id and s.tags && $7))
     limit 5000) l
@@ -38,16 +38,16 @@ with question as materialized (
   select id, seq, conversation, occurred_at from (select * from raw_logs where id = any($10::uuid[]) offset 0) l where user_id = $1
   union
   (select id, seq, conversation, occurred_at from raw_logs
-   where user_id = $1 and occurred_at >= lower($11::tstzmultirange) and occurred_at < upper($11) and $11 @> occurred_at
+   where user_id = $1 and is_remembered and occurred_at >= lower($11::tstzmultirange) and occurred_at < upper($11) and $11 @> occurred_at
    order by occurred_at desc, seq desc limit 50)
 )
 select b.id from best b
 union
 select n.id from best b cross join lateral (
-  (select l.id, l.conversation from raw_logs l where l.user_id = $1 and (l.occurred_at, l.seq) < (b.occurred_at, b.seq)
+  (select l.id, l.conversation from raw_logs l where l.user_id = $1 and l.is_remembered and (l.occurred_at, l.seq) < (b.occurred_at, b.seq)
    order by l.occurred_at desc, l.seq desc limit 2)
   union all
-  (select l.id, l.conversation from raw_logs l where l.user_id = $1 and (l.occurred_at, l.seq) > (b.occurred_at, b.seq)
+  (select l.id, l.conversation from raw_logs l where l.user_id = $1 and l.is_remembered and (l.occurred_at, l.seq) > (b.occurred_at, b.seq)
    order by l.occurred_at, l.seq limit 2)) n
 where n.conversation = b.conversation;
 
@@ -60,10 +60,10 @@ with question as materialized (
   select h.id, h.conversation, maas_term_mask(h.lexemes, q.terms) as mask
   from question q cross join lateral (
     select id, conversation, strip(tsv) as lexemes from raw_logs
-    where user_id = $1 and tsv @@ q.any_term and $11::uuid[] is null
+    where user_id = $1 and is_remembered and tsv @@ q.any_term and $11::uuid[] is null
     union all
     select id, conversation, strip(tsv) from (select * from raw_logs where id = any($11::uuid[]) offset 0) l
-    where user_id = $1 and tsv @@ q.any_term offset 0) h
+    where user_id = $1 and is_remembered and tsv @@ q.any_term offset 0) h
 ), known as (
   select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.flags, l.occurred_at, l.record_id,
     coalesce(l.tsv @@ q.hints, false) as has_hint
@@ -72,7 +72,7 @@ with question as materialized (
     union all
     select * from (select * from raw_logs where id = any($11::uuid[]) offset 0) l where user_id = $1
   ) l
-  where l.known_at <= $4 and l.run_id <> all (q.hidden)
+  where l.is_remembered and l.known_at <= $4 and l.run_id <> all (q.hidden)
     -- what holds no term is of no interest where no turn of its conversation does
     and ($12 or cardinality($9::uuid[]) > 0 or $10::tstzmultirange is not null
       or l.conversation = any (array(select distinct conversation from holding where mask & ~$13::bigint <> 0)))
@@ -104,7 +104,7 @@ join term_df d on d.user_id = $1 and d.term >= beginning and d.term < beginning 
 where length(d.term) <= $3;
 
 -- name: said_lexemes  -- $1 user; as text, which a caller takes apart in a third of the time that unnest needs
-select tsv::text as lexemes from raw_logs where user_id = $1;
+select tsv::text as lexemes from raw_logs where user_id = $1 and is_remembered;
 
 -- name: stems  -- $1 words: the lexeme of each, null for a stop word
 select (tsvector_to_array(maas_lexemes(w)))[1] as lexeme from unnest($1::text[]) with ordinality u(w, n) order by n;

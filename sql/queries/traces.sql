@@ -52,7 +52,7 @@ select provider, model, prompt_version, finish, attempts, tokens_in, tokens_out,
 from llm_calls where run_id = $1 and stage = $2 and try = (select try from pipeline_runs where id = $1) order by round;
 
 -- name: recorded_exchange  -- $1 run: its own words, and those of others that it recorded, as if nobody had yet
-select l.id, l.message_type, l.content, l.speaker, l.occurred_at from raw_logs l where l.run_id = $1
+select l.id, l.message_type, l.content, l.speaker, l.occurred_at from raw_logs l where l.run_id = $1 and l.is_remembered
 union all
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from pipeline_runs r join raw_logs l on l.user_id = r.user_id and l.archived_run_id = r.id

@@ -21,14 +21,14 @@ select swept_to, since from maas_lease_embeddings($1, $2, $3, $4);
 select maas_write_embeddings($1, $2::uuid[], $3::real[], $4);
 
 -- name: sweep_turns  -- $1 model, $2 after this id, $3 how many to look at: the last one, how many, those without a vector
-with page as materialized (select id from raw_logs where id > $2 order by id limit $3)
+with page as materialized (select id, is_remembered from raw_logs where id > $2 order by id limit $3)
 select (select id from page order by id desc limit 1) as last, (select count(*) from page) as looked_at,
-  array(select p.id from page p where not exists (
+  array(select p.id from page p where p.is_remembered and not exists (
     select from embeddings e where e.log_id = p.id and e.model = $1) order by p.id) as missing;
 
 -- name: new_turns  -- $1 model, $2 logged since, $3 how many: those without a vector, oldest first
 select l.id, l.created_at from raw_logs l
-where l.created_at >= $2 and not exists (select from embeddings e where e.log_id = l.id and e.model = $1)
+where l.created_at >= $2 and l.is_remembered and not exists (select from embeddings e where e.log_id = l.id and e.model = $1)
 order by l.created_at limit $3;
 
 -- name: log_horizon
@@ -44,7 +44,7 @@ update embedding_fills set swept_to = '00000000-0000-0000-0000-000000000000', si
 select id, speaker, left(content, $2) as content from raw_logs where id = any($1::uuid[]);
 
 -- name: count_turns
-select count(*) from raw_logs;
+select count(*) from raw_logs where is_remembered;
 
 -- name: prune_embeddings  -- $1 the model that stays, $2 how many at most
 with gone as (

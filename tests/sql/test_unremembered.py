@@ -1,0 +1,197 @@
+"""Words that are logged and not remembered: to an assistant with `memory: off`, or of a run that is not to be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+from maas.memory.context import build_context
+from maas.memory.export import write_export
+from maas.memory.intake import import_file
+from maas.memory.search import search
+from shared.db import Database, open_database
+from shared.migrate import migrate
+from shared.postgres import EmbeddedPostgres
+from tests.conftest import MIGRATIONS
+from tests.sql.engine import Engine, failed, run_of
+
+Connection = psycopg.Connection[DictRow]
+DEAF = "insert into assistants (name, role_name, definition) values ('deaf', 'Mentor', '{\"memory\": \"off\"}')"
+SECRET = "The zeppelin of Alma is moored in Lisbon."
+
+
+@pytest.fixture
+async def db(database: str) -> AsyncIterator[Database]:
+    async with open_database(database, 2, "test") as db:
+        yield db
+
+
+@pytest.fixture
+def engine(connection: Connection) -> Engine:
+    """With an assistant that has no memory."""
+    connection.execute(DEAF)
+    return Engine(connection)
+
+
+WAYS = pytest.mark.parametrize("way", [{"assistant": "deaf"}, {"is_remembered": False}])
+
+
+def say(connection: Connection, user: UUID, query: str, **columns: Any) -> UUID:
+    names = sql.SQL(", ").join(map(sql.Identifier, columns))
+    row = connection.execute(
+        sql.SQL("insert into pipeline_runs (user_id, user_query{}{}) values ({}) returning id").format(
+            sql.SQL(", " if columns else ""), names, sql.SQL(", ").join(sql.Placeholder() * (2 + len(columns)))
+        ),
+        (user, query, *columns.values()),
+    ).fetchone()
+    assert row is not None
+    return UUID(str(row["id"]))
+
+
+def logs(connection: Connection, user: UUID) -> list[DictRow]:
+    return connection.execute("select * from raw_logs where user_id = %s order by seq", (user,)).fetchall()
+
+
+@WAYS
+async def test_it_is_logged_and_nowhere_recalled(
+    connection: Connection, engine: Engine, db: Database, way: dict[str, Any]
+) -> None:
+    user, conversation = uuid4(), uuid4()
+    say(connection, user, SECRET, conversation_id=conversation, **way)
+    (run,) = engine.claim()
+    engine.complete(run, "It is moored there.")
+    assert await db.rows("exchange_of_run", run["id"]) == []
+    assert engine.step(done=[engine.archived(run)])["ended"] == [run["id"]]
+
+    said = logs(connection, user)
+    assert [log["content"] for log in said] == [SECRET, "It is moored there."]
+    assert all(log["archived_at"] and not log["is_remembered"] for log in said)
+    assert connection.execute("select from lsm_storage where user_id = %s", (user,)).rowcount == 0
+    assert connection.execute("select from chat_messages where user_id = %s", (user,)).rowcount == 2
+
+    say(connection, user, "The harbour is closed on Monday.")
+    engine.finish(*engine.claim())
+    last = 2**60
+    assert [row["content"] for row in await db.rows("recent_turns", user, last, 10)] == [
+        "an answer", "The harbour is closed on Monday.",
+    ]  # fmt: skip
+    assert await db.rows("recent_messages", user, last, conversation, 10) == []
+    for is_full in (False, True):
+        hits = await search(db, user, "Where is the zeppelin of Alma moored?", is_full=is_full)
+        assert not {hit.text for hit in hits} & {SECRET, "It is moored there."}
+    context = await build_context(db, user, "Where is the zeppelin of Alma moored?", 4000)
+    assert "Lisbon" not in "".join(context.lines)
+    (page,) = await db.rows("sweep_turns", "m", UUID(int=0), 100)
+    assert (page["looked_at"], len(page["missing"])) == (4, 2)
+    assert len(await db.rows("new_turns", "m", run["created_at"], 100)) == 2
+
+
+@WAYS
+async def test_its_words_are_not_counted(
+    connection: Connection, engine: Engine, db: Database, way: dict[str, Any]
+) -> None:
+    user = uuid4()
+    said = [say(connection, user, words, **columns) for words, columns in ((SECRET, way), ("Alma likes herring.", {}))]
+    connection.execute("select maas_count_terms(%s, 0)", (user,))
+
+    def counted() -> tuple[dict[str, int], int]:
+        terms = connection.execute("select term, turns from term_df where user_id = %s", (user,)).fetchall()
+        row = connection.execute("select turns from counted_users where user_id = %s", (user,)).fetchone()
+        return {row["term"]: row["turns"] for row in terms}, row["turns"] if row else 0
+
+    (terms, turns) = counted()
+    assert "alma" in terms and not any(term.startswith("zeppel") for term in terms)
+    assert turns == 1
+    for run in engine.claim():
+        engine.finish(run)
+    connection.execute("update term_df set turns = 5 where user_id = %s", (user,))
+    log = connection.execute("select id from raw_logs where run_id = %s", (said[0],)).fetchone()
+    assert log is not None
+    connection.execute("select maas_forget(%s)", (log["id"],))
+    assert set(counted()[0].values()) == {5}
+
+
+@WAYS
+def test_a_failed_one_leaves_no_record_and_may_be_retried(
+    connection: Connection, engine: Engine, way: dict[str, Any]
+) -> None:
+    user = uuid4()
+    run_id = say(connection, user, SECRET, **way)
+    (run,) = engine.claim()
+    engine.step(0, done=[failed(run)])
+    assert connection.execute("select from lsm_storage where user_id = %s", (user,)).rowcount == 0
+    connection.execute("select maas_retry_run(%s)", (run_id,))
+    engine.finish(*engine.claim())
+    assert run_of(connection, run_id)["archive_status"] == "ARCHIVED"
+    assert all(log["archived_at"] and log["record_id"] is None for log in logs(connection, user))
+    assert connection.execute("select from lsm_storage where user_id = %s", (user,)).rowcount == 0
+
+
+def test_a_note_is_not_taken_in_it(connection: Connection, engine: Engine) -> None:
+    told = say(connection, uuid4(), "remember: I sail", is_remembered=False)
+    assert connection.execute("select maas_add_note(%s, 'I sail')", (told,)).fetchone() == {"maas_add_note": "off"}
+    assert connection.execute("select from user_notes").rowcount == 0
+
+
+def test_nobody_brings_it_back_by_the_way_of_an_action(connection: Connection, engine: Engine) -> None:
+    user = uuid4()
+    say(connection, user, "Wipe the list.", is_remembered=False)
+    (run,) = engine.claim()
+    row = connection.execute(
+        "select maas_propose_action(%s, 'c', 'wipe', '{}', 'dangerous') as id", (run["id"],)
+    ).fetchone()
+    assert row is not None
+    decided = connection.execute(
+        "select * from maas_decide_action(%s, %s, 'approve', 'test')", (row["id"], user)
+    ).fetchone()
+    assert decided is not None
+    assert run_of(connection, decided["run_id"])["is_remembered"] is False
+
+
+async def test_an_export_keeps_it_apart(connection: Connection, engine: Engine, db: Database) -> None:
+    user, other = uuid4(), uuid4()
+    say(connection, user, SECRET, is_remembered=False)
+    engine.finish(*engine.claim())
+    file = BytesIO()
+    await write_export(db, user, file, "test")
+    lines = [json.loads(line) for line in file.getvalue().splitlines()]
+    assert [line["is_remembered"] for line in lines if line.get("type") in ("log", "run")] == [False] * 3
+    file.seek(0)
+    await import_file(db, other, file, "export.jsonl", "test")
+    assert [log["is_remembered"] for log in logs(connection, other)] == [False, False]
+    assert await search(db, other, SECRET) == []
+
+
+def test_what_was_said_before_to_such_an_assistant(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    for file in sorted(MIGRATIONS.glob("*.sql")):
+        if file.name < "0050":
+            (tmp_path / file.name).write_text(file.read_text())
+    name = f"test_{uuid4().hex[:12]}"
+    dsn = make_conninfo(postgres.dsn, dbname=name)
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        try:
+            migrate(dsn, tmp_path)
+            with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+                connection.execute(DEAF)
+                engine, user = Engine(connection), uuid4()
+                say(connection, user, SECRET, assistant="deaf")
+                say(connection, user, "The harbour is closed on Monday.")
+                engine.step(0, done=[failed(engine.claim()[0])])
+                engine.finish(*engine.claim())
+                migrate(dsn, MIGRATIONS)
+                assert [log["is_remembered"] for log in logs(connection, user)] == [False, True, True]
+                records = connection.execute("select summary from lsm_storage where user_id = %s", (user,)).fetchall()
+                assert [record["summary"] for record in records] == ["They talked."]
+        finally:
+            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
