@@ -4,7 +4,8 @@
 select maas_propose_action($1, $2, $3, $4::jsonb, $5, $6, $7, p_place => $8);
 
 -- name: run_mode  -- $1 run: its own, or that of its conversation; null where neither says
-select coalesce(r.mode, c.mode) from pipeline_runs r left join chat_conversations c on c.id = r.conversation_id where r.id = $1;
+select coalesce(r.mode, c.mode) from pipeline_runs r left join chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id
+where r.id = $1;
 
 -- name: action  -- $1 id, $2 whose it must be, or null
 select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, agent, status, created_at, expires_at,

@@ -21,14 +21,16 @@ select rolling_summary, (
     select string_agg(maas_call_words(a.tool, a.arguments) || ': ' || a.status, '; ' order by a.created_at, a.id)
     from (
       select v.id, v.tool, v.arguments, v.status, v.created_at from v_actions v
-      where v.conversation_id = $1 and v.created_at > maas_now() - interval '1 day' and v.status in ('pending', 'rejected', 'expired')
+      where v.conversation_id = $1 and v.user_id = $2 and v.created_at > maas_now() - interval '1 day'
+        and v.status in ('pending', 'rejected', 'expired')
       order by v.created_at desc, v.id desc limit 5) a) as actions
 from chat_conversations where id = $1 and user_id = $2;
 
 -- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many; newest first
 select id, run_id, role, content, actions, tool_calls, tool_call_id, tool_name, tool_result, agent, tokens_used, created_at,
-  array(select a.id from unnest(attachment_ids) with ordinality n(id, place) join attachments a using (id) order by n.place) as attachment_ids
-from chat_messages
+  array(select a.id from unnest(m.attachment_ids) with ordinality n(id, place)
+    join attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids
+from chat_messages m
 where conversation_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
@@ -48,8 +50,8 @@ with hidden as materialized (
 )
 select l.id, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
   coalesce(l.occurred_at, n.created_at) as occurred_at
-from newest n left join lateral (select seq from pipeline_runs where id = n.run_id offset 0) r on true  -- an import brings no runs
+from newest n left join lateral (select seq from pipeline_runs where id = n.run_id and user_id is not distinct from $1 offset 0) r on true  -- an import brings no runs
 left join lateral (
-  select id, speaker, occurred_at from raw_logs where run_id = n.run_id and turn_no = 0
+  select id, speaker, occurred_at from raw_logs where run_id = n.run_id and user_id is not distinct from $1 and turn_no = 0
     and message_type = case n.role when 'user' then 'user_query' else 'assistant_response' end offset 0) l on true
 order by r.seq desc nulls last, n.created_at desc limit $4;

@@ -3,7 +3,8 @@
 -- name: turns  -- $1 user, $2 ids
 select l.id, l.run_id, l.message_type, l.content, l.speaker, l.conversation, l.external_id, l.occurred_at, l.record_id,
   l.created_at, s.tags, s.summary, maas_period(maas_day(l.occurred_at)) as period
-from (select * from raw_logs where id = any($2::uuid[]) offset 0) l left join lsm_storage s on s.id = l.record_id
+from (select * from raw_logs where id = any($2::uuid[]) offset 0) l
+left join lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id
 where l.user_id = $1;
 
 -- name: recent_turns  -- $1 user, $2 turns before this seq, $3 how many; newest first
@@ -24,7 +25,7 @@ with recursive covering as (
   union all
   select c.wanted, l.id, l.superseded_by, l.superseded_at
   from covering c cross join lateral (  -- offset 0: one probe an id, never the whole table
-    select p.id, p.superseded_by, p.superseded_at from lsm_storage p where p.id = c.superseded_by offset 0) l
+    select p.id, p.superseded_by, p.superseded_at from lsm_storage p where p.id = c.superseded_by and p.user_id = $1 offset 0) l
 ), found as materialized (
   select id, array_agg(wanted) as wanted from covering where superseded_at is null group by id
 ), newest as materialized (
@@ -79,7 +80,7 @@ from lsm_storage where id = $1 and not is_provisional
 union all
 select 'turn', l.id, l.user_id, null, maas_period(maas_day(l.occurred_at)), coalesce(s.tags, '{}'), l.content, array[l.id],
   coalesce(l.speaker, case l.message_type when 'user_query' then 'user' else 'assistant' end), null, l.occurred_at, l.created_at
-from raw_logs l left join lsm_storage s on s.id = l.record_id where l.id = $1;
+from raw_logs l left join lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id where l.id = $1;
 
 -- name: sources  -- $1 user, $2 ids of raw logs
 select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at
@@ -106,21 +107,24 @@ order by level, occurred_at, created_at;
 -- name: exchange_of_run  -- $1 run: its own words, and those whose archiving failed before
 with me as (select user_id, lane_key, seq from pipeline_runs where id = $1)
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
-from raw_logs l where l.run_id = $1 and l.archived_at is null
+from me join raw_logs l on l.run_id = $1 and l.user_id is not distinct from me.user_id and l.archived_at is null
 union all
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from me join raw_logs l on l.user_id = me.user_id and l.archive_owed
-join pipeline_runs r on r.id = l.run_id and r.lane_key = me.lane_key and r.seq < me.seq and r.kind in ('ask', 'action')
+join pipeline_runs r on r.id = l.run_id and r.user_id is not distinct from me.user_id and r.lane_key = me.lane_key and r.seq < me.seq
+  and r.kind in ('ask', 'action')
 where l.run_id <> $1 and l.archived_at is null
 order by occurred_at;
 
 -- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no record covers
 select id, message_type, content, speaker, conversation, occurred_at
-from raw_logs where run_id = $1 and archived_at is null order by turn_no limit $2;
+from raw_logs
+where run_id = $1 and user_id is not distinct from (select r.user_id from pipeline_runs r where r.id = $1) and archived_at is null
+order by turn_no limit $2;
 
 -- name: import_turns  -- $1 user, $2 label, $3 turns, $4 source
 select run_id, added, known from maas_import($1, $2, $3::jsonb, $4);
 
 -- name: import_progress  -- $1 runs of kind archive
 select count(*) filter (where l.archived_at is not null) as recorded, count(*) as total
-from raw_logs l where l.run_id = any($1::uuid[]);
+from pipeline_runs r join raw_logs l on l.run_id = r.id and l.user_id is not distinct from r.user_id where r.id = any($1::uuid[]);

@@ -52,8 +52,8 @@ select id, seq, user_id, user_query, assistant, conversation_id, kind, source, m
   cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at,
   completed_at, failed_at, archived_at,
   (select e.payload->'buttons' from run_events e where e.run_id = $1 and e.type = 'buttons' order by e.n desc limit 1) as buttons,
-  (select array_agg(a.id) from attachments a where a.run_id = $1) as drawn
-from pipeline_runs where id = $1;
+  (select array_agg(a.id) from attachments a where a.run_id = r.id and a.user_id is not distinct from r.user_id) as drawn
+from pipeline_runs r where id = $1;
 
 -- name: run_state
 select status, archive_status from pipeline_runs where id = $1;

@@ -30,7 +30,7 @@ with question as materialized (
     select * from raw_logs r
     where r.user_id = $1 and r.is_remembered and r.tsv @@ q.rare and r.known_at <= $4 and r.run_id <> all (q.hidden)
       and ($5::timestamptz is null or r.occurred_at >= $5) and ($6::timestamptz is null or r.occurred_at < $6)
-      and ($7::text[] is null or exists (select from lsm_storage s where s.id = r.record_id and s.tags && $7))
+      and ($7::text[] is null or exists (select from lsm_storage s where s.id = r.record_id and s.user_id is not distinct from $1 and s.tags && $7))
     limit 5000) l
 ), best as materialized (
   (select id, seq, conversation, occurred_at from holding order by maas_mask_weight(mask, $9::float8[]) desc, occurred_at desc limit 100)
@@ -92,7 +92,7 @@ select p.id, p.conversation, p.speaker,
   coalesce(p.flags_before > 0, false) as answers, p.flags > 1 as is_question, p.has_hint,
   p.flags_before is null and $11::uuid[] is null as is_first,
   ($5::timestamptz is null or p.occurred_at >= $5) and ($6::timestamptz is null or p.occurred_at < $6)
-    and ($7::text[] is null or exists (select from lsm_storage s where s.id = p.record_id and s.tags && $7)) as is_eligible
+    and ($7::text[] is null or exists (select from lsm_storage s where s.id = p.record_id and s.user_id is not distinct from $1 and s.tags && $7)) as is_eligible
 from placed p
 where $12 or p.id = any($9::uuid[]) or $10::tstzmultirange @> p.occurred_at
   or p.mask | p.before | p.after <> 0 and (p.has_hint or (p.mask | p.before | p.after) & ~$13::bigint <> 0);

@@ -52,7 +52,9 @@ select provider, model, prompt_version, finish, attempts, tokens_in, tokens_out,
 from llm_calls where run_id = $1 and stage = $2 and try = (select try from pipeline_runs where id = $1) order by round;
 
 -- name: recorded_exchange  -- $1 run: its own words, and those of others that it recorded, as if nobody had yet
-select l.id, l.message_type, l.content, l.speaker, l.occurred_at from raw_logs l where l.run_id = $1 and l.is_remembered
+select l.id, l.message_type, l.content, l.speaker, l.occurred_at
+from pipeline_runs r join raw_logs l on l.run_id = r.id and l.user_id is not distinct from r.user_id
+where r.id = $1 and l.is_remembered
 union all
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from pipeline_runs r join raw_logs l on l.user_id = r.user_id and l.archived_run_id = r.id
@@ -61,5 +63,6 @@ order by occurred_at;
 
 -- name: recorded_record  -- $1 run: the record that it made, merged since or not; nulls for small talk, no row for nothing
 select s.tags, s.summary
-from raw_logs l left join lsm_storage s on s.id = l.record_id
-where l.run_id = $1 and l.archived_run_id = $1 order by l.record_id nulls last limit 1;
+from pipeline_runs r join raw_logs l on l.run_id = r.id and l.archived_run_id = r.id and l.user_id is not distinct from r.user_id
+left join lsm_storage s on s.id = l.record_id and s.user_id is not distinct from r.user_id
+where r.id = $1 order by l.record_id nulls last limit 1;
