@@ -41,6 +41,7 @@ from shared.models.registry import NamedModels, open_images, open_model
 from shared.models.types import Embedder, Model
 from shared.parent import end_with_parent
 from shared.settings import ROLES, Settings, load_settings
+from shared.visible import visible
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def main() -> None:
     try:
         run_orchestrator(asked.stages, asked.alone)
     except MaasError as error:
-        sys.exit(f"maas: {error.message}")
+        sys.exit(f"maas: {visible(error.message)}")
 
 
 if __name__ == "__main__":

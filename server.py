@@ -26,6 +26,7 @@ from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.parent import end_with_parent
 from shared.settings import Settings, load_settings
+from shared.visible import visible
 
 FILES_BESIDE = 300  # the database, logs, temporary files
 
@@ -124,7 +125,7 @@ def main() -> None:
         with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
             uvloop.run(serve(settings, postgres))
     except MaasError as error:
-        sys.exit(f"maas: {error.message}")
+        sys.exit(f"maas: {visible(error.message)}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import structlog
 
+from shared.visible import visible, visible_json, visible_line
+
 _SHORTEST_SECRET = 8  # less is a stand-in such as `none`, and cutting it out would garble what it stands in
 _SHORT = 64  # names and codes, which come again with every line
 _SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|cookie|dsn|database_url)$")
@@ -118,20 +120,32 @@ def _redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[
     return event
 
 
+def _show(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """For a console: nothing in a value steers it or looks like a line of its own."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = visible(value) if key == "exception" else visible_line(value)
+    return event
+
+
+def _dump(value: Any, **options: Any) -> str:
+    return visible_json(json.dumps(value, **options))
+
+
 class _Masking(logging.Formatter):
     """For what libraries say."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return mask(super().format(record))
+        return visible(mask(super().format(record)))
 
 
 def configure(level: str = "info", form: str = "auto") -> None:
     """Log to standard error from now on; `form` is auto, console or json."""
     console = form == "console" or (form == "auto" and sys.stderr.isatty())
-    renderer: Any = (
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    renderers: list[Any] = (
+        [_show, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
         if console
-        else structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
+        else [structlog.processors.JSONRenderer(_dump, ensure_ascii=False, default=str)]
     )
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Masking())
@@ -142,7 +156,7 @@ def configure(level: str = "info", form: str = "auto") -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             _redact,
-            renderer,
+            *renderers,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

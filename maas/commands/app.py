@@ -29,6 +29,7 @@ from maas.commands import (
     trace,
     up,
 )
+from maas.commands.output import note
 from maas.commands.session import LOCAL_USER, User
 from maas.pipeline.states import ROLE_OF
 from shared.errors import MaasError
@@ -41,10 +42,10 @@ class _Group(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except MaasError as error:
-            typer.echo(f"maas: {error.message}", err=True)
+            note(f"maas: {error.message}")
             sys.exit(1)
         except KeyboardInterrupt:
-            typer.echo("\nstopped", err=True)
+            note("\nstopped")
             sys.exit(130)
 
 

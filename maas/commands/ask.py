@@ -9,7 +9,8 @@ from uuid import UUID
 
 import typer
 
-from maas.commands.session import LOCAL_USER, User, note, read_uuid, with_database
+from maas.commands.output import note, say
+from maas.commands.session import LOCAL_USER, User, read_uuid, with_database
 from maas.pipeline.states import TERMINAL, Status
 from maas.pipeline.submissions import Submission, Submissions, read_run
 from shared.db import Database
@@ -33,7 +34,7 @@ def ask(
     run = with_database(lambda db, settings: _ask(db, settings, user_id, clean(question), assistant, wait))
     if run["status"] != Status.COMPLETED:
         raise MaasError(run["error_code"] or "failed", f"no answer: {run['error_message']}")
-    typer.echo(run["final_answer"])
+    say(run["final_answer"])
     note(f"run {run['id']}")
 
 

@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from maas.commands.output import Table, styled
 from maas.pipeline.states import STAGE_OF, STAGES, Status
 from shared.db import Database
 
@@ -53,22 +52,23 @@ class Board:
             parts += ["", self._stuck()]
         return Group(*parts)
 
-    def _head(self) -> Text:
+    def _head(self) -> Group:
         queue = self.queue
-        head = Text(f"MaaS  {self.at:%Y-%m-%d %H:%M:%S}  notify queue {queue['notify_queue_usage']:.1%} full\n")
+        full = f"MaaS  {self.at:%Y-%m-%d %H:%M:%S}  notify queue {queue['notify_queue_usage']:.1%} full"
         lanes = ("inbox", "waiting", "runnable", "in_flight")
-        head.append("queue ").append("  ".join(f"{lane.replace('_', ' ')} {queue[lane]}" for lane in lanes), "bold")
-        if queue["oldest_user"]:
-            head.append(f"  oldest {span(queue['oldest_seconds'])}\n      of user {queue['oldest_user']}")
-        return head
+        line = styled("queue ") + styled("  ".join(f"{lane.replace('_', ' ')} {queue[lane]}" for lane in lanes), "bold")
+        if not queue["oldest_user"]:
+            return Group(styled(full), line)
+        line += styled(f"  oldest {span(queue['oldest_seconds'])}")
+        return Group(styled(full), line, styled(f"      of user {queue['oldest_user']}"))
 
     def _rates(self) -> Table:
         table = _table("a second", "accepted", "completed", "failed")
         for row in self.rates:
-            style = "red" if row["failed"] else None
+            style = "red" if row["failed"] else ""
             table.add_row(
                 f"last {span(row['seconds'])}", f"{row['accepted']}", f"{row['completed']}",
-                Text(f"{row['failed']}", style or ""),
+                styled(f"{row['failed']}", style),
             )  # fmt: skip
         return table
 
@@ -90,7 +90,7 @@ class Board:
         for row in self.orchestrators:
             table.add_row(
                 f"{row['host'][:24]}/{row['pid']}", str(row["owner"]), f"{row['in_flight']}/{row['concurrency']}",
-                span(row["lease_seconds"]) if row["is_alive"] else Text("dead", "red"), span(row["up_seconds"]),
+                span(row["lease_seconds"]) if row["is_alive"] else styled("dead", "red"), span(row["up_seconds"]),
                 "all" if set(row["stages"]) == set(STAGES) else " ".join(row["stages"]),
             )  # fmt: skip
         return table
@@ -102,21 +102,21 @@ class Board:
         return table
 
     def _stuck(self) -> Table:
-        table = Table(box=None, pad_edge=False)
+        table = Table()
         for name in ("stuck", "oldest", "why, and the oldest run"):
             table.add_column(name, overflow="fold")
         for row in self.stuck:
             table.add_row(
-                Text(str(row["runs"]), "red"), span(row["oldest_seconds"]), f"{row['why']}: {row['oldest_run']}"
+                styled(str(row["runs"]), "red"), span(row["oldest_seconds"]), f"{row['why']}: {row['oldest_run']}"
             )
         return table
 
 
-NOBODY = Text("no orchestrator is running, so requests wait; start one with `make run` or `maas orchestrator`", "red")
+NOBODY = styled("no orchestrator is running, so requests wait; start one with `make run` or `maas orchestrator`", "red")
 
 
 def _table(first: str, *names: str) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column(first, overflow="fold")
     for name in names:
         table.add_column(name, justify="right", overflow="fold")

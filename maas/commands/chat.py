@@ -12,8 +12,9 @@ from uuid import UUID
 
 import typer
 
+from maas.commands.output import note, say
 from maas.commands.screen import Screen
-from maas.commands.session import LOCAL_USER, User, note, read_uuid, with_database
+from maas.commands.session import LOCAL_USER, User, read_uuid, with_database
 from maas.commands.terminal import Terminal
 from maas.pipeline.actions import Decision, decide_action
 from maas.pipeline.attachments import keep_upload, read_content
@@ -30,6 +31,7 @@ from maas.pipeline.submissions import Submission, Submissions, cancel_run
 from shared.db import Database
 from shared.errors import MaasError
 from shared.text import clean, is_blank
+from shared.visible import visible_json, visible_line
 
 LOOK = 0.05
 HELP = """/mode auto|plan|ask   what needs your word: dangerous calls, all that changes something, everything
@@ -102,19 +104,19 @@ class Chat:
         word, _, rest = line.partition(" ")
         match word:
             case "/help":
-                typer.echo(HELP)
+                say(HELP)
             case "/mode":
                 row = await change_conversation(self._db, self._id, read_mode(rest.strip()), None)
-                typer.echo(f"mode {row['mode']}")
+                say(f"mode {row['mode']}")
             case "/photo":
                 self._photos.append((await keep_upload(self._db, self._user_id, read_file(rest.strip())))["id"])
-                typer.echo("the photo goes with your next line")
+                say("the photo goes with your next line")
             case "/save":
                 await self._save(*rest.strip().partition(" ")[::2])
             case "/clear":
-                typer.echo(f"{await clear_conversation(self._db, self._id)} messages removed")
+                say(f"{await clear_conversation(self._db, self._id)} messages removed")
             case "/status":
-                typer.echo(describe(await read_conversation(self._db, self._id)))
+                say(describe(await read_conversation(self._db, self._id)))
             case _ if word[:1] == "/" and word[1:].isdecimal():
                 await self._press(int(word[1:]))
             case _ if word.startswith("/"):
@@ -141,7 +143,7 @@ class Chat:
             Path(path).expanduser().write_bytes(row["content"])
         except OSError as error:
             raise MaasError("bad_file", f"/save: {error}") from error
-        typer.echo(f"{len(row['content']):,} bytes, {row['media_type']}")
+        say(f"{len(row['content']):,} bytes, {row['media_type']}")
 
     async def _hear(self, run_id: UUID) -> None:
         runs = [run_id]
@@ -153,8 +155,7 @@ class Chat:
 
     async def _decide(self, asked: dict[str, Any]) -> UUID | None:
         """Ask for a word about a call; the run that executes it, None when it is rejected or left for later."""
-        arguments = json.dumps(asked["arguments"], ensure_ascii=False)
-        typer.echo(f"{asked['reason']}: {asked['tool']} {arguments}")
+        say(describe_call(asked))
         word = await self._terminal.ask("approve? [y]es, [n]o, later: ")
         match (word or "").strip().casefold()[:1]:
             case "y" | "д":
@@ -226,4 +227,10 @@ def read_file(path: str) -> bytes:
 def describe(row: dict[str, Any]) -> str:
     """A conversation in one line."""
     title = f"«{row['title']}», " if row["title"] else ""
-    return f"{title}{row['assistant']}, mode {row['mode']}, conversation {row['id']}"
+    return visible_line(f"{title}{row['assistant']}, mode {row['mode']}, conversation {row['id']}")
+
+
+def describe_call(asked: dict[str, Any]) -> str:
+    """What is asked for, in one line: nothing in it can look like a line of ours."""
+    arguments = visible_json(json.dumps(asked["arguments"], ensure_ascii=False))
+    return f"{visible_line(asked['reason'])}: {visible_line(asked['tool'])} {arguments}"

@@ -13,15 +13,13 @@ import typer
 import uvloop
 from dotenv import dotenv_values
 from pydantic import SecretStr
-from rich.markup import escape
-from rich.table import Table
 
 from maas.agents.mcp.servers import Server, read_servers
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Toolset
 from maas.commands.keys import describe_access
 from maas.commands.live import ask_models, price
-from maas.commands.session import console, note
+from maas.commands.output import Table, note, say, show, styled
 from maas.memory.vectors import HINT
 from maas.pipeline.doorbell import Doorbell
 from maas.pipeline.prompts import BUILT_IN
@@ -52,15 +50,15 @@ def doctor(
     servers = read_servers(settings.mcp_servers, environ)
     if dsn:
         with find_postgres(settings, note) as postgres:
-            typer.echo(postgres.query)
+            say(postgres.query)
         return
     _print_settings(settings)
     with find_postgres(settings, note) as postgres:
         failed = uvloop.run(_check_all(settings, postgres, servers, live))
     if failed:
-        console.print(f"\n{failed} of the checks failed")
+        show(f"\n{failed} of the checks failed")
         sys.exit(1)
-    console.print("\nall is well")
+    show("\nall is well")
 
 
 async def _check_all(settings: Settings, postgres: Addresses, servers: Sequence[Server], is_live: bool) -> int:
@@ -69,10 +67,10 @@ async def _check_all(settings: Settings, postgres: Addresses, servers: Sequence[
         checks = _Checks(settings, postgres, db)
         for name in CHECKS:
             try:
-                console.print(f"[green]ok[/green]    {name}: {escape(await getattr(checks, name)())}")
+                _show_ok(f"{name}: {await getattr(checks, name)()}")
             except MaasError as error:
                 failed += 1
-                console.print(f"[red]wrong[/red] {name}: {escape(error.message)}")
+                _show_wrong(f"{name}: {error.message}")
         if is_live:
             failed += await _ask_all(settings, db)
     return failed + await _reach_all(servers)
@@ -85,9 +83,9 @@ async def _reach_all(servers: Sequence[Server]) -> int:
         await toolbox.reach(server.name for server in servers)
         for name, cause in toolbox.causes().items():
             if cause is None:
-                console.print(f"[green]ok[/green]    mcp {name}: {len(toolbox.tools().of(name))} tools")
+                _show_ok(f"mcp {name}: {len(toolbox.tools().of(name))} tools")
             else:
-                console.print(f"[red]wrong[/red] mcp {name}: not reachable: {escape(cause)}")
+                _show_wrong(f"mcp {name}: not reachable: {cause}")
         return sum(cause is not None for cause in toolbox.causes().values())
     finally:
         await toolbox.close()
@@ -99,10 +97,10 @@ async def _ask_all(settings: Settings, db: Database) -> int:
         took = f"{found.ms:.0f} ms"
         if found.cause is None:
             spent = f"{took}, {found.usage.tokens_in} tokens in, {found.usage.tokens_out} out, {await price(db, found)}"
-            console.print(f"[green]ok[/green]    {escape(found.name)}: {spent}")
+            _show_ok(f"{found.name}: {spent}")
         else:
             failed += 1
-            console.print(f"[red]wrong[/red] {escape(found.name)}: {escape(found.cause)} ({took})")
+            _show_wrong(f"{found.name}: {found.cause} ({took})")
     return failed
 
 
@@ -180,8 +178,16 @@ class _Checks:
         return f"{len(rows)} running: " + ", ".join(f"{row['host']}/{row['pid']}" for row in rows)
 
 
+def _show_ok(text: str) -> None:
+    show(styled("ok   ", "green") + styled(f" {text}"))
+
+
+def _show_wrong(text: str) -> None:
+    show(styled("wrong", "red") + styled(f" {text}"))
+
+
 def _print_settings(settings: Settings) -> None:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for name in ("setting", "value", "from"):
         table.add_column(name, overflow="fold")
     from_file = _names_in_file(Path(".env"))
@@ -194,8 +200,8 @@ def _print_settings(settings: Settings) -> None:
         )
         source = "environment" if environ.get(variable) else ".env" if variable in from_file else "default"
         table.add_row(variable, shown, source)
-    console.print(table, markup=False)
-    console.print()
+    show(table)
+    show()
 
 
 def _names_in_file(path: Path) -> set[str]:

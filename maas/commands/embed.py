@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from maas.commands.session import console, with_database
+from maas.commands.output import errors, show
+from maas.commands.session import with_database
 from maas.memory.filler import Filler, LostFill
 from maas.memory.vectors import HINT
 from shared.db import Database
@@ -34,7 +34,7 @@ async def _embed_all(db: Database, settings: Settings) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     try:
         before = await _counts(db, filler.model)
-        with Progress(*columns, console=Console(stderr=True)) as progress:
+        with Progress(*columns, console=errors) as progress:
             task = progress.add_task("turns", total=await db.value("count_turns"))
             await _sweep(filler, lambda turns: progress.advance(task, turns))
         after = await _counts(db, filler.model)
@@ -44,7 +44,7 @@ async def _embed_all(db: Database, settings: Settings) -> None:
         await filler.release()
         await embedder.close()
     turns, refused, tokens = (now - was for now, was in zip(after, before, strict=True))
-    console.print(f"{turns} turns embedded with {filler.model}, {refused} refused; {tokens} tokens")
+    show(f"{turns} turns embedded with {filler.model}, {refused} refused; {tokens} tokens")
 
 
 async def _sweep(filler: Filler, advance: Callable[[int], None]) -> None:
@@ -61,7 +61,7 @@ async def _prune(db: Database, settings: Settings) -> None:
     while gone := await db.value("prune_embeddings", model, PRUNED_AT_ONCE):
         removed += gone
     await db.value("forget_fills", model)
-    console.print(f"{removed} vectors of other models removed; {model} stays")
+    show(f"{removed} vectors of other models removed; {model} stays")
 
 
 async def _open(db: Database, settings: Settings) -> Embedder:

@@ -12,7 +12,8 @@ from uuid import UUID
 
 import typer
 
-from maas.commands.session import note, read_uuid, with_database
+from maas.commands.output import note
+from maas.commands.session import read_uuid, with_database
 from maas.memory.export import PARTS, write_export
 from shared.db import Database
 from shared.errors import MaasError

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from maas.commands.session import console, read_uuid, with_database
+from maas.commands.output import show
+from maas.commands.session import read_uuid, with_database
 from maas.memory.forgetting import erase_user, forget_memory
 
 
@@ -18,7 +19,7 @@ def forget(
     memory_id = read_uuid(memory, "memory")
     user_id = read_uuid(user, "--user") if user else None
     counts = with_database(lambda db, _: forget_memory(db, memory_id, user_id, "cli"))
-    console.print(f"forgotten: {counts['logs']} turns, {counts['records']} records")
+    show(f"forgotten: {counts['logs']} turns, {counts['records']} records")
 
 
 def erase(
@@ -32,4 +33,4 @@ def erase(
     receipt = with_database(lambda db, _: erase_user(db, user_id, "cli"))
     width = max(map(len, receipt))
     for table, rows in receipt.items():
-        console.print(f"{table:{width}}  {rows}")
+        show(f"{table:{width}}  {rows}")

@@ -8,10 +8,10 @@ from typing import Annotated
 from uuid import UUID
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from maas.commands.session import LOCAL_USER, User, console, read_uuid, with_database
+from maas.commands.output import errors, show
+from maas.commands.session import LOCAL_USER, User, read_uuid, with_database
 from maas.memory.history import BATCH, ImportedTurn, import_turns, read_history
 from maas.memory.intake import import_file
 from maas.memory.restore import is_export
@@ -31,20 +31,18 @@ def import_history(
         if is_export(opened):
             done = with_database(lambda db, _: import_file(db, user_id, opened, file.name, "cli"))
             beside = f", {done.others} conversations, messages, notes and images" if done.others else ""
-            console.print(
-                f"{done.added} turns and {done.records} records{beside} restored, {done.known} turns were known"
-            )
+            show(f"{done.added} turns and {done.records} records{beside} restored, {done.known} turns were known")
             return
     turns = read_history(file)
     added, known = with_database(lambda db, _: _import(db, user_id, turns, file.name, wait))
-    console.print(f"{added} turns imported, {known} were known; ask about them with `maas ask`")
+    show(f"{added} turns imported, {known} were known; ask about them with `maas ask`")
 
 
 async def _import(db: Database, user_id: UUID, turns: list[ImportedTurn], name: str, wait: bool) -> tuple[int, int]:
     added = known = 0
     runs: list[UUID] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=errors) as progress:
         task = progress.add_task("turns logged", total=len(turns))
         for start in range(0, len(turns), BATCH):
             batch = turns[start : start + BATCH]

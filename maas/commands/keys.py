@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from maas.commands.session import console, note, with_database
+from maas.commands.output import Table, note, say, show
+from maas.commands.session import with_database
 from maas.pipeline import keys
 from maas.pipeline.identities import name_user
 from shared.db import Database
@@ -42,14 +42,14 @@ def create(
         user_id = await name_user(db, user) if user is not None else None
         return await keys.create_key(db, replace(new, user_id=user_id), "cli")
 
-    typer.echo(with_database(lambda db, _: make(db)))
+    say(with_database(lambda db, _: make(db)))
     note("keep it: it is stored as a hash only; send it as `Authorization: Bearer KEY`")
 
 
 @cli.command("list")
 def list_keys() -> None:
     """List keys, the oldest first."""
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for title in ("name", "id", "scopes", "bound to", "rate", "created", "last used", "state"):
         table.add_column(title, overflow="fold", no_wrap=title == "id")
     for row in with_database(lambda db, _: keys.list_keys(db)):
@@ -59,14 +59,14 @@ def list_keys() -> None:
             row["name"], row["id"], ", ".join(row["scopes"]), bound, rate, _day(row["created_at"]),
             _day(row["last_used_at"]) or "never", row["state"],
         )  # fmt: skip
-    console.print(table, markup=False)
+    show(table)
 
 
 @cli.command("revoke")
 def revoke(key_id: Annotated[str, typer.Argument(metavar="ID", help="as `maas keys list` shows it")]) -> None:
     """End a key; servers refuse it within a second."""
     is_new = with_database(lambda db, _: keys.revoke_key(db, key_id, "cli"))
-    console.print("revoked" if is_new else "it was revoked before")
+    show("revoked" if is_new else "it was revoked before")
 
 
 async def describe_access(db: Database, settings: Settings) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from maas.commands.output import note
 from maas.commands.session import LOCAL_USER
 from shared import log
 from shared.errors import MaasError
@@ -43,6 +44,6 @@ def serve_mcp(
     if not address.startswith(("http://", "https://")):
         raise MaasError("bad_setting", f"MAAS_URL: {address!r} must begin with http:// or https://")
     if sys.stdin.isatty():
-        typer.echo(f"maas: this speaks MCP, for programs; MaaS is at {address}; Ctrl-C ends it", err=True)
+        note(f"maas: this speaks MCP, for programs; MaaS is at {address}; Ctrl-C ends it")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # standard input is read by a thread that cannot be interrupted
     asyncio.run(serve(address, os.environ.get("MAAS_API_KEY"), user, LOCAL_USER))

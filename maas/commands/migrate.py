@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maas.commands.session import console, note
+from maas.commands.output import note, show
 from maas.pipeline.prompts import seed_prompts
 from shared import log
 from shared.db import SQL
@@ -16,7 +16,7 @@ def migrate_database() -> None:
     log.configure("error", settings.log_format)
     with find_postgres(settings, note) as postgres:
         applied, seeded = prepare(postgres.query)
-    console.print(f"{len(applied)} migrations applied, {seeded} prompts seeded" if applied or seeded else "up to date")
+    show(f"{len(applied)} migrations applied, {seeded} prompts seeded" if applied or seeded else "up to date")
 
 
 def prepare(dsn: str) -> tuple[list[str], int]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
-import typer
-from rich.table import Table
-from rich.text import Text
-
 from maas.commands.cost import dollars
-from maas.commands.session import console, read_uuid, with_database
+from maas.commands.output import Table, say, say_json, show, styled
+from maas.commands.session import read_uuid, with_database
 from maas.pipeline.replay import Replay, check_stage
 from maas.pipeline.work import Work
 from shared.db import Database, ReadOnly
@@ -29,7 +25,7 @@ def replay_run(replays: Replays, run: str, stage: str | None, model: str | None,
     found = with_database(lambda db, settings: replays(db, settings, run_id, stage, model), ReadOnly)
     if as_json:
         whole = {"run_id": run, "stages": [one.to_json() for one in found]}
-        typer.echo(json.dumps(whole, ensure_ascii=False, indent=1))
+        say_json(whole)
     else:
         _print(found)
     if any(one.now.wrote is None for one in found):
@@ -38,22 +34,20 @@ def replay_run(replays: Replays, run: str, stage: str | None, model: str | None,
 
 def _print(found: Sequence[Replay]) -> None:
     for one in found:
-        console.print(Text(f"{one.stage}: {_verdict(one)}", "bold"))
-        table = Table(box=None, pad_edge=False)
-        for name in ("", "model", "prompt", "requests", "tokens in/out", "ms", "price", "remarks"):
-            table.add_column(name)
+        show(styled(f"{one.stage}: {_verdict(one)}", "bold"))
+        table = Table("", "model", "prompt", "requests", "tokens in/out", "ms", "price", "remarks")
         for when, work in (("then", one.then), ("now", one.now)):
             table.add_row(when, *_figures(one, work))
-        console.print(table, markup=False)
+        show(table)
         for note in one.notes:
-            console.print(note, markup=False)
+            show(note)
         for line in one.diff():
-            console.print(Text(line, COLOURS.get(line[:1], "")), soft_wrap=True)
-        console.print()
+            say(line, colour=COLOURS.get(line[:1]))
+        show()
     prices = [one.now.price for one in found]
     whole = sum(price for price in prices if price is not None)
     unpriced = " and calls without a price" if None in prices else ""
-    console.print(f"this replay cost {dollars(whole)}{unpriced}; nothing of it is kept", markup=False)
+    show(f"this replay cost {dollars(whole)}{unpriced}; nothing of it is kept")
 
 
 def _verdict(one: Replay) -> str:
@@ -68,12 +62,12 @@ def _verdict(one: Replay) -> str:
     return words
 
 
-def _figures(one: Replay, work: Work) -> tuple[str | Text, ...]:
+def _figures(one: Replay, work: Work) -> tuple[str, ...]:
     version = "" if work.prompt_version is None else f"{one.role} v{work.prompt_version}"
     remarks = ["by rule"] if work.is_degraded else []
     remarks += ["no model was asked"] if work.wrote is not None and not work.models else []
     remarks += [work.error] if work.error else []
     return (
         " then ".join(work.models), version, str(work.requests), f"{work.tokens_in}/{work.tokens_out}",
-        f"{work.ms:.1f}", dollars(work.price), Text(": ".join(remarks)),
+        f"{work.ms:.1f}", dollars(work.price), ": ".join(remarks),
     )  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from maas.commands.session import console, read_uuid, with_database
+from maas.commands.output import Table, show
+from maas.commands.session import read_uuid, with_database
 from maas.pipeline import submissions
 from maas.pipeline.states import Status
 from shared.text import one_line, shorten
@@ -21,7 +21,7 @@ def list_runs(
     """List runs, newest first."""
     user_id = read_uuid(user, "--user") if user else None
     rows = with_database(lambda db, _: submissions.list_runs(db, user_id=user_id, status=status, limit=limit))
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for name in ("run", "at", "kind", "status", "archive", "ms", "query"):
         table.add_column(name, no_wrap=name == "run")
     for row in rows:
@@ -31,4 +31,4 @@ def list_runs(
             str(row["id"]), f"{row['created_at']:%m-%d %H:%M:%S}", row["kind"], state, row["archive_status"], took,
             shorten(one_line(row["query"]), 60),
         )  # fmt: skip
-    console.print(table, markup=False)
+    show(table)

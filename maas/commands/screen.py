@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import typer
-
+from maas.commands.output import say
 from maas.pipeline.following import Told
+from shared.visible import visible_line
 
 
 class Screen:
@@ -60,19 +60,19 @@ class Screen:
             self._attempt, self._said = data["attempt"], ""
         self._said += data["delta"]
         self._is_open = not data["delta"].endswith("\n")
-        typer.echo(data["delta"], nl=False)
+        say(data["delta"], ends=False)
 
     def _line(self, text: str = "") -> None:
         """A line of its own."""
         if self._is_open:
-            typer.echo()
+            say("")
         self._is_open = False
         if text:
-            typer.secho(text, dim=True)
+            say(visible_line(text), is_dim=True)
 
     def _end(self, answer: str) -> None:
         self._line()
         if self._said.strip() != answer.strip():  # it came in one piece, or not as it was said
-            typer.echo(answer)
+            say(answer)
         for offer in self._offers:
             self._line(offer)

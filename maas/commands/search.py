@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from maas.commands.session import LOCAL_USER, User, console, read_uuid, with_database
+from maas.commands.output import Table, show
+from maas.commands.session import LOCAL_USER, User, read_uuid, with_database
 from maas.memory.reach import Reach, Scope
 from maas.memory.search import Hit, search
 from maas.memory.vectors import open_questions
@@ -42,14 +42,14 @@ def search_memory(
 
     hits = with_database(find)
     if not hits:
-        console.print("nothing found")
+        show("nothing found")
         return
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for name in ("score", "said", "who", "words"):
         table.add_column(name, overflow="fold")
     for hit in hits:
         table.add_row(f"{hit.score:.2f}", f"{hit.occurred_at:%Y-%m-%d}", hit.speaker, shorten(one_line(hit.text), 300))
-    console.print(table, markup=False)
+    show(table)
 
 
 def _utc(at: datetime | None) -> datetime | None:

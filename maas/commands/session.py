@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 from uuid import UUID
 
 import typer
 import uvloop
-from rich.console import Console
 
+from maas.commands.output import note
 from shared import log
 from shared.db import Database, open_database
 from shared.dsn import find_postgres
@@ -20,7 +19,6 @@ from shared.settings import Settings, load_settings
 Result = TypeVar("Result")
 LOCAL_USER = "00000000-0000-4000-8000-000000000001"
 User = Annotated[str, typer.Option("--user", "-u", help="whose memory, a UUID", show_default="a user of this machine")]
-console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 def with_database(work: Callable[[Database, Settings], Awaitable[Result]], kind: type[Database] = Database) -> Result:
@@ -36,11 +34,6 @@ def with_database(work: Callable[[Database, Settings], Awaitable[Result]], kind:
 
     with find_postgres(settings, note) as postgres:
         return uvloop.run(run(postgres.query))
-
-
-def note(text: str) -> None:
-    """A remark that is not the result: to standard error."""
-    typer.echo(text, err=True)
 
 
 def read_uuid(text: str, what: str) -> UUID:

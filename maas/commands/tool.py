@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 from uuid import UUID, uuid4
 
-import typer
-
 from maas.agents.approved import marks
 from maas.agents.executor import Executor, Session
 from maas.agents.results import ToolResult
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Context, Toolset
+from maas.commands.output import say_json
 from maas.commands.session import read_uuid, with_database
 from shared.db import Database
 from shared.errors import MaasError
@@ -33,7 +31,7 @@ def call_tool(open_tools: OpenTools, name: str, arguments: str, user: str, may_c
             return await _call(await toolbox.reach([name]), name, arguments, user_id, may_change)
 
     result = with_database(call)
-    typer.echo(json.dumps(result.body, ensure_ascii=False, indent=1))
+    say_json(result.body)
     if not result.is_success:
         sys.exit(1)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from maas.commands.session import console, note, with_database
+from maas.commands.output import Table, note, say_json, show, styled
+from maas.commands.session import with_database
 from shared.db import ReadOnly
 from shared.text import one_line, shorten
 
@@ -23,20 +21,18 @@ def list_tools(
     """List the tools that the orchestrators have, and what calling one does."""
     found = [dict(row) for row in with_database(lambda db, _: db.rows("list_tools", domain), ReadOnly)]
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        say_json(found)
         return
     if not found:
         note("no tools; MAAS_TOOLS names yours, and an orchestrator that has started with them writes them down")
         return
-    table = Table(box=None, pad_edge=False)
-    for name in ("domain", "tool", "effect", "arguments", "what it does"):
-        table.add_column(name)
+    table = Table("domain", "tool", "effect", "arguments", "what it does")
     for row in found:
         arguments = [
             f"{name}{'' if name in row['parameters']['required'] else '?'}" for name in row["parameters"]["properties"]
         ]
         table.add_row(
-            row["domain"], row["name"], Text(row["effect"], COLOURS[row["effect"]]), ", ".join(arguments),
+            row["domain"], row["name"], styled(row["effect"], COLOURS[row["effect"]]), ", ".join(arguments),
             shorten(one_line(row["description"]), 100),
         )  # fmt: skip
-    console.print(table, markup=False)
+    show(table)

@@ -11,12 +11,12 @@ from typing import Annotated
 import asyncpg
 import typer
 import uvloop
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.text import Text
 
 from maas.commands.board import Board
-from maas.commands.session import console, note, with_database
+from maas.commands.output import console, note, show, styled
+from maas.commands.session import with_database
 from shared import log
 from shared.db import CONNECTION_LOST, open_database
 from shared.dsn import find_postgres
@@ -34,19 +34,19 @@ def top(
 ) -> None:
     """Show queue, rates, stages, orchestrators and what is stuck, until Ctrl-C."""
     if once:
-        console.print(with_database(lambda db, _: Board.read(db)).render())
+        show(with_database(lambda db, _: Board.read(db)).render())
         return
     settings = load_settings()
     log.configure("error", settings.log_format)
     with find_postgres(settings, note) as postgres, suppress(KeyboardInterrupt):
         if not console.is_terminal:
-            uvloop.run(_watch(postgres.query, interval, console.print))
+            uvloop.run(_watch(postgres.query, interval, show))
             return
         with Live(console=console, screen=True, auto_refresh=False) as live:
             uvloop.run(_watch(postgres.query, interval, lambda frame: live.update(frame, refresh=True)))
 
 
-async def _watch(dsn: str, interval: float, show: Show) -> None:
+async def _watch(dsn: str, interval: float, on_frame: Show) -> None:
     while True:
         try:
             async with open_database(dsn, 1, "maas top") as db:
@@ -56,10 +56,15 @@ async def _watch(dsn: str, interval: float, show: Show) -> None:
                     began = time.monotonic()
                     async with asyncio.timeout(PATIENCE):
                         board = await Board.read(db)
-                    show(board.render())
+                    on_frame(board.render())
                     # To look at a hundred thousand waiting runs takes a second; the database has other work too.
                     await asyncio.sleep(max(interval, REST * (time.monotonic() - began)))
         except (MaasError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
             cause = error.message if isinstance(error, MaasError) else f"Postgres does not answer ({error!r})"
-            show(Text(f"{time.strftime('%H:%M:%S')}  {cause}\n          trying again; Ctrl-C ends", "red"))
+            on_frame(
+                Group(
+                    styled(f"{time.strftime('%H:%M:%S')}  {cause}", "red"),
+                    styled(f"{'':10}trying again; Ctrl-C ends", "red"),
+                )
+            )
         await asyncio.sleep(interval)

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from maas.commands.cost import dollars, tokens
 from maas.commands.given import memory_lines
-from maas.commands.session import console, read_uuid, with_database
+from maas.commands.output import Table, say, say_json, show, styled
+from maas.commands.session import read_uuid, with_database
 from maas.pipeline.states import ROLE_OF, STAGE_OF
 from maas.pipeline.trace import read_trace
 from shared.db import ReadOnly
@@ -34,29 +33,29 @@ def trace_run(
     run_id = read_uuid(run, "run")
     trace = with_database(lambda db, _: read_trace(db, run_id), ReadOnly)
     if as_json:
-        typer.echo(json.dumps(trace, ensure_ascii=False, indent=1))
+        say_json(trace)
         return
     _print(trace)
     if prompts:
         for title, text in _texts(trace):
-            typer.echo(f"{title}:\n{text}")
+            say(f"{title}:\n{text}")
     if trace["run"]["error_message"]:
-        console.print(f"{trace['run']['error_code']}: {trace['run']['error_message']}", markup=False)
+        show(f"{trace['run']['error_code']}: {trace['run']['error_message']}")
     if trace["run"]["final_answer"]:
-        typer.echo(f"answer:\n{trace['run']['final_answer']}")
+        say(f"answer:\n{trace['run']['final_answer']}")
 
 
 def _print(trace: Trace) -> None:
     for line in _head(trace):
-        console.print(line, markup=False)
-    console.print(_timeline(trace), markup=False)
+        show(line)
+    show(_timeline(trace))
     for line in _events(trace):
-        console.print(line, markup=False)
+        show(line)
     for rows, table in ((trace["calls"], _calls), (trace["tools"], _tools)):
         if rows:
-            console.print(table(trace), markup=False)
+            show(table(trace))
     for line in memory_lines(trace["memories"]):
-        console.print(line, markup=False)
+        show(line)
 
 
 def _head(trace: Trace) -> Iterator[str]:
@@ -80,7 +79,7 @@ def _head(trace: Trace) -> Iterator[str]:
 
 
 def _timeline(trace: Trace) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column("stage", no_wrap=True)
     table.add_column("ms", justify="right", no_wrap=True)
     table.add_column("when", no_wrap=True)
@@ -92,7 +91,7 @@ def _timeline(trace: Trace) -> Table:
         took = "" if span["ms"] is None else f"{span['ms']:.1f}"
         colour = "yellow" if span["is_degraded"] else COLOURS[span["state"]]
         reason = ": ".join([", ".join(how), span["why"]]) if span["why"] else ", ".join(how)
-        table.add_row(span["stage"], took, Text(_bar(span, whole), colour), Text(reason))
+        table.add_row(span["stage"], took, styled(_bar(span, whole), colour), reason)
     return table
 
 
@@ -113,7 +112,7 @@ def _events(trace: Trace) -> Iterator[str]:
 
 
 def _calls(trace: Trace) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for name in ("stage", "model", "prompt", "finish", "requests", "tokens in/out", "ms", "price", "error"):
         table.add_column(name)
     current = {(one["role"], one["version"]): one["current_version"] for one in trace["prompts"]}
@@ -124,13 +123,13 @@ def _calls(trace: Trace) -> Table:
         table.add_row(
             call["stage"] + retried, f"{call['provider']}:{call['model']}",
             f"{call['role_name']} v{call['prompt_version']}{newer}", call["finish"], str(call["attempts"]),
-            tokens(call), f"{call['ms']:.1f}", dollars(call["price"]), Text(call["error"] or ""),
+            tokens(call), f"{call['ms']:.1f}", dollars(call["price"]), call["error"] or "",
         )  # fmt: skip
     return table
 
 
 def _tools(trace: Trace) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for name in ("tool", "effect", "status", "ms"):
         table.add_column(name)
     for one in trace["tools"]:

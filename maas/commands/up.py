@@ -16,7 +16,7 @@ import uvloop
 
 from maas.commands.keys import describe_access
 from maas.commands.migrate import prepare
-from maas.commands.session import console, note
+from maas.commands.output import note, show
 from shared import log
 from shared.db import open_database
 from shared.dsn import find_postgres
@@ -96,9 +96,9 @@ def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
             child.check()
         time.sleep(0.05)
     models = sorted({settings.role_model(role) for role in ROLES})
-    console.print(f"MaaS answers at {address}  (try it: {address}/docs)")
-    console.print(f"who may call: {uvloop.run(_who_may_call(settings, dsn))}")
-    console.print(f"models: {', '.join(models)}; Ctrl-C stops everything")
+    show(f"MaaS answers at {address}  (try it: {address}/docs)")
+    show(f"who may call: {uvloop.run(_who_may_call(settings, dsn))}")
+    show(f"models: {', '.join(models)}; Ctrl-C stops everything")
 
 
 async def _who_may_call(settings: Settings, dsn: str) -> str:

@@ -7,6 +7,7 @@ from typing import BinaryIO
 from uuid import UUID
 
 from shared.db import Database
+from shared.visible import visible_json
 
 PARTS = ("logs", "records", "conversations", "messages", "notes", "attachments", "actions", "runs")
 LARGE = "attachments"  # of these one at a time is enough
@@ -23,7 +24,7 @@ async def write_export(db: Database, user_id: UUID, out: BinaryIO, actor: str) -
         out.write((await snapshot.value("export_header", user_id)).encode() + b"\n")
         for part in PARTS:
             async for row in snapshot.stream(f"export_{part}", user_id, prefetch=1 if part == LARGE else 100):
-                out.write(row["line"].encode() + b"\n")
+                out.write(visible_json(row["line"]).encode() + b"\n")
                 counts[part] += 1
     await db.value("note_audit", "export", user_id, None, counts, actor)
     return counts
