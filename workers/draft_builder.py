@@ -9,6 +9,7 @@ from uuid import UUID
 from maas.memory.context import build_context, turn_line
 from maas.memory.notes import note_lines, read_notes
 from maas.memory.reach import Reach
+from maas.pipeline.client_context import ClientContext, read_client_context
 from maas.pipeline.draft import Draft
 from maas.pipeline.profiles import read_profile
 from maas.pipeline.prompts import Prompt, read_prompts, read_role_name, role_text
@@ -24,8 +25,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the last turns before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
     role_name = await read_role_name(deps.db, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
+    client = await read_client_context(deps.db, run.id, run.user_id)
     if await read_profile(deps.db, run.assistant) == "off":
-        return Outcome(draft=_draft(run, prompts, role_name).render(), sources=[])
+        return Outcome(draft=_draft(run, prompts, role_name, client).render(), sources=[])
     recent, shown = _recent(await _last_turns(run, deps))
     if run.conversation_id is not None:
         recent = (*await _earlier(deps, run.conversation_id, run.user_id), *recent)
@@ -47,11 +49,16 @@ async def run(run: Run, deps: Deps) -> Outcome:
         )  # fmt: skip
         focus += context.lines
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in context.hits]
-    return Outcome(draft=_draft(run, prompts, role_name, recent, tuple(focus)).render(), sources=sources)
+    return Outcome(draft=_draft(run, prompts, role_name, client, recent, tuple(focus)).render(), sources=sources)
 
 
 def _draft(
-    run: Run, prompts: Mapping[str, Prompt], role_name: str, recent: tuple[str, ...] = (), focus: tuple[str, ...] = ()
+    run: Run,
+    prompts: Mapping[str, Prompt],
+    role_name: str,
+    client: ClientContext,
+    recent: tuple[str, ...] = (),
+    focus: tuple[str, ...] = (),
 ) -> Draft:
     return Draft(
         query=run.user_query,
@@ -61,6 +68,8 @@ def _draft(
         instruction=prompts["Assembler"].text,
         role_version=prompts["FinalResponder"].version,
         instruction_version=prompts["Assembler"].version,
+        client_system=client.system,
+        client_lines=tuple(one.line() for one in client.messages),
     )
 
 

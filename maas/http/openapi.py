@@ -69,6 +69,13 @@ HEADERS: dict[tuple[str, str], dict[str, Any]] = {
         "name": "If-None-Match", "schema": {"type": "string"}, "description": "the ETag of what the client has",
     },
 }  # fmt: skip
+GIVEN_HEADERS: dict[tuple[str, str], dict[str, Any]] = {
+    ("POST", "/v1/chat/completions"): {
+        "X-MaaS-Ignored": {
+            "description": "what of the request had no effect, where there is anything", "schema": {"type": "string"},
+        }
+    },
+}  # fmt: skip
 BESIDE = {
     "get_events": {204: "the run is over, and nothing comes after the event that was named"},
     "get_content": {304: "the client has it"},
@@ -220,6 +227,8 @@ def _responses(door: Door, is_guarded: bool) -> dict[str, Any]:
     done = {"description": "done", **_content(door)}
     if links := links_of(door.handler.__name__):
         done["links"] = links
+    if headers := GIVEN_HEADERS.get((door.method, door.path)):
+        done["headers"] = headers
     responses: dict[str, dict[str, Any]] = {str(door.status): done}
     for status, text in BESIDE.get(door.handler.__name__, {}).items():
         responses[str(status)] = {"description": text}
