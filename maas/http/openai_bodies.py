@@ -19,6 +19,11 @@ def _only(*values: Any, why: str) -> Any:
     return Field(None, description=why, json_schema_extra={"enum": [None, *values]})
 
 
+_METADATA = (
+    "`conversation_id` is a UUID, a new one opens a dialogue; `remember` is on or off, as the header X-MaaS-Remember"
+)
+
+
 class Lenient(Shape):
     model_config = ConfigDict(extra="allow")
 
@@ -45,7 +50,7 @@ class ChatRequest(Lenient):
     )
     user: str | None = Field(None, description="whose memory it is; any text of 1 to 200 characters")
     safety_identifier: str | None = Field(None, description="the same, where there is no `user`")
-    metadata: dict[str, Any] | None = Field(None, description="`conversation_id` is a UUID, a new one opens a dialogue")
+    metadata: dict[str, Any] | None = Field(None, description=_METADATA)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Any = _only(1, why="there is one answer")

@@ -50,7 +50,8 @@ async def read_question(request: Request) -> Question:
     _check_parameters(body)
     query, images = _last_words(body.messages)
     context = read_context(body.messages)
-    conversation_id, metadata = _conversation(body.metadata)
+    conversation_id, is_remembered, metadata = _metadata(body.metadata)
+    is_remembered = is_remembered and _switch(request.headers.get("x-maas-remember"), "X-MaaS-Remember")
     db, key = rooms(request).db, read_key(request)
     if not await find_assistants(db, body.model):
         raise MaasError("unknown_assistant", f"there is no model {body.model[:80]!r}; GET /v1/models lists them")
@@ -59,7 +60,7 @@ async def read_question(request: Request) -> Question:
     submission = Submission(
         user_id=user_id, query=query, assistant=body.model, conversation_id=conversation_id, metadata=metadata,
         source=SOURCE, caller=caller(request).name, idempotency_key=key, attachment_ids=tuple(dict.fromkeys(kept)),
-        context=context,
+        context=context, is_remembered=is_remembered,
     )  # fmt: skip
     return Question(body, submission, ignored(body), _is_retry(request))
 
@@ -112,16 +113,24 @@ def _image(part: dict[str, Any]) -> bytes:
         raise _invalid(f"messages: image_url: is not base64: {error}") from error
 
 
-def _conversation(metadata: dict[str, Any] | None) -> tuple[UUID | None, dict[str, Any] | None]:
-    """`conversation_id` of the metadata, and what is left of it."""
+def _metadata(metadata: dict[str, Any] | None) -> tuple[UUID | None, bool, dict[str, Any] | None]:
+    """`conversation_id` and `remember` of the metadata, and what is left of it."""
     if not is_storable(metadata):
         raise _invalid("metadata: must not contain NUL, lone surrogates or infinite numbers", "metadata")
     others = dict(metadata or {})
     text = others.pop("conversation_id", None)
+    is_remembered = _switch(others.pop("remember", None), "metadata.remember")
     try:
-        return (None if text is None else UUID(text)), others or None
+        return (None if text is None else UUID(text)), is_remembered, others or None
     except (ValueError, AttributeError, TypeError) as error:
         raise _invalid("metadata.conversation_id: must be a UUID", "metadata.conversation_id") from error
+
+
+def _switch(value: object, name: str) -> bool:
+    """Whether `remember` is on, as it is where nothing is said."""
+    if value not in (None, "on", "off"):
+        raise _invalid(f"{name}: must be on or off", name)
+    return value != "off"
 
 
 def _is_retry(request: Request) -> bool:

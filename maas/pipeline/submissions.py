@@ -27,6 +27,7 @@ class Submission:
     """A request as a client sends it. `idempotency_key` is unique per `caller`; no `mode`: that of its conversation.
 
     `traceparent` (W3C) is the client's span; it goes along in the metadata, where an INSERT may put it, too.
+    What is not to be remembered is answered and logged, and nothing recalls it.
     """
 
     user_id: UUID
@@ -41,6 +42,7 @@ class Submission:
     mode: Mode | None = None
     traceparent: str | None = None
     context: ClientContext = NOTHING
+    is_remembered: bool = True
 
     @property
     def stored_metadata(self) -> dict[str, Any] | None:
@@ -86,6 +88,7 @@ class Submissions:
             and _untraced(row["metadata"]) == _untraced(submission.metadata) and row["mode"] == submission.mode
             and tuple(row["attachment_ids"]) == submission.attachment_ids
             and row["client_context"] == submission.context.to_json()
+            and (submission.is_remembered or not row["is_remembered"])
         )  # fmt: skip
         if not same:
             raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
@@ -96,7 +99,7 @@ class Submissions:
         found: UUID | None = await self._db.value(
             "repeated_run", submission.user_id, submission.caller, submission.source, submission.query,
             submission.assistant, submission.conversation_id, submission.metadata, list(submission.attachment_ids),
-            submission.context.to_json(), REPEATED_WITHIN_S, ENDED_WITHIN_S,
+            submission.context.to_json(), submission.is_remembered, REPEATED_WITHIN_S, ENDED_WITHIN_S,
         )  # fmt: skip
         return found
 
@@ -109,7 +112,7 @@ class Submissions:
             [s.stored_metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
             [s.idempotency_key for s in submissions], self.queue_limit,
             [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions], [s.mode for s in submissions],
-            [s.context.to_json() for s in submissions],
+            [s.context.to_json() for s in submissions], [s.is_remembered for s in submissions],
         )  # fmt: skip
         verdicts = {row["id"]: row["unfinished"] is None or self._queue_full(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]

@@ -175,6 +175,26 @@ def test_what_comes_along_reaches_the_model_and_no_memory(
     assert "x-maas-ignored" not in plain.headers and plain.parse().model_dump()["maas"]["ignored"] == []
 
 
+@pytest.mark.parametrize("how", [{"extra_headers": {"X-MaaS-Remember": "off"}}, {"metadata": {"remember": "off"}}])
+def test_what_is_not_to_be_remembered_is_answered_only(
+    stack: Stack, client: OpenAI, name: str, how: dict[str, Any]
+) -> None:
+    client.chat.completions.create(model="mentor", user=name, messages=says("My falcon is called Gerda."))
+    title = client.chat.completions.create(
+        model="mentor", user=name, messages=says("Which title fits a talk of the falcon Hubert?"), **how
+    )
+    assert words(title)
+    later = client.chat.completions.create(model="mentor", user=name, messages=says("What is my falcon called?"))
+    assert "Gerda" in words(later) and "Hubert" not in words(later)
+    user, metadata = (runs_of(stack, name)[1][one] for one in ("user_id", "metadata"))
+    assert metadata is None
+    assert "Hubert" not in stack.client.get(f"/v1/memories?user_id={user}").text
+    asked = {"user_id": str(user), "query": "falcon title Hubert"}
+    for door in ("memories/search", "context"):
+        found = stack.client.post(f"/v1/{door}", json=asked).text
+        assert "Gerda" in found and "Hubert" not in found
+
+
 def test_a_degraded_answer_and_actions_that_wait_are_told(stack: Stack, client: OpenAI, name: str) -> None:
     reply = client.chat.completions.create(model="poet", user=name, messages=says("Hello."))
     added = reply.model_dump()["maas"]
@@ -320,6 +340,7 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"metadata": {"conversation_id": "mine"}}, "bad_parameter", "metadata.conversation_id"),
     ({"metadata": {"conversation_id": 7}}, "bad_parameter", "metadata.conversation_id"),
     ({"metadata": {"a": "\x00"}}, "bad_parameter", "metadata"),
+    ({"metadata": {"remember": False}}, "bad_parameter", "metadata.remember"),
     ({"model": 7}, "invalid_request", "model"),
 ]  # fmt: skip
 
