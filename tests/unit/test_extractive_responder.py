@@ -143,6 +143,17 @@ def test_the_assembler_keeps_what_fits_in_order() -> None:
     assert condense([], 100) == ""
 
 
+def test_the_assembler_keeps_what_was_found_and_then_the_newest() -> None:
+    recent = [f"- [2024-01-0{day} 10:00] user: line number {day} of the memory" for day in range(1, 8)]
+    found = [f"- [2023-01-0{day}] user: evidence number {day} of the memory" for day in range(1, 4)]
+    memory = ["Recent messages:", *recent, "Remembered:", *found]
+    cost = tokens.count(recent[0]) + 1
+    assert condense(memory, 6 * cost).split("\n") == ["Recent messages:", *recent[4:], "Remembered:", *found]
+    assert condense(memory, 3 * cost).split("\n") == ["Remembered:", *found]
+    *whole, cut = condense(["Remembered:", *found, found[0] * 9], 6 * cost).split("\n")
+    assert whole == ["Remembered:", *found] and (found[0] * 9).startswith(cut) and cut
+
+
 def test_the_assembler_leaves_out_a_line_that_is_too_long() -> None:
     lines = ["first of all", "long " * 500, "last of all"]
     assert condense(lines, 60) == "first of all\nlast of all"

@@ -3,31 +3,72 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shared import tokens
 
+RECENT, FOUND = "Recent messages:", "Remembered:"  # the headings of memory: what was said last, what search found
+LEAST_CUT_TOKENS = 20  # a line that would keep less is left out
 _HALF_ENTITY = re.compile("&[a-z]{0,3}$")
 
 
 def answer(inputs: Mapping[str, Any]) -> str:
-    """Keep of `memory` (escaped lines, most important first) what fits into `max_tokens`."""
+    """Keep of `memory` (escaped lines) what fits into `max_tokens`."""
     return condense(inputs["memory"], int(inputs["max_tokens"]))
 
 
 def condense(memory: Sequence[str], max_tokens: int) -> str:
-    """Join the lines that fit into `max_tokens`, in their order; a line is cut only when it is the first."""
+    """Join the lines that fit into `max_tokens`, in their order: first what search found, then the newest messages.
+
+    Lines without a heading count as found, the most important first. The first line that does not fit is cut if it is
+    the most important one, or stands under a heading; of the others only those that fit follow.
+    """
+    return keep(memory, by_importance(memory), max_tokens)
+
+
+def by_importance(memory: Sequence[str]) -> list[int]:
+    """The places of the lines without the headings, the most important first."""
+    found: list[int] = []
+    recent: list[int] = []
+    section = found
+    for place, line in enumerate(memory):
+        if line in (RECENT, FOUND):
+            section = recent if line == RECENT else found
+        else:
+            section.append(place)
+    return [*found, *reversed(recent)]
+
+
+def keep(memory: Sequence[str], order: Sequence[int], max_tokens: int) -> str:
+    """Join the lines that fit into `max_tokens`, chosen in this order; a heading stays with the first line under it."""
     whole = "\n".join(memory)
     if len(whole.encode()) <= max_tokens or tokens.count(whole) <= max_tokens:
         return whole
-    kept: list[str] = []
+    headings = dict(_headings(memory))
+    kept: dict[int, str] = {}
     room = max_tokens
-    for line in memory:
+    is_cut = False
+    for place in order:
+        heading = headings.get(place)
+        above = {} if heading is None or heading in kept else {heading: memory[heading]}
+        left = room - sum(tokens.count(line) + 1 for line in above.values())
+        line = memory[place]
         cost = tokens.count(line) + 1
-        if cost <= room:
-            kept.append(line)
-            room -= cost
-        elif not kept:
-            return _HALF_ENTITY.sub("", tokens.fit(line, max_tokens))
-    return "\n".join(kept)
+        if cost > left:
+            if is_cut or (kept if heading is None else left < LEAST_CUT_TOKENS):
+                continue
+            line, cost, is_cut = _HALF_ENTITY.sub("", tokens.fit(line, left - (heading is not None))), left, True
+        kept |= {**above, place: line}
+        room = left - cost
+    return "\n".join(kept[place] for place in sorted(kept))
+
+
+def _headings(memory: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The place of each line that stands under a heading, and the heading's place."""
+    heading = None
+    for place, line in enumerate(memory):
+        if line in (RECENT, FOUND):
+            heading = place
+        elif heading is not None:
+            yield place, heading

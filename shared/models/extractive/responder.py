@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.models.extractive import markers
+from shared.models.extractive.assembler import FOUND
 from shared.models.extractive.voice import VOICES, Voice, is_own, is_small_talk
 from shared.models.extractive.words import content, language, stem, words
 from shared.text import one_line, shorten, unescape
@@ -27,7 +28,6 @@ _ASKS = re.compile(
 _LABEL = re.compile(r"([^:.!?\n]{1,40}):\s+(.*)", re.DOTALL)
 _QUOTES = 3
 _ENOUGH = 0.3
-_FOUND = "Remembered:"  # the heading over what search found, best first
 _FOUND_FIRST = 0.6  # what the first of them is worth by its place; the second half of it, and so on
 _NEAR_BEST = 0.3
 _QUESTION_SHARE = 0.5
@@ -76,7 +76,7 @@ def parse(memory: Sequence[str]) -> list[Line]:
         if dated := _LINE.match(text):
             lines.append(Line(dated["said"].strip(), dated["at"].strip(), (dated["who"] or "").strip(), place=place))
             place = None if place is None else place + 1
-        elif text == _FOUND:
+        elif text == FOUND:
             place = 0
         elif heading := _HEADING.match(text):
             if heading["name"].lower() in ("period", "период"):
