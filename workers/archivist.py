@@ -30,7 +30,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
             return Outcome()
         return Outcome(record=await _record(run, deps, logs), has_more=True)
     if run.as_of is None and run.conversation_id is not None:
-        await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows)
+        await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows, [])
     logs = await deps.db.rows("recorded_exchange" if run.as_of else "exchange_of_run", run.id)
     if not logs:  # not to be remembered, erased in this moment, or recorded by the next exchange before a retry
         return Outcome()

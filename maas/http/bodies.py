@@ -238,7 +238,9 @@ class Conversation(Shape):
     title: str | None = Field(description="the beginning of the first message, unless another was given")
     source: Literal["telegram", "web"]
     mode: Mode
-    rolling_summary: str = Field(description="what was said before the last ten messages")
+    rolling_summary: str = Field(
+        description="what was said before the last ten messages, and in those of them too long to be shown whole"
+    )
     last_agent: str | None
     last_domain: str | None
     is_processing: bool = Field(description="an answer or an action is on its way")

@@ -86,6 +86,6 @@ def _cost(text: str) -> int:
     return max(tokens.count(text), math.ceil(len(text) / CHARS_A_TOKEN))
 
 
-def turn_line(when: str, speaker: str, text: str) -> str:
-    """One turn as one escaped line: `- [2023-05-08] Caroline: ...`."""
-    return f"- [{when}] {escape(one_line(speaker))}: {escape(shorten(one_line(text), LINE_CHARS))}"
+def turn_line(when: str, speaker: str, text: str, chars: int = LINE_CHARS) -> str:
+    """One turn as one escaped line of at most `chars` characters of its text: `- [2023-05-08] Caroline: ...`."""
+    return f"- [{when}] {escape(one_line(speaker))}: {escape(shorten(one_line(text), chars))}"

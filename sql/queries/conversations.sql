@@ -13,8 +13,8 @@ update chat_conversations set mode = coalesce($2::text, mode), title = coalesce(
 -- name: clear_conversation
 select maas_clear_conversation($1);
 
--- name: fold_conversation  -- $1 id, $2 how many messages a draft shows
-select maas_fold_conversation($1, $2);
+-- name: fold_conversation  -- $1 id, $2 how many messages a draft shows, $3 the runs whose messages it shows cut
+select maas_fold_conversation($1, $2, $3::uuid[]);
 
 -- name: conversation_summary  -- $1 id, $2 user; and which actions of the last day were not carried out
 select rolling_summary, (
@@ -42,13 +42,13 @@ with hidden as materialized (
     union all
     select id from pipeline_runs where lane = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
 ), newest as materialized (
-  select m.run_id, m.role, m.content, m.created_at from chat_messages m
+  select m.run_id, m.role, m.content, m.is_folded, m.created_at from chat_messages m
   where m.conversation_id = $3 and m.user_id = $1 and m.role in ('user', 'assistant')
     and m.run_id <> all ((select runs from hidden)::uuid[])
     and not exists (select from raw_logs g where g.user_id = $1 and g.run_id = m.run_id and not g.is_remembered)
   order by m.created_at desc, m.id desc limit 4 * $4
 )
-select l.id, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
+select l.id, n.run_id, n.is_folded, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
   coalesce(l.occurred_at, n.created_at) as occurred_at
 from newest n left join lateral (select seq from pipeline_runs where id = n.run_id and user_id is not distinct from $1 offset 0) r on true  -- an import brings no runs
 left join lateral (

@@ -14,7 +14,7 @@ with hidden as materialized (
     union all
     select id from pipeline_runs where lane = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
 )
-select l.id, l.message_type, l.content, l.speaker, l.occurred_at
+select l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at
 from raw_logs l
 where l.user_id = $1 and l.is_remembered and l.run_id <> all ((select runs from hidden)::uuid[])
 order by l.occurred_at desc, l.seq desc limit $3;

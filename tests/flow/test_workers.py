@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -19,7 +20,9 @@ from shared import tokens
 from shared.db import open_database
 from shared.errors import MaasError
 from shared.models.registry import open_model
+from shared.models.types import Piece, Reply, Request
 from shared.settings import ROLES, load_settings
+from tests.sql.engine import Engine
 from workers import analyzer, archivist, assembler, draft_builder, final_responder
 
 
@@ -67,6 +70,89 @@ async def test_draft_builder_alone(deps: Deps) -> None:
     assert run.calls == []
     run.analysis = {"needs_context": False}
     assert Draft.parse((await draft_builder.run(run, deps)).draft or "").focus == ()
+
+
+def settled(deps: Deps, **settings: Any) -> Deps:
+    return replace(deps, settings=deps.settings.model_copy(update=settings))
+
+
+async def test_all_of_the_last_rows_stand_in_a_draft_however_long(deps: Deps) -> None:
+    """Long ones are cut to the same length, short ones are whole, and together they fit into the payload."""
+    run = a_run(status=Status.ANALYZED, analysis={"needs_context": True, "time_scope": "cold", "context_found": {}})
+    long = "Alma told me of the ferry, the harbour and the weather. "
+    await imported(deps, run, *(f"Day {n}. {long * 200 * (n % 3 > 0)}" for n in range(9)))
+    run.draft = (await draft_builder.run(run, settled(deps, history_rows=9))).draft
+    draft = Draft.parse(run.draft or "")
+    assert [line.partition("user: ")[2][:6] for line in draft.recent] == [f"Day {n}." for n in range(9)]
+    cut = [len(line) for line in draft.recent if line.endswith("…")]
+    assert len(cut) == 6 and min(cut) > 0.9 * max(cut) > 2000
+    payload = (await assembler.run(run, deps)).payload
+    assert all(line in Payload.parse(payload or "").memory for line in [*draft.recent, *draft.focus])
+    narrow = await draft_builder.run(run, settled(deps, history_rows=9, payload_tokens=900))
+    assert [line.partition("user: ")[2][:6] for line in Draft.parse(narrow.draft or "").recent] == [
+        f"Day {n}." for n in range(9)
+    ]
+
+
+async def test_what_is_cut_of_a_dialogue_is_in_its_summary(deps: Deps, connection: psycopg.Connection[DictRow]) -> None:
+    """The exchange before the last message too; an exchange that is shown whole is not told twice."""
+    engine, user, conversation = Engine(connection), uuid4(), uuid4()
+    run = a_run(status=Status.ANALYZED, analysis={"needs_context": False}, user_id=user, conversation_id=conversation)
+    for n, words in enumerate(["Short.", "Long words stand here. " * 2000, "Longer words stand here. " * 2000]):
+        connection.execute(
+            "insert into pipeline_runs (user_id, user_query, conversation_id) values (%s, %s, %s)",
+            (user, words, conversation),
+        )
+        engine.finish(engine.claim()[0], summary=f"About {n}.")
+    for _ in range(2):
+        drafted = await draft_builder.run(run, settled(deps, history_rows=6))
+        earlier, *recent = Draft.parse(drafted.draft or "").recent
+        assert earlier == "Earlier in this conversation: About 1. About 2."
+        assert [line.endswith("…") for line in recent] == [False, False, True, False, True, False]
+    connection.execute("update chat_messages set is_folded = false")
+    connection.execute("update chat_conversations set rolling_summary = ''")
+    replayed = await draft_builder.run(replace(run, as_of=datetime.now(UTC)), settled(deps, history_rows=6))
+    assert "Earlier" not in (replayed.draft or "")
+
+
+RECENT = tuple(f"- [2026-01-{day:02} 10:00] user: Small talk{', of nothing much' * 6}." for day in range(1, 11))
+EVIDENCE = tuple(f"- [2024-0{month}-01] user: Alma lives in Lisbon{', by the river' * 6}." for month in range(1, 4))
+
+
+class Wordy:
+    """A model that gives back the memory that it was asked to condense."""
+
+    provider, name = "openai", "wordy"
+
+    def __init__(self, memory: str) -> None:
+        self.memory = memory
+
+    async def complete(self, request: Request, timeout: float) -> Reply:
+        return Reply(self.memory)
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        yield Reply(self.memory)
+
+    async def close(self) -> None:
+        pass
+
+
+HEADED = "\n".join(["Recent messages:", *RECENT, "Remembered:", *EVIDENCE])
+
+
+@pytest.mark.parametrize("reply", [None, HEADED, "\n".join([*RECENT, *EVIDENCE]), "\n".join([*EVIDENCE, *RECENT])])
+async def test_little_room_keeps_evidence_and_the_newest(deps: Deps, reply: str | None) -> None:
+    """By the rules, and where a model says more than fits."""
+    deps = settled(deps, payload_tokens=350)
+    if reply is not None:
+        deps = replace(deps, models={**deps.models, "Assembler": Wordy(reply)})
+    draft = Draft("Where does Alma live?", RECENT, EVIDENCE, "A role.", "Condense {memory} for {user_query}.")
+    payload = (await assembler.run(a_run(status=Status.ASSEMBLING, draft=draft.render()), deps)).payload
+    assert payload is not None and tokens.count(payload) <= 350
+    memory = Payload.parse(payload).memory.split("\n")
+    assert [line for line in memory if line in EVIDENCE] == list(EVIDENCE)
+    whole = [line for line in memory if line in RECENT]
+    assert 2 <= len(whole) < 10 and whole == list(RECENT[-len(whole) :])
 
 
 @pytest.mark.parametrize("word", ["слово ", "word ", "漢字", "😀", "if (x) { y[0] += 1; }\n", "\u202e"])

@@ -235,6 +235,21 @@ def test_an_exchange_without_its_record_waits(connection: Connection, engine: En
     assert summary(connection, conversation) == "At last."
 
 
+def test_what_a_draft_shows_cut_is_folded_before_it_is_old(connection: Connection, engine: Engine) -> None:
+    """Only runs of this conversation, whose record is written, each once."""
+    user, conversation, other = uuid4(), uuid4(), uuid4()
+    talk(connection, engine, user, other, 1, " Elsewhere.")
+    talk(connection, engine, user, conversation, 3)
+    runs = {row["user_query"] + str(row["conversation_id"] == other): row["id"] for row in connection.execute(
+        "select id, user_query, conversation_id from pipeline_runs").fetchall()}  # fmt: skip
+    cut = [runs["question 1False"], runs["question 0True"], say(connection, user, conversation, "now")]
+    for is_told in (True, False):
+        found = one(connection, "select maas_fold_conversation(%s, 10, %s) as f", conversation, cut)["f"]
+        assert (bool(found), summary(connection, conversation)) == (is_told, "About 1.")
+    assert fold(connection, conversation, 0)
+    assert summary(connection, conversation) == "About 1. About 0. About 2."
+
+
 def test_a_conversation_that_is_held_is_not_waited_for(connection: Connection, database: str, engine: Engine) -> None:
     user, conversation = uuid4(), uuid4()
     talk(connection, engine, user, conversation, 2)
