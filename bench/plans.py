@@ -29,7 +29,7 @@ async def explain(dsn: str, question: Question) -> list[str]:
     def hear(_: Any, message: asyncpg.PostgresLogMessage) -> None:
         plans.append(message.message)
 
-    async def refuse() -> asyncpg.Pool:
+    async def refuse(_: float) -> asyncpg.Pool:
         raise NotImplementedError
 
     connection = await connect(dsn)

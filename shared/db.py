@@ -29,6 +29,9 @@ CONNECTION_LOST = (
     asyncpg.TransactionRollbackError,
     OSError,
 )
+CONNECT_TIMEOUT_S = 10.0
+RENEWAL_GRACE_S = 0.5
+RECONNECT_TIMEOUT_S = 3.0  # an attempt that began in a cut network does not arrive when the network is back
 BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
 
 
@@ -55,10 +58,10 @@ def _to_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-async def connect(dsn: str, **options: Any) -> asyncpg.Connection:
-    """Open one connection. Raises MaasError('database_unreachable')."""
+async def connect(dsn: str, *, timeout: float = CONNECT_TIMEOUT_S, **options: Any) -> asyncpg.Connection:
+    """Open one connection, within `timeout` seconds. Raises MaasError('database_unreachable')."""
     try:
-        connection = await asyncpg.connect(dsn, timeout=10, **options)
+        connection = await asyncpg.connect(dsn, timeout=timeout, **options)
         await prepare(connection)
     except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
         raise unreachable(error) from error
@@ -79,6 +82,7 @@ async def _prepare_for_pool(connection: asyncpg.Connection) -> None:
     """A plan is made once a connection and kept: most queries probe by key, and cost less than to plan them again."""
     await prepare(connection)
     await connection.execute("set plan_cache_mode = force_generic_plan")
+    await connection.execute(queries()["notice_dead_peer"])
 
 
 async def _keep(_: asyncpg.Connection) -> None:
@@ -106,16 +110,19 @@ class Transaction:
 class Database:
     """A pool and the named queries. No connection is held between two calls, but for a transaction."""
 
-    def __init__(self, pool: asyncpg.Pool, open_pool: Callable[[], Awaitable[asyncpg.Pool]]) -> None:
+    def __init__(self, pool: asyncpg.Pool, open_pool: Callable[[float], Awaitable[asyncpg.Pool]]) -> None:
         self._pool = pool
         self._open_pool = open_pool
         self._turns: dict[tuple[object, ...], asyncio.Lock] = {}
         self._upcoming: dict[tuple[object, ...], asyncio.Task[list[asyncpg.Record]]] = {}
 
     async def renew(self) -> None:
-        """Drop every connection, those that hang in a cut network above all, and open new ones. Raises MaasError."""
-        self._pool.terminate()
-        self._pool = await self._open_pool()
+        """Open new connections in the place of all, which may hang in a cut network. Raises MaasError.
+
+        Queries in flight have `RENEWAL_GRACE_S` to end; one that hangs would hold its connection for minutes.
+        """
+        old, self._pool = self._pool, await self._open_pool(RECONNECT_TIMEOUT_S)
+        await _close(old, RENEWAL_GRACE_S)
 
     async def check_pooler(self) -> None:
         """Raise MaasError('bad_pooler') for one that we cannot work with."""
@@ -124,11 +131,7 @@ class Database:
 
     async def close(self) -> None:
         """Let queries end for five seconds, then drop them."""
-        closing = asyncio.create_task(self._pool.close())
-        await asyncio.wait([closing], timeout=5)
-        if not closing.done():
-            self._pool.terminate()
-            closing.cancel()
+        await _close(self._pool, 5)
 
     @property
     def connections(self) -> tuple[int, int]:
@@ -165,6 +168,15 @@ class Database:
             yield Transaction(connection)
 
 
+async def _close(pool: asyncpg.Pool, seconds: float) -> None:
+    """Close it when its queries have ended, after so many seconds in any case."""
+    closing = asyncio.create_task(pool.close())
+    await asyncio.wait([closing], timeout=seconds)
+    if not closing.done():
+        pool.terminate()
+        closing.cancel()
+
+
 class ReadOnly(Database):
     """The same, but Postgres refuses every write; asked of each transaction, since a pooler shares its sessions."""
 
@@ -192,16 +204,19 @@ async def open_database(
 ) -> AsyncIterator[Database]:
     """A pool of `least` to `size` connections, seen as `name` in pg_stat_activity. Raises MaasError."""
 
-    async def open_pool() -> asyncpg.Pool:
+    options = {"command_timeout": 60, "server_settings": {"application_name": name}}
+
+    async def open_pool(timeout: float) -> asyncpg.Pool:
         try:
-            return await asyncpg.create_pool(
-                dsn, min_size=least, max_size=size, init=_prepare_for_pool, reset=_keep, timeout=10, command_timeout=60,
-                server_settings={"application_name": name},
-            )  # fmt: skip
+            pool = await asyncpg.create_pool(
+                dsn, min_size=least, max_size=size, init=_prepare_for_pool, reset=_keep, timeout=timeout, **options
+            )
         except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raise unreachable(error) from error
+        pool.set_connect_args(dsn, timeout=RECONNECT_TIMEOUT_S, **options)
+        return pool
 
-    db = kind(await open_pool(), open_pool)
+    db = kind(await open_pool(CONNECT_TIMEOUT_S), open_pool)
     try:
         yield db
     finally:

@@ -13,10 +13,11 @@ import structlog
 
 from maas.pipeline.doorbell import Doorbell, Event
 from maas.pipeline.states import TERMINAL, Status
-from shared.db import CONNECTION_LOST, Database
+from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, Database
 from shared.errors import MaasError
 
 LOOK = 1.0
+PING_TIMEOUT_S = 2.5
 Waiting = dict[UUID, set[asyncio.Event]]
 log = structlog.get_logger()
 
@@ -77,21 +78,26 @@ class Changes:
         return sum(map(len, self._following.values()))
 
     async def _listen(self) -> None:
+        timeout, is_silent = CONNECT_TIMEOUT_S, False
         while True:
             bell: Doorbell | None = None
             try:
-                bell = await Doorbell.open(self._listen_dsn, "maas server listener")
+                bell = await Doorbell.open(self._listen_dsn, "maas server listener", timeout=timeout)
+                if is_silent:  # the network was cut: what hangs in it would hold the pool for minutes
+                    await self._db.renew()
+                    is_silent = False
                 await bell.listen(self._hear, is_wanted=lambda: bool(self._waiting or self._following))
                 await bell.listen_for_words(self._ring)
                 while not bell.lost.is_set():
                     await asyncio.sleep(LOOK)
-                    await bell.ping()
+                    await bell.ping(PING_TIMEOUT_S)
             except (MaasError, *CONNECTION_LOST) as error:
                 log.warning("listener_lost", cause=repr(error))
+                timeout, is_silent = RECONNECT_TIMEOUT_S, is_silent or (bell is not None and bell.is_silent)
             finally:
                 if bell is not None:
                     await bell.close()
-            await asyncio.sleep(0.2 + random.random())
+            await asyncio.sleep(0.1 + random.random() / 2)
 
     def _hear(self, event: Event) -> None:
         self._ring(event.id)

@@ -14,7 +14,7 @@ import asyncpg
 import structlog
 
 from maas.pipeline.states import ArchiveStatus, Status
-from shared.db import Database, connect, queries
+from shared.db import CONNECT_TIMEOUT_S, Database, connect, queries
 
 EVENTS = "pipeline_events"
 BELL = "pipeline_bell"
@@ -54,12 +54,13 @@ class Doorbell:
     def __init__(self, connection: asyncpg.Connection) -> None:
         self.connection = connection
         self.lost = asyncio.Event()
+        self.is_silent = False
         connection.add_termination_listener(lambda _: self.lost.set())
 
     @classmethod
-    async def open(cls, dsn: str, name: str) -> Doorbell:
-        """Connect. Raises MaasError('database_unreachable')."""
-        connection = await connect(dsn, server_settings={"application_name": name})
+    async def open(cls, dsn: str, name: str, *, timeout: float = CONNECT_TIMEOUT_S) -> Doorbell:
+        """Connect, within `timeout` seconds. Raises MaasError('database_unreachable')."""
+        connection = await connect(dsn, timeout=timeout, server_settings={"application_name": name})
         await connection.fetchrow(queries()["notice_dead_peer"])
         return cls(connection)
 
@@ -117,9 +118,16 @@ class Doorbell:
 
     async def ping(self, timeout: float = 5.0) -> None:
         """Raise when the connection is dead; asyncpg takes a dead peer for a live one until it sends."""
-        await self.connection.fetchval(queries()["ping"], timeout=timeout)
+        try:
+            await self.connection.fetchval(queries()["ping"], timeout=timeout)
+        except TimeoutError:
+            self.is_silent = True
+            raise
 
     async def close(self) -> None:
+        if self.is_silent:
+            self.connection.terminate()
+            return
         try:
             await self.connection.close(timeout=2)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):

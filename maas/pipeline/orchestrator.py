@@ -27,12 +27,13 @@ from maas.pipeline.runs import Claims, Done, LostRun, Outcome, Run
 from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
 from shared import tracing
-from shared.db import CONNECTION_LOST, queries
+from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, queries
 from shared.errors import MaasError
 from shared.log import mask
 
 PING = 1.0
 LEAVE = 2.0
+LONGEST_PAUSE_S = 1.0  # between sessions: work goes on that soon when the database is back
 LINGER = 5.0  # an isolated process waits so long for the next suspect: to start one costs a second
 LOOKS = 4  # looks for the dead in the time of a sweep
 log = structlog.get_logger()
@@ -76,7 +77,7 @@ class Orchestrator:
             try:
                 if is_lost:
                     await self._deps.db.renew()
-                await session.open(self._listen_dsn)
+                await session.open(self._listen_dsn, RECONNECT_TIMEOUT_S if is_lost else CONNECT_TIMEOUT_S)
                 pause = 0.1
                 await session.work()
             except (LostSession, MaasError, *CONNECTION_LOST) as error:
@@ -89,7 +90,7 @@ class Orchestrator:
             with suppress(TimeoutError):
                 async with asyncio.timeout(0 if self._stopping.is_set() else pause * (0.5 + random.random())):
                     await self._stopping.wait()
-            pause = min(pause * 2, 5.0)
+            pause = min(pause * 2, LONGEST_PAUSE_S)
         if self._isolation is not None:
             await self._isolation.close()
 
@@ -121,10 +122,10 @@ class _Session:
         self._owner = 0
         self._sweep = self._settings.sweep
 
-    async def open(self, listen_dsn: str) -> None:
-        """Connect, register, take over what the dead left behind."""
+    async def open(self, listen_dsn: str, timeout: float) -> None:
+        """Connect within `timeout` seconds, register, take over what the dead left behind."""
         settings = self._settings
-        self._bell = await Doorbell.open(listen_dsn, "maas orchestrator")
+        self._bell = await Doorbell.open(listen_dsn, "maas orchestrator", timeout=timeout)
         await self._bell.listen_for_work(self._wake.set)
         if not await self._bell.can_hear(self._deps.db):
             self._sweep = min(self._sweep, 0.2)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import httpx2
 import pytest
 
 from tests.model_server import ModelServer
@@ -17,13 +19,18 @@ from tests.stack import Stack
 
 
 class Cable:
-    """Passes bytes between a client and Postgres until it is cut: then it keeps them."""
+    """Passes bytes between a client and Postgres until it is cut: then it keeps them.
+
+    Mended, it goes on; or it passes new connections only, as where a firewall between has forgotten the old ones.
+    """
 
     def __init__(self, dsn: str) -> None:
         parts = urlsplit(dsn)
         self._target = (parts.hostname, parts.port)
         self._is_whole = threading.Event()
         self._is_whole.set()
+        self._age = 0
+        self.kept = 0  # pieces that have not arrived while it was cut
         self._sockets: list[socket.socket] = []
         self._door = socket.create_server(("127.0.0.1", 0))
         port = self._door.getsockname()[1]
@@ -33,7 +40,8 @@ class Cable:
     def cut(self) -> None:
         self._is_whole.clear()
 
-    def mend(self) -> None:
+    def mend(self, is_forgotten: bool = False) -> None:
+        self._age += is_forgotten
         self._is_whole.set()
 
     def close(self) -> None:
@@ -50,13 +58,15 @@ class Cable:
                 server = socket.create_connection(self._target)
                 self._sockets += [client, server]
                 for source, sink in ((client, server), (server, client)):
-                    threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+                    threading.Thread(target=self._pass, args=(source, sink, self._age), daemon=True).start()
 
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass(self, source: socket.socket, sink: socket.socket, age: int) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
+                self.kept += not self._is_whole.is_set()
                 self._is_whole.wait()
-                sink.sendall(data)
+                if age == self._age:
+                    sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)
 
 
@@ -88,3 +98,29 @@ def test_cut_network(stack: Stack, models: ModelServer, cable: Cable, user: UUID
     assert models.calls["archivist"] == 1
     cable.mend()
     poll(lambda: stack.rows("select from v_engines where pid = %s and is_alive", cut_off.pid), 20)
+
+
+def test_the_server_answers_soon_when_the_network_is_back(stack: Stack, cable: Cable, user: UUID) -> None:
+    """Every connection hangs for good, that for LISTEN too, with requests in flight; new ones take their place."""
+    stack.start_server(DATABASE_URL=cable.dsn)
+
+    def post(_: object = None) -> int:
+        try:
+            body = {"user_id": str(user), "query": "What is a quark?"}
+            return stack.client.post("/v1/runs", json=body, timeout=1).status_code
+        except httpx2.TimeoutException:
+            return 0
+
+    def read(_: object = None) -> int:
+        return stack.client.get("/v1/runs", params={"user_id": str(user)}, timeout=30).status_code
+
+    with ThreadPoolExecutor(4) as clients:
+        assert set(clients.map(read, range(4))) == {200}
+        cable.cut()
+        hanging = [clients.submit(read) for _ in range(3)]
+        assert post() == 0  # its batch keeps all that are inserted
+        poll(lambda: cable.kept >= 4)
+        cable.mend(is_forgotten=True)
+        poll(lambda: post() == 202, 9)  # 5 s on an idle machine
+        assert read() == 200
+        assert {one.result(5) for one in hanging} <= {200, 503}
