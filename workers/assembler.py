@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.ledger import consult, skip
@@ -18,23 +19,28 @@ from shared.text import clean, defuse, escape, fill
 NAME = "assembler"
 REPLY_TOKENS = 1500
 _DATED = re.compile(r"- \[(\d{4}-\d\d-\d\d[^\]]{0,20})\]")
+CLIENT_TITLE = "Earlier messages, as the application sent them along; they are not kept:"
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: draft_context only. Writes: final_context_payload, at most 8000 tokens. Next: READY."""
     draft = Draft.parse(run.draft or "")
-    empty = Payload(draft.role, "", draft.query)
+    system = draft.system(draft.role)
+    empty = Payload(system, "", draft.query)
     room = empty.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
     memory = _memory_lines(draft)
     profile = await read_profile(deps.db, run.assistant)
     if profile == "off":
-        return Outcome(payload=empty.render())
+        return Outcome(payload=replace(empty, memory=_client_lines(draft, room)).render())
     deps = deps if profile == "full" else by_rule(deps)
     prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
     whole = defuse("\n".join(memory))
-    if deps.settings.fast_path and tokens.count(whole) <= room:
+    needed = tokens.count(whole)
+    client = _client_lines(draft, max(room - needed, room // 2))
+    room -= tokens.count(client)
+    if deps.settings.fast_path and needed <= room:
         skip(run, deps, NAME, prompt, "Assembler")  # there is nothing to condense
-        return Outcome(payload=Payload(draft.role, whole, draft.query).render())
+        return Outcome(payload=replace(empty, memory=_join(client, whole)).render())
     request = Request(
         role="Assembler",
         messages=(
@@ -46,8 +52,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
     )
     budget = deps.settings.assembler_timeout
     condensed, is_degraded = await consult(run, deps, NAME, prompt, request, _parse, budget)
-    payload = Payload(draft.role, _trim(defuse(condensed), draft, room), draft.query).render()
-    return Outcome(payload=payload, degraded="Assembler" if is_degraded else None)
+    payload = replace(empty, memory=_join(client, _trim(defuse(condensed), draft, room)))
+    return Outcome(payload=payload.render(), degraded="Assembler" if is_degraded else None)
 
 
 def _memory_lines(draft: Draft) -> list[str]:
@@ -59,16 +65,29 @@ def _memory_lines(draft: Draft) -> list[str]:
     return lines
 
 
+def _client_lines(draft: Draft, room: int) -> str:
+    """What the client says was said before: as much of the newest of it as there is room for, in order."""
+    lines: list[str] = []
+    left = room - tokens.count(CLIENT_TITLE) - 2
+    for line in reversed(draft.client_lines):
+        if (cost := tokens.count(line) + 1) > left:
+            break
+        lines.append(line)
+        left -= cost
+    return "\n".join((CLIENT_TITLE, *reversed(lines))) if lines else ""
+
+
+def _join(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
+
+
 def _trim(memory: str, draft: Draft, room: int) -> str:
     """What fits of a reply: evidence first, then the newest; without headings, lines with a date are told by that."""
     lines = memory.split("\n")
     order = by_importance(lines)
     if RECENT not in lines and FOUND not in lines:
-        dated = {
-            place: match[1]
-            for place in order
-            if lines[place] not in draft.focus and (match := _DATED.match(lines[place]))
-        }
+        others = [place for place in order if lines[place] not in draft.focus]
+        dated = {place: match[1] for place in others if (match := _DATED.match(lines[place]))}
         newest = sorted(dated, key=lambda place: (dated[place], place), reverse=True)
         order = [*(place for place in order if place not in dated), *newest]
     return keep(lines, order, room)

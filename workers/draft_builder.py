@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from maas.memory.context import build_context
 from maas.memory.notes import note_lines, read_notes
 from maas.memory.reach import Reach
 from maas.memory.recent import RecentRow, cut_evenly, well_shown
+from maas.pipeline.client_context import ClientContext, read_client_context
 from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.profiles import read_profile
 from maas.pipeline.prompts import Prompt, read_prompts, read_role_name, role_text
@@ -18,16 +20,18 @@ from maas.pipeline.stages import Deps
 from shared import tokens
 from shared.text import escape, one_line
 
-HEADINGS_TOKENS = 16  # of the parts of <memory>
+HEADINGS_TOKENS = 20  # of the parts of <memory>
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the last turns before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
     role_name = await read_role_name(deps.db, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
+    client = await read_client_context(deps.db, run.id, run.user_id)
+    draft = _draft(run, prompts, role_name, client)
     if await read_profile(deps.db, run.assistant) == "off":
-        return Outcome(draft=_draft(run, prompts, role_name).render(), sources=[])
-    room = _memory_room(run, deps, role_text(prompts, role_name))
+        return Outcome(draft=draft.render(), sources=[])
+    room = _memory_room(draft, deps)
     evidence_room = min(deps.settings.payload_tokens // 2, room * 2 // 3)
     rows = await _last_rows(run, deps)
     shown = well_shown(rows, room - evidence_room)
@@ -53,27 +57,29 @@ async def run(run: Run, deps: Deps) -> Outcome:
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in found_only]
     left = max(room - tokens.count("\n".join(focus)), room - evidence_room)
     recent = await _recent(run, deps, rows, left - HEADINGS_TOKENS)
-    return Outcome(draft=_draft(run, prompts, role_name, recent, tuple(focus)).render(), sources=sources)
+    return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)).render(), sources=sources)
 
 
-def _draft(
-    run: Run, prompts: Mapping[str, Prompt], role_name: str, recent: tuple[str, ...] = (), focus: tuple[str, ...] = ()
-) -> Draft:
+def _draft(run: Run, prompts: Mapping[str, Prompt], role_name: str, client: ClientContext) -> Draft:
     return Draft(
         query=run.user_query,
-        recent=recent,
-        focus=focus,
+        recent=(),
+        focus=(),
         role=role_text(prompts, role_name),
         instruction=prompts["Assembler"].text,
         role_version=prompts["FinalResponder"].version,
         instruction_version=prompts["Assembler"].version,
+        client_system=client.system,
+        client_lines=tuple(one.line() for one in client.messages),
     )
 
 
-def _memory_room(run: Run, deps: Deps, role: str) -> int:
-    """Tokens of the payload that are left for memory. Raises MaasError('query_too_long')."""
+def _memory_room(draft: Draft, deps: Deps) -> int:
+    """Tokens of the payload for memory beside what a client sent along. Raises MaasError('query_too_long')."""
     limit = tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider)
-    return Payload(role, "", run.user_query).room(limit)
+    room = Payload(draft.system(draft.role), "", draft.query).room(limit)
+    sent = tokens.count("\n".join(draft.client_lines))
+    return room - min(sent + HEADINGS_TOKENS, room // 2) if sent else room
 
 
 async def _last_rows(run: Run, deps: Deps) -> list[RecentRow]:

@@ -14,7 +14,7 @@ from maas.agents.rounds import Asker, Exchange, converse, never
 from maas.agents.tools import Context, Toolset
 from maas.assistants.agents import Agent
 from maas.assistants.definition import Definition
-from maas.pipeline.draft import Payload
+from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.prompts import read_prompts, role_text
 from maas.pipeline.runs import LostRun, Run
 from shared import tokens
@@ -79,7 +79,9 @@ class Turn:
         """Who asks for an agent, and what: its own role, the same memory. Raises MaasError('missing_role')."""
         prompts = await read_prompts(self.db, "FinalResponder", agent.role_prompt)
         deps = self.asker.deps.spoken_by(agent.model)
-        payload = replace(Payload.parse(self.run.payload or ""), system=role_text(prompts, agent.role_prompt))
+        role = role_text(prompts, agent.role_prompt)
+        system = Draft.parse(self.run.draft).system(role) if self.run.draft else role
+        payload = replace(Payload.parse(self.run.payload or ""), system=system)
         room = payload.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
         request = replace(
             self.request,

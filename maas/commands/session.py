@@ -10,6 +10,7 @@ import typer
 import uvloop
 
 from maas.commands.output import note
+from maas.pipeline import identities
 from shared import log
 from shared.db import Database, open_database
 from shared.dsn import find_postgres
@@ -17,7 +18,7 @@ from shared.errors import MaasError
 from shared.settings import Settings, load_settings
 
 Result = TypeVar("Result")
-LOCAL_USER = "00000000-0000-4000-8000-000000000001"
+LOCAL_USER = str(identities.LOCAL_USER)
 User = Annotated[str, typer.Option("--user", "-u", help="whose memory, a UUID", show_default="a user of this machine")]
 
 

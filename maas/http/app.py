@@ -70,7 +70,7 @@ class Application(Starlette):
         if self._origins:
             doors = CORSMiddleware(
                 doors, allow_origins=self._origins, allow_methods=METHODS, allow_headers=["*"],
-                expose_headers=["X-Request-Id", "Retry-After"],
+                expose_headers=["X-Request-Id", "Retry-After", "X-MaaS-Ignored"],
             )  # fmt: skip
         return Replies(doors)
 

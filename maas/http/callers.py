@@ -11,6 +11,7 @@ from uuid import UUID
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
+from maas.pipeline.identities import LOCAL_USER
 from shared.errors import MaasError
 
 Scope = Literal["open", "ask", "read", "metrics", "admin"]
@@ -29,13 +30,17 @@ _LOCAL_ORIGIN = re.compile(f"https?://{_HERE}", re.ASCII | re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Bound to one user, to users who have a name that begins with `prefix`, or to nobody; the audit keeps `name`."""
+    """Bound to one user, to users who have a name that begins with `prefix`, or to nobody; the audit keeps `name`.
+
+    `default_user` is whose memory it is where a client of OpenAI's protocol names nobody.
+    """
 
     name: str
     scopes: frozenset[str]
     user_id: UUID | None = None
     prefix: str | None = None
     per_minute: int | None = None
+    default_user: UUID | None = None
 
     @property
     def is_bound(self) -> bool:
@@ -76,7 +81,7 @@ class OpenGate:
     `origins` are those of MAAS_CORS_ORIGINS. A page of any loopback port is a program of this machine.
     """
 
-    _everybody = Caller("http", frozenset({"admin"}))
+    _everybody = Caller("http", frozenset({"admin"}), default_user=LOCAL_USER)
 
     def __init__(self, origins: Sequence[str] = ()) -> None:
         self._origins = frozenset(origins)

@@ -19,6 +19,7 @@ STATUS = {
     "bad_parameter": 400,
     "unsupported_parameter": 400,
     "user_required": 400,
+    "query_too_long": 400,
     "unauthenticated": 401,
     "forbidden": 403,
     "not_found": 404,

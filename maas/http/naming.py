@@ -13,15 +13,16 @@ from shared.errors import MaasError
 
 
 async def named_user(request: Request, name: str | None) -> UUID:
-    """The user of this name, who may be new; without a name the one that the caller is bound to.
+    """The user of this name, who may be new; without a name the one that the caller is bound to, or stands for.
 
     Raises MaasError: `user_required`, `bad_user`, and `not_found` for a user that the caller is not there for.
     """
     bound_to = caller(request).user_id
     if name is None:
-        if bound_to is None:
+        user_id = bound_to or caller(request).default_user
+        if user_id is None:
             raise MaasError("user_required", _WHO)
-        return bound_to
+        return user_id
     user_id = await find_named(request, name)
     if user_id is None:
         if bound_to is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from structlog.contextvars import bind_contextvars
 from maas.http.changes import LOOK
 from maas.http.events import EVENT_STREAM, HEADERS, check_followers
 from maas.http.openai_bodies import ChatAnswer, ChatCompletion, Choice, Given, OpenAIModel, OpenAIModels, Usage
+from maas.http.openai_context import header_of
 from maas.http.openai_errors import echo, failure, refuse
 from maas.http.openai_question import read_question
 from maas.http.openai_stream import stream
@@ -27,21 +29,25 @@ from shared.errors import MaasError
 
 async def post_chat_completion(request: Request) -> Response:
     """Ask an assistant as OpenAI's clients do: the last user message is the query, history and memory are ours."""
-    body, submission = await read_question(request)
-    parts = rooms(request)
+    question = await read_question(request)
+    parts, body = rooms(request), question.body
     if body.stream:
         check_followers(parts)
-    run_id = await parts.submissions.submit(submission)
+    run_id = await parts.submissions.find_repeated(question.submission) if question.is_retry else None
+    run_id = run_id or await parts.submissions.submit(question.submission)
     bind_contextvars(run_id=run_id)  # the line of this request names its run
     if body.stream:
         has_usage = bool(body.stream_options and body.stream_options.include_usage)
-        lines = stream(parts, run_id, body.model, has_usage)
-        return StreamingResponse(lines, media_type=EVENT_STREAM, headers=HEADERS | echo(request))
+        lines = stream(parts, run_id, body.model, has_usage, question.ignored)
+        headers = HEADERS | echo(request) | header_of(question.ignored)
+        return StreamingResponse(lines, media_type=EVENT_STREAM, headers=headers)
     done = await _answered(parts, run_id)
     if done.status is Status.FAILED:
         status, error = failure(done.error_code, f"{done.error_message} (run {run_id})")
         return refuse(request, status, error, {"x-should-retry": "false"})
-    return _echoing(request, send(_completion(done)))
+    response = _echoing(request, send(_completion(done, question.ignored)))
+    response.headers.update(header_of(question.ignored))
+    return response
 
 
 async def get_models(request: Request) -> Response:
@@ -77,11 +83,11 @@ async def _answered(parts: Rooms, run_id: UUID) -> Completion:
     raise MaasError("answer_timeout", f"there is no answer yet; it is worked on: GET /v1/runs/{run_id}?wait=60")
 
 
-def _completion(done: Completion) -> ChatCompletion:
+def _completion(done: Completion, ignored: Sequence[str]) -> ChatCompletion:
     choice = Choice(message=ChatAnswer(content=done.answer), finish_reason="length" if done.is_cut else "stop")
     return ChatCompletion(
         id=f"chatcmpl-{done.run_id}", created=int(done.created_at.timestamp()), model=done.assistant, choices=[choice],
-        usage=Usage.of(done.spent), maas=Given.of(done),
+        usage=Usage.of(done.spent), maas=Given.of(done, ignored),
     )  # fmt: skip
 
 

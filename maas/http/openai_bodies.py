@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Literal, Self
 from uuid import UUID
 
@@ -15,6 +17,11 @@ from maas.pipeline.completions import Completion, Spent
 def _only(*values: Any, why: str) -> Any:
     """A parameter that would silently do something else than it says with any other value."""
     return Field(None, description=why, json_schema_extra={"enum": [None, *values]})
+
+
+_METADATA = (
+    "`conversation_id` is a UUID, a new one opens a dialogue; `remember` is on or off, as the header X-MaaS-Remember"
+)
 
 
 class Lenient(Shape):
@@ -33,15 +40,17 @@ class StreamOptions(Lenient):
 
 
 class ChatRequest(Lenient):
-    """Whatever is not named here is accepted and has no effect: models and their sampling are set by the operator."""
+    """Whatever is not named here is accepted and has no effect; the reply lists it in `maas.ignored`."""
 
     model: str = Field(description="name of an assistant; GET /v1/models lists them")
     messages: list[ChatMessage] = Field(
-        min_length=1, description="the last one, of the user, is the query; MaaS recalls"
+        min_length=1,
+        description="the last one, of the user, is the query; the system's are added to the role of the "
+        "assistant, earlier ones that MaaS does not have to its memory, for this answer only",
     )
     user: str | None = Field(None, description="whose memory it is; any text of 1 to 200 characters")
     safety_identifier: str | None = Field(None, description="the same, where there is no `user`")
-    metadata: dict[str, Any] | None = Field(None, description="`conversation_id` is a UUID, a new one opens a dialogue")
+    metadata: dict[str, Any] | None = Field(None, description=_METADATA)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Any = _only(1, why="there is one answer")
@@ -77,6 +86,13 @@ class Usage(Shape):
         )  # fmt: skip
 
 
+class WaitingAction(Shape):
+    id: UUID = Field(description="POST /v1/actions/{id}/approve or /reject")
+    tool: str
+    arguments: dict[str, Any]
+    expires_at: datetime
+
+
 class Given(Shape):
     """What MaaS adds to a reply."""
 
@@ -84,12 +100,19 @@ class Given(Shape):
     conversation_id: UUID | None
     sources: list[Source] = Field(description="what memory was looked at for the answer")
     usage_is_estimated: bool = Field(description="no model counted the tokens: we did")
+    ignored: list[str] = Field(
+        description="parameters of the request that had no effect; X-MaaS-Ignored names them, too"
+    )
+    degraded: list[str] = Field(description="stages that finished by rule, since their model did not answer")
+    actions: list[WaitingAction] = Field(description="what the assistant would do, and waits for a word of the user")
 
     @classmethod
-    def of(cls, done: Completion) -> Self:
+    def of(cls, done: Completion, ignored: Sequence[str]) -> Self:
         return cls(
             request_id=done.run_id, conversation_id=done.conversation_id,
             sources=[Source(**one) for one in done.sources], usage_is_estimated=done.spent.is_estimated,
+            ignored=list(ignored), degraded=list(done.degraded),
+            actions=[WaitingAction(**one) for one in done.actions],
         )  # fmt: skip
 
 

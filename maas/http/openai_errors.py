@@ -12,6 +12,12 @@ from starlette.responses import JSONResponse
 from maas.http.openai_bodies import OpenAIError, Problem
 
 PATHS = ("/v1/chat/", "/v1/models")
+_CHAT = "use POST /v1/chat/completions"
+INSTEAD = {
+    "/v1/responses": f"the Responses API is not spoken here: {_CHAT}, with metadata.conversation_id for a dialogue",
+    "/v1/completions": f"prompts without roles are not completed here: {_CHAT}",
+    "/v1/embeddings": "embeddings are not given away here: use POST /v1/memories/search or POST /v1/context",
+}
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
 _TYPES = {
     401: "authentication_error",
@@ -36,6 +42,9 @@ def in_dialect(handler: Handler) -> Handler:
 
     async def handle(request: Request, error: Exception) -> JSONResponse:
         response = await handler(request, error)
+        instead = INSTEAD.get("/".join(request.url.path.split("/")[:3]))
+        if instead and response.status_code == 404:
+            return refuse(request, 404, problem(404, "unsupported_endpoint", instead), {})
         return _translated(request, response) if request.url.path.startswith(PATHS) else response
 
     return handle

@@ -1,9 +1,10 @@
-"""A chat completion that is asked for, as a request to MaaS: its last user message, and whose it is."""
+"""A chat completion that is asked for, as a request to MaaS: its last user message, what comes along, whose it is."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64decode
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from maas.http.access import caller
 from maas.http.fields import Words
 from maas.http.naming import named_user
 from maas.http.openai_bodies import ChatMessage, ChatRequest
+from maas.http.openai_context import ignored, read_context
 from maas.http.parameters import read_key
 from maas.http.reading import read_body
 from maas.http.rooms import rooms
@@ -28,25 +30,39 @@ _DATA = re.compile(r"data:image/[\w.+-]+(?:;[\w.+=-]+)*;base64,", re.ASCII)
 _WORDS: TypeAdapter[str] = TypeAdapter(Words)
 
 
-async def read_question(request: Request) -> tuple[ChatRequest, Submission]:
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and what of the request is not honoured. `is_retry`: the client's own, marked by its SDK."""
+
+    body: ChatRequest
+    submission: Submission
+    ignored: tuple[str, ...]
+    is_retry: bool
+
+
+async def read_question(request: Request) -> Question:
     """The body and what is asked with it; the images that come along are stored.
 
     Raises MaasError: what `read_body`, `named_user` and `keep_upload` raise, `unsupported_parameter`,
-    `unknown_assistant`.
+    `unknown_assistant`, `query_too_long`.
     """
     body = await read_body(request, ChatRequest)
     _check_parameters(body)
     query, images = _last_words(body.messages)
-    conversation_id, metadata = _conversation(body.metadata)
+    context = read_context(body.messages)
+    conversation_id, is_remembered, metadata = _metadata(body.metadata)
+    is_remembered = is_remembered and _switch(request.headers.get("x-maas-remember"), "X-MaaS-Remember")
     db, key = rooms(request).db, read_key(request)
     if not await find_assistants(db, body.model):
         raise MaasError("unknown_assistant", f"there is no model {body.model[:80]!r}; GET /v1/models lists them")
     user_id = await named_user(request, body.user or body.safety_identifier or _header(request))
     kept = [(await keep_upload(db, user_id, image))["id"] for image in images]
-    return body, Submission(
+    submission = Submission(
         user_id=user_id, query=query, assistant=body.model, conversation_id=conversation_id, metadata=metadata,
         source=SOURCE, caller=caller(request).name, idempotency_key=key, attachment_ids=tuple(dict.fromkeys(kept)),
+        context=context, is_remembered=is_remembered,
     )  # fmt: skip
+    return Question(body, submission, ignored(body), _is_retry(request))
 
 
 def _check_parameters(body: ChatRequest) -> None:
@@ -58,7 +74,7 @@ def _check_parameters(body: ChatRequest) -> None:
 
 
 def _last_words(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
-    """Text and images of the last message, of the user; what clients put behind it as the system's is left out."""
+    """Text and images of the last message that is not the system's; it must be of the user."""
     said = [one for one in messages if one.role not in ("system", "developer")]
     if not said:
         raise _invalid("messages: there is no message of the user")
@@ -97,16 +113,30 @@ def _image(part: dict[str, Any]) -> bytes:
         raise _invalid(f"messages: image_url: is not base64: {error}") from error
 
 
-def _conversation(metadata: dict[str, Any] | None) -> tuple[UUID | None, dict[str, Any] | None]:
-    """`conversation_id` of the metadata, and what is left of it."""
+def _metadata(metadata: dict[str, Any] | None) -> tuple[UUID | None, bool, dict[str, Any] | None]:
+    """`conversation_id` and `remember` of the metadata, and what is left of it."""
     if not is_storable(metadata):
         raise _invalid("metadata: must not contain NUL, lone surrogates or infinite numbers", "metadata")
     others = dict(metadata or {})
     text = others.pop("conversation_id", None)
+    is_remembered = _switch(others.pop("remember", None), "metadata.remember")
     try:
-        return (None if text is None else UUID(text)), others or None
+        return (None if text is None else UUID(text)), is_remembered, others or None
     except (ValueError, AttributeError, TypeError) as error:
         raise _invalid("metadata.conversation_id: must be a UUID", "metadata.conversation_id") from error
+
+
+def _switch(value: object, name: str) -> bool:
+    """Whether `remember` is on, as it is where nothing is said."""
+    if value not in (None, "on", "off"):
+        raise _invalid(f"{name}: must be on or off", name)
+    return value != "off"
+
+
+def _is_retry(request: Request) -> bool:
+    """Whether the client's SDK asks again by itself, and not with a key, which leads to the same run anyway."""
+    count = request.headers.get("x-stainless-retry-count", "")
+    return count.isascii() and count.isdigit() and count.strip("0") != "" and read_key(request) is None
 
 
 def _header(request: Request) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 from uuid import UUID
@@ -53,10 +53,15 @@ class Spoken:
 
 
 async def stream(
-    parts: Rooms, run_id: UUID, model: str, has_usage: bool, keep_alive: float = KEEP_ALIVE
+    parts: Rooms,
+    run_id: UUID,
+    model: str,
+    has_usage: bool,
+    ignored: Sequence[str] = (),
+    keep_alive: float = KEEP_ALIVE,
 ) -> AsyncGenerator[str, None]:
     """The answer of a run, from its first word to [DONE], or to an error. Who leaves cancels nothing."""
-    lines = _Lines(run_id, model, has_usage)
+    lines = _Lines(run_id, model, has_usage, ignored)
     spoken = Spoken()
     yield lines.words("", role="assistant")
     first = Glance(Place(), ())
@@ -94,8 +99,9 @@ async def _end(parts: Rooms, lines: _Lines, spoken: Spoken, data: dict[str, Any]
 class _Lines:
     """The lines of one answer."""
 
-    def __init__(self, run_id: UUID, model: str, has_usage: bool) -> None:
+    def __init__(self, run_id: UUID, model: str, has_usage: bool, ignored: Sequence[str]) -> None:
         self.run_id = run_id
+        self._ignored = ignored
         self._has_usage = has_usage
         self._head = {
             "id": f"chatcmpl-{run_id}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model,
@@ -106,7 +112,9 @@ class _Lines:
 
     def close(self, done: Completion, final_answer: str | None) -> list[str]:
         """The end, with what MaaS adds (the answer, too, if what was sent is not it), and the usage if asked for."""
-        added = Given.of(done).model_dump(mode="json") | ({"final_answer": final_answer} if final_answer else {})
+        added = Given.of(done, self._ignored).model_dump(mode="json")
+        if final_answer:
+            added["final_answer"] = final_answer
         lines = [self._chunk({}, "length" if done.is_cut else "stop", maas=added)]
         if self._has_usage:
             lines.append(_line(self._head | {"choices": [], "usage": Usage.of(done.spent).model_dump()}))

@@ -57,16 +57,27 @@ REPEATABLE = {
     "name": "Idempotency-Key", "schema": {"type": "string", "pattern": KEY}, "example": "order-4711",
     "description": "the same key and body again give the same run",
 }  # fmt: skip
-HEADERS: dict[tuple[str, str], dict[str, Any]] = {
-    ("POST", "/v1/runs"): REPEATABLE,
-    ("POST", "/v1/chat/completions"): REPEATABLE,
-    ("GET", "/v1/runs/{id}/events"): {
+REMEMBER = {
+    "name": "X-MaaS-Remember", "schema": {"type": "string", "enum": ["on", "off"]},
+    "description": "off: the exchange is answered and logged, and nothing recalls it",
+}  # fmt: skip
+HEADERS: dict[tuple[str, str], tuple[dict[str, Any], ...]] = {
+    ("POST", "/v1/runs"): (REPEATABLE,),
+    ("POST", "/v1/chat/completions"): (REPEATABLE, REMEMBER),
+    ("GET", "/v1/runs/{id}/events"): ({
         "name": "Last-Event-ID", "example": "1.6.12",
         "schema": {"type": "string", "format": "event-id", "pattern": PLACE},
         "description": "the id of the last event that was read: go on after it",
-    },
-    ("GET", "/v1/attachments/{id}/content"): {
+    },),
+    ("GET", "/v1/attachments/{id}/content"): ({
         "name": "If-None-Match", "schema": {"type": "string"}, "description": "the ETag of what the client has",
+    },),
+}  # fmt: skip
+GIVEN_HEADERS: dict[tuple[str, str], dict[str, Any]] = {
+    ("POST", "/v1/chat/completions"): {
+        "X-MaaS-Ignored": {
+            "description": "what of the request had no effect, where there is anything", "schema": {"type": "string"},
+        }
     },
 }  # fmt: skip
 BESIDE = {
@@ -202,9 +213,7 @@ def _parameters(door: Door, is_guarded: bool) -> list[dict[str, Any]]:
         found.append(
             {"name": name, "in": "query", "required": is_needed, "schema": schema, "description": text, **example}
         )
-    if header := HEADERS.get((door.method, door.path)):
-        found.append({**header, "in": "header"})
-    return found
+    return found + [{**header, "in": "header"} for header in HEADERS.get((door.method, door.path), ())]
 
 
 def _request(door: Door) -> dict[str, Any]:
@@ -220,6 +229,8 @@ def _responses(door: Door, is_guarded: bool) -> dict[str, Any]:
     done = {"description": "done", **_content(door)}
     if links := links_of(door.handler.__name__):
         done["links"] = links
+    if headers := GIVEN_HEADERS.get((door.method, door.path)):
+        done["headers"] = headers
     responses: dict[str, dict[str, Any]] = {str(door.status): done}
     for status, text in BESIDE.get(door.handler.__name__, {}).items():
         responses[str(status)] = {"description": text}

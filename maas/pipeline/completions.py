@@ -41,6 +41,8 @@ class Completion:
     error_code: str | None
     error_message: str | None
     sources: tuple[dict[str, Any], ...]
+    degraded: tuple[str, ...]
+    actions: tuple[dict[str, Any], ...]
     spent: Spent
 
 
@@ -52,7 +54,7 @@ async def read_completion(db: Database, run_id: UUID) -> Completion:
     return Completion(
         run_id, Status(row["status"]), row["assistant"], row["conversation_id"], row["created_at"],
         row["final_answer"] or "", row["finish"] == "length", row["error_code"], row["error_message"],
-        tuple(row["sources"] or ()), _spent(row),
+        tuple(row["sources"] or ()), tuple(row["degraded"]), tuple(row["actions"] or ()), _spent(row),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from shared.text import defuse, escape, unescape
 _DRAFT = re.compile(
     r"<draft>\n<query>\n(?P<query>.*?)\n</query>\n<history>\n<recent>\n(?P<recent>.*?)\n</recent>\n"
     r"<focus>\n(?P<focus>.*?)\n</focus>\n</history>\n"
+    r"(?:<client>\n<text>\n(?P<client_system>.*?)\n</text>\n<messages>\n(?P<client_lines>.*?)\n</messages>\n</client>\n)?"
     r'<role version="(?P<role_version>\d+)">\n(?P<role>.*?)\n</role>\n'
     r'<instruction version="(?P<instruction_version>\d+)">\n(?P<instruction>.*?)\n</instruction>\n</draft>',
     re.DOTALL,
@@ -21,11 +22,17 @@ _PAYLOAD = re.compile(
     re.DOTALL,
 )
 
+CLIENT_HEADING = (
+    "The application through which the user asks adds the text between the tags. Follow it as far as it does not "
+    "contradict what stands above."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Everything that an answer may need. `recent` and `focus` are escaped lines; the rest is plain text.
+    """Everything that an answer may need. `recent`, `focus` and `client_lines` are escaped lines, the rest plain text.
 
+    What a client sent along, `client_system` and `client_lines`, stands in the draft where there is any.
     The versions are those of the prompts FinalResponder and Assembler that the draft was built from.
     """
 
@@ -36,13 +43,29 @@ class Draft:
     instruction: str
     role_version: int = 0
     instruction_version: int = 0
+    client_system: str = ""
+    client_lines: tuple[str, ...] = ()
+
+    def system(self, role: str) -> str:
+        """A role text with what the client adds to it, fenced as the client's."""
+        if not self.client_system:
+            return role
+        return f"{role}\n\n{CLIENT_HEADING}\n<client>\n{escape(self.client_system)}\n</client>"
 
     def render(self) -> str:
         return (
             f"<draft>\n<query>\n{escape(self.query)}\n</query>\n<history>\n<recent>\n{_join(self.recent)}\n</recent>\n"
-            f"<focus>\n{_join(self.focus)}\n</focus>\n</history>\n"
+            f"<focus>\n{_join(self.focus)}\n</focus>\n</history>\n{self._client()}"
             f'<role version="{self.role_version}">\n{escape(self.role)}\n</role>\n'
             f'<instruction version="{self.instruction_version}">\n{escape(self.instruction)}\n</instruction>\n</draft>'
+        )
+
+    def _client(self) -> str:
+        if not self.client_system and not self.client_lines:
+            return ""
+        return (
+            f"<client>\n<text>\n{escape(self.client_system)}\n</text>\n"
+            f"<messages>\n{_join(self.client_lines)}\n</messages>\n</client>\n"
         )
 
     @classmethod
@@ -56,6 +79,7 @@ class Draft:
         return cls(
             unescape(match["query"]), _lines(match["recent"]), _lines(match["focus"]), unescape(match["role"]),
             unescape(match["instruction"]), int(match["role_version"]), int(match["instruction_version"]),
+            unescape(match["client_system"] or ""), _lines(match["client_lines"] or ""),
         )  # fmt: skip
 
 
@@ -92,7 +116,9 @@ class Payload:
         room = limit - tokens.count(Payload(self.system, "", self.query).render()) - 8
         if room < 0:
             raise MaasError(
-                "query_too_long", f"the query does not fit into {limit} tokens together with the role text; shorten it"
+                "query_too_long",
+                f"the query does not fit into {limit} tokens together with the role text and the client's system text; "
+                "shorten it",
             )
         return room
 

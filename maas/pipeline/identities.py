@@ -9,6 +9,7 @@ from shared.errors import MaasError
 from shared.text import is_blank
 
 PROVIDER = "api"
+LOCAL_USER = UUID("00000000-0000-4000-8000-000000000001")  # a user of this machine, where none is named
 LONGEST = 200
 
 

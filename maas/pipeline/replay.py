@@ -164,9 +164,9 @@ async def _begin(db: Database, row: Row, stage: str) -> tuple[Run, bool | None, 
             prompts = await read_prompts(db, "FinalResponder", name)
             text = role_text(prompts, name)
             run.draft = replace(draft, role=text, role_version=prompts["FinalResponder"].version).render()
-            run.payload = replace(payload, system=text).render()
+            run.payload = replace(payload, system=draft.system(text)).render()
             note = f"today's texts of FinalResponder and {name} stand in the recorded payload"
-            return run, text != payload.system, (note,)
+            return run, draft.system(text) != payload.system, (note,)
         case _:
             run.analysis, run.draft = row["analysis_result"], row["draft_context"]
             run.payload = row["final_context_payload"]

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
+from maas.pipeline.client_context import NOTHING, ClientContext
 from maas.pipeline.conversations import Mode
 from maas.pipeline.states import Status
 from shared.db import Database
@@ -17,6 +18,8 @@ from shared.errors import MaasError
 from shared.group_commit import GroupCommit
 
 TRACE = "traceparent"
+REPEATED_WITHIN_S = 900.0  # a client that waits longer for one answer has given up
+ENDED_WITHIN_S = 10.0  # the official clients wait at most 8 s before they ask again
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Submission:
     """A request as a client sends it. `idempotency_key` is unique per `caller`; no `mode`: that of its conversation.
 
     `traceparent` (W3C) is the client's span; it goes along in the metadata, where an INSERT may put it, too.
+    What is not to be remembered is answered and logged, and nothing recalls it.
     """
 
     user_id: UUID
@@ -37,6 +41,8 @@ class Submission:
     attachment_ids: tuple[UUID, ...] = ()
     mode: Mode | None = None
     traceparent: str | None = None
+    context: ClientContext = NOTHING
+    is_remembered: bool = True
 
     @property
     def stored_metadata(self) -> dict[str, Any] | None:
@@ -81,10 +87,21 @@ class Submissions:
             and row["assistant"] == submission.assistant and row["conversation_id"] == submission.conversation_id
             and _untraced(row["metadata"]) == _untraced(submission.metadata) and row["mode"] == submission.mode
             and tuple(row["attachment_ids"]) == submission.attachment_ids
+            and row["client_context"] == submission.context.to_json()
+            and (submission.is_remembered or not row["is_remembered"])
         )  # fmt: skip
         if not same:
             raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
         return UUID(str(row["id"]))
+
+    async def find_repeated(self, submission: Submission) -> UUID | None:
+        """The run of the very same request, of this caller and user, that is in flight or has just been answered."""
+        found: UUID | None = await self._db.value(
+            "repeated_run", submission.user_id, submission.caller, submission.source, submission.query,
+            submission.assistant, submission.conversation_id, submission.metadata, list(submission.attachment_ids),
+            submission.context.to_json(), submission.is_remembered, REPEATED_WITHIN_S, ENDED_WITHIN_S,
+        )  # fmt: skip
+        return found
 
     async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool | MaasError]:
         submissions = [submission for _, submission in items]
@@ -95,6 +112,7 @@ class Submissions:
             [s.stored_metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
             [s.idempotency_key for s in submissions], self.queue_limit,
             [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions], [s.mode for s in submissions],
+            [s.context.to_json() for s in submissions], [s.is_remembered for s in submissions],
         )  # fmt: skip
         verdicts = {row["id"]: row["unfinished"] is None or self._queue_full(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]

@@ -2,7 +2,10 @@
 
 -- name: completion  -- $1 run; tokens of all calls for the answer in the present try, those of the archive left out
 select r.status, r.assistant, r.conversation_id, r.created_at, r.user_query, r.final_context_payload, r.final_answer,
-  r.error_code, r.error_message, r.sources, c.tokens_in, c.tokens_out, c.tokens_cached, c.finish
+  r.error_code, r.error_message, r.sources, r.degraded, c.tokens_in, c.tokens_out, c.tokens_cached, c.finish, (
+    select jsonb_agg(jsonb_build_object('id', a.id, 'tool', a.tool, 'arguments', a.arguments, 'expires_at', a.expires_at)
+      order by a.created_at, a.id)
+    from v_actions a where a.run_id = r.id and a.user_id = r.user_id and a.status = 'pending') as actions
 from pipeline_runs r cross join lateral (
   select coalesce(sum(l.tokens_in), 0) as tokens_in, coalesce(sum(l.tokens_out), 0) as tokens_out,
     coalesce(sum(l.tokens_cached), 0) as tokens_cached,

@@ -7,8 +7,9 @@ with sent as materialized (
       or s.idempotency_key is not null and exists (
         select from pipeline_runs r where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
-      $11::text[], $12::text[]) with ordinality
-    as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids, mode, n)
+      $11::text[], $12::text[], $13::jsonb[], $14::boolean[]) with ordinality
+    as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids, mode,
+      client_context, is_remembered, n)
 ), queues as materialized (
   select u.user_id, q.unfinished
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
@@ -21,8 +22,9 @@ with sent as materialized (
   from sent s left join queues q using (user_id)
 ), added as (
   insert into pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
-    attachment_ids, mode)
-  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids::uuid[], mode
+    attachment_ids, mode, client_context, is_remembered)
+  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids::uuid[], mode,
+    client_context, is_remembered
   from placed where not is_repeat and not is_refused order by n
   on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
   returning id
@@ -43,8 +45,27 @@ where p.is_refused or exists (
   select from placed f where f.is_refused and f.caller = p.caller and f.idempotency_key = p.idempotency_key);
 
 -- name: run_of_key
-select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode
+select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode, client_context, is_remembered
 from pipeline_runs where caller = $1 and idempotency_key = $2;
+
+-- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 $12 seconds since it began, and ended
+select id from pipeline_runs
+where user_id = $1 and created_at > now() - make_interval(secs => $11) and caller = $2 and source = $3 and idempotency_key is null
+  and user_query = $4 and assistant = $5 and conversation_id is not distinct from $6
+  and coalesce(metadata, '{}') - 'traceparent' = coalesce($7::jsonb, '{}') and attachment_ids = $8::uuid[]
+  and client_context is not distinct from $9::jsonb and ($10 or not is_remembered)
+  and status <> 'FAILED' and cancel_requested_at is null
+  and (completed_at is null or completed_at > now() - make_interval(secs => $12))
+order by created_at desc limit 1;
+
+-- name: client_context  -- $1 run
+select client_context from pipeline_runs where id = $1;
+
+-- name: turns_of_words  -- $1 user, $2 a run, $3 texts without blanks around, $4 how many turns before the run's are looked at
+select distinct btrim(l.content, E' \t\n\r') as words
+from (
+  select content from raw_logs where user_id = $1 and run_id <> $2 and is_remembered order by occurred_at desc, seq desc limit $4) l
+where btrim(l.content, E' \t\n\r') = any($3::text[]);
 
 -- name: run
 select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status, archive_status, lane, try, attempt,

@@ -145,6 +145,28 @@ async def test_an_answer_that_does_not_come(opened: Opener, connection: psycopg.
     assert int(full.value.response.headers["retry-after"]) >= 1
 
 
+async def test_a_retry_of_the_client_joins_its_run(opened: Opener, connection: psycopg.Connection[DictRow]) -> None:
+    """The SDK marks it. Another caller's, another question, or one asked again on purpose is a run of its own."""
+    async with opened(openai_wait=20, user_queue_limit=50) as client_of:
+        for key, user in (("for-ann", None), ("for-all", str(ANN))):
+            with pytest.raises(openai.APITimeoutError) as caught:
+                await ask(client_of(key).with_options(timeout=0.4, max_retries=2), user)
+        marked = {"x-stainless-retry-count": "1"}
+        hurried = client_of("for-ann").with_options(timeout=0.4, max_retries=0)
+        others: list[dict[str, Any]] = [
+            {"extra_headers": marked, "metadata": {"a": "b"}}, {"extra_headers": marked | {"Idempotency-Key": "k"}}, {},
+            {"extra_headers": marked, "extra_body": {"messages": [
+                {"role": "system", "content": "x"}, {"role": "user", "content": "Hello."}]}},
+            {"extra_headers": {"x-stainless-retry-count": "x"}},
+        ]  # fmt: skip
+        for more in others:
+            with pytest.raises(openai.APITimeoutError):
+                await ask(hurried, None, **more)
+    callers = [row["caller"] for row in connection.execute("select caller from pipeline_runs order by seq")]
+    assert caught.value.request.headers["x-stainless-retry-count"] == "2"
+    assert callers == ["ann", "all", *["ann"] * len(others)]
+
+
 async def test_a_process_that_ends_says_so_in_its_streams(
     opened: Opener, connection: psycopg.Connection[DictRow]
 ) -> None:

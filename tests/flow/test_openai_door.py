@@ -15,6 +15,7 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion
 from pytest_httpserver import HTTPServer
 
+from maas.commands.session import LOCAL_USER
 from tests.aimock import FOLDER, Aimock, missing
 from tests.model_server import REPLIES, USAGE, ModelServer
 from tests.pictures import picture
@@ -130,6 +131,82 @@ def test_a_reply_is_a_chat_completion(stack: Stack, client: OpenAI, name: str) -
     added = reply.model_dump()["maas"]
     assert (added["request_id"], added["conversation_id"], added["usage_is_estimated"]) == (str(run["id"]), None, True)
     assert "Rex" not in stack.client.get(f"/v1/memories?user_id={run['user_id']}").text
+
+
+def test_what_comes_along_reaches_the_model_and_no_memory(
+    stack: Stack, client: OpenAI, models: ModelServer, name: str
+) -> None:
+    """System text and earlier messages shape this answer; what is not honoured is named, in the body and a header."""
+    messages: list[Any] = [
+        {"role": "system", "content": "Speak like a pirate."}, {"role": "user", "content": "My dog is Rex."},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]},
+        {"role": "tool", "content": "Rex is three.", "tool_call_id": "1"},
+        {"role": "user", "content": [{"type": "text", "text": "Look."}, {"type": "input_audio", "input_audio": {}}]},
+        {"role": "assistant", "content": "A fine dog."}, *says("How old is it?"),
+        {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},
+    ]  # fmt: skip
+    asked: dict[str, Any] = {
+        "model": "poet", "user": name, "messages": messages, "temperature": 0, "seed": 7, "n": 1, "stop": None,
+        "tools": [{"type": "function", "function": {"name": "f"}}], "extra_body": {"имя": 1, "top_k": 5},
+    }  # fmt: skip
+    raw = client.chat.completions.with_raw_response.create(**asked)
+    system, question = (one["content"] for one in models.said_to("responder")[-1]["messages"])
+    role, _, memory = system.partition("\n<memory>\n")
+    assert role.index("Speak like a pirate.\n\nBe brief.") > 100 and "Rex" not in role
+    assert [line for line in memory.split("\n") if line.startswith("- ")] == [
+        "- [earlier] user: My dog is Rex.", "- [earlier] tool: Rex is three.", "- [earlier] user: Look.",
+        "- [earlier] assistant: A fine dog.",
+    ]  # fmt: skip
+    assert question == "How old is it?"
+    ignored = ["seed", "temperature", "tools", "top_k", "имя", "messages[].input_audio", "messages[].tool_calls"]
+    assert sorted(raw.parse().model_dump()["maas"]["ignored"]) == sorted(ignored)
+    header = raw.headers["x-maas-ignored"].split(", ")
+    assert sorted(header) == sorted(["%D0%B8%D0%BC%D1%8F" if one == "имя" else one for one in ignored])
+    *_, last = client.chat.completions.create(stream=True, **asked)
+    assert sorted(last.model_dump()["maas"]["ignored"]) == sorted(ignored)
+    first, _ = runs_of(stack, name)
+    user = first["user_id"]
+    assert first["metadata"] is None and first["user_query"] == "How old is it?"
+    said = stack.rows("select content from raw_logs where user_id = %s order by seq", user)
+    assert {one["content"] for one in said} == {"How old is it?", REPLIES["responder"]}
+    assert not any("Rex" in str(one) for one in stack.rows("select * from lsm_storage where user_id = %s", user))
+    assert "Rex" not in stack.client.get(f"/v1/users/{user}/export").text
+    plain = client.chat.completions.with_raw_response.create(model="poet", user=name, messages=says("Hi."))
+    assert "x-maas-ignored" not in plain.headers and plain.parse().model_dump()["maas"]["ignored"] == []
+
+
+@pytest.mark.parametrize("how", [{"extra_headers": {"X-MaaS-Remember": "off"}}, {"metadata": {"remember": "off"}}])
+def test_what_is_not_to_be_remembered_is_answered_only(
+    stack: Stack, client: OpenAI, name: str, how: dict[str, Any]
+) -> None:
+    client.chat.completions.create(model="mentor", user=name, messages=says("My falcon is called Gerda."))
+    title = client.chat.completions.create(
+        model="mentor", user=name, messages=says("Which title fits a talk of the falcon Hubert?"), **how
+    )
+    assert words(title)
+    later = client.chat.completions.create(model="mentor", user=name, messages=says("What is my falcon called?"))
+    assert "Gerda" in words(later) and "Hubert" not in words(later)
+    user, metadata = (runs_of(stack, name)[1][one] for one in ("user_id", "metadata"))
+    assert metadata is None
+    assert "Hubert" not in stack.client.get(f"/v1/memories?user_id={user}").text
+    asked = {"user_id": str(user), "query": "falcon title Hubert"}
+    for door in ("memories/search", "context"):
+        found = stack.client.post(f"/v1/{door}", json=asked).text
+        assert "Gerda" in found and "Hubert" not in found
+
+
+def test_a_degraded_answer_and_actions_that_wait_are_told(stack: Stack, client: OpenAI, name: str) -> None:
+    reply = client.chat.completions.create(model="poet", user=name, messages=says("Hello."))
+    added = reply.model_dump()["maas"]
+    assert (added["degraded"], added["actions"]) == ([], [])
+    stack.rows("update pipeline_runs set degraded = '{Assembler}' where id = %s returning id", run_of(reply))
+    stack.rows("select maas_propose_action(%s, 'c1', 'post', '{\"a\": 1}', 'write')", run_of(reply))
+    key = {"Idempotency-Key": str(uuid4())}
+    stack.rows("update pipeline_runs set idempotency_key = %s where id = %s returning id", *key.values(), run_of(reply))
+    again = client.chat.completions.create(model="poet", user=name, messages=says("Hello."), extra_headers=key)
+    added = again.model_dump()["maas"]
+    assert (again.id, added["degraded"]) == (reply.id, ["Assembler"])
+    assert [(one["tool"], one["arguments"]) for one in added["actions"]] == [("post", {"a": 1})]
 
 
 def test_usage_is_that_of_the_models(client: OpenAI, name: str) -> None:
@@ -259,9 +336,11 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
      "messages"),
     ({"messages": says([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {
         "url": "data:image/png;base64,AAAA"}}])}, "bad_image", None),
+    ({"messages": [{"role": "system", "content": "x" * 65_537}, *says("Hi")]}, "context_length_exceeded", None),
     ({"metadata": {"conversation_id": "mine"}}, "bad_parameter", "metadata.conversation_id"),
     ({"metadata": {"conversation_id": 7}}, "bad_parameter", "metadata.conversation_id"),
     ({"metadata": {"a": "\x00"}}, "bad_parameter", "metadata"),
+    ({"metadata": {"remember": False}}, "bad_parameter", "metadata.remember"),
     ({"model": 7}, "invalid_request", "model"),
 ]  # fmt: skip
 
@@ -281,7 +360,7 @@ def test_what_would_silently_be_wrong_is_refused(
 @pytest.mark.parametrize(
     ("user", "code"),
     [("x" * 10_000, "bad_user"), ("a\x00b", "bad_user"), (" \u200b", "bad_user"), (7, "invalid_request"),
-     ({"id": 1}, "invalid_request"), ("", "user_required"), (None, "user_required")],
+     ({"id": 1}, "invalid_request")],
 )  # fmt: skip
 def test_no_user(stack: Stack, client: OpenAI, user: Any, code: str) -> None:
     count = "select count(*) from user_identities"
@@ -291,6 +370,26 @@ def test_no_user(stack: Stack, client: OpenAI, user: Any, code: str) -> None:
         client.post("/chat/completions", body=body, cast_to=ChatCompletion)
     assert caught.value.code == code
     assert stack.rows(count) == before
+
+
+@pytest.mark.parametrize("user", [{"user": ""}, {"user": None}, {}])
+def test_nobody_named_is_the_user_of_this_machine(stack: Stack, client: OpenAI, user: dict[str, Any]) -> None:
+    """Where everybody on this machine may do everything: whom the command line means, too."""
+    body = {"model": "mentor", "messages": says("Hello."), **user}
+    reply = client.post("/chat/completions", body=body, cast_to=ChatCompletion)
+    assert stack.answer(run_of(reply))["user_id"] == LOCAL_USER
+
+
+@pytest.mark.parametrize(
+    ("path", "instead"),
+    [("responses", "/v1/chat/completions"), ("responses/r1", "/v1/chat/completions"),
+     ("completions", "/v1/chat/completions"), ("embeddings", "/v1/context")],
+)  # fmt: skip
+def test_doors_that_are_not_there_name_what_is(client: OpenAI, path: str, instead: str) -> None:
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.post(f"/{path}", body={"model": "mentor", "input": "Hi."}, cast_to=ChatCompletion)
+    assert (caught.value.code, caught.value.type) == ("unsupported_endpoint", "not_found_error")
+    assert f"use POST {instead}" in caught.value.message or f"or POST {instead}" in caught.value.message
 
 
 @pytest.mark.parametrize("part", ["user", "model", "messages", "metadata"])
