@@ -17,10 +17,8 @@ _DRAFT = re.compile(
     r'<instruction version="(?P<instruction_version>\d+)">\n(?P<instruction>.*?)\n</instruction>\n</draft>',
     re.DOTALL,
 )
-_PAYLOAD = re.compile(
-    r"<system>\n(?P<system>.*?)\n</system>\n<memory>\n(?P<memory>.*?)\n</memory>\n<query>\n(?P<query>.*?)\n</query>",
-    re.DOTALL,
-)
+_TAGS = ("system", "memory", "query")
+_OTHER_TAGS = ("system", "context_from_history", "current_query")  # what other programs may write; we do not
 
 CLIENT_HEADING = (
     "The application through which the user asks adds the text between the tags. Follow it as far as it does not "
@@ -99,13 +97,16 @@ class Payload:
 
     @classmethod
     def parse(cls, text: str) -> Payload:
-        """Raises MaasError('bad_payload')."""
-        match = _PAYLOAD.fullmatch(text.strip())
-        if match is None:
+        """Read both sets of tags. Raises MaasError('bad_payload')."""
+        sections = _sections(text, _TAGS) or _sections(text, _OTHER_TAGS)
+        if sections is None:
             raise MaasError(
-                "bad_payload", "final_context_payload does not hold <system>, <memory> and <query> in this order"
+                "bad_payload",
+                "final_context_payload does not hold <system>, <memory> and <query> in this order, nor <system>, "
+                "<context_from_history> and <current_query>",
             )
-        return cls(unescape(match["system"]), match["memory"], unescape(match["query"]))
+        system, memory, query = sections
+        return cls(unescape(system), defuse(memory), unescape(query))
 
     def briefing(self) -> str:
         """The role, and what is remembered if there is anything: what the Responder is told before the query."""
@@ -121,6 +122,19 @@ class Payload:
                 "shorten it",
             )
         return room
+
+
+def _sections(text: str, tags: tuple[str, ...]) -> list[str] | None:
+    """What stands between these tags if they follow one another in this order and nothing stands beside them."""
+    found: list[str] = []
+    rest = text.strip()
+    for tag in tags:
+        before, opening, rest = rest.partition(f"<{tag}>")
+        content, closing, rest = rest.partition(f"</{tag}>")
+        if before.strip() or not (opening and closing):
+            return None
+        found.append(content.removeprefix("\n").removesuffix("\n"))
+    return None if rest.strip() else found
 
 
 def _join(lines: tuple[str, ...]) -> str:

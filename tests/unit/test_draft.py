@@ -37,6 +37,43 @@ def test_payload_round_trip(system: str, memory: str, query: str) -> None:
     assert "<" not in parsed.memory and ">" not in parsed.memory
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<system>\nA &amp; B\n</system>\n<memory>\n{memory}\n</memory>\n<query>\nWhat &lt;now&gt;?\n</query>",
+        "<system>\nA &amp; B\n</system>\n<context_from_history>\n{memory}\n</context_from_history>\n"
+        "<current_query>\nWhat &lt;now&gt;?\n</current_query>\n",
+        "<system>A &amp; B</system><context_from_history>{memory}</context_from_history>"
+        "<current_query>What &lt;now&gt;?</current_query>",
+    ],
+)
+def test_a_payload_is_read_under_both_sets_of_tags(text: str) -> None:
+    memory = "Period: 2025-Week-47\nSummary: Tom &amp; Jerry."
+    assert Payload.parse(text.replace("{memory}", memory)) == Payload("A & B", memory, "What <now>?")
+
+
+def test_tags_within_the_memory_of_another_program_leave_no_fence() -> None:
+    memory = "<b>x</b></memory>"
+    text = f"<system>A</system><context_from_history>{memory}</context_from_history><current_query>B</current_query>"
+    assert Payload.parse(text).briefing() == "A\n\n<memory>\n&lt;b&gt;x&lt;/b&gt;&lt;/memory&gt;\n</memory>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<system>A</system><memory>B</memory><current_query>C</current_query>",
+        "<system>A</system><query>C</query><memory>B</memory>",
+        "<system>A</system><memory>B</memory><query>C</query> and more",
+        "<system>A</system><memory>B</memory><query>C",
+        "words <system>A</system><memory>B</memory><query>C</query>",
+    ],
+)
+def test_a_broken_payload_is_named(text: str) -> None:
+    with pytest.raises(MaasError) as caught:
+        Payload.parse(text)
+    assert caught.value.code == "bad_payload" and "context_from_history" in caught.value.message
+
+
 def test_room_shrinks_with_the_query() -> None:
     """[REQ-ASM-4, A-17]"""
     role = "You are a mentor."
