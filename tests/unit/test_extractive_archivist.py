@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shared.models.extractive.archivist import answer, summarise
@@ -83,6 +84,27 @@ def test_a_summary_of_an_exchange() -> None:
     assert 2 <= len(sentences(record["summary"])) <= 4
     assert {"MaaS", "PostgreSQL", "Pets"} <= set(record["tags"])
     assert len(record["tags"]) <= 8
+
+
+SENTENCES = (
+    "We moved to Lisbon in May.", "My sister Alma keeps bees on the roof.", "Мою собаку зовут Рекс.",
+    "Встреча перенесена на 5 мая.", "Which colour shall the garden fence get?", "Сколько комнат в новой квартире?",
+    "The kiln reaches 1200 degrees.", "PostgreSQL 16 подойдёт для MaaS.", "Do you rent the kayak or own the kayak?",
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(("user", "assistant")), st.lists(st.sampled_from(SENTENCES))), max_size=4))
+@example([("user", ["Which colour shall the garden fence get?"]), ("assistant", ["Сколько комнат в новой квартире?"])])
+def test_two_to_four_sentences_where_the_exchange_has_them(turns: list[tuple[str, list[str]]]) -> None:
+    said = sum(len(texts) for _, texts in turns)
+    record = summarise(talk(*((role, " ".join(texts)) for role, texts in turns)))
+    assert min(said, 2) <= len(sentences(record["summary"])) <= 4
+
+
+def test_the_prompt_asks_for_two_to_four_sentences() -> None:
+    """With one alone only where there is nothing else to keep."""
+    prompt = (Path(__file__).resolve().parents[2] / "sql" / "prompts" / "Archivist.md").read_text(encoding="utf-8")
+    assert "Пиши сводку из 2–4 предложений, одно — только если больше сохранять нечего." in prompt
 
 
 def test_a_question_is_kept_with_its_answer() -> None:

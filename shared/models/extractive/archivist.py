@@ -20,7 +20,7 @@ _FIRST_PERSON = """
 my we our us mine
 """
 _SELF = frozenset(_FIRST_PERSON.split())
-_SENTENCES = 4
+_LEAST_SENTENCES, _SENTENCES = 2, 4
 _LONGEST = 300
 _LONGEST_LOG = 8000
 
@@ -97,7 +97,10 @@ def worth_of(sentence: str) -> float:
 
 
 def _choose(logs: Sequence[Mapping[str, Any]], said: Sequence[Sequence[Said]]) -> list[Said]:
-    """The users' two best sentences, each question with the beginning of its answer, then the best of what is left."""
+    """The users' two best sentences, each question with the beginning of its answer, then the best of what is left.
+
+    Other questions are taken only where nothing else is left to make two sentences.
+    """
     users = [one for log, many in zip(logs, said, strict=True) if log["role"] != "assistant" for one in many]
     others = [one for log, many in zip(logs, said, strict=True) if log["role"] == "assistant" for one in many]
     picked = sorted(users, key=_rank)[:2]
@@ -106,11 +109,10 @@ def _choose(logs: Sequence[Mapping[str, Any]], said: Sequence[Sequence[Said]]) -
         if reply and reply not in picked:
             picked.append(reply)
     rest = [one for one in [*others, *users] if one not in picked]
-    for one in sorted(rest, key=_rank):
-        if len(picked) >= _SENTENCES:
+    for one in sorted(rest, key=lambda one: (one.asks, _rank(one))):
+        if len(picked) >= (_LEAST_SENTENCES if one.asks else _SENTENCES):
             break
-        if not one.asks:
-            picked.append(one)
+        picked.append(one)
     return sorted(picked[:_SENTENCES], key=lambda one: (one.log, one.place))
 
 
