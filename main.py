@@ -40,6 +40,7 @@ from shared.models.embedders import open_embedder
 from shared.models.registry import NamedModels, open_images, open_model
 from shared.models.types import Embedder, Model
 from shared.parent import end_with_parent
+from shared.process import close_to_others
 from shared.settings import ROLES, Settings, load_settings
 from shared.visible import visible
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
@@ -177,6 +178,7 @@ def run_orchestrator(stages: str | None, is_alone: bool) -> None:
     settings = load_settings(**({"stages": stages} if stages is not None else {}))
     log.configure(settings.log_level, settings.log_format)
     end_with_parent()
+    close_to_others()
     logger = structlog.get_logger()
     with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
         uvloop.run(orchestrate(settings, postgres, is_alone))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+import os
 import resource
 import socket
 import sys
@@ -25,7 +26,8 @@ from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.parent import end_with_parent
-from shared.settings import Settings, load_settings
+from shared.process import close_to_others
+from shared.settings import Settings, load_settings, unneeded_by_server, variable_of
 from shared.visible import visible
 
 FILES_BESIDE = 300  # the database, logs, temporary files
@@ -114,9 +116,18 @@ async def serve(settings: Settings, postgres: Addresses) -> None:
             await Server(config, app).serve(sockets=[listener])
 
 
+def drop_keys(settings: Settings) -> Settings:
+    """The same without the secrets that only orchestrators need, which go from the environment, too."""
+    unneeded = unneeded_by_server(settings)
+    for name in unneeded:
+        os.environ.pop(variable_of(name), None)
+    return settings.model_copy(update=dict.fromkeys(unneeded))
+
+
 def main() -> None:
     try:
-        settings = load_settings()
+        settings = drop_keys(load_settings())
+        close_to_others()
         log.configure(settings.log_level, settings.log_format)
         refuse_open_door(settings)
         allow_connections(settings)

@@ -29,6 +29,7 @@ _PREFIX = {
     "Compactor": "archivist",
 }
 ROLES = tuple(_PREFIX)
+NOT_FOR_SERVER = ("openai_api_key", "gemini_api_key", "anthropic_api_key", "mcp_servers")
 JWT_SECRET_BYTES = 32
 ATTACHMENT_BYTES = 10 * 1024 * 1024
 
@@ -203,6 +204,18 @@ class Settings(BaseSettings):
     def role_fallback(self, role: str) -> str | None:
         """The `provider:model` that is asked when a role's own fails."""
         return getattr(self, f"{_PREFIX[role]}_fallback") or self.fallback_model
+
+
+def variable_of(name: str) -> str:
+    """The environment variable of a setting."""
+    alias = Settings.model_fields[name].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"MAAS_{name.upper()}"
+
+
+def unneeded_by_server(settings: Settings) -> tuple[str, ...]:
+    """Names of secrets that the HTTP process has no use for; it needs the key of an embedding model at most."""
+    provider = (settings.embedding_model or "").partition(":")[0].strip()
+    return tuple(name for name in NOT_FOR_SERVER if name != f"{provider}_api_key")
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -29,7 +29,7 @@ from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.models.registry import open_images, open_model
-from shared.settings import ROLES, Settings, load_settings
+from shared.settings import ROLES, Settings, load_settings, variable_of
 
 CHECKS = (
     "database", "migrations", "listen", "prompts", "models", "pictures", "vectors", "orchestrators", "access",
@@ -191,9 +191,8 @@ def _print_settings(settings: Settings) -> None:
     for name in ("setting", "value", "from"):
         table.add_column(name, overflow="fold")
     from_file = _names_in_file(Path(".env"))
-    for name, field in Settings.model_fields.items():
-        alias = field.validation_alias
-        variable = str(alias.choices[0]) if alias is not None and hasattr(alias, "choices") else f"MAAS_{name.upper()}"
+    for name in Settings.model_fields:
+        variable = variable_of(name)
         value = getattr(settings, name)
         shown = (
             ("set, hidden" if value else "") if isinstance(value, SecretStr) or value is None else log.mask(str(value))

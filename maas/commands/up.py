@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -22,7 +23,8 @@ from shared.db import open_database
 from shared.dsn import find_postgres
 from shared.errors import MaasError
 from shared.parent import VARIABLE
-from shared.settings import ROLES, Settings, load_settings
+from shared.process import close_to_others
+from shared.settings import ROLES, Settings, load_settings, unneeded_by_server, variable_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 10.0
@@ -35,6 +37,7 @@ def up() -> None:
     """Start Postgres (unless DATABASE_URL is set), the HTTP server and an orchestrator; Ctrl-C stops all."""
     settings = load_settings()
     log.configure(settings.log_level, settings.log_format)
+    close_to_others()
     with find_postgres(settings, note) as postgres:
         applied, _ = prepare(postgres.query)
         if applied:
@@ -43,7 +46,8 @@ def up() -> None:
         environment = os.environ | {
             "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, VARIABLE: str(os.getpid()),
         }  # fmt: skip
-        children = [_Child(name, program, environment) for name, program in PROGRAMS.items()]
+        environments = {"orchestrator": environment, "server": without_keys(environment, settings)}
+        children = [_Child(name, program, environments[name]) for name, program in PROGRAMS.items()]
         try:
             _announce(settings, children, postgres.query)
             while True:
@@ -54,6 +58,12 @@ def up() -> None:
             note("\nstopping")
         finally:
             _stop(children)
+
+
+def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """What the server gets of it: not the secrets that only orchestrators need."""
+    unneeded = {variable_of(name) for name in unneeded_by_server(settings)}
+    return {name: value for name, value in environment.items() if name not in unneeded}
 
 
 class _Child:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -29,8 +30,11 @@ from tests.stack import NOBODY, ROOT, free_port
 
 CONTEXT = Context(NOBODY, NOBODY)
 PROGRAMS = Path(sys.executable).parent
-TIME = {"command": str(PROGRAMS / "mcp-server-time"), "args": ["--local-timezone", "UTC"], "trusted": True}
-GIT = {"command": str(PROGRAMS / "mcp-server-git")}
+SELF = pwd.getpwuid(os.geteuid()).pw_name  # may read the checkout, wherever it is
+TIME = {
+    "command": str(PROGRAMS / "mcp-server-time"), "args": ["--local-timezone", "UTC"], "trusted": True, "user": SELF,
+}  # fmt: skip
+GIT = {"command": str(PROGRAMS / "mcp-server-git"), "user": SELF}
 PROXY = ROOT / ".venv-mcp" / "bin" / "mcp-proxy"
 FAULTY = [str(ROOT / "tests" / "mcp_server.py")]
 PATIENCE = 30.0
@@ -67,7 +71,7 @@ async def again(toolbox: Toolbox, name: str, **arguments: Any) -> Any:
 
 
 def faulty(tmp_path: Path) -> dict[str, Any]:
-    return {"command": sys.executable, "args": [*FAULTY, "stdio"], "env": {"TOOLBOX": str(tmp_path)}}
+    return {"command": sys.executable, "args": [*FAULTY, "stdio"], "env": {"TOOLBOX": str(tmp_path)}, "user": SELF}
 
 
 def children(parent: int, word: str) -> list[int]:
@@ -134,7 +138,7 @@ async def test_only_what_is_needed_is_started() -> None:
 async def test_nobody_there() -> None:
     """One that was never reached has no tools; its domain is known all the same, and the log says why."""
     dead = {"url": f"http://127.0.0.1:{free_port()}/mcp"}
-    broken = {"command": sys.executable, "args": ["-c", "import nothing_of_that_name"]}
+    broken = {"command": sys.executable, "args": ["-c", "import nothing_of_that_name"], "user": SELF}
     with capture_logs() as logs:
         async with opened(dead=dead, absent={"command": "no-such-program"}, broken=broken) as toolbox:
             assert len(toolbox.tools()) == 0 and toolbox.tools().domains() == ("dead", "absent", "broken")

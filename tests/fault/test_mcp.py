@@ -13,7 +13,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from tests.contract.test_mcp import FAULTY, TIME, children
+from tests.contract.test_mcp import FAULTY, SELF, TIME, children
 from tests.fault.test_dialogues import answer, ask, executions, kill, told
 from tests.flow.test_commands import maas
 from tests.model_server import ModelServer
@@ -49,7 +49,7 @@ def settings(models: ModelServer, **servers: dict[str, Any]) -> dict[str, str]:
 def faulty(stack: Stack, **fields: object) -> dict[str, Any]:
     effects = {name: "read" for name in ("hang", "die", "garble", "flood", "confess", "fail")}
     environment = {"TOOLBOX": str(stack.folder), "API_TOKEN": SECRET}
-    program = {"command": sys.executable, "args": [*FAULTY, "stdio"], "env": environment}
+    program = {"command": sys.executable, "args": [*FAULTY, "stdio"], "env": environment, "user": SELF}
     return program | {"effects": effects} | fields
 
 

@@ -67,7 +67,7 @@ def test_the_image_gets_what_the_programs_need() -> None:
     let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert all((ROOT / name).exists() for name in let_in)
     assert {"maas", "shared", "sql", "workers", "main.py", "server.py", "requirements.lock"} <= let_in
-    assert not {"tests", ".env", ".git"} & let_in
+    assert not {"tests", ".env", "models.env", ".git"} & let_in
 
 
 @needs_systemd
@@ -90,3 +90,10 @@ def test_units_start_what_is_there_and_wait_for_its_end(name: str) -> None:
     program = next(line for line in lines if line.startswith("ExecStart=")).split()[-1]
     assert (ROOT / program).is_file()
     assert {"Restart=always", "KillMode=mixed", "TimeoutStopSec=20", "EnvironmentFile=/etc/maas/env"} <= set(lines)
+    assert ("EnvironmentFile=-/etc/maas/models.env" in lines) == (program == "main.py")
+
+
+def test_keys_of_providers_are_for_orchestrators() -> None:
+    files = {name: one.get("env_file") for name, one in services().items() if one.get("build")}
+    assert files.pop("orchestrator") == [".env", {"path": "models.env", "required": False}]
+    assert set(files.values()) == {".env"}

@@ -25,7 +25,8 @@ _SECRET = re.compile(r"(?i)auth|cookie|credential|key|passw|secret|token")
 class Server(BaseModel):
     """One server: a program to start, or an address. Its own words about its tools count if it is `trusted`.
 
-    `effects` and `names` go by what the server calls its tools; `timeout` of a call in seconds.
+    `user` is whose rights the program has, if root starts it; `effects` and `names` go by what the server calls its
+    tools; `timeout` of a call in seconds.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,6 +37,7 @@ class Server(BaseModel):
     args: tuple[str, ...] = Field(default=(), repr=False)
     env: dict[str, str] = Field(default={}, repr=False)
     cwd: str | None = None
+    user: str | None = None
     url: Annotated[str, Field(pattern=r"^https?://[^\s/]")] | None = Field(default=None, repr=False)
     headers: dict[str, str] = Field(default={}, repr=False)
     trusted: bool = False
@@ -49,6 +51,8 @@ class Server(BaseModel):
             raise ValueError("name a command or a url, one of both")
         if self.type is not None and (self.type == "stdio") != (self.url is None):
             raise ValueError("type stdio has a command, type http a url")
+        if self.user is not None and self.command is None:
+            raise ValueError("user is for a command")
         return self
 
 

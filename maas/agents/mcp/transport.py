@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shutil
 from asyncio.streams import StreamReader, StreamReaderProtocol
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,11 +12,13 @@ from typing import Any, Protocol, Self, TextIO
 
 import httpx2
 import structlog
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
+from maas.agents.mcp.program import program_of
 from maas.agents.mcp.servers import Server
 from shared.log import mask
+from shared.process import close_to_others
 from shared.text import clean
 
 CONNECT = 10.0
@@ -45,16 +46,12 @@ class Hearer(Protocol):
 
 @asynccontextmanager
 async def open_transport(server: Server, hearer: Hearer) -> AsyncIterator[Any]:
-    """The streams of a connection. Raises OSError for a program that cannot be started."""
+    """The streams of a connection. Raises OSError, LookupError for a program that cannot be started."""
     async with AsyncExitStack() as stack:
         if server.url is None:
             errors = await stack.enter_async_context(_overheard(server.name, hearer))
-            if server.cwd is None and shutil.which(server.command or "", path=server.env.get("PATH")) is None:
-                raise FileNotFoundError(f"there is no program {server.command}")
-            program = StdioServerParameters(
-                command=server.command or "", args=list(server.args), env=server.env, cwd=server.cwd
-            )
-            reading, writing = await stack.enter_async_context(stdio_client(program, errlog=errors))
+            close_to_others()
+            reading, writing = await stack.enter_async_context(stdio_client(program_of(server), errlog=errors))
         else:
             http = httpx2.AsyncClient(
                 headers=server.headers,
