@@ -124,7 +124,10 @@ class Settings(BaseSettings):
         None, validation_alias=_plain("OTEL_EXPORTER_OTLP_ENDPOINT"), description="who is told of spans; nobody without"
     )
 
-    timezone: str = Field("UTC", description="zone of day and week buckets")
+    timezone: str = Field(
+        "UTC",
+        description="zone of days: in buckets, drafts, records and dates of questions; the same for all processes",
+    )
     blocking_scope: Literal["user", "global"] = Field("user", description="whose next request waits for the archive")
     retention_days: int | None = Field(
         None, ge=1, le=36_500, description="words and finished runs are removed after so many days; kept without it"
@@ -196,6 +199,11 @@ class Settings(BaseSettings):
         if self.jwks_url is not None and not self.jwks_url.startswith(("https://", "http://")):
             raise ValueError("MAAS_JWKS_URL must begin with https:// or http://")
         return self
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """`timezone` as Python knows it."""
+        return ZoneInfo(self.timezone)
 
     def role_model(self, role: str) -> str:
         """The `provider:model` that answers for one of ROLES."""

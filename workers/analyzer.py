@@ -164,7 +164,7 @@ async def _candidates(run: Run, deps: Deps, turns: list[Ranked]) -> list[Record]
 
 
 async def _rank(run: Run, deps: Deps, text: str, limit: int) -> list[Ranked]:
-    reach = Reach(before_seq=run.seq, as_of=run.as_of)
+    reach = Reach(before_seq=run.seq, as_of=run.as_of, zone=deps.settings.zone)
     return await rank_turns(deps.db, run.user_id, text, limit=limit, reach=reach, questions=deps.questions)
 
 

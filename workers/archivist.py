@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from maas.memory.dates import local
 from maas.pipeline.ledger import consult
 from maas.pipeline.profiles import by_rule, read_profile
 from maas.pipeline.prompts import read_prompts
@@ -52,10 +53,11 @@ async def _record(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
     prompt = (await read_prompts(deps.db, "Archivist"))["Archivist"]
     texts = [shorten(log["content"], LOG_CHARS) for log in logs]
     roles = ["user" if log["message_type"] == "user_query" else "assistant" for log in logs]
-    days = sorted(f"{log['occurred_at']:%Y-%m-%d}" for log in logs)
+    times = [local(log["occurred_at"], deps.settings.zone) for log in logs]
+    days = sorted(f"{at:%Y-%m-%d}" for at in times)
     content = "\n".join(
-        f"[{log['occurred_at']:%Y-%m-%d %H:%M}] {escape(log['speaker'] or role)}: {escape(text)}"
-        for log, role, text in zip(logs, roles, texts, strict=True)
+        f"[{at:%Y-%m-%d %H:%M}] {escape(log['speaker'] or role)}: {escape(text)}"
+        for log, at, role, text in zip(logs, times, roles, texts, strict=True)
     )
     request = Request(
         role="Archivist",
@@ -70,8 +72,8 @@ async def _record(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
         max_tokens=800,
         inputs={
             "logs": [
-                {"role": role, "speaker": log["speaker"], "at": log["occurred_at"].isoformat(), "text": text}
-                for log, role, text in zip(logs, roles, texts, strict=True)
+                {"role": role, "speaker": log["speaker"], "at": at.isoformat(), "text": text}
+                for log, at, role, text in zip(logs, times, roles, texts, strict=True)
             ]
         },
     )

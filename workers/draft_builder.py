@@ -49,8 +49,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
             sources.append({"id": found["lsm_record_id"], "kind": "summary", "score": found["relevance_score"]})
         context = await build_context(
             deps.db, run.user_id, run.user_query, evidence_room,
-            reach=Reach(before_seq=run.seq, scope=analysis.get("time_scope")), questions=deps.questions,
-            without=frozenset([*shown, *told]),
+            reach=Reach(before_seq=run.seq, scope=analysis.get("time_scope"), zone=deps.settings.zone),
+            questions=deps.questions, without=frozenset([*shown, *told]),
         )  # fmt: skip
         focus += context.lines
         found_only = [hit for hit in context.hits if hit.id not in recent_ids]
@@ -89,7 +89,7 @@ async def _last_rows(run: Run, deps: Deps) -> list[RecentRow]:
         rows = await deps.db.rows("recent_messages", run.user_id, run.seq, run.conversation_id, count)
     else:
         rows = await deps.db.rows("recent_turns", run.user_id, run.seq, count)
-    return [RecentRow.from_row(row) for row in reversed(rows)]
+    return [RecentRow.from_row(row, deps.settings.zone) for row in reversed(rows)]
 
 
 async def _recent(run: Run, deps: Deps, rows: Sequence[RecentRow], max_tokens: int) -> tuple[str, ...]:

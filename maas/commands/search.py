@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 from typing import Annotated
 
 import typer
 
 from maas.commands.output import Table, show
 from maas.commands.session import LOCAL_USER, User, read_uuid, with_database
-from maas.memory.reach import Reach, Scope
+from maas.memory.dates import local
+from maas.memory.reach import EVERY_TURN, Reach, Scope
 from maas.memory.search import Hit, search
 from maas.memory.vectors import open_questions
 from shared.db import Database
@@ -17,7 +18,7 @@ from shared.models.embedders import open_embedder
 from shared.settings import Settings
 from shared.text import one_line, shorten
 
-FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]  # UTC
+FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]  # in MAAS_TIMEZONE
 
 
 def search_memory(
@@ -34,11 +35,14 @@ def search_memory(
 ) -> None:
     """Show the remembered turns that fit best."""
     user_id = read_uuid(user, "--user")
-    reach = Reach(as_of=_utc(as_of), since=_utc(since), until=_utc(until), tags=tag, scope=scope)
 
-    async def find(db: Database, settings: Settings) -> list[Hit]:
+    async def find(db: Database, settings: Settings) -> list[tuple[datetime, Hit]]:
+        zone = settings.zone
+        moments = (_in(zone, as_of), _in(zone, since), _in(zone, until))
+        reach = Reach(EVERY_TURN, *moments, tags=tag, scope=scope, zone=zone)
         async with open_questions(db, open_embedder(settings), settings.embedding_timeout) as questions:
-            return await search(db, user_id, question, limit=limit, reach=reach, questions=questions)
+            hits = await search(db, user_id, question, limit=limit, reach=reach, questions=questions)
+        return [(local(hit.occurred_at, zone), hit) for hit in hits]
 
     hits = with_database(find)
     if not hits:
@@ -47,10 +51,10 @@ def search_memory(
     table = Table()
     for name in ("score", "said", "who", "words"):
         table.add_column(name, overflow="fold")
-    for hit in hits:
-        table.add_row(f"{hit.score:.2f}", f"{hit.occurred_at:%Y-%m-%d}", hit.speaker, shorten(one_line(hit.text), 300))
+    for said_at, hit in hits:
+        table.add_row(f"{hit.score:.2f}", f"{said_at:%Y-%m-%d}", hit.speaker, shorten(one_line(hit.text), 300))
     show(table)
 
 
-def _utc(at: datetime | None) -> datetime | None:
-    return at.replace(tzinfo=UTC) if at else None
+def _in(zone: tzinfo, at: datetime | None) -> datetime | None:
+    return at.replace(tzinfo=zone) if at else None

@@ -78,8 +78,8 @@ class SearchQuery(Body):
     query: Words
     tags: list[Text] | None = Field(None, max_length=50)
     scope: Literal["hot", "warm", "cold"] | None = Field(None, description="prefer up to 3 days, up to 14, older")
-    since: Time | None = Field(None, alias="from", description="said at or after")
-    until: Time | None = Field(None, alias="to", description="said before")
+    since: Time | None = Field(None, alias="from", description="said at or after; without an offset, in MAAS_TIMEZONE")
+    until: Time | None = Field(None, alias="to", description="said before; without an offset, in MAAS_TIMEZONE")
     as_of: Time | None = Field(None, description="only what was known then")
     limit: Count = Field(10, ge=1, le=50)
     summaries: Annotated[bool, Strict()] = Field(

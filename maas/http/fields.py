@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -66,8 +66,9 @@ def _storable_values(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _aware(at: datetime) -> datetime:
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+def _known(at: datetime) -> datetime:
+    known = keep_time(at)
+    return known if at.tzinfo else at  # without an offset it is told by the clock of MAAS_TIMEZONE
 
 
 def _matching(pattern: str, most: int | None = None) -> dict[str, Any]:
@@ -79,7 +80,7 @@ _object = {"type": "object", "propertyNames": {"pattern": STORABLE}, "additional
 Words = Annotated[str, AfterValidator(_visible), Field(json_schema_extra=_matching(VISIBLE, QUERY_BYTES))]
 Turn = Annotated[str, AfterValidator(_visible_turn), Field(json_schema_extra=_matching(VISIBLE, CONTENT_BYTES))]
 Text = Annotated[str, AfterValidator(_storable), Field(json_schema_extra=_matching(STORABLE))]
-Time = Annotated[datetime, BeforeValidator(_written), AfterValidator(_aware)]
+Time = Annotated[datetime, BeforeValidator(_written), AfterValidator(_known)]
 SaidAt = Annotated[datetime, BeforeValidator(_written), AfterValidator(keep_time)]
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Assistant = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
@@ -44,8 +45,10 @@ TURNS_OF_A_SUMMARY = 3
 async def post_search(request: Request) -> Response:
     """The turns of a user that fit a question, best first; records of those whose words are gone."""
     body = await read_body(request, SearchQuery)
-    reach = Reach(as_of=body.as_of, since=body.since, until=body.until, tags=body.tags, scope=body.scope)
     parts = rooms(request)
+    zone = parts.settings.zone
+    as_of, since, until = (_in(zone, at) for at in (body.as_of, body.since, body.until))
+    reach = Reach(as_of=as_of, since=since, until=until, tags=body.tags, scope=body.scope, zone=zone)
     hits = await search(
         parts.db, body.user_id, body.query, limit=body.limit, reach=reach, questions=parts.questions
     )  # fmt: skip
@@ -116,7 +119,9 @@ async def get_history(request: Request) -> Response:
 async def post_context(request: Request) -> Response:
     """The best evidence for a question within a token budget, for those who call their own model."""
     body = await read_body(request, ContextQuery)
-    parts, reach = rooms(request), Reach(as_of=body.as_of)
+    parts = rooms(request)
+    zone = parts.settings.zone
+    reach = Reach(as_of=_in(zone, body.as_of), zone=zone)
     context = await build_context(
         parts.db, body.user_id, body.query, body.max_tokens, reach=reach, questions=parts.questions, is_full=True
     )
@@ -128,6 +133,11 @@ async def post_context(request: Request) -> Response:
             sources=[Source(id=hit.id, kind="turn", score=hit.score) for hit in context.hits],
         )
     )
+
+
+def _in(zone: tzinfo, at: datetime | None) -> datetime | None:
+    """A time that came without an offset is one of `zone`."""
+    return at.replace(tzinfo=zone) if at and not at.tzinfo else at
 
 
 async def _read(request: Request) -> dict[str, Any]:

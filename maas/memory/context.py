@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from uuid import UUID
 
+from maas.memory.dates import local
 from maas.memory.reach import EVERYTHING, Reach
 from maas.memory.search import Hit, search
 from shared import tokens
@@ -51,10 +53,10 @@ async def build_context(
     """
     limit = min(max_tokens // LEAST_LINE + len(without) + 1, MOST_TURNS)
     hits = await search(db, user_id, question, limit=limit, reach=reach, questions=questions, is_full=is_full)
-    return fill_budget([hit for hit in hits if hit.id not in without], max_tokens)
+    return fill_budget([hit for hit in hits if hit.id not in without], max_tokens, reach.zone)
 
 
-def fill_budget(hits: Sequence[Hit], max_tokens: int) -> Context:
+def fill_budget(hits: Sequence[Hit], max_tokens: int, zone: tzinfo = UTC) -> Context:
     """Lines of the best hits that fit; one that does not is left out, a shorter one may follow. No content twice."""
     lines: list[str] = []
     shown: list[Hit] = []
@@ -69,7 +71,7 @@ def fill_budget(hits: Sequence[Hit], max_tokens: int) -> Context:
             break
         if hit.text in seen:
             continue
-        line = turn_line(f"{hit.occurred_at:%Y-%m-%d}", hit.speaker, hit.text)
+        line = turn_line(f"{local(hit.occurred_at, zone):%Y-%m-%d}", hit.speaker, hit.text)
         cost = _cost(line + "\n")
         if cost > room:
             continue

@@ -6,7 +6,8 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
 
 _EN_MONTHS = [
     "january",
@@ -63,22 +64,45 @@ class Band:
     worth: float
 
 
+class _Days(NamedTuple):
+    """A stretch of days, both ends included, and its worth."""
+
+    first: date
+    last: date
+    worth: float
+
+    def band(self, zone: tzinfo) -> Band:
+        start, end = (datetime.combine(day, time(), zone) for day in (self.first, self.last + timedelta(1)))
+        return Band(start.astimezone(UTC), end.astimezone(UTC), self.worth)
+
+
 def fit(bands: Sequence[Band], at: datetime) -> float:
     """The worth of the best band that holds `at`; 0 outside of all."""
     return max((band.worth for band in bands if band.start <= at < band.end), default=0.0) if bands else 0.0
 
 
-def read_dates(question: str, now: datetime) -> tuple[Band, ...]:
-    """Bands of the dates in the question. Relative ones, and those without a year, are the last before `now`; UTC."""
+def local(at: datetime, zone: tzinfo) -> datetime:
+    """A moment by the clock of `zone`; as it is where that lies beyond the calendar."""
+    try:
+        return at.astimezone(zone)
+    except OverflowError:
+        return at
+
+
+def read_dates(question: str, now: datetime, zone: tzinfo = UTC) -> tuple[Band, ...]:
+    """Bands of the dates in the question, by days of `zone`.
+
+    Relative ones, and those without a year, are the last before `now`.
+    """
     text = question.casefold().replace("ё", "е")
-    today = now.astimezone(UTC).date()
-    bands = [*_months(re.findall(r"\w+", text), today), *_numeric(text, today), *_relative(text, today)]
-    if not bands:
-        bands = [_band(date(int(year), 1, 1), date(int(year), 12, 31), 0.4) for year in _YEAR.findall(text)]
-    return tuple(bands)
+    today = local(now, zone).date()
+    spans = [*_months(re.findall(r"\w+", text), today), *_numeric(text, today), *_relative(text, today)]
+    if not spans:
+        spans = [_Days(date(int(year), 1, 1), date(int(year), 12, 31), 0.4) for year in _YEAR.findall(text)]
+    return tuple(one.band(zone) for one in spans)
 
 
-def _months(words: Sequence[str], today: date) -> Iterator[Band]:
+def _months(words: Sequence[str], today: date) -> Iterator[_Days]:
     for place, word in enumerate(words):
         month = _month(word)
         if month is None:
@@ -104,12 +128,12 @@ def _day(words: Sequence[str]) -> int | None:
     return int(match[1]) if match and 1 <= int(match[1]) <= 31 else None
 
 
-def _numeric(text: str, today: date) -> Iterator[Band]:
+def _numeric(text: str, today: date) -> Iterator[_Days]:
     for match in (*_ISO.finditer(text), *_DOTTED.finditer(text)):
         yield from _calendar(int(match["y"] or today.year), int(match["m"]), int(match["d"]) if match["d"] else None)
 
 
-def _calendar(year: int, month: int, day: int | None) -> Iterator[Band]:
+def _calendar(year: int, month: int, day: int | None) -> Iterator[_Days]:
     if not (1 <= month <= 12 and 1 < year < 9000):
         return
     last = monthrange(year, month)[1]
@@ -119,7 +143,7 @@ def _calendar(year: int, month: int, day: int | None) -> Iterator[Band]:
         yield from _span(date(year, month, 1), date(year, month, last), 15)
 
 
-def _relative(text: str, today: date) -> Iterator[Band]:
+def _relative(text: str, today: date) -> Iterator[_Days]:
     near = next((days for pattern, days in _NEAR_DAYS if pattern.search(text)), None)
     if near is not None:
         yield from _around(_back(today, near), 0, 1)
@@ -140,36 +164,33 @@ def _unit(match: re.Match[str]) -> str:
     return next(name for name, found in match.groupdict().items() if found and name not in ("n", "last"))
 
 
-def _this_or_last(unit: str, today: date, back: int) -> Iterator[Band]:
+def _this_or_last(unit: str, today: date, back: int) -> Iterator[_Days]:
     if unit == "day":
         yield from _around(_back(today, back), 0, 1)
     elif unit == "weekend":
         saturday = _back(today, (today.weekday() - 5) % 7)
-        yield from _span(saturday, saturday + timedelta(1), 2)
+        yield from _span(saturday, _back(saturday, -1), 2)
     elif unit == "week":
         monday = _back(today, today.weekday() + 7 * back)
-        yield from _span(monday, monday + timedelta(6), 4)
+        yield from _span(monday, _back(monday, -6), 4)
     elif unit == "month":
         first = _back(today.replace(day=1), back).replace(day=1)
         yield from _span(first, first.replace(day=monthrange(first.year, first.month)[1]), 15)
     else:
-        yield _band(date(today.year - back, 1, 1), date(today.year - back, 12, 31), 1.0)
+        year = min(max(today.year - back, 2), 9998)
+        yield _Days(date(year, 1, 1), date(year, 12, 31), 1.0)
 
 
-def _around(day: date, close: int, far: int) -> Iterator[Band]:
+def _around(day: date, close: int, far: int) -> Iterator[_Days]:
     """A day: fully worth within `close` days of it, half within `far`."""
-    yield _band(_back(day, close), _back(day, -close), 1.0)
-    yield _band(_back(day, far), _back(day, -far), 0.5)
+    yield _Days(_back(day, close), _back(day, -close), 1.0)
+    yield _Days(_back(day, far), _back(day, -far), 0.5)
 
 
-def _span(first: date, last: date, after: int) -> Iterator[Band]:
+def _span(first: date, last: date, after: int) -> Iterator[_Days]:
     """Days from `first` to `last`; people speak of them for `after` days more."""
-    yield _band(first, last, 1.0)
-    yield _band(last, _back(last, -after), 0.4)
-
-
-def _band(first: date, last: date, worth: float) -> Band:
-    return Band(datetime.combine(first, time(), UTC), datetime.combine(last, time(), UTC) + timedelta(1), worth)
+    yield _Days(first, last, 1.0)
+    yield _Days(last, _back(last, -after), 0.4)
 
 
 def _back(day: date, days: int) -> date:

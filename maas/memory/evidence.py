@@ -35,7 +35,7 @@ async def gather(
     """
     asked = await db.row("question_terms", user_id, text, reach.as_of or END_OF_TIME)
     assert asked is not None
-    question = read_question(text, reach.now)
+    question = read_question(text, reach.now, reach.zone)
     if not (asked["terms"] or meaning or question.dates):
         return None
     terms, named = list(asked["terms"] or []), frozenset(asked["named"] or [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from maas.memory.dates import Band, read_dates
 
@@ -39,14 +39,14 @@ class Question:
         return speaker is not None and not self.words.isdisjoint(speaker.casefold().split())
 
 
-def read_question(text: str, now: datetime) -> Question:
-    """Read a question that is asked at `now`."""
+def read_question(text: str, now: datetime, zone: tzinfo = UTC) -> Question:
+    """Read a question that is asked at `now`; its dates are days of `zone`."""
     flat = text[:4000].casefold()
     asks_when, asks_how_many = bool(_WHEN.search(flat)), bool(_HOW_MANY.search(flat))
     return Question(
         text=text,
         words=frozenset(re.findall(r"\w+", flat)),
-        dates=read_dates(flat, now),
+        dates=read_dates(flat, now, zone),
         hints=(_TIME,) * asks_when + (_NUMBER,) * asks_how_many,
         wants_own_words=bool(_YOUR_WORDS.search(flat)),
     )

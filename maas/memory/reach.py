@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Literal
 
 Scope = Literal["hot", "warm", "cold"]
@@ -20,7 +20,7 @@ class Reach:
 
     `before_seq` hides requests of that turn and later ones. `as_of` shows only what was known then. `since` (inclusive)
     and `until` (exclusive) bound when a turn was said; `tags` asks for turns whose record bears one of them. `scope`
-    prefers turns of an age, counted from `as_of` or now, and hides none.
+    prefers turns of an age, counted from `as_of` or now, and hides none. `zone` is that of days, here and in lines.
     """
 
     before_seq: int = EVERY_TURN
@@ -29,6 +29,7 @@ class Reach:
     until: datetime | None = None
     tags: Sequence[str] | None = None
     scope: Scope | None = None
+    zone: tzinfo = UTC
 
     @property
     def now(self) -> datetime:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, Self
 from uuid import UUID
 
 from maas.memory.context import LINE_CHARS, turn_line
+from maas.memory.dates import local
 from shared import tokens
 from shared.text import one_line
 
@@ -28,10 +29,10 @@ class RecentRow:
     is_folded: bool = False
 
     @classmethod
-    def from_row(cls, row: Any) -> Self:
+    def from_row(cls, row: Any, zone: tzinfo) -> Self:
         speaker = row["speaker"] or ("user" if row["message_type"] == "user_query" else "assistant")
         text = one_line(row["content"])
-        return cls(row["id"], row["run_id"], row["occurred_at"], speaker, text, row["is_folded"])
+        return cls(row["id"], row["run_id"], local(row["occurred_at"], zone), speaker, text, row["is_folded"])
 
     def line(self, chars: int) -> str:
         """The row with at most so many characters of its text."""

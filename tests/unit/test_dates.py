@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,33 @@ def test_no_date_is_meant(question: str) -> None:
 
 def test_a_year_alone_says_little() -> None:
     assert 0 < worth("how was 2019?", "2019-07-01") < worth("how was May 2019?", "2019-05-01")
+
+
+@pytest.mark.parametrize("zone", ["Asia/Vladivostok", "America/Los_Angeles", "Asia/Kathmandu"])
+@pytest.mark.parametrize(
+    "question", ["yesterday", "last week", "в прошлом месяце", "8 May 2023", "last Friday", "2019"]
+)
+@pytest.mark.parametrize("minutes", [-1, 0])
+def test_days_begin_at_midnight_of_the_zone(zone: str, question: str, minutes: int) -> None:
+    """A minute before and at local midnight, the bands are those of UTC at that time of the clock, as local days."""
+    there = ZoneInfo(zone)
+    clock = datetime(2025, 11, 20) + timedelta(minutes=minutes)
+    here = read_dates(question, clock.replace(tzinfo=UTC))
+    found = read_dates(question, clock.replace(tzinfo=there), there)
+    assert here and [one.worth for one in found] == [one.worth for one in here]
+    for one, same in zip(found, here, strict=True):
+        assert one.start.astimezone(there).replace(tzinfo=UTC) == same.start
+        assert one.end.astimezone(there).replace(tzinfo=UTC) == same.end
+
+
+@pytest.mark.parametrize("zone", ["Asia/Vladivostok", "America/Los_Angeles"])
+@pytest.mark.parametrize(
+    "question", ["yesterday", "this year, last year", "this week, last week", "10 years ago", "in May"]
+)
+@pytest.mark.parametrize("now", [datetime.min, datetime(2, 1, 1), datetime(9998, 12, 31, 23), datetime.max])
+def test_the_ends_of_the_calendar_break_nothing(zone: str, question: str, now: datetime) -> None:
+    for band in read_dates(question, now.replace(tzinfo=UTC), ZoneInfo(zone)):
+        assert band.start < band.end
 
 
 @given(
