@@ -18,7 +18,7 @@ from shared.log import mask
 from shared.pooler import FORGOTTEN, check_pooler, forgetful
 
 SQL = Path(__file__).resolve().parent.parent / "sql"
-_NAME = re.compile(r"^-- name: (\w+)[^\n]*\n", re.MULTILINE)
+_NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
 
 CONNECTION_LOST = (
     asyncpg.PostgresConnectionError,

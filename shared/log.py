@@ -23,15 +23,23 @@ _SECRETS = (
     (re.compile(r"\b(sk|rk|pk)-[A-Za-z0-9_\-]{8,}"), r"\1-***"),
     (re.compile(r"\bAIza[0-9A-Za-z_\-]{10,}"), "AIza***"),
     (re.compile(r"\bmaas_([0-9a-f]{12})_[0-9a-f]{8,}"), r"maas_\1_***"),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)+"), "eyJ***"),
+    (
+        # Whether a run of such signs ends at a point is asked once, where it begins.
+        re.compile(
+            r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]++\.)(?>([A-Za-z0-9_-]*?)(?=\beyJ[A-Za-z0-9_-]{5}))"
+            r"[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]*+)++"
+        ),
+        r"\1eyJ***",
+    ),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._\-+/=]{8,}"), r"\1 ***"),
-    (re.compile(r"(?i)(postgres(?:ql)?://[^:/\s@]+:)[^@\s]+@"), r"\1***@"),
+    (re.compile(r"(?i)(postgres(?:ql)?://[^:/\s@]+:)(?:(?!postgres(?:ql)?://)[^@\s])++@"), r"\1***@"),
     (re.compile(r"(?i)(https?://)[^/\s@?]+@"), r"\1***@"),
     (re.compile(r"(?i)([?&](?:[a-z-]+_)?(?:key|token|secret|password)=)[^&#\s\"']+"), r"\1***"),
     (re.compile(r"(?i)(\b(?:password|passwd)\s?=\s?)[^&\s]+"), r"\1***"),
     (
         re.compile(
-            r"(?i)\b((?:(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token))"  # a header and its value
+            r"(?i)((?:\b(?:proxy-)?authorization|\b(?:set-)?cookie|"  # a header and its value
+            r"(?<![a-z-])(?=[a-z-]*?\bx-)[a-z-]++(?:(?<=key)|(?<=token)))"
             r"\\?[\"']?\s?[:,=]\s?b?\\?[\"']?)(?!\*\*\*)[^\s\"'\\,][^\r\n\"'\\]*"
         ),
         r"\1***",

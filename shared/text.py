@@ -18,12 +18,13 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_END = re.compile(r"""(?:[.!?…]+["'»”’)\]]*(?=\s)|[。！？]+[」』”）]*)\s*|\n\s*""")
+_END = re.compile(r"""(?:(?<![.!?…])[.!?…]++["'»”’)\]]*+(?=\s)|[。！？]+[」』”）]*)\s*|\n\s*""")
 _NO_END = re.compile(
     r"(?:^|[\s(«\"“])(?:[A-ZА-ЯЁ]|т|г|гг|в|вв|н|ул|д|кв|стр|рис|см|ср|др|пр|проф|акад|им|руб|коп|тыс|млн|млрд|т\.\s?[едпкн]|"
     r"и\s(?:т\.\s?[дп]|др|пр)|mr|mrs|ms|dr|prof|sr|jr|st|no|vs|etc|e\.g|i\.e|approx|fig|vol|inc|ltd|u\.s)\.$",
     re.IGNORECASE,
 )
+_LONGEST_ENDING = 16  # of what no sentence ends with
 _JSON_ATTEMPTS = 64
 
 
@@ -100,9 +101,10 @@ def shorten(text: str, chars: int) -> str:
         head = re.sub(r"\s\S*$", "", room)
         if len(head) < len(room) and len(head) >= chars // 3:
             room = head
-    while room and (_joins(text[len(room)]) or room[-1] == "\u200d"):
-        room = room[:-1]
-    return room.rstrip(" \t\n,;:") + "…"
+    end = len(room)
+    while end and (_joins(text[end]) or text[end - 1] == "\u200d"):
+        end -= 1
+    return room[:end].rstrip(" \t\n,;:") + "…"
 
 
 def excerpt(text: str, about: str, chars: int) -> str:
@@ -115,12 +117,12 @@ def excerpt(text: str, about: str, chars: int) -> str:
     asked = {word[:5] for word in re.findall(r"\w{3,}", about.casefold())}
     parts = sentences(text)
     shared = [len(asked & {word[:5] for word in re.findall(r"\w{3,}", part.casefold())}) for part in parts]
-    kept: list[int] = []
+    kept: set[int] = set()
     room = chars
     for place in sorted(range(len(parts)), key=lambda place: (-shared[place], place)):
         if len(parts[place]) + 3 > room:
             continue
-        kept.append(place)
+        kept.add(place)
         room -= len(parts[place]) + 3
     if not kept:
         return shorten(text, chars)
@@ -138,22 +140,22 @@ def sentences(text: str) -> list[str]:
     found: list[str] = []
     start = 0
     for match in _END.finditer(text):
-        piece = text[start : match.end()].strip()
-        if not piece:
+        said = match.start() + len(match[0].rstrip())
+        ending = text[max(start, said - _LONGEST_ENDING) : said]  # all of it each time would be quadratic
+        if "\n" not in match[0] and _goes_on(ending, text[match.end() : match.end() + 1]):
             continue
-        if "\n" not in match[0] and _goes_on(piece, text[match.end() : match.end() + 1]):
-            continue
-        found.append(piece)
-        start = match.end()
+        if piece := text[start : match.end()].strip():
+            found.append(piece)
+            start = match.end()
     rest = text[start:].strip()
     return [*found, rest] if rest else found
 
 
-def _goes_on(piece: str, following: str) -> bool:
-    """Whether the sentence in `piece` continues: after an abbreviation, or a quotation with a small letter behind."""
-    if piece[-1] in "\"'»”’)]":
+def _goes_on(ending: str, following: str) -> bool:
+    """Whether the sentence with that ending goes on: after an abbreviation, a quotation with a small letter behind."""
+    if ending[-1] in "\"'»”’)]":
         return following.islower()
-    return piece[-1] == "." and piece[-2:] != ".." and (following.islower() or bool(_NO_END.search(piece[-16:])))
+    return ending[-1] == "." and ending[-2:] != ".." and (following.islower() or bool(_NO_END.search(ending)))
 
 
 def json_object(text: str) -> dict[str, Any] | None:

@@ -31,6 +31,7 @@ _LATIN_FLOOR, _CYRILLIC_FLOOR = 1 / 4.2, 1 / 2.8
 _MARGIN, _FURTHER_PART, _FURTHER_ASCII_PART = 1.015, 1.06, 1.25
 _MORE = {"anthropic": 1.35}  # what its tokenizer may need more than those that were measured, as its makers say
 _LONGEST_WORD = 40
+_LONGEST_CHUNK, _FEW_PARTS, _MEDLEY_REACH = 256, 32, 4
 _KEPT_CHARS = 8000
 TABLE = Path(__file__).with_name("tokens.bin")
 CYRILLIC = Path(__file__).with_name("tokens.cyrillic.txt")
@@ -131,12 +132,20 @@ def _is_token(part: str) -> bool:
 
 
 def _price(chunk: str) -> float:
+    """What a chunk costs. Of a long one each part is looked at once however often it comes, and a medley briefly."""
+    if len(chunk) <= _LONGEST_CHUNK:
+        return _price_whole(chunk, _reach(chunk))
+    parts = Counter(chunk[start : start + _LONGEST_CHUNK] for start in range(0, len(chunk), _LONGEST_CHUNK))
+    reach = _reach(chunk) if len(parts) <= _FEW_PARTS else _MEDLEY_REACH
+    return sum(times * _price_whole(part, reach) for part, times in parts.items())
+
+
+def _price_whole(chunk: str, reach: int) -> float:
     if "а" <= chunk[-1] <= "я":
         parts = 1 if chunk in _CYRILLIC else _parts(chunk, _CYRILLIC.__contains__, 8)
         return 1 + (parts - 1) * _FURTHER_PART
     if _is_token(chunk):
         return 1.0
-    reach = _reach(chunk)
     parts = _parts(chunk, _is_token, reach)
     if parts > 2 and chunk[-1].isalpha() and chunk[0] != " " and not chunk[0].isalpha():
         parts = min(parts, 1 + _parts(chunk[1:], _is_token, reach))  # the tokenizers rather keep the word
@@ -168,6 +177,7 @@ def _parts(chunk: str, is_token: Callable[[str], bool], reach: int) -> int:
     return parts
 
 
+@lru_cache(maxsize=8192)
 def _byte_parts(sign: bytes) -> int:
     parts = 0
     while sign:

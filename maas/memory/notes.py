@@ -15,7 +15,7 @@ from shared.text import clean, escape, is_blank, one_line
 NOTE_CHARS = 1000
 NOTES_TOKENS = 1000
 _TOLD = re.compile(r"\s*(запомни|забудь|remember|forget)\s*:(.*)", re.IGNORECASE | re.DOTALL)
-_ASKED = re.compile(r"\s*(заметки|notes)\s*[.!?]*\s*", re.IGNORECASE)
+_ASKED = re.compile(r"\s*+(заметки|notes)\s*+[.!?]*+\s*+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

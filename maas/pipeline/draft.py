@@ -10,11 +10,12 @@ from shared.errors import MaasError
 from shared.text import defuse, escape, unescape
 
 _DRAFT = re.compile(
-    r"<draft>\n<query>\n(?P<query>.*?)\n</query>\n<history>\n<recent>\n(?P<recent>.*?)\n</recent>\n"
-    r"<focus>\n(?P<focus>.*?)\n</focus>\n</history>\n"
-    r"(?:<client>\n<text>\n(?P<client_system>.*?)\n</text>\n<messages>\n(?P<client_lines>.*?)\n</messages>\n</client>\n)?"
-    r'<role version="(?P<role_version>\d+)">\n(?P<role>.*?)\n</role>\n'
-    r'<instruction version="(?P<instruction_version>\d+)">\n(?P<instruction>.*?)\n</instruction>\n</draft>',
+    r"<draft>\n<query>\n(?>(?P<query>.*?)\n</query>\n<history>\n<recent>\n)(?>(?P<recent>.*?)\n</recent>\n<focus>\n)"
+    r"(?>(?P<focus>.*?)\n</focus>\n</history>\n)"
+    r"(?:<client>\n<text>\n(?>(?P<client_system>.*?)\n</text>\n<messages>\n)(?>(?P<client_lines>.*?)\n</messages>\n</client>\n))?"
+    r'<role version="(?P<role_version>\d{1,9})">\n'
+    r'(?>(?P<role>.*?)\n</role>\n<instruction version="(?P<instruction_version>\d{1,9})">\n)'
+    r"(?P<instruction>.*?)\n</instruction>\n</draft>",
     re.DOTALL,
 )
 _TAGS = ("system", "memory", "query")

@@ -37,7 +37,7 @@ _REFUSED_BY_REASONING = frozenset({"max_tokens", "temperature"})
 # What a server may refuse with 400 or 422, and how it says so: it is asked once more without, and never again with it.
 _CONCESSIONS = {
     "max_tokens": re.compile("max_completion_tokens"),
-    "temperature": re.compile("temperature.*(?:support|deprecated|default)", re.IGNORECASE | re.DOTALL),
+    "temperature": re.compile(r"\A(?>.*?temperature).*(?:support|deprecated|default)", re.IGNORECASE | re.DOTALL),
     "stream_options": re.compile("stream.?options|include_usage", re.IGNORECASE),
     "json_schema": re.compile("response.?format|json.?schema|guided|structured", re.IGNORECASE),
     "json_object": re.compile("response.?format|json.?object", re.IGNORECASE),

@@ -67,7 +67,7 @@ too everyone all again today have day
 """
 _SMALL_WORDS = frozenset(_SMALL.split())
 _COURTEOUS = re.compile(
-    r"привет|здравств|добр(?:ый|ое|ого)|помочь|помог|пожалуйста|обращай|рад\b|рада\b|удачи|хорош\w+\s+дня|спасибо|свидан|до\s+встреч|"
+    r"привет|здравств|добр(?:ый|ое|ого)|помочь|помог|пожалуйста|обращай|рад\b|рада\b|удачи|хорош\w{1,4}\s+дня|спасибо|свидан|до\s+встреч|"
     r"чем\s+могу|всегда\s+(?:рад|готов)|дела\b|"
     r"\b(?:hi|hello|hey|welcome|glad|happy\s+to|help|assist|thank|bye|good(?:bye|\s+(?:morning|day|evening|night))|take\s+care|"
     r"have\s+a|pleasure|anytime|no\s+problem|how\s+are)\b"

@@ -1,0 +1,114 @@
+"""No message holds up a regular expression of ours: 64 KiB that are hard on it take it 50 ms of CPU at most."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.patterns import Found, Hard, find_patterns, hard_texts
+
+CHARS = 64 * 1024
+CPU_S = 0.05
+TRIES = 4  # a busy machine takes CPU time, too: the best of some counts
+SCREENED_CHARS = 2048
+SCREENED_S = 3.0
+WORST = 8
+# Made where they are used, of what no message can change; the reason stands behind each.
+MADE_ON_THE_SPOT = {
+    "maas/memory/spelling.py: count_lexemes",  # escaped pairs of letters before a bounded run
+    "shared/models/extractive/markers.py: _any",  # what it returns is found where modules keep it
+    "shared/models/extractive/tags.py: _is_technology",  # one word of a list of ours
+    "shared/text.py: fill",  # escaped names of places in our prompts
+}
+
+
+class TooLong(Exception):
+    """The CPU time is used up."""
+
+
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Raises TooLong when what is done within takes more CPU time."""
+
+    def stop(*_: object) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def ask(pattern: re.Pattern[str], use: str, text: str) -> None:
+    found = getattr(pattern, use)(text)
+    if use == "finditer":
+        for _ in found:
+            pass
+
+
+def takes_too_long(pattern: re.Pattern[str], use: str, text: str) -> bool:
+    for _ in range(TRIES):
+        try:
+            with cpu_limit(CPU_S):
+                ask(pattern, use, text)
+            return False
+        except TooLong:
+            pass
+    return True
+
+
+def slow_text(pattern: re.Pattern[str], use: str) -> Hard | None:
+    """A text that the pattern is slow on: of all hard ones those are tried at full length that are worst when short."""
+    costs: list[tuple[int, Hard]] = []
+    hard = Hard("", " ", "")
+    try:
+        with cpu_limit(SCREENED_S):
+            for hard in hard_texts(pattern):
+                text = hard.text(SCREENED_CHARS)
+                began = time.process_time_ns()
+                ask(pattern, use, text)
+                costs.append((time.process_time_ns() - began, hard))
+    except TooLong:
+        return hard
+    costs.sort(key=lambda pair: -pair[0])
+    return next((one for _, one in costs[:WORST] if takes_too_long(pattern, use, one.text(CHARS))), None)
+
+
+FOUND, UNREAD = find_patterns()
+
+
+def test_every_pattern_is_found_or_made_of_what_nobody_sends() -> None:
+    assert {"maas/memory/notes.py: _ASKED", "shared/text.py: shorten", "maas/assistants/definition.py: \\S"} <= {
+        one.place for one in FOUND
+    }
+    assert UNREAD == MADE_ON_THE_SPOT
+
+
+@pytest.mark.parametrize("found", FOUND, ids=[f"{number}-{one.place}" for number, one in enumerate(FOUND)])
+def test_pattern_takes_a_hard_text_in_time(found: Found) -> None:
+    for use in sorted(found.uses):
+        slow = slow_text(found.pattern, use)
+        assert slow is None, f"{found.place}: {use} takes more than {CPU_S} s of CPU on {slow.text(80)!r}... of {CHARS}"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "use"),
+    [
+        (r"\s*(заметки|notes)\s*[.!?]*\s*", "fullmatch"),
+        (r"(?:[.!?…]+[\"'»]*(?=\s)|[。！？]+)\s*|\n\s*", "finditer"),
+        (r"(?i)\b((?:authorization|x-[a-z-]*(?:key|token))\s?[:=])", "finditer"),
+        (r"\beyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)+", "finditer"),
+        (r"<a>(.*?)</a><b>(.*?)</b><c>(.*?)</c>", "fullmatch"),
+        (r"(?:a|a)*b", "match"),
+    ],
+)
+def test_slow_pattern_is_seen(pattern: str, use: str) -> None:
+    assert slow_text(re.compile(pattern), use) is not None
