@@ -29,7 +29,7 @@ def import_history(
     user_id = read_uuid(user, "--user")
     with file.open("rb") as opened:
         if is_export(opened):
-            done = with_database(lambda db, _: import_file(db, user_id, opened, file.name, "cli"))
+            done = with_database(lambda db, _: import_file(db, user_id, opened, file.name, "cli", is_operator=True))
             beside = f", {done.others} conversations, messages, notes and images" if done.others else ""
             show(f"{done.added} turns and {done.records} records{beside} restored, {done.known} turns were known")
             return

@@ -63,7 +63,9 @@ async def post_import(request: Request) -> Response:
     user_id = read_id(request, "user")
     with TemporaryFile() as file:
         await read_into(request, file, IMPORT_BYTES, IMPORT_TYPES)
-        done = await import_file(rooms(request).db, user_id, file, "body", caller(request).name)
+        found = caller(request)
+        is_operator = found.may("admin") and not found.is_bound
+        done = await import_file(rooms(request).db, user_id, file, "body", found.name, is_operator=is_operator)
     return send(
         Imported(added=done.added, known=done.known, records=done.records, others=done.others, run_ids=done.run_ids),
         202,

@@ -1,4 +1,4 @@
-"""What the lines of an export hold, each kind with its table and with the ids that point to other lines."""
+"""What the lines of an export hold, each kind with its table and with every column that a line may have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from maas.memory.history import keep_time
 from shared.pictures import Picture, read_picture
@@ -30,16 +30,23 @@ class Header(BaseModel):
 
 
 class Exported(BaseModel):
-    """A row of `table`; `ids` and `id_lists` name its columns of ids. Columns that this version does not know stay."""
+    """A row of `table`; columns that are not named here are refused.
 
-    model_config = ConfigDict(extra="allow")
+    `ignored` are columns that an export has and nobody brings back, `left_out` those that `row` turns into others.
+    """
+
+    model_config = ConfigDict(extra="forbid")
     table: ClassVar[str]
-    ids: ClassVar[tuple[str, ...]]
-    id_lists: ClassVar[tuple[str, ...]] = ()
-    left_out: ClassVar[frozenset[str]] = frozenset({"type"})
+    ignored: ClassVar[frozenset[str]] = frozenset()
+    left_out: ClassVar[frozenset[str]] = frozenset()
 
     id: UUID
     created_at: Time
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ignore(cls, line: dict[str, Any]) -> dict[str, Any]:
+        return {name: line[name] for name in line if name != "type" and name not in cls.ignored}
 
     def row(self) -> dict[str, Any]:
         """In columns of the table, as JSON."""
@@ -48,8 +55,8 @@ class Exported(BaseModel):
 
 class LogRow(Exported):
     table = "raw_logs"
-    ids = ("id", "run_id", "archived_run_id", "record_id")
-    left_out = frozenset({"type", "role", "at"})
+    ignored = frozenset({"archive_owed"})  # to a run that stays behind
+    left_out = frozenset({"role", "at"})
 
     run_id: UUID
     known_at: Time
@@ -74,8 +81,6 @@ class LogRow(Exported):
 
 class RecordRow(Exported):
     table = "lsm_storage"
-    ids = ("id", "run_id", "superseded_by")
-    id_lists = ("raw_log_ids",)
 
     run_id: UUID | None
     known_at: Time
@@ -86,6 +91,8 @@ class RecordRow(Exported):
     summary: str
     raw_log_ids: list[UUID]
     is_provisional: Literal[False] = False
+    is_degraded: bool = False
+    words_gone: bool = False
     occurred_at: Time
     superseded_by: UUID | None
     superseded_at: Time | None
@@ -93,30 +100,38 @@ class RecordRow(Exported):
 
 class ConversationRow(Exported):
     table = "chat_conversations"
-    ids = ("id",)
     # Who writes a file could name accounts and chats of others.
-    left_out = frozenset({"type", "telegram_chat_id", "user_account_id", "ad_account_id"})
+    ignored = frozenset({"telegram_chat_id", "user_account_id", "ad_account_id"})
 
     assistant: str
     mode: str
     title: str | None
+    source: str = "web"
+    rolling_summary: str = ""
+    last_agent: str | None = None
+    last_domain: str | None = None
 
 
 class MessageRow(Exported):
     table = "chat_messages"
-    ids = ("id", "conversation_id", "run_id")
-    id_lists = ("attachment_ids",)
 
     conversation_id: UUID
     run_id: UUID | None
     role: str
     content: str
     attachment_ids: list[UUID] = Field([], max_length=1000)
+    actions: list[dict[str, Any]] | None = None
+    tool_calls: Any = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    tool_result: Any = None
+    agent: str | None = None
+    tokens_used: int | None = Field(None, ge=0, lt=2**31)
+    is_folded: bool = False
 
 
 class NoteRow(Exported):
     table = "user_notes"
-    ids = ("id", "run_id")
 
     run_id: UUID
     content: str
@@ -132,8 +147,8 @@ class AttachmentRow(Exported):
     """What kind of image it is, its bytes say."""
 
     table = "attachments"
-    ids = ("id", "run_id")
-    left_out = frozenset({"type", "content"})
+    ignored = frozenset({"media_type", "width", "height", "sha256"})
+    left_out = frozenset({"content"})
 
     run_id: UUID | None
     kind: Literal["upload", "generated"]

@@ -33,15 +33,21 @@ class Intake:
     run_ids: list[UUID] = field(default_factory=list)
 
 
-async def import_file(db: Database, user_id: UUID, file: BinaryIO, name: str, actor: str) -> Intake:
+async def import_file(
+    db: Database, user_id: UUID, file: BinaryIO, name: str, actor: str, *, is_operator: bool = False
+) -> Intake:
     """Take in turns, a ChatGPT export or an export of ours: one transaction, read off the event loop.
+
+    Of an export of ours an operator keeps the ids, where they are free; for everybody else new ones are made.
 
     Raises MaasError('bad_import') that names the line; then nothing was imported.
     """
     whole = Intake()
     async with db.transaction() as transaction:
-        take = _restore if is_export(file) else _take_turns
-        await take(transaction, user_id, file, name, whole)
+        if is_export(file):
+            await _restore(transaction, user_id, file, name, whole, is_operator)
+        else:
+            await _take_turns(transaction, user_id, file, name, whole)
         counts = {"logs": whole.added, "known": whole.known, "records": whole.records, "others": whole.others}
         await transaction.value("note_audit", "import", user_id, None, counts, actor)
     return whole
@@ -59,13 +65,17 @@ async def _take_turns(transaction: Transaction, user_id: UUID, file: BinaryIO, n
         whole.run_ids += [done.run_id] if done.run_id is not None else []
 
 
-async def _restore(transaction: Transaction, user_id: UUID, file: BinaryIO, name: str, whole: Intake) -> None:
-    portions = read_portions(file, name, user_id)
+async def _restore(
+    transaction: Transaction, user_id: UUID, file: BinaryIO, name: str, whole: Intake, is_operator: bool
+) -> None:
+    portions = read_portions(file, name)
     where = name
     try:
         while portion := await asyncio.to_thread(next, portions, None):
             where = portion.where
-            added = await transaction.value("restore_rows", portion.table, user_id, portion.rows)
+            added = await transaction.value(
+                "restore_rows", portion.table, user_id, portion.rows, is_operator and portion.exported == user_id
+            )
             if portion.table == "raw_logs":
                 whole.added += added
                 whole.known += len(portion.rows) - added

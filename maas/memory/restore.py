@@ -1,15 +1,15 @@
-"""An export on its way back: each line checked, ids kept for the same user and made anew for another."""
+"""An export on its way back: each line checked; `maas_restore` says under which ids."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple, TypeVar
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
-from maas.memory.exported import KINDS, SKIPPED, Exported, Header
+from maas.memory.exported import KINDS, SKIPPED, Header
 from maas.memory.lines import Line, bad, first_line, read_lines
 from shared.text import is_storable
 
@@ -19,8 +19,9 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Portion(NamedTuple):
-    """Rows of one table that follow each other in the file."""
+    """Rows of one table that follow each other in the file; `exported` is the user whose they were."""
 
+    exported: UUID
     table: str
     where: str
     rows: list[dict[str, Any]]
@@ -35,8 +36,8 @@ def is_export(file: BinaryIO) -> bool:
     return isinstance(header, dict) and header.get("maas") == "export"
 
 
-def read_portions(file: BinaryIO, name: str, user_id: UUID) -> Iterator[Portion]:
-    """What an export brings back, as rows of this user. Raises MaasError('bad_import')."""
+def read_portions(file: BinaryIO, name: str) -> Iterator[Portion]:
+    """What an export brings back. Raises MaasError('bad_import')."""
     lines = read_lines(file, name)
     header = _check(Header, next(lines))
     rows: list[dict[str, Any]] = []
@@ -50,24 +51,15 @@ def read_portions(file: BinaryIO, name: str, user_id: UUID) -> Iterator[Portion]
             raise bad(line.where, f"type must be one of {known}, not {str(kind)[:80]!r}")
         found = _check(KINDS[kind], line)
         if rows and (table != found.table or len(rows) == PORTION_LINES or chars > PORTION_CHARS):
-            yield Portion(table, where, rows)
+            yield Portion(header.user_id, table, where, rows)
             rows, chars = [], 0
         if not rows:
             table, where = found.table, f"{line.where} and following"
-        row = _row(found, user_id, header.user_id)
+        row = found.row()
         rows.append(row)
         chars += len(row.get("content") or "") + 40 * len(row.get("raw_log_ids") or ())
     if rows:
-        yield Portion(table, where, rows)
-
-
-def _row(line: Exported, user_id: UUID, exported: UUID) -> dict[str, Any]:
-    def own(old: str | None) -> str | None:
-        return old if old is None or exported == user_id else str(uuid5(user_id, old))
-
-    row = line.row()
-    return row | {name: own(row[name]) for name in line.ids} | {
-        name: [own(one) for one in row[name]] for name in line.id_lists}  # fmt: skip
+        yield Portion(header.user_id, table, where, rows)
 
 
 def _check(model: type[Model], line: Line) -> Model:
@@ -77,4 +69,13 @@ def _check(model: type[Model], line: Line) -> Model:
         return model.model_validate(line.body)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["loc"] == ("version",):
+            raise bad(
+                line.where, "version: this MaaS reads exports of version 1; a newer one needs a newer MaaS"
+            ) from error
+        if first["type"] == "extra_forbidden":
+            told = (
+                f"{first['loc'][0]!r:.80}: no column that this version knows; an export of a newer MaaS needs that one"
+            )
+            raise bad(line.where, told) from error
         raise bad(line.where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error

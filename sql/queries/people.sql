@@ -18,8 +18,8 @@ select maas_forget($1, $2, $3);
 -- name: remember  -- $1 user, $2 turns
 select run_id, log_ids from maas_remember($1, $2::jsonb);
 
--- name: restore_rows  -- $1 table, $2 user, $3 rows
-select maas_restore($1::text::regclass, $2, $3::jsonb);
+-- name: restore_rows  -- $1 table, $2 user, $3 rows, $4 whether ids that are free stay
+select maas_restore($1::text::regclass, $2, $3::jsonb, $4);
 
 -- name: settle_restore  -- $1 user, $2 label
 select maas_settle_restore($1, $2);

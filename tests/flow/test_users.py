@@ -197,24 +197,30 @@ def test_one_bad_line_and_nothing_is_imported(stack: Stack, user: UUID, lines: l
 def test_an_import_cannot_touch_what_is_of_another_user(stack: Stack, user: UUID) -> None:
     """Ids of somebody else's logs and records, as rows of one's own or as sources of one's own."""
     live(stack, user)
-    log, record = of(export(stack, user), "log")[0]["id"], of(export(stack, user), "record")[0]["id"]
+    before = export(stack, user)[1:]
+    log, record = of(before, "log")[0]["id"], of(before, "record")[0]["id"]
     thief = uuid4()
     header = HEADER | {"user_id": str(thief)}
-    for lines in (
-        [log_line(id=log)], [record_line(id=record)], [record_line(raw_log_ids=[log])], [log_line(record_id=record)],
+    for lines, status in (
+        ([log_line(id=log)], 202), ([record_line(id=record)], 202),  # theirs, under other ids
+        ([record_line(raw_log_ids=[log])], 202), ([log_line(record_id=str(uuid4()))], 422),
     ):  # fmt: skip
         reply = post(stack, thief, header, *lines)
-        assert reply.status_code == 422, reply.text
-    assert count(stack, thief) == 0
-    assert stack.rows("select user_id from raw_logs where id = %s", log) == [{"user_id": user}]
+        assert reply.status_code == status, reply.text
+    told = json.dumps(export(stack, thief))
+    assert log not in told and record not in told
+    assert export(stack, user)[1:] == before
 
 
 def test_a_line_cannot_say_whose_it_is(stack: Stack, user: UUID) -> None:
-    """What is not a portable column is made anew or ignored."""
-    line = log_line(user_id=str(uuid4()), seq=1, tsv="'x':1", nonsense={"a": 1}, content="Brass bells.")
-    assert post(stack, user, HEADER, line).json()["added"] == 1
-    found = stack.client.post("/v1/memories/search", json={"user_id": str(user), "query": "bells"}).json()["results"]
-    assert [one["memory"] for one in found] == ["Brass bells."]
+    """Nor anything else that an export does not: a column that is not known is refused, and the line says so."""
+    for name in ("user_id", "seq", "tsv", "nonsense"):
+        error = post(stack, user, HEADER, log_line(**{name: str(uuid4())})).json()["error"]
+        assert (error["code"], name in error["message"]) == ("bad_import", True)
+        assert "newer MaaS" in error["message"]
+    newer = post(stack, user, HEADER | {"version": 2}, log_line()).json()["error"]["message"]
+    assert "reads exports of version 1" in newer
+    assert count(stack, user) == 0
 
 
 @pytest.mark.parametrize(
