@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from maas.pipeline.answering import payload_limit
 from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.ledger import consult, skip
 from maas.pipeline.profiles import by_rule, read_profile
@@ -27,7 +28,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     draft = Draft.parse(run.draft or "")
     system = draft.system(draft.role)
     empty = Payload(system, "", draft.query)
-    room = empty.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
+    room = empty.room(await payload_limit(deps, run.assistant))
     memory = _memory_lines(draft)
     profile = await read_profile(deps.db, run.assistant)
     if profile == "off":

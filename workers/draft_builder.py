@@ -11,6 +11,7 @@ from maas.memory.context import build_context
 from maas.memory.notes import note_lines, read_notes
 from maas.memory.reach import Reach
 from maas.memory.recent import RecentRow, cut_evenly, well_shown
+from maas.pipeline.answering import payload_limit
 from maas.pipeline.client_context import ClientContext, read_client_context
 from maas.pipeline.draft import Draft, Payload
 from maas.pipeline.profiles import read_profile
@@ -31,8 +32,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     draft = _draft(run, prompts, role_name, client)
     if await read_profile(deps.db, run.assistant) == "off":
         return Outcome(draft=draft.render(), sources=[])
-    room = _memory_room(draft, deps)
-    evidence_room = min(deps.settings.payload_tokens // 2, room * 2 // 3)
+    limit = await payload_limit(deps, run.assistant)
+    room = _memory_room(draft, limit)
+    evidence_room = min(limit // 2, room * 2 // 3)
     rows = await _last_rows(run, deps)
     shown = well_shown(rows, room - evidence_room)
     notes = await read_notes(deps.db, run.user_id)
@@ -74,9 +76,8 @@ def _draft(run: Run, prompts: Mapping[str, Prompt], role_name: str, client: Clie
     )
 
 
-def _memory_room(draft: Draft, deps: Deps) -> int:
+def _memory_room(draft: Draft, limit: int) -> int:
     """Tokens of the payload for memory beside what a client sent along. Raises MaasError('query_too_long')."""
-    limit = tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider)
     room = Payload(draft.system(draft.role), "", draft.query).room(limit)
     sent = tokens.count("\n".join(draft.client_lines))
     return room - min(sent + HEADINGS_TOKENS, room // 2) if sent else room

@@ -19,6 +19,7 @@ from maas.pipeline.prompts import read_prompts, role_text
 from maas.pipeline.runs import LostRun, Run
 from shared import tokens
 from shared.db import Database
+from shared.models.extractive.assembler import by_importance, keep
 from shared.models.types import Message, Request, ToolCall
 
 
@@ -82,10 +83,11 @@ class Turn:
         role = role_text(prompts, agent.role_prompt)
         system = Draft.parse(self.run.draft).system(role) if self.run.draft else role
         payload = replace(Payload.parse(self.run.payload or ""), system=system)
+        memory = payload.memory.split("\n")
         room = payload.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
         request = replace(
             self.request,
-            system=replace(payload, memory=tokens.fit(payload.memory, room)).briefing() + self.context,
+            system=replace(payload, memory=keep(memory, by_importance(memory), room)).briefing() + self.context,
             messages=tuple(messages),
             temperature=self.request.temperature if agent.temperature is None else agent.temperature,
             max_tokens=agent.max_tokens or self.request.max_tokens,

@@ -258,12 +258,7 @@ class Message(Shape):
     role: Literal["user", "assistant", "system", "tool"]
     content: str
     actions: list[dict[str, Any]] | None = Field(description="actions that the answer proposes")
-    tool_calls: list[dict[str, Any]] | None
-    tool_call_id: str | None
-    tool_name: str | None
-    tool_result: Any
     agent: str | None
-    tokens_used: int | None
     attachment_ids: list[UUID] = Field(description="images that came with a query, or were drawn for an answer")
     created_at: datetime
 

@@ -27,7 +27,7 @@ select rolling_summary, (
 from chat_conversations where id = $1 and user_id = $2;
 
 -- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many; newest first
-select id, run_id, role, content, actions, tool_calls, tool_call_id, tool_name, tool_result, agent, tokens_used, created_at,
+select id, run_id, role, content, actions, agent, created_at,
   array(select a.id from unnest(m.attachment_ids) with ordinality n(id, place)
     join attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids
 from chat_messages m

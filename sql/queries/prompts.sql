@@ -9,3 +9,9 @@ select role_name from assistants where name = $1 and is_active;
 
 -- name: assistant_profile
 select coalesce(definition->>'memory', 'full') as memory from assistants where name = $1;
+
+-- name: assistant_models  -- $1 name; its own model, null for the configured one, and those that its agents name
+select (definition->>'model') || array(
+  select a->>'model' from jsonb_array_elements(case jsonb_typeof(definition->'agents') when 'array' then definition->'agents' else '[]' end) a
+  where a->>'model' is not null) as models
+from assistants where name = $1;

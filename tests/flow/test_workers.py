@@ -169,6 +169,32 @@ async def test_assembler_alone(deps: Deps, word: str) -> None:
     assert (payload.system, payload.query) == ("A role.", "What now?")
 
 
+@pytest.mark.parametrize(
+    ("definition", "provider"),
+    [
+        ("{}", "extractive"),
+        ('{"model": "anthropic:claude-x"}', "anthropic"),
+        (
+            '{"model": "openai:gpt-x", "agents": [{"name": "a", "model": "anthropic:claude-x"}, {"name": "b"}]}',
+            "anthropic",
+        ),
+        ('{"model": "openai:gpt-x", "agents": []}', "openai"),
+    ],
+)
+async def test_a_payload_is_sized_for_whoever_answers(
+    deps: Deps, connection: psycopg.Connection[DictRow], definition: str, provider: str
+) -> None:
+    """The model of the assistant and those of its agents, whatever the configured one is."""
+    insert = "insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)"
+    connection.execute(insert, (definition,))
+    lines = tuple(f"- [2024-01-01 10:00] user: {'word ' * 150}{n}" for n in range(100))
+    draft = Draft("What now?", lines[:50], lines[50:], "A role.", "Condense {memory} for {user_query}.")
+    run = a_run(status=Status.ASSEMBLING, assistant="clerk", draft=draft.render())
+    payload = (await assembler.run(run, deps)).payload or ""
+    limit = tokens.within(8000, provider)
+    assert limit * 0.9 < tokens.count(payload) <= limit
+
+
 async def test_the_ledger_names_the_prompt_that_was_used(deps: Deps, connection: psycopg.Connection[DictRow]) -> None:
     """An UPDATE between the draft and its stages does not change the version that they note."""
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": False})
