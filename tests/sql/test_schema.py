@@ -189,7 +189,8 @@ def test_every_column_is_filled(connection: Connection) -> None:
     rows = connection.execute(
         """select c.relname as table, a.attname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
            left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-           where c.oid in (select maas_relations()) and c.relkind = 'r' and c.relname !~ 'yoyo' and a.attnum > 0 and not a.attisdropped
+           where c.oid in (select maas_relations()) and c.relkind = 'r' and c.relname !~ 'yoyo'
+             and a.attnum > 0 and not a.attisdropped
              and d.adbin is null and a.attidentity = '' and not exists (
                select from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))"""
     ).fetchall()
