@@ -33,7 +33,8 @@ def ask(
         raise MaasError("invalid_request", "the question is blank")
     run = with_database(lambda db, settings: _ask(db, settings, user_id, clean(question), assistant, wait))
     if run["status"] != Status.COMPLETED:
-        raise MaasError(run["error_code"] or "failed", f"no answer: {run['error_message']}")
+        message = f"no answer: {run['error_message']}; see `maas trace {run['id']}`"
+        raise MaasError(run["error_code"] or "failed", message)
     say(run["final_answer"])
     note(f"run {run['id']}")
 

@@ -21,6 +21,7 @@ from structlog.contextvars import bind_contextvars
 
 from maas.pipeline.background import keep_running
 from maas.pipeline.doorbell import Doorbell
+from maas.pipeline.failures import message_of
 from maas.pipeline.isolation import Isolation
 from maas.pipeline.metrics import EVERY, Metrics
 from maas.pipeline.runs import Claims, Done, LostRun, Outcome, Run
@@ -29,7 +30,6 @@ from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
 from shared import tracing
 from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, queries
 from shared.errors import MaasError
-from shared.log import mask
 
 PING = 1.0
 LEAVE = 2.0
@@ -318,13 +318,13 @@ class _Session:
         stage = STAGE_OF[run.status]
         if isinstance(error, MaasError):
             log.warning("run_failed", stage=stage, code=error.code, cause=error.message)
-            code, message = error.code, error.message
+            code = error.code
         else:
             log.exception("stage_crashed", stage=stage)
-            code, message = "internal", mask(f"{type(error).__name__}: {error}")
+            code = "internal"
         if run.status is Status.COMPLETED:
             return Done(run, "archive_failed")
-        return Done(run, "failed", code=code[:50], message=f"{stage}: {message}"[:2000])
+        return Done(run, "failed", code=code[:50], message=f"{stage}: {message_of(error)}"[:2000])
 
 
 def _about(run: Run) -> tracing.Attributes:

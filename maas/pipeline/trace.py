@@ -88,7 +88,7 @@ def _stages(run: Row, calls: Sequence[Row], now: datetime) -> Iterator[dict[str,
             "calls": len(own),
             "model_ms": round(sum(call["ms"] for call in own), 2),
             "is_degraded": is_degraded,
-            "why": _cause(own) if is_degraded else _failure(run) if state == "failed" else None,
+            "why": _cause(own) if is_degraded else _failure(run, own) if state == "failed" else None,
         }
 
 
@@ -98,9 +98,11 @@ def _cause(calls: Sequence[Row]) -> str:
     return errors[-1] if errors else "its model's replies could not be used"
 
 
-def _failure(run: Row) -> str | None:
+def _failure(run: Row, calls: Sequence[Row]) -> str:
+    """For operators: with what the model's provider said last, which the user is not told."""
     if run["status"] == Status.FAILED:
-        return f"{run['error_code']}: {run['error_message']}"
+        said = calls[-1]["error"] if calls else None
+        return f"{run['error_code']}: {run['error_message']}" + (f" ({said})" if said else "")
     return "no record was made; the next exchange takes these words along"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from bench.tokens import real
 from maas.pipeline.draft import Payload
+from maas.pipeline.failures import OF_MODELS
 from shared import tokens
 from tests.model_server import ModelServer
 from tests.polling import poll
@@ -204,11 +205,13 @@ def test_unreachable_responder_fails_and_the_user_goes_on(
     start()
     state = stack.answer(stack.ask(user, "Are you there?"))
     assert (state["status"], state["error_code"]) == ("FAILED", "provider_error")
-    assert "final_responder" in state["error_message"] and "openai:responder" in state["error_message"]
+    assert state["error_message"] == f"final_responder: {OF_MODELS['provider_error']}"
     assert models.calls["responder"] == 4
     refused = stack.answer(stack.ask(user, "And now?"))
     assert (refused["status"], refused["error_code"]) == ("FAILED", "provider_error")
-    assert "openai:responder is left alone since" in refused["error_message"]
+    assert refused["error_message"] == state["error_message"]
+    trace = stack.client.get(f"/v1/runs/{refused['request_id']}/trace").json()
+    assert "openai:responder is left alone since" in trace["stages"][-1]["why"]
     assert models.calls["responder"] == 4
     del models.statuses["responder"]
     poll(lambda: stack.answer(stack.ask(user, "Are you back?"))["final_answer"] == "A model answered.", 20)
