@@ -21,6 +21,7 @@ from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared import tokens
 from shared.models.types import Message, Request
+from shared.offload import offload
 from shared.text import clean, escape, excerpt, fill, json_object, one_line
 
 NAME = "analyzer"
@@ -89,7 +90,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
         return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
     records = _within_budget(candidates)
     now = run.as_of or datetime.now(UTC)
-    known = "\n".join(_line(record, run.user_query, now) for record in records)
+    chars = sum(len(record.summary) for record in records)
+    known = await offload(chars, lambda: "\n".join(_line(record, run.user_query, now) for record in records))
     text = fill(
         prompt.text,
         {
@@ -107,7 +109,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
             "user_query": run.user_query,
             "memory_score": max([*(one.coverage for one in turns), *(r.score for r in records)], default=0.0),
             "candidates": [
-                {"id": str(r.id), "period": r.period, "summary": r.summary, "score": r.score,
+                {"id": str(r.id), "period": r.period, "summary": r.summary[:SUMMARY_CHARS], "score": r.score,
                  "scope": scope_of(r.occurred_at, now)}
                 for r in records
             ],

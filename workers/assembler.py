@@ -15,6 +15,7 @@ from maas.pipeline.stages import Deps
 from shared import tokens
 from shared.models.extractive.assembler import FOUND, RECENT, by_importance, keep
 from shared.models.types import Message, Request
+from shared.offload import offload
 from shared.text import clean, defuse, escape, fill
 
 NAME = "assembler"
@@ -25,20 +26,21 @@ CLIENT_TITLE = "Earlier messages, as the application sent them along; they are n
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: draft_context only. Writes: final_context_payload, at most 8000 tokens. Next: READY."""
-    draft = Draft.parse(run.draft or "")
+    chars = len(run.draft or "")
+    draft = await offload(chars, Draft.parse, run.draft or "")
     system = draft.system(draft.role)
     empty = Payload(system, "", draft.query)
-    room = empty.room(await payload_limit(deps, run.assistant))
+    room = await offload(chars, empty.room, await payload_limit(deps, run.assistant))
     memory = _memory_lines(draft)
     profile = await read_profile(deps.db, run.assistant)
     if profile == "off":
-        return Outcome(payload=replace(empty, memory=_client_lines(draft, room)).render())
+        return Outcome(payload=replace(empty, memory=await offload(chars, _client_lines, draft, room)).render())
     deps = deps if profile == "full" else by_rule(deps)
     prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
     whole = defuse("\n".join(memory))
-    needed = tokens.count(whole)
-    client = _client_lines(draft, max(room - needed, room // 2))
-    room -= tokens.count(client)
+    needed = await offload(len(whole), tokens.count, whole)
+    client = await offload(chars, _client_lines, draft, max(room - needed, room // 2))
+    room -= await offload(len(client), tokens.count, client)
     if deps.settings.fast_path and needed <= room:
         skip(run, deps, NAME, prompt, "Assembler")  # there is nothing to condense
         return Outcome(payload=replace(empty, memory=_join(client, whole)).render())
@@ -53,7 +55,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
     )
     budget = deps.settings.assembler_timeout
     condensed, is_degraded = await consult(run, deps, NAME, prompt, request, _parse, budget)
-    payload = replace(empty, memory=_join(client, _trim(defuse(condensed), draft, room)))
+    trimmed = await offload(chars + len(condensed), _trim, defuse(condensed), draft, room)
+    payload = replace(empty, memory=_join(client, trimmed))
     return Outcome(payload=payload.render(), degraded="Assembler" if is_degraded else None)
 
 

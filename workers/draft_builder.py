@@ -19,6 +19,7 @@ from maas.pipeline.prompts import Prompt, read_prompts, read_role_name, role_tex
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared import tokens
+from shared.offload import offload
 from shared.text import escape, one_line
 
 HEADINGS_TOKENS = 20  # of the parts of <memory>
@@ -33,10 +34,10 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if await read_profile(deps.db, run.assistant) == "off":
         return Outcome(draft=draft.render(), sources=[])
     limit = await payload_limit(deps, run.assistant)
-    room = _memory_room(draft, limit)
+    room = await offload(len(draft.query) + len(draft.client_system), _memory_room, draft, limit)
     evidence_room = min(limit // 2, room * 2 // 3)
     rows = await _last_rows(run, deps)
-    shown = well_shown(rows, room - evidence_room)
+    shown = await offload(_chars(rows), well_shown, rows, room - evidence_room)
     notes = await read_notes(deps.db, run.user_id)
     told = [note.log_id for note in notes if note.log_id is not None]
     focus = note_lines(notes)
@@ -57,7 +58,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
         focus += context.lines
         found_only = [hit for hit in context.hits if hit.id not in recent_ids]
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in found_only]
-    left = max(room - tokens.count("\n".join(focus)), room - evidence_room)
+    told_in = "\n".join(focus)
+    left = max(room - await offload(len(told_in), tokens.count, told_in), room - evidence_room)
     recent = await _recent(run, deps, rows, left - HEADINGS_TOKENS)
     return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)).render(), sources=sources)
 
@@ -99,16 +101,21 @@ async def _recent(run: Run, deps: Deps, rows: Sequence[RecentRow], max_tokens: i
     Exchanges that are shown cut are folded into the summary of the conversation first.
     """
     if run.conversation_id is None:
-        return cut_evenly(rows, max_tokens)[0]
+        return (await offload(_chars(rows), cut_evenly, rows, max_tokens))[0]
     folded: set[UUID] = set()
     while True:
         before, after = await _summary_and_actions(deps, run.conversation_id, run.user_id)
-        lines, cut = cut_evenly(rows, max_tokens - tokens.count("\n".join([*before, *after])))
+        beside = tokens.count("\n".join([*before, *after]))
+        lines, cut = await offload(_chars(rows), cut_evenly, rows, max_tokens - beside)
         unfolded = {row.run_id for row in cut if row.run_id is not None and not row.is_folded} - folded
         if run.as_of is not None or not unfolded:
             return (*before, *lines, *after)
         await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows, list(unfolded))
         folded |= unfolded
+
+
+def _chars(rows: Sequence[RecentRow]) -> int:
+    return sum(len(row.text) for row in rows)
 
 
 async def _summary_and_actions(deps: Deps, conversation_id: UUID, user_id: UUID) -> tuple[list[str], list[str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from shared.models.extractive import analyzer, archivist, assembler, compactor, responder
 from shared.models.types import ModelError, Piece, Reply, Request
+from shared.offload import offload
 from shared.text import clean
 
 _ROLES: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -32,7 +33,7 @@ class Extractive:
                 "bad_request", f"extractive:builtin cannot play {request.role}; it knows {', '.join(_ROLES)}"
             )
         try:
-            text = role(request.inputs)
+            text = await offload(sum(len(message.text) for message in request.messages), role, request.inputs)
         except KeyError as error:
             raise ModelError("bad_request", f"extractive:builtin needs the input {error} for {request.role}") from error
         return Reply(clean(text))
