@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,6 +36,24 @@ async def deps(database: str) -> AsyncIterator[Deps]:
         yield Deps(db, settings, {role: rules for role in ROLES}, rules)
 
 
+class FixedModel:
+    """A model that gives one reply to everything."""
+
+    provider, name = "openai", "fixed"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def complete(self, request: Request, timeout: float) -> Reply:
+        return Reply(self.text)
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        yield Reply(self.text)
+
+    async def close(self) -> None:
+        pass
+
+
 def a_run(**fields: Any) -> Run:
     values: dict[str, Any] = {
         "id": uuid4(), "attempt": 1, "seq": 10**9, "kind": "ask", "status": Status.NEW, "user_id": uuid4(),
@@ -56,6 +75,25 @@ async def test_analyzer_alone(deps: Deps) -> None:
     outcome = await analyzer.run(run, deps)
     assert outcome.analysis is not None and outcome.analysis["needs_context"]
     assert [call["stage"] for call in run.calls] == ["analyzer"]
+
+
+@pytest.mark.parametrize(("keywords", "is_found"), [(["beagle", "Rex"], True), (["submarine"], False), ([], False)])
+async def test_the_analyzer_searches_again_by_the_keywords_of_its_model(
+    deps: Deps, connection: psycopg.Connection[DictRow], keywords: list[str], is_found: bool
+) -> None:
+    """The question shares no word with the record, and the model picked none of the candidates."""
+    engine, user = Engine(connection), uuid4()
+    connection.execute(
+        "insert into pipeline_runs (user_id, user_query) values (%s, 'Rex, our beagle, sleeps on the sofa.')", (user,)
+    )
+    engine.finish(engine.claim()[0], summary="The user has a beagle called Rex.")
+    reply = {"needs_context": True, "context_type": "SPECIFIC_HISTORY", "search_keywords": keywords}
+    deps = replace(deps, models={**deps.models, "Analyzer": FixedModel(json.dumps(reply))})
+    outcome = await analyzer.run(a_run(user_id=user, user_query="Кто спит на диване?"), deps)
+    assert outcome.analysis is not None and outcome.analysis["search_keywords"] == keywords
+    found = outcome.analysis["context_found"]
+    assert found["summary"] == ("The user has a beagle called Rex." if is_found else None)
+    assert (found["lsm_record_id"] is not None, found["relevance_score"] >= 0.3) == (is_found, is_found)
 
 
 async def test_draft_builder_alone(deps: Deps) -> None:
@@ -119,24 +157,6 @@ RECENT = tuple(f"- [2026-01-{day:02} 10:00] user: Small talk{', of nothing much'
 EVIDENCE = tuple(f"- [2024-0{month}-01] user: Alma lives in Lisbon{', by the river' * 6}." for month in range(1, 4))
 
 
-class Wordy:
-    """A model that gives back the memory that it was asked to condense."""
-
-    provider, name = "openai", "wordy"
-
-    def __init__(self, memory: str) -> None:
-        self.memory = memory
-
-    async def complete(self, request: Request, timeout: float) -> Reply:
-        return Reply(self.memory)
-
-    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
-        yield Reply(self.memory)
-
-    async def close(self) -> None:
-        pass
-
-
 HEADED = "\n".join(["Recent messages:", *RECENT, "Remembered:", *EVIDENCE])
 
 
@@ -145,7 +165,7 @@ async def test_little_room_keeps_evidence_and_the_newest(deps: Deps, reply: str 
     """By the rules, and where a model says more than fits."""
     deps = settled(deps, payload_tokens=350)
     if reply is not None:
-        deps = replace(deps, models={**deps.models, "Assembler": Wordy(reply)})
+        deps = replace(deps, models={**deps.models, "Assembler": FixedModel(reply)})
     draft = Draft("Where does Alma live?", RECENT, EVIDENCE, "A role.", "Condense {memory} for {user_query}.")
     payload = (await assembler.run(a_run(status=Status.ASSEMBLING, draft=draft.render()), deps)).payload
     assert payload is not None and tokens.count(payload) <= 350
