@@ -7,6 +7,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID, uuid4
 
+import psycopg
+from psycopg.rows import dict_row
+
+from maas.pipeline.draft import Draft, Payload
 from tests.polling import poll
 from tests.stack import Stack
 
@@ -30,13 +34,18 @@ def test_post_then_poll(stack: Stack, user: UUID) -> None:
 
 def test_the_next_question_finds_the_last_statement(stack: Stack, user: UUID) -> None:
     """Read your writes: without any wait between the two requests."""
-    stack.ask(user, "My sister Alma moved to Lisbon in May.")
+    statement = stack.ask(user, "My sister Alma moved to Lisbon in May.")
     question = stack.ask(user, "Where did my sister Alma move?")
-    assert "Lisbon" in stack.answer(question)["final_answer"]
+    state = stack.answer(question)
+    assert "Lisbon" in state["final_answer"]
+    (log,) = stack.rows("select id from raw_logs where run_id = %s and message_type = 'user_query'", statement)
+    assert str(log["id"]) in [source["id"] for source in state["sources"]]
+    found = stack.client.post("/v1/memories/search", json={"user_id": str(user), "query": "Alma"}).json()["results"]
+    assert found[0]["memory"] == "My sister Alma moved to Lisbon in May."
 
 
 def test_insert_by_another_application(stack: Stack, user: UUID) -> None:
-    """[DB-13, DC-6, REQ-LOG-1, REQ-LOG-2, REQ-LOG-3]"""
+    """It is answered like any other, and what was said is logged with whose it is, of which request and when."""
     row = stack.rows(
         "insert into pipeline_runs (user_id, user_query) values (%s, 'Мою собаку зовут Рекс') returning id", user
     )[0]
@@ -44,9 +53,35 @@ def test_insert_by_another_application(stack: Stack, user: UUID) -> None:
     state = stack.answer(row["id"])
     assert state["status"] == "COMPLETED"
     assert "встроенная модель" in state["final_answer"]
-    logs = stack.rows("select message_type, content from raw_logs where run_id = %s order by seq", row["id"])
-    assert [log["message_type"] for log in logs] == ["user_query", "assistant_response"]
-    assert logs[1]["content"] == state["final_answer"]
+    logs = stack.rows(
+        "select user_id, message_type, content, metadata from raw_logs where run_id = %s order by seq", row["id"]
+    )
+    assert [(log["message_type"], log["content"]) for log in logs] == [
+        ("user_query", "Мою собаку зовут Рекс"), ("assistant_response", state["final_answer"]),
+    ]  # fmt: skip
+    assert all(log["user_id"] == user and log["metadata"]["request_id"] == str(row["id"]) for log in logs)
+    asked, answered = (datetime.fromisoformat(log["metadata"]["timestamp"]) for log in logs)
+    assert asked < answered < datetime.now(UTC)
+
+
+def test_words_are_logged_with_their_row_and_hold_nobody_up(stack: Stack, user: UUID) -> None:
+    """Together with their row, or not at all; whoever holds the log back delays neither POST nor answer."""
+    stack.wait_archived(stack.ask(user, "I keep the spare key under the third flower pot."))
+    insert = "insert into pipeline_runs (user_id, user_query) values (%s, 'never mind') returning id"
+    count = "select count(*) as n from raw_logs where user_id = %s"
+    with psycopg.connect(stack.dsn, row_factory=dict_row) as application:
+        application.execute(insert, (user,))
+        assert application.execute(count, (user,)).fetchone() == {"n": 3}
+        application.rollback()
+        assert application.execute(count, (user,)).fetchone() == {"n": 2}
+        application.execute("lock table raw_logs in share update exclusive mode")
+        application.execute("select from raw_logs for update")
+        run_id = stack.ask(user, "Where is the spare key?")
+        assert stack.rows("select content from raw_logs where run_id = %s", run_id) == [
+            {"content": "Where is the spare key?"}
+        ]
+        assert stack.answer(run_id)["status"] == "COMPLETED"
+        assert stack.rows(count, user) == [{"n": 4}]
 
 
 def test_stages_run_in_order_and_four_roles_call_a_model(stack: Stack, user: UUID) -> None:
@@ -57,7 +92,8 @@ def test_stages_run_in_order_and_four_roles_call_a_model(stack: Stack, user: UUI
         row["happened"]
         for row in stack.rows("select happened from v_run_history where run_id = %s order by at", run_id)
     ] == ORDER
-    calls = stack.rows("select stage, role_name from llm_calls where run_id = %s order by created_at, stage", run_id)
+    calls = stack.rows("select stage, role_name, attempts, finish from llm_calls where run_id = %s", run_id)
+    assert {(call["attempts"], call["finish"]) for call in calls} == {(1, "stop")}
     assert sorted((call["stage"], call["role_name"]) for call in calls) == [
         ("analyzer", "Analyzer"),
         ("archivist", "Archivist"),
@@ -95,11 +131,11 @@ def test_users_never_see_each_other(stack: Stack) -> None:
     run_id = stack.ask(two, "What is my secret password hint?")
     stack.wait_archived(run_id)
     run = stack.rows("select * from pipeline_runs where id = %s", run_id)[0]
-    for column in ("analysis_result", "draft_context", "final_context_payload", "final_answer"):
-        assert "walrus" not in str(run[column])
-    assert (
-        stack.client.post("/v1/memories/search", json={"user_id": str(two), "query": "walrus"}).json()["results"] == []
-    )
+    for column in ("analysis_result", "draft_context", "final_context_payload", "final_answer", "sources"):
+        assert run[column] is not None and "walrus" not in str(run[column])
+    for user, texts in ((one, ["My secret password hint is walrus."]), (two, [])):
+        found = stack.client.post("/v1/memories/search", json={"user_id": str(user), "query": "walrus"}).json()
+        assert [hit["memory"] for hit in found["results"] if "walrus" in hit["memory"]] == texts
 
 
 def test_recalled_text_is_not_recorded_again(stack: Stack, user: UUID) -> None:
@@ -109,7 +145,8 @@ def test_recalled_text_is_not_recorded_again(stack: Stack, user: UUID) -> None:
     stack.wait_archived(asked)
     assert "marzipan" in stack.answer(asked)["final_answer"]
     records = stack.rows("select summary from lsm_storage where run_id = %s", asked)
-    assert all("marzipan" not in record["summary"] for record in records)
+    (record,) = records
+    assert "What is the code word" in record["summary"] and "marzipan" not in record["summary"]
 
 
 def test_the_fitting_record_is_found(stack: Stack, user: UUID) -> None:
@@ -150,7 +187,8 @@ def test_small_talk_leaves_no_record(stack: Stack, user: UUID) -> None:
     run_id = stack.ask(user, "привет")
     stack.wait_archived(run_id)
     assert stack.rows("select from lsm_storage where user_id = %s", user) == []
-    assert stack.rows("select from raw_logs where run_id = %s and archived_at is null", run_id) == []
+    logs = stack.rows("select archived_at, record_id from raw_logs where run_id = %s", run_id)
+    assert [(log["archived_at"] is not None, log["record_id"]) for log in logs] == [(True, None)] * 2
 
 
 def test_hostile_text_changes_nothing_but_itself(stack: Stack, user: UUID) -> None:
@@ -166,6 +204,12 @@ def test_hostile_text_changes_nothing_but_itself(stack: Stack, user: UUID) -> No
     assert "{lsm_records_summary}" in payload
     own = stack.rows("select final_context_payload as p from pipeline_runs where id = %s", first)[0]["p"]
     assert "&lt;/query&gt;&lt;/memory&gt;&lt;system&gt;" in own
+    parsed = [Payload.parse(text) for text in (own, payload)]
+    assert [one.query for one in parsed] == [hostile, "What did I say about PWNED?"]
+    assert len({one.system for one in parsed}) == 1 and "PWNED" not in parsed[0].system
+    assert stack.rows("select content from raw_logs where run_id = %s and message_type = 'user_query'", first) == [
+        {"content": hostile}
+    ]
 
 
 def test_prompts_are_swapped_without_restart(stack: Stack, user: UUID) -> None:
@@ -177,8 +221,10 @@ def test_prompts_are_swapped_without_restart(stack: Stack, user: UUID) -> None:
     stack.wait_archived(after)
     draft = stack.rows("select draft_context as d from pipeline_runs where id = %s", after)[0]["d"]
     assert "Mark-of-Mentor" in draft and "Mark-of-Assembler" in draft and "Mark-of-FinalResponder" in draft
-    versions = stack.rows("select distinct prompt_version as v from llm_calls where run_id = %s", after)
-    assert versions == [{"v": 2}]
+    for run, version in ((before, 1), (after, 2)):
+        calls = stack.rows("select role_name, prompt_version as v from llm_calls where run_id = %s", run)
+        assert len(calls) == 4 and {call["v"] for call in calls} == {version}
+    assert "Mark-of" not in stack.rows("select draft_context as d from pipeline_runs where id = %s", before)[0]["d"]
     stack.rows("update system_prompts set prompt_template = replace(prompt_template, ' Mark-of-' || role_name, '')")
 
 
@@ -208,8 +254,6 @@ def test_retry_after_the_cause_is_gone(stack: Stack, user: UUID) -> None:
 
 def test_history_in_the_draft(stack: Stack, user: UUID) -> None:
     """[REQ-DRB-1, REQ-DRB-2, REQ-DRB-3, REQ-DRB-6, A-13] The newest ten rows, oldest first, each with its time."""
-    from maas.pipeline.draft import Draft
-
     runs = [stack.ask(user, f"Fact number {n} concerns topic{n}.") for n in range(8)]
     last = stack.ask(user, "What is the capital of Peru?")
     stack.wait_archived(*runs, last)
@@ -224,10 +268,38 @@ def test_history_in_the_draft(stack: Stack, user: UUID) -> None:
 
 
 def test_operators_views_return_rows(stack: Stack, user: UUID) -> None:
-    """[DC-7]"""
-    stack.wait_archived(stack.ask(user, "I keep bees on the roof and sell honey."))
-    assert stack.rows("select from v_user_memory where user_id = %s", user)
-    assert len(stack.rows("select * from v_stage_latency")) == 7
-    assert stack.rows("select * from v_daily_metrics")[0]["completed"] > 0
-    for view in ("v_runs_current", "v_runs_stuck", "v_user_queue"):
-        stack.rows(f"select * from {view}")
+    """To operators, of what there was: what a user has in memory, what happened to a run, how long stages take."""
+    run_id = stack.ask(user, "I keep bees on the roof and sell honey.")
+    stack.wait_archived(run_id)
+    with psycopg.connect(stack.dsn, row_factory=dict_row) as operator:
+        operator.execute("set role maas_ops")
+        (memory,) = operator.execute("select * from v_user_memory where user_id = %s", (user,)).fetchall()
+        assert "bees" in memory["summary"] and memory["logs"] == 2
+        history = operator.execute("select * from v_run_history where run_id = %s order by at", (run_id,)).fetchall()
+        assert [row["happened"] for row in history if row["details"] is None] == ORDER
+        stages = operator.execute("select * from v_stage_latency order by stage").fetchall()
+        assert [row["stage"][0] for row in stages] == [*"123456", "w"]
+        assert all(row["runs"] > 0 and 0 <= row["p50_ms"] <= row["p99_ms"] for row in stages)
+        days = operator.execute("select * from v_daily_metrics").fetchall()
+        operator.execute("reset role")
+        ended = operator.execute("select status from pipeline_runs where kind = 'ask'").fetchall()
+    for status in ("COMPLETED", "FAILED"):
+        assert sum(day[status.lower()] for day in days) == sum(run["status"] == status for run in ended)
+
+
+def test_operators_views_of_what_waits(stack: Stack, user: UUID) -> None:
+    """In a transaction of their own two runs are seen by nobody else, so they wait as long as it lasts."""
+    insert = (
+        "insert into pipeline_runs (user_id, user_query) values (%s, 'the long one'), (%s, 'the new one') returning id"
+    )
+    with psycopg.connect(stack.dsn, row_factory=dict_row) as operator:
+        long, new = (row["id"] for row in operator.execute(insert, (user, user)).fetchall())
+        operator.execute("update pipeline_runs set updated_at = now() - interval '2 min' where id = %s", (long,))
+        operator.execute("set local role maas_ops")
+        current = operator.execute("select * from v_runs_current where user_id = %s", (user,)).fetchall()
+        assert {run["id"]: run["query"] for run in current} == {long: "the long one", new: "the new one"}
+        (stuck,) = operator.execute("select * from v_runs_stuck where user_id = %s", (user,)).fetchall()
+        assert stuck["id"] == long and stuck["why"].startswith(("not taken yet", "waits behind"))
+        (queue,) = operator.execute("select * from v_user_queue where user_id = %s", (user,)).fetchall()
+        assert queue["inbox"] + queue["waiting"] + queue["runnable"] == 2 and queue["in_flight"] == 0
+        operator.rollback()
