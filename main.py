@@ -41,6 +41,7 @@ from shared.models.registry import NamedModels, open_images, open_model
 from shared.models.types import Embedder, Model
 from shared.parent import end_with_parent
 from shared.process import close_to_others
+from shared.setting_names import unknown_settings
 from shared.settings import ROLES, Settings, load_settings
 from shared.visible import visible
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
@@ -180,6 +181,8 @@ def run_orchestrator(stages: str | None, is_alone: bool) -> None:
     end_with_parent()
     close_to_others()
     logger = structlog.get_logger()
+    for text in unknown_settings():
+        logger.warning("unknown_setting", hint=text)
     with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
         uvloop.run(orchestrate(settings, postgres, is_alone))
 

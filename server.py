@@ -27,6 +27,7 @@ from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.parent import end_with_parent
 from shared.process import close_to_others
+from shared.setting_names import unknown_settings
 from shared.settings import Settings, load_settings, unneeded_by_server, variable_of
 from shared.visible import visible
 
@@ -133,6 +134,8 @@ def main() -> None:
         allow_connections(settings)
         end_with_parent()
         logger = structlog.get_logger()
+        for text in unknown_settings():
+            logger.warning("unknown_setting", hint=text)
         with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
             uvloop.run(serve(settings, postgres))
     except MaasError as error:

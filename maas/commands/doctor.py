@@ -6,12 +6,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import environ
-from pathlib import Path
 from typing import Annotated
 
 import typer
 import uvloop
-from dotenv import dotenv_values
 from pydantic import SecretStr
 
 from maas.agents.mcp.servers import Server, read_servers
@@ -29,11 +27,20 @@ from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.models.registry import open_images, open_model
+from shared.setting_names import names_in_file, unknown_settings
 from shared.settings import ROLES, Settings, load_settings, variable_of
 
 CHECKS = (
     "database", "migrations", "listen", "prompts", "models", "pictures", "vectors", "orchestrators", "access",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What one check found."""
+
+    is_well: bool
+    text: str
 
 
 def doctor(
@@ -43,8 +50,9 @@ def doctor(
     live: Annotated[
         bool, typer.Option("--live", help="also ask every configured model once; its provider may charge for it")
     ] = False,
+    is_whole: Annotated[bool, typer.Option("--all", help="list every setting, not only those that are set")] = False,
 ) -> None:
-    """Print every setting with its source, check the database, LISTEN, models and prompts, and say what to do."""
+    """Check database, LISTEN, models and prompts: what is wrong and what to do, what is set, what is well."""
     settings = load_settings()
     log.configure("error", settings.log_format)
     servers = read_servers(settings.mcp_servers, environ)
@@ -52,56 +60,63 @@ def doctor(
         with find_postgres(settings, note) as postgres:
             say(postgres.query)
         return
-    _print_settings(settings)
-    with find_postgres(settings, note) as postgres:
-        failed = uvloop.run(_check_all(settings, postgres, servers, live))
+    found = [_Finding(False, f"settings: {text}") for text in unknown_settings()]
+    try:
+        with find_postgres(settings, note) as postgres:
+            found += uvloop.run(_check_all(settings, postgres, servers, live))
+    except MaasError as error:
+        found.append(_Finding(False, f"database: {error.message}"))
+    failed = [one for one in found if not one.is_well]
+    _show(failed)
+    _show_settings(settings, is_whole)
+    _show([one for one in found if one.is_well])
     if failed:
-        show(f"\n{failed} of the checks failed")
+        show(f"{len(failed)} of the checks failed")
         sys.exit(1)
-    show("\nall is well")
+    show("all is well")
 
 
-async def _check_all(settings: Settings, postgres: Addresses, servers: Sequence[Server], is_live: bool) -> int:
-    failed = 0
+async def _check_all(
+    settings: Settings, postgres: Addresses, servers: Sequence[Server], is_live: bool
+) -> list[_Finding]:
+    found = []
     async with open_database(postgres.query, 2, "maas doctor") as db:
         checks = _Checks(settings, postgres, db)
         for name in CHECKS:
             try:
-                _show_ok(f"{name}: {await getattr(checks, name)()}")
+                found.append(_Finding(True, f"{name}: {await getattr(checks, name)()}"))
             except MaasError as error:
-                failed += 1
-                _show_wrong(f"{name}: {error.message}")
+                found.append(_Finding(False, f"{name}: {error.message}"))
         if is_live:
-            failed += await _ask_all(settings, db)
-    return failed + await _reach_all(servers)
+            found += await _ask_all(settings, db)
+    return found + await _reach_all(servers)
 
 
-async def _reach_all(servers: Sequence[Server]) -> int:
-    """A line for each server of tools: how many it has, or why it cannot be reached."""
+async def _reach_all(servers: Sequence[Server]) -> list[_Finding]:
+    """For each server of tools: how many it has, or why it cannot be reached."""
     toolbox = Toolbox(Toolset([]), servers)
     try:
         await toolbox.reach(server.name for server in servers)
-        for name, cause in toolbox.causes().items():
-            if cause is None:
-                _show_ok(f"mcp {name}: {len(toolbox.tools().of(name))} tools")
-            else:
-                _show_wrong(f"mcp {name}: not reachable: {cause}")
-        return sum(cause is not None for cause in toolbox.causes().values())
+        return [
+            _Finding(True, f"mcp {name}: {len(toolbox.tools().of(name))} tools")
+            if cause is None
+            else _Finding(False, f"mcp {name}: not reachable: {cause}")
+            for name, cause in toolbox.causes().items()
+        ]
     finally:
         await toolbox.close()
 
 
-async def _ask_all(settings: Settings, db: Database) -> int:
-    failed = 0
-    async for found in ask_models(settings):
-        took = f"{found.ms:.0f} ms"
-        if found.cause is None:
-            spent = f"{took}, {found.usage.tokens_in} tokens in, {found.usage.tokens_out} out, {await price(db, found)}"
-            _show_ok(f"{found.name}: {spent}")
+async def _ask_all(settings: Settings, db: Database) -> list[_Finding]:
+    found = []
+    async for one in ask_models(settings):
+        took = f"{one.ms:.0f} ms"
+        if one.cause is None:
+            spent = f"{took}, {one.usage.tokens_in} tokens in, {one.usage.tokens_out} out, {await price(db, one)}"
+            found.append(_Finding(True, f"{one.name}: {spent}"))
         else:
-            failed += 1
-            _show_wrong(f"{found.name}: {found.cause} ({took})")
-    return failed
+            found.append(_Finding(False, f"{one.name}: {one.cause} ({took})"))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +193,19 @@ class _Checks:
         return f"{len(rows)} running: " + ", ".join(f"{row['host']}/{row['pid']}" for row in rows)
 
 
-def _show_ok(text: str) -> None:
-    show(styled("ok   ", "green") + styled(f" {text}"))
+def _show(found: Sequence[_Finding]) -> None:
+    for one in found:
+        mark = styled("ok   ", "green") if one.is_well else styled("wrong", "red")
+        show(mark + styled(f" {one.text}"))
+    if found:
+        show()
 
 
-def _show_wrong(text: str) -> None:
-    show(styled("wrong", "red") + styled(f" {text}"))
-
-
-def _print_settings(settings: Settings) -> None:
+def _show_settings(settings: Settings, is_whole: bool) -> None:
     table = Table()
     for name in ("setting", "value", "from"):
         table.add_column(name, overflow="fold")
-    from_file = _names_in_file(Path(".env"))
+    from_file = names_in_file()
     for name in Settings.model_fields:
         variable = variable_of(name)
         value = getattr(settings, name)
@@ -198,12 +213,12 @@ def _print_settings(settings: Settings) -> None:
             ("set, hidden" if value else "") if isinstance(value, SecretStr) or value is None else log.mask(str(value))
         )
         source = "environment" if environ.get(variable) else ".env" if variable in from_file else "default"
-        table.add_row(variable, shown, source)
-    show(table)
+        if is_whole or source != "default":
+            table.add_row(variable, shown, source)
+    if table.row_count:
+        show(table)
+    else:
+        show("nothing is set, so every setting is its default")
+    if not is_whole:
+        show("(maas doctor --all lists every setting)")
     show()
-
-
-def _names_in_file(path: Path) -> set[str]:
-    if not path.is_file():
-        return set()
-    return {name for name, value in dotenv_values(path).items() if value}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,13 +51,12 @@ def create(
 def list_keys() -> None:
     """List keys, the oldest first."""
     table = Table()
-    for title in ("name", "id", "scopes", "bound to", "rate", "created", "last used", "state"):
+    for title in ("name", "id", "scopes", "whose memory", "rate", "created", "last used", "state"):
         table.add_column(title, overflow="fold", no_wrap=title == "id")
     for row in with_database(lambda db, _: keys.list_keys(db)):
-        bound = str(row["user_id"]) if row["user_id"] else f"{row['prefix']}…" if row["prefix"] else "nobody"
         rate = f"{row['per_minute']}/min" if row["per_minute"] else ""
         table.add_row(
-            row["name"], row["id"], ", ".join(row["scopes"]), bound, rate, _day(row["created_at"]),
+            row["name"], row["id"], ", ".join(row["scopes"]), _whose(row), rate, _day(row["created_at"]),
             _day(row["last_used_at"]) or "never", row["state"],
         )  # fmt: skip
     show(table)
@@ -81,6 +81,15 @@ async def describe_access(db: Database, settings: Settings) -> str:
         return f"who has one of the {active} active keys (MAAS_AUTH=keys)"
     signed = "MAAS_JWT_SECRET" if settings.jwt_secret else "a key of MAAS_JWKS_URL"
     return f"who has a token signed by {signed} (MAAS_AUTH=jwt), or one of the {active} active keys"
+
+
+def _whose(row: Mapping[str, Any]) -> str:
+    """Whose memory a key opens: that of metrics alone opens none."""
+    if row["user_id"]:
+        return str(row["user_id"])
+    if set(row["scopes"]) == {"metrics"}:
+        return "nobody's"
+    return f"{row['prefix']}…" if row["prefix"] else "everybody's"
 
 
 def _read_rate(text: str | None) -> int | None:

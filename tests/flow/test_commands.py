@@ -147,9 +147,16 @@ def test_doctor(stack: Stack) -> None:
         assert f"{part}:" in well.stdout
     line = next(line for line in well.stdout.splitlines() if line.startswith("MAAS_TIMEZONE"))
     assert line.split() == ["MAAS_TIMEZONE", "Europe/Moscow", "environment"]
-    ill = maas(stack, "doctor", MAAS_MODEL="openai:gpt-4o")
+    assert "MAAS_PORT" not in well.stdout and well.stdout.index("MAAS_TIMEZONE") < well.stdout.index("ok    database")
+    assert "MAAS_PORT" in maas(stack, "doctor", "--all").stdout
+    ill = maas(stack, "doctor", MAAS_MODEL="openai:gpt-4o", MAAS_RESPONDR_MODEL="openai:gpt-4o")
     assert ill.returncode == 1
-    assert "OPENAI_API_KEY" in ill.stdout and "1 of the checks failed" in ill.stdout
+    lines = ill.stdout.splitlines()
+    assert lines[0] == "wrong settings: MAAS_RESPONDR_MODEL is no setting; did you mean MAAS_RESPONDER_MODEL?"
+    assert lines[1].startswith("wrong models: openai:gpt-4o needs OPENAI_API_KEY") and lines[2] == ""
+    assert "2 of the checks failed" in ill.stdout
+    lost = maas(stack, "doctor", DATABASE_URL="postgresql://127.0.0.1:1/none")
+    assert lost.returncode == 1 and lost.stdout.startswith("wrong database: ") and "DATABASE_URL" in lost.stdout
 
 
 def test_doctor_says_who_draws(stack: Stack) -> None:

@@ -60,6 +60,18 @@ def test_a_key_is_made_shown_once_and_revoked(stack: Stack) -> None:
     ]  # fmt: skip
 
 
+def test_a_key_for_everybody_is_told_from_one_for_metrics(stack: Stack) -> None:
+    kinds = {
+        "trusted": ((), "everybody's"), "root": (("--scope", "admin"), "everybody's"),
+        "prometheus": (("--scope", "metrics"), "nobody's"), "app": (("--prefix", "app:"), "app:…"),
+    }  # fmt: skip
+    for name, (options, _) in kinds.items():
+        maas(stack, "keys", "create", name, *options)
+    lines = {line.split()[0]: line for line in maas(stack, "keys", "list").stdout.splitlines()}
+    for name, (_, whose) in kinds.items():
+        assert whose in lines[name].split()
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import os
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -13,6 +15,7 @@ import structlog
 from server import refuse_open_door
 from shared.errors import MaasError
 from shared.log import configure, hide, mask, redact
+from shared.setting_names import unknown_settings
 from shared.settings import ROLES, load_settings
 
 
@@ -31,6 +34,26 @@ def test_one_variable_switches_all_roles(monkeypatch: pytest.MonkeyPatch) -> Non
     settings = load_settings()
     assert settings.role_model("FinalResponder") == "openai:gpt-4o"
     assert settings.role_model("Archivist") == "gemini:gemini-1.5-pro"
+
+
+def test_what_is_no_setting_is_named_with_the_nearest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in os.environ if name.startswith("MAAS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    assert unknown_settings() == []
+    for name in ("MAAS_PORT", "maas_timezone", "MAAS_URL", "MAAS_API_KEY", "MAAS_MCP_USER", "DATABASE_URL", "OTHER"):
+        monkeypatch.setenv(name, "1")
+    assert unknown_settings() == []
+    for name in ("MAAS_RESPONDR_MODEL", "MAAS_DATABASE_URL", "MAAS_QWXYZ"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("MAAS_EMPTY", "")
+    (tmp_path / ".env").write_text("MAAS_RETENTION_DAY=30\nMAAS_HOST=127.0.0.1\nMAAS_NOTHING=\n")
+    assert unknown_settings() == [
+        "MAAS_DATABASE_URL is no setting; did you mean DATABASE_URL?",
+        "MAAS_QWXYZ is no setting",
+        "MAAS_RESPONDR_MODEL is no setting; did you mean MAAS_RESPONDER_MODEL?",
+        "MAAS_RETENTION_DAY is no setting; did you mean MAAS_RETENTION_DAYS?",
+    ]
 
 
 @pytest.mark.parametrize(
