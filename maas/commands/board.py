@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import asyncpg
 from rich.console import Group, RenderableType
 
 from maas.commands.output import Table, styled
 from maas.pipeline.states import STAGE_OF, STAGES, Status
 from shared.db import Database
+from shared.errors import MaasError
 
 USERS = 5
 Row = Mapping[str, Any]
@@ -34,13 +36,21 @@ class Board:
 
     @classmethod
     async def read(cls, db: Database) -> Board:
-        queue = await db.row("queue")
-        assert queue is not None
-        return cls(
-            datetime.now().astimezone(), queue, await db.rows("rates"), await db.rows("statuses_now"),
-            await db.rows("stages_recent"), await db.rows("orchestrators"), await db.rows("longest_queues", USERS),
-            await db.rows("stuck_by_reason"),
-        )  # fmt: skip
+        """Raises MaasError('no_rights') for a login that may not read the views."""
+        try:
+            queue = await db.row("queue")
+            assert queue is not None
+            return cls(
+                datetime.now().astimezone(), queue, await db.rows("rates"), await db.rows("statuses_now"),
+                await db.rows("stages_recent"), await db.rows("orchestrators"), await db.rows("longest_queues", USERS),
+                await db.rows("stuck_by_reason"),
+            )  # fmt: skip
+        except asyncpg.InsufficientPrivilegeError as error:
+            login = await db.value("login")
+            raise MaasError(
+                "no_rights", f"the login {login} may not look at the queue ({error}); an administrator says: "
+                f"grant maas_ops to {login}",
+            ) from error  # fmt: skip
 
     def render(self) -> Group:
         """The whole frame, 80 columns wide at the least."""

@@ -47,6 +47,7 @@ def top(
 
 
 async def _watch(dsn: str, interval: float, on_frame: Show) -> None:
+    """Frame after frame, whatever becomes of the database. Raises MaasError('no_rights')."""
     while True:
         try:
             async with open_database(dsn, 1, "maas top") as db:
@@ -60,6 +61,8 @@ async def _watch(dsn: str, interval: float, on_frame: Show) -> None:
                     # To look at a hundred thousand waiting runs takes a second; the database has other work too.
                     await asyncio.sleep(max(interval, REST * (time.monotonic() - began)))
         except (MaasError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
+            if isinstance(error, MaasError) and error.code == "no_rights":
+                raise
             cause = error.message if isinstance(error, MaasError) else f"Postgres does not answer ({error!r})"
             on_frame(
                 Group(

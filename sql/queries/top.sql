@@ -21,3 +21,6 @@ from v_user_queue order by unfinished desc, oldest limit $1;
 -- name: stuck_by_reason
 select why, count(*) as runs, extract(epoch from max(age))::float8 as oldest_seconds, (array_agg(id order by age desc))[1] as oldest_run
 from v_runs_stuck group by why order by runs desc;
+
+-- name: login  -- as `grant` takes it
+select quote_ident(session_user);

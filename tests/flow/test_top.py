@@ -20,6 +20,7 @@ import psycopg
 
 from shared.postgres import EmbeddedPostgres
 from tests.flow.test_commands import MAAS, maas
+from tests.logins import login
 from tests.polling import poll
 from tests.stack import Stack
 
@@ -150,3 +151,19 @@ def test_a_wrong_database_gets_one_line(stack: Stack) -> None:
     done = maas(stack, "top", "--once", DATABASE_URL="postgresql://nobody:secret99@127.0.0.1:1/x")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "secret99" not in done.stderr
+
+
+def test_a_login_without_rights_is_told_what_to_grant(stack: Stack) -> None:
+    """Once, and the command ends: to try again changes nothing."""
+    with login(stack.dsn, "maas_worker") as dsn:
+        name = dsn.removeprefix("postgresql://").partition(":")[0]
+        for words in (["top", "--once"], ["top", "--interval", "0.1"]):
+            done = maas(stack, *words, DATABASE_URL=dsn)
+            assert (done.returncode, done.stderr.count("\n"), done.stdout) == (1, 1, "")
+            assert f"grant maas_ops to {name}" in done.stderr and "Traceback" not in done.stderr
+        with terminal("top", "--interval", "0.1", DATABASE_URL=dsn) as screen:
+            poll(lambda: screen.raw() and screen.process.poll() is not None, 10)
+            assert screen.process.returncode == 1
+            assert screen.raw().count("grant maas_ops to") == 1
+        stack.rows(f"grant maas_ops to {name}")
+        assert "queue" in maas(stack, "top", "--once", DATABASE_URL=dsn).stdout
