@@ -32,6 +32,10 @@ CONNECTION_LOST = (
 CONNECT_TIMEOUT_S = 10.0
 RENEWAL_GRACE_S = 0.5
 RECONNECT_TIMEOUT_S = 3.0  # an attempt that began in a cut network does not arrive when the network is back
+NOT_THERE = (
+    asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.UndefinedFunctionError,
+    asyncpg.UndefinedObjectError,
+)  # fmt: skip
 BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
 
 
@@ -46,6 +50,12 @@ def queries() -> Mapping[str, str]:
                 raise ValueError(f"two queries are named {name}")
             found[name] = text.strip()
     return found
+
+
+@cache
+def newest_migration() -> str:
+    """The name of the last file of sql/migrations, as the database records it."""
+    return max(path.stem for path in (SQL / "migrations").glob("*.sql"))
 
 
 async def prepare(connection: asyncpg.Connection) -> None:

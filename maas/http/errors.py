@@ -11,7 +11,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from maas.http.openai_errors import in_dialect
-from shared.db import CONNECTION_LOST
+from maas.http.rooms import rooms
+from shared.db import CONNECTION_LOST, NOT_THERE, newest_migration
 from shared.errors import MaasError
 
 STATUS = {
@@ -44,6 +45,7 @@ STATUS = {
     "rate_limited": 429,
     "busy": 503,
     "database_unreachable": 503,
+    "no_schema": 503,
     "answer_timeout": 504,
 }
 log = structlog.get_logger()
@@ -88,6 +90,18 @@ async def on_lost_database(_: Request, error: Exception) -> JSONResponse:
     return error_response(lost, {"Retry-After": "1"})
 
 
+async def on_missing(request: Request, error: Exception) -> JSONResponse:
+    """Something is not in the database: a server that was started before `maas migrate`, or a bug."""
+    db = rooms(request).db
+    if not await db.value("schema_is_there"):
+        cause = "the database holds no MaaS schema"
+    elif not await db.value("is_migrated_to", newest_migration()):
+        cause = "the database holds the schema of an earlier version"
+    else:
+        raise error
+    return error_response(MaasError("no_schema", f"{cause}; run `maas migrate`"), {"Retry-After": "5"})
+
+
 async def on_broken_off(_: Request, error: Exception) -> Response:
     """The client went away amid its body: this is for the counters, nobody reads it."""
     return Response(status_code=400)
@@ -102,6 +116,7 @@ _HANDLERS: dict[Any, Any] = {
     MaasError: on_maas_error,
     HTTPException: on_http_error,
     **{kind: on_lost_database for kind in CONNECTION_LOST},
+    **{kind: on_missing for kind in NOT_THERE},
     ClientDisconnect: on_broken_off,
     Exception: on_bug,
 }

@@ -36,7 +36,7 @@ REASONS = {
     400: "not understood", 401: "without a valid key or token", 403: "not among the scopes of the key or token",
     404: "not there, or somebody else's", 409: "conflicts with what is there", 413: "too large",
     415: "of another media type", 422: "refused", 429: "too many requests, or unfinished ones", 500: "failed",
-    503: "the database does not answer, or this process has no room", 504: "not answered yet; it goes on",
+    503: "no database, or it is not migrated, or this process has no room", 504: "not answered yet; it goes on",
 }  # fmt: skip
 ELSEWHERE = ("internal", "http_error")  # codes without a status of their own
 UUID, TEXT = {"type": "string", "format": "uuid"}, {"type": "string"}
@@ -241,7 +241,7 @@ def _responses(door: Door, is_guarded: bool) -> dict[str, Any]:
 
 def _refusals(door: Door, is_guarded: bool) -> tuple[int, ...]:
     """What no handler says: that the database is lost, or that the caller is not let in."""
-    lost = () if door.scope in ("open", "metrics") else (503,)
+    lost = () if door.scope == "open" else (503,)
     takes_user = "user_id" in (door.query or {}) or (door.body is not None and "user_id" in door.body.model_fields)
     return (*lost, *((400, 401, 403, 429, *((404,) if takes_user else ())) if is_guarded else ()))
 

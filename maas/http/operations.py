@@ -50,7 +50,7 @@ async def readyz(request: Request) -> Response:
     """The database answers and holds the schema."""
     db = rooms(request).db
     if not await db.value("schema_is_there"):
-        raise MaasError("database_unreachable", "the database holds no MaaS schema; run `maas migrate`")
+        raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
     return send(Readiness(orchestrators=len(await db.rows("living_engines"))))
 
 

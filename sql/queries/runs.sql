@@ -100,6 +100,9 @@ select maas_retry_run($1, $2);
 -- name: schema_is_there
 select to_regclass('pipeline_runs') is not null and to_regproc('maas_import') is not null;
 
+-- name: is_migrated_to  -- $1 a migration
+select exists (select from _yoyo_migration where migration_id = $1);
+
 -- name: server_version
 select current_setting('server_version') as version, current_setting('server_version_num')::int as number;
 

@@ -1,0 +1,90 @@
+"""A server that was started before `maas migrate` says so at every door, and serves once that was done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import httpx2
+import psycopg
+import pytest
+from psycopg import sql
+
+from maas.pipeline.prompts import seed_prompts
+from shared.migrate import migrate
+from shared.postgres import EmbeddedPostgres
+from tests.conftest import MIGRATIONS
+from tests.polling import poll
+from tests.stack import NOBODY, Stack
+
+USER = str(uuid4())
+WITHOUT_DATABASE = {"/healthz", "/openapi.json", "/docs", "/v1/caller", "/v1/users"}
+POSTED = {
+    "/v1/runs": {"user_id": USER, "query": "hi"},
+    "/v1/conversations": {"user_id": USER},
+    "/v1/memories": {"user_id": USER, "memory": "I sail."},
+    "/v1/memories/search": {"user_id": USER, "query": "boat"},
+    "/v1/context": {"user_id": USER, "query": "boat"},
+    "/v1/chat/completions": {"model": "mentor", "user": USER, "messages": [{"role": "user", "content": "hi"}]},
+}
+CALL = {
+    "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+    "params": {"name": "search_memories", "arguments": {"query": "boat", "user_id": USER}},
+}  # fmt: skip
+MCP = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
+
+
+@pytest.fixture
+def empty(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """DSN of a database without anything."""
+    name = f"test_{uuid4().hex[:12]}"
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        yield postgres.dsn.rpartition("/")[0] + f"/{name}"
+        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+def is_alive(client: httpx2.Client) -> bool:
+    try:
+        return client.get("/healthz").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def test_every_door(empty: str, tmp_path: Path) -> None:
+    with Stack(empty, tmp_path / "open") as stack, Stack(empty, tmp_path / "closed", MAAS_AUTH="keys") as closed:
+        for one in (stack, closed):
+            one.folder.mkdir()
+            one.launch("server.py")
+        poll(lambda: is_alive(stack.client) and is_alive(closed.client), 20)
+        read = {path for path, door in stack.client.get("/openapi.json").json()["paths"].items() if "get" in door}
+        refused = {}
+        for path in read - WITHOUT_DATABASE:
+            url = re.sub(r"{\w+}", str(NOBODY), path)
+            refused[path] = stack.client.get(url, params={"user_id": USER})
+        assert any(path.endswith("/events") for path in refused)
+        assert {"/v1/models", "/readyz", "/metrics"} <= set(refused)
+        refused |= {f"POST {path}": stack.client.post(path, json=body) for path, body in POSTED.items()}
+        refused["key"] = closed.client.get(
+            f"/v1/runs/{NOBODY}", headers={"authorization": f"Bearer maas_{'a' * 12}_{'b' * 64}"}
+        )
+        for door, reply in refused.items():
+            assert (reply.status_code, reply.json()["error"]["code"]) == (503, "no_schema"), door
+            assert "maas migrate" in reply.json()["error"]["message"], door
+        assert "run `maas migrate`" in stack.client.post("/mcp", json=CALL, headers=MCP).text
+
+        migrate(empty, MIGRATIONS)
+        seed_prompts(empty)
+        assert stack.client.get("/readyz").status_code == 200
+        for path, body in POSTED.items():
+            if path != "/v1/chat/completions":  # it waits for an answer
+                assert stack.client.post(path, json=body).is_success, path
+        assert "maas migrate" not in stack.client.post("/mcp", json=CALL, headers=MCP).text
+
+        stack.rows("delete from _yoyo_migration where migration_id = (select max(migration_id) from _yoyo_migration)")
+        stack.rows("alter table raw_logs rename column is_remembered to was_remembered")
+        old = stack.client.post("/v1/memories/search", json=POSTED["/v1/memories/search"])
+        assert (old.status_code, old.json()["error"]["code"]) == (503, "no_schema")
+        assert "earlier version" in old.json()["error"]["message"]
