@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from tests.fuzz.imports import plant
 from tests.fuzz.residents import Resident, settle
 from tests.fuzz.storm import throw
 from tests.fuzz.strangers import intrude
@@ -16,15 +18,19 @@ from tests.stack import Stack
 
 @pytest.fixture(scope="module")
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Server and orchestrator that ask for keys."""
+    """A server that asks for keys."""
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), MAAS_AUTH="keys") as running:
         running.start_server()
-        running.start_orchestrator()
         yield running
 
 
 @pytest.fixture(scope="module")
-def residents(stack: Stack) -> list[Resident]:
+def orchestrator(stack: Stack) -> subprocess.Popen[bytes]:
+    return stack.start_orchestrator()
+
+
+@pytest.fixture(scope="module")
+def residents(stack: Stack, orchestrator: subprocess.Popen[bytes]) -> list[Resident]:
     return settle(stack, 4, seed=1)
 
 
@@ -63,3 +69,13 @@ def test_a_finding_would_be_one(residents: list[Resident]) -> None:
     assert judge(attack, Heard(500, b"", 0.1), [words]) == "status 500"
     assert judge(attack, Heard(None, b"", PATIENCE), [words]) == "no end of a reply within 20 s"
     assert judge(attack, Heard(200, b"mine", 0.1), [words]) is None
+
+
+def test_files_that_name_what_is_of_others_touch_nothing_of_it(
+    stack: Stack, orchestrator: subprocess.Popen[bytes], residents: list[Resident]
+) -> None:
+    """The last test here: it stops the orchestrator and starts another."""
+    told = plant(stack, orchestrator, residents, 60, seed=1)
+    assert told.findings == []
+    assert told.holds
+    assert len({name for name, _ in told.files}) == 8

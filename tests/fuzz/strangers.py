@@ -28,6 +28,7 @@ from bench.command import prepare_output, run_command
 from bench.report import console, write_json
 from bench.sandbox import notes, open_sandbox
 from shared.settings import load_settings
+from tests.fuzz.imports import Planted, plant
 from tests.fuzz.protocols import McpRoute, OpenAIRoute
 from tests.fuzz.residents import Resident, settle
 from tests.fuzz.roles import SqlRoute
@@ -107,11 +108,12 @@ def intrude(
 
 def strangers(
     attempts: Annotated[int, typer.Option(min=1, help="how many")] = 100_000,
-    residents: Annotated[int, typer.Option(min=2, max=200, help="among so many users")] = 20,
+    residents: Annotated[int, typer.Option(min=4, max=200, help="among so many users")] = 20,
+    imports: Annotated[int, typer.Option(min=1, help="files that name what is somebody else's")] = 10_000,
     seed: Annotated[int | None, typer.Option(help="repeats the attempts of that run")] = None,
     out: Annotated[Path | None, typer.Option(help="file for the figures (JSON)")] = None,
 ) -> None:
-    """Try to read what is somebody else's."""
+    """Try to read what is somebody else's, and to change it by what one imports."""
     path = prepare_output(out) if out else None
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
     columns = (TextColumn("tried"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -120,28 +122,36 @@ def strangers(
         logs.mkdir()
         with Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8") as stack:
             stack.start_server()
-            stack.start_orchestrator()
+            orchestrator = stack.start_orchestrator()
             people = settle(stack, residents, chosen)
             with Progress(*columns, console=notes, transient=True) as progress:
                 task = progress.add_task("", total=attempts)
                 tally = intrude(stack, people, attempts, chosen, lambda done: progress.advance(task, done))
-    report(tally, chosen)
+                task = progress.add_task("", total=imports)
+                told = plant(stack, orchestrator, people, imports, chosen, lambda done: progress.advance(task, done))
+    report(tally, told, chosen)
     if path is not None:
-        write_json(path, {"seed": chosen, "residents": residents, **tally.to_json()})
-    sys.exit(0 if tally.holds else 1)
+        write_json(path, {"seed": chosen, "residents": residents, **tally.to_json(), "imports": told.to_json()})
+    sys.exit(0 if tally.holds and told.holds else 1)
 
 
-def report(tally: Tally, seed: int) -> None:
+def report(tally: Tally, told: Planted, seed: int) -> None:
     """Print what was tried by each way, and the verdict."""
     table = Table("way", "door", "strangers", "owners")
     for name in sorted(tally.strangers.keys() | tally.owners.keys()):
         table.add_row(*name, str(tally.strangers[name]), str(tally.owners[name]))
+    for (held, status), count in sorted(told.files.items()):
+        table.add_row("import", f"{held}: {status}", str(count), "")
     console.print(table)
-    for finding in [*tally.breaches, *tally.shut][:20]:
+    for finding in [*tally.breaches, *tally.shut, *told.findings, *told.shut][:20]:
         console.print(finding, markup=False)
     console.print(
         f"seed {seed}: {tally.strangers.total()} attempts, {len(tally.breaches)} came through; "
         f"{tally.owners.total()} by the owners, {len(tally.shut)} were shut out"
+    )
+    console.print(
+        f"{told.files.total()} files with ids of others, {len(told.findings)} came through; "
+        f"{told.controls} honest ones, {len(told.shut)} were shut out"
     )
 
 
