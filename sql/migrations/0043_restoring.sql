@@ -133,6 +133,21 @@ begin
 end $$;
 comment on function maas_restore is 'Rows of an export that are not there yet, under ids of their user; p_keep: ids that are free stay';
 
+-- Words lead to the record of their exchange, of level 0, and that is the parent of none: forgetting relies on it.
+do $$
+declare
+  text_then text := pg_get_functiondef('maas_settle_restore'::regproc);
+  text_now text := replace(text_then, 'where l.id = g.record_id and l.user_id = p_user)) then',
+    'where l.id = g.record_id and l.user_id = p_user and l.level = 0))
+    or exists (select from lsm_storage c join lsm_storage l on l.id = c.superseded_by and l.user_id = p_user and l.level = 0
+      where c.user_id = p_user) then');
+begin
+  if text_now = text_then then
+    raise exception 'maas_settle_restore does not ask for the records of words';
+  end if;
+  execute text_now;
+end $$;
+
 do $$
 declare
   text_then text := pg_get_functiondef('maas_relations'::regproc);

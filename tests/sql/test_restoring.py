@@ -137,3 +137,15 @@ def test_every_database_has_a_secret_of_its_own(connection: Connection) -> None:
     assert all(row and row["id"].version == 8 for row in ids)
     connection.execute("update restore_key set outer_pad = sha256('x') || sha256('y')")
     assert connection.execute("select maas_restored_id(%s, %s) as id", (user, old)).fetchone() not in ids
+
+
+@pytest.mark.parametrize("is_named_by_words", [True, False])
+def test_levels_of_records_belong_together(connection: Connection, is_named_by_words: bool) -> None:
+    """Else who forgets the child would take along a record that words lead to, and no import would come in again."""
+    user, above = uuid4(), record(level=int(is_named_by_words))
+    child = record() if is_named_by_words else record(superseded_by=above["id"])
+    restore(connection, "lsm_storage", user, above, child)
+    if is_named_by_words:
+        restore(connection, "raw_logs", user, log(record_id=above["id"]))
+    with pytest.raises(errors.ForeignKeyViolation, match="do not belong together"):
+        connection.execute("select maas_settle_restore(%s, 'x')", (user,))
