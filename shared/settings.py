@@ -175,7 +175,7 @@ class Settings(BaseSettings):
     def _origins(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         if "*" in value and info.data.get("auth") == "none":
             raise ValueError("with MAAS_AUTH=none every page in a browser here could read all memory; name the origins")
-        if wrong := [one for one in value if one != "*" and not re.fullmatch(r"https?://[^/\s*]+", one)]:
+        if wrong := [one for one in value if one != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s*]+", one)]:
             raise ValueError(f"{wrong[0]!r} is no origin; it looks like https://app.example, without a path")
         return value
 

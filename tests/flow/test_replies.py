@@ -21,11 +21,12 @@ from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
 PAGE = "https://app.example"
+DESKTOP = "app://notes.example"  # a program whose windows are pages
 
 
 @pytest.fixture(scope="module")
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with Stack(fresh_database, tmp_path_factory.mktemp("replies"), MAAS_CORS_ORIGINS=PAGE) as running:
+    with Stack(fresh_database, tmp_path_factory.mktemp("replies"), MAAS_CORS_ORIGINS=f"{PAGE},{DESKTOP}") as running:
         running.start_server()
         yield running
 
@@ -134,10 +135,12 @@ def test_a_page_that_is_named_may_read(stack: Stack) -> None:
 FOREIGN: list[dict[str, str]] = [
     {"origin": "https://evil.example"}, {"origin": "null"}, {"origin": "http://localhost.evil.example"},
     {"origin": "http://127.0.0.1@evil.example"}, {"origin": f"{PAGE}.evil.example"}, {"origin": ""},
+    {"origin": "app://evil.example"},
     {"origin": "https://evil.example", "sec-fetch-site": "same-origin"}, {"sec-fetch-site": "cross-site"},
 ]  # fmt: skip
 OF_OURS: list[dict[str, str]] = [
-    {}, {"origin": PAGE, "sec-fetch-site": "cross-site"}, {"origin": "http://localhost:3000"},
+    {}, {"origin": PAGE, "sec-fetch-site": "cross-site"},
+    {"origin": DESKTOP, "sec-fetch-site": "cross-site"}, {"origin": "http://localhost:3000"},
     {"origin": "http://[::1]:8000", "sec-fetch-site": "cross-site"}, {"sec-fetch-site": "none"},
     {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "same-site"},
 ]  # fmt: skip
@@ -175,7 +178,7 @@ def test_whoever_follows_a_link_may_read_the_documentation(stack: Stack) -> None
     assert {stack.client.get(path, headers=headers).status_code for path in ("/docs", "/healthz")} == {200}
 
 
-@pytest.mark.parametrize("origins", ["*", "https://app.example/path", "app.example", "https://*.example"])
+@pytest.mark.parametrize("origins", ["*", "https://app.example/path", "app.example", "https://*.example", "app://"])
 def test_no_page_is_let_in_by_mistake(origins: str) -> None:
     with pytest.raises(MaasError, match="MAAS_CORS_ORIGINS"):
         load_settings(cors_origins=origins)
