@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ValidationError
 
-from shared.errors import MaasError
+from shared.errors import MaasError, problems_of
 from shared.text import is_blank
 
 Time = Annotated[datetime, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
@@ -100,9 +100,9 @@ def read_conversation(path: Path) -> Conversation:
     except OSError as error:
         raise MaasError("bad_data", f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise MaasError("bad_data", f"{path} is not a conversation: {where}: {first['msg']}") from error
+        first = problems_of(error)[0]
+        where = first.field or "the file"
+        raise MaasError("bad_data", f"{path} is not a conversation: {where}: {first.words}") from error
     for session in conversation.sessions:
         session.turns = [turn for turn in session.turns if not is_blank(turn.text)]  # a picture, say; import refuses it
     ids = [turn.id for session in conversation.sessions for turn in session.turns]

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from shared.errors import MaasError
+from shared.errors import MaasError, problems_of
 from shared.log import hide
 
 _PREFIX = {
@@ -231,12 +231,12 @@ def load_settings(**overrides: object) -> Settings:
     try:
         settings = Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
-        first = error.errors()[0]
-        if not first["loc"]:  # several settings do not fit each other, and the message names them
-            raise MaasError("bad_setting", first["msg"].removeprefix("Value error, ")) from error
-        field = str(first["loc"][0])
+        first = problems_of(error)[0]
+        if not first.path:  # several settings do not fit each other, and the message names them
+            raise MaasError("bad_setting", first.words) from error
+        field = str(first.path[0])
         name = field if field.isupper() else f"MAAS_{field.upper()}"
-        raise MaasError("bad_setting", f"{name}: {first['msg']}") from error
+        raise MaasError("bad_setting", f"{name}: {first.words}") from error
     for value in dict(settings).values():
         if isinstance(value, SecretStr):
             hide(value.get_secret_value())

@@ -20,6 +20,7 @@ from maas.pipeline.prompts import read_prompts
 from maas.pipeline.runs import Outcome, Run
 from maas.pipeline.stages import Deps
 from shared import tokens
+from shared.errors import problems_of
 from shared.models.types import Message, Request
 from shared.offload import offload
 from shared.text import clean, escape, excerpt, fill, json_object, one_line
@@ -131,8 +132,7 @@ def parse_analysis(reply: str) -> Analysis:
     try:
         return Analysis.model_validate(body)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ValueError(str(problems_of(error)[0])) from error
 
 
 async def _settle(run: Run, deps: Deps, analysis: Analysis, known: Mapping[str, Record]) -> Analysis:

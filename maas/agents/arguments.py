@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from maas.agents.tools import Tool
 from maas.pipeline.parameters import problems
+from shared.errors import problems_of
 from shared.text import is_storable, shorten
 
 CHARS = 65_536
@@ -62,8 +63,7 @@ def read_arguments(tool: Tool, text: str) -> Arguments:
         model = tool.arguments.model_validate(fitted)
         return Arguments(model, model.model_dump(mode="json", by_alias=True), tuple(ignored))
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False, include_input=False)
-        raise WrongArguments(_message([(one["loc"], one["msg"]) for one in details])) from error
+        raise WrongArguments(_message([(one.path, one.words) for one in problems_of(error)])) from error
     except (ValueError, RecursionError) as error:  # of the way back into JSON
         raise WrongArguments("arguments are nested too deeply") from error
 

@@ -12,7 +12,7 @@ from maas.agents.policy import Mode
 from maas.agents.slots.slot import Slot, declared
 from maas.agents.tools import Toolset
 from maas.assistants.agents import Agent, Routing, Word, fault, transfer_name
-from shared.errors import MaasError
+from shared.errors import MaasError, problems_of
 
 
 class Limits(BaseModel):
@@ -161,7 +161,7 @@ def read_definition(name: str, role: str, fields: Mapping[str, Any]) -> Definiti
     try:
         found = Definition.model_validate({"name": name, "role_prompt": role} | dict(fields))
     except ValidationError as error:
-        raise bad(name, _message(error.errors(include_url=False))) from error
+        raise bad(name, "; ".join(map(str, problems_of(error)))) from error
     if message := fault(found.routing, found.agents):
         raise bad(name, message)
     return found
@@ -169,10 +169,3 @@ def read_definition(name: str, role: str, fields: Mapping[str, Any]) -> Definiti
 
 def bad(name: str, message: str) -> MaasError:
     return MaasError("bad_assistant", f"assistant {name!r}: {message}")
-
-
-def _message(errors: Iterable[Any]) -> str:
-    return "; ".join(
-        ": ".join(filter(None, (".".join(map(str, one["loc"])), one["msg"].removeprefix("Value error, "))))
-        for one in errors
-    )

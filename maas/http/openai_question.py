@@ -22,7 +22,7 @@ from maas.http.rooms import rooms
 from maas.pipeline.attachments import keep_upload
 from maas.pipeline.completions import SOURCE, find_assistants
 from maas.pipeline.submissions import Submission
-from shared.errors import MaasError
+from shared.errors import MaasError, problems_of
 from shared.text import is_storable
 
 IMAGES = 10
@@ -92,7 +92,7 @@ def _last_words(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
     try:
         return _WORDS.validate_python("\n".join(texts)), images
     except ValidationError as error:
-        raise _invalid(f"messages: the user's last one: {error.errors()[0]['msg']}") from error
+        raise _invalid(f"messages: the user's last one: {problems_of(error)[0].words}") from error
 
 
 def _text(part: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from maas.http.access import check_user
-from shared.errors import MaasError
+from shared.errors import MaasError, problems_of
 
 BODY_BYTES = 1024 * 1024
 Model = TypeVar("Model", bound=BaseModel)
@@ -63,7 +63,7 @@ def _check(model: type[Model], value: object) -> Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        problems = {".".join(map(str, one["loc"])) or "body": one["msg"] for one in error.errors()}
+        problems = {one.field or "body": one.words for one in problems_of(error)}
         name, message = next(iter(problems.items()))
         raise MaasError("invalid_request", f"{name}: {message}", problems) from error
 

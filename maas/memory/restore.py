@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from maas.memory.exported import KINDS, SKIPPED, Header
 from maas.memory.lines import Line, bad, first_line, read_lines
+from shared.errors import problems_of
 from shared.text import is_storable
 
 PORTION_LINES = 500
@@ -68,14 +69,12 @@ def _check(model: type[Model], line: Line) -> Model:
     try:
         return model.model_validate(line.body)
     except ValidationError as error:
-        first = error.errors()[0]
-        if first["loc"] == ("version",):
+        first = problems_of(error)[0]
+        if first.path == ("version",):
             raise bad(
                 line.where, "version: this MaaS reads exports of version 1; a newer one needs a newer MaaS"
             ) from error
-        if first["type"] == "extra_forbidden":
-            told = (
-                f"{first['loc'][0]!r:.80}: no column that this version knows; an export of a newer MaaS needs that one"
-            )
+        if first.kind == "extra_forbidden":
+            told = f"{first.path[0]!r:.80}: no column that this version knows; an export of a newer MaaS needs that one"
             raise bad(line.where, told) from error
-        raise bad(line.where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise bad(line.where, str(first)) from error

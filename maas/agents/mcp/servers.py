@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from maas.agents.policy import Effect
 from maas.agents.tools import LONGEST
-from shared.errors import MaasError
+from shared.errors import MaasError, problems_of
 from shared.log import hide
 
 SETTING = "MAAS_MCP_SERVERS"
@@ -93,9 +93,9 @@ def _server(name: str, fields: Mapping[str, Any], environment: Mapping[str, str]
     try:
         return Server.model_validate({**filled, "name": name})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = "".join(f"{part}: " for part in first["loc"])
-        raise _wrong(f"server {name!r}: {place}{first['msg'].removeprefix('Value error, ')}") from error
+        first = problems_of(error)[0]
+        place = "".join(f"{part}: " for part in first.path)
+        raise _wrong(f"server {name!r}: {place}{first.words}") from error
 
 
 def _filled(value: Any, key: str, server: str, environment: Mapping[str, str]) -> Any:

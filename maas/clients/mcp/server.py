@@ -24,6 +24,7 @@ from maas.clients.errors import MaaSError
 from maas.clients.mcp import tools
 from maas.clients.mcp.desk import Desk
 from maas.clients.mcp.results import Result, schema_of
+from shared.errors import problems_of
 
 INSTRUCTIONS = (
     "Long-term memory of the user, kept across sessions and clients. Search it before you answer what may depend on "
@@ -50,8 +51,8 @@ def build_server(desk: Desk) -> Server[Any]:
             user = await desk.admit(tool.scope, given.user_id)
             return _success(await tool.act(desk, given, user, report))
         except ValidationError as error:
-            first = error.errors()[0]
-            return _failure(f"{'.'.join(map(str, first['loc'])) or 'arguments'}: {first['msg']}")
+            first = problems_of(error)[0]
+            return _failure(f"{first.field or 'arguments'}: {first.words}")
         except MaaSError as error:
             return _failure(error.message)
 
