@@ -1,0 +1,91 @@
+"""No message holds up Postgres' text search parser, and what it is read for is found as before."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from tests.conftest import MIGRATIONS
+
+Connection = psycopg.Connection[DictRow]
+MOST_BYTES = 65_536
+PLAIN = "select strip(to_tsvector('russian', translate(%s, 'ёЁ’', 'еЕ'''))) as lexemes"
+HARD = [
+    "a_",
+    "1.2.3e4-",
+    "a-1.",
+    "a_1.",
+    "a-1-",
+    "x-",
+    "<!-- ",
+    "<a ",
+    "<a a='",
+    "a@",
+    "a/",
+    "http://a.b/",
+    "é_",
+    "-",
+    ". ",
+]
+
+
+def lexemes(connection: Connection, text: str) -> str:
+    found = connection.execute("select maas_lexemes(%s)::text as lexemes", (text,)).fetchone()
+    assert found is not None
+    return str(found["lexemes"])
+
+
+@pytest.mark.parametrize("piece", HARD)
+def test_longest_message_is_read_in_time(connection: Connection, piece: str) -> None:
+    connection.execute("set statement_timeout = '3s'")
+    text = piece * (MOST_BYTES // len(piece.encode()))
+    lexemes(connection, text)
+    connection.execute("insert into pipeline_runs (user_id, user_query) values (%s, %s)", (uuid4(), "?" + text[:-1]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Что я говорил про ёлку? I’ve told you about it, twice.",
+        "See https://example.com/a/long/path?with=query&more=of-it, mail someone.else@example.co.uk on v1.2.3e4-5.",
+        "state-of-the-art, well-known, /usr/local/lib/python3.11, -12.5e-3, 2025-11-20, AT&amp;T <b>bold</b>",
+        "中国人民银行，今天下雨。" * 20,
+        "w" * 100,
+    ],
+)
+def test_ordinary_text_is_read_as_it_was(connection: Connection, text: str) -> None:
+    plain = connection.execute(PLAIN, (text,)).fetchone()
+    assert plain is not None
+    assert lexemes(connection, text) == str(plain["lexemes"])
+
+
+def test_words_at_both_ends_of_a_long_run_are_found(connection: Connection) -> None:
+    found = lexemes(connection, f"walrus {'a_' * 300} zeppelin <!-- aquarium {'<!-- ' * 50}")
+    for word in ("walrus", "zeppelin", "aquarium"):
+        assert f"'{word}" in found
+
+
+def test_rows_that_were_written_before_are_read_anew(connection: Connection) -> None:
+    user = uuid4()
+    connection.execute(
+        "create or replace function maas_lexemes(p_text text) returns tsvector language sql immutable as $$"
+        "select strip(to_tsvector('russian', translate(left(p_text, 200000), 'ёЁ’', 'еЕ'''))) $$"
+    )
+    said = ["walrus " + "a_" * 300, "An ordinary word.", "<!-- aquarium -->"]
+    turns = [{"role": "user", "content": text, "at": "2025-11-20T10:00:00Z"} for text in said]
+    connection.execute("select maas_import(%s, 'said', %s)", (user, Jsonb(turns)))
+    connection.execute(
+        "insert into lsm_storage (user_id, time_bucket_start, time_bucket_end, tags, summary)"
+        " values (%s, '2025-11-20', '2025-11-20', '{}', %s)",
+        (user, said[0]),
+    )
+    connection.execute((MIGRATIONS / "0044_long_runs.sql").read_bytes())
+    stale = connection.execute(
+        "select content from raw_logs where tsv <> maas_index(content)"
+        " union all select summary from lsm_storage where tsv <> maas_lexemes(summary)"
+    ).fetchall()
+    assert stale == []
