@@ -10,6 +10,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from shared.pictures import read_picture
+from shared.upright import TURNS
 from tests.pictures import FORMATS, MAKER, encode, exif, opened, picture
 
 MODES = [
@@ -144,3 +145,29 @@ def test_a_damaged_picture_passes_or_is_refused_and_nothing_else(form: str) -> N
         except ValueError:
             continue
         assert opened(found.data).size == (found.width, found.height)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("mode", ["RGB", "L", "P", "RGBA", "LA", "1"])
+def test_every_orientation_becomes_a_turn(orientation: int, mode: str) -> None:
+    """Strip by strip, and the same as at once; a picture may be higher than many strips."""
+    image = Image.effect_noise((9, 600), 80).convert(mode)
+    found = opened(read_picture(encode(image, "PNG", exif=exif(orientation))).data)
+    assert not found.getexif()
+    whole = image.transpose(TURNS[orientation]) if orientation in TURNS else image
+    assert (found.mode, found.size) == (mode, whole.size)
+    assert found.convert("RGBA").tobytes() == whole.convert("RGBA").tobytes()
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "most"),
+    [("WEBP", {}, 12), ("JPEG", {"progressive": True, "subsampling": 0}, 20), ("JPEG", {"progressive": True}, 28)],
+)
+def test_what_takes_more_memory_may_have_fewer_pixels(form: str, options: dict[str, Any], most: int) -> None:
+    """They are refused before they are decoded; a baseline JPEG of that size is taken."""
+    side = int((most * 1_000_000) ** 0.5) + 200
+    image = Image.new("RGB", (side, side))
+    with pytest.raises(ValueError, match=f"at most {most} megapixels"):
+        read_picture(encode(image, form, **options))
+    if form == "JPEG":
+        assert read_picture(encode(image, form)).width == side
