@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryFile
+from typing import Annotated, BinaryIO
 from uuid import UUID
 
 import typer
@@ -12,9 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from maas.commands.output import errors, show
 from maas.commands.session import LOCAL_USER, User, read_uuid, with_database
-from maas.memory.history import BATCH, ImportedTurn, import_turns, read_history
-from maas.memory.intake import import_file
+from maas.memory.intake import import_file, import_portion
 from maas.memory.restore import is_export
+from maas.memory.staging import read_staged, stage
 from shared.db import Database
 
 FORMS = "NDJSON, conversations.json of a ChatGPT export, or what `maas export` wrote"
@@ -33,24 +35,25 @@ def import_history(
             beside = f", {done.others} conversations, messages, notes and images" if done.others else ""
             show(f"{done.added} turns and {done.records} records{beside} restored, {done.known} turns were known")
             return
-    turns = read_history(file)
-    added, known = with_database(lambda db, _: _import(db, user_id, turns, file.name, wait))
+        with TemporaryFile() as staged:
+            total = stage(opened, file.name, staged)
+            work = partial(_import, user_id=user_id, staged=staged, total=total, name=file.name, wait=wait)
+            added, known = with_database(lambda db, _: work(db))
     show(f"{added} turns imported, {known} were known; ask about them with `maas ask`")
 
 
-async def _import(db: Database, user_id: UUID, turns: list[ImportedTurn], name: str, wait: bool) -> tuple[int, int]:
+async def _import(db: Database, user_id: UUID, staged: BinaryIO, total: int, name: str, wait: bool) -> tuple[int, int]:
     added = known = 0
     runs: list[UUID] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors) as progress:
-        task = progress.add_task("turns logged", total=len(turns))
-        for start in range(0, len(turns), BATCH):
-            batch = turns[start : start + BATCH]
-            done = await import_turns(db, user_id, batch, f"import of {len(batch)} turns from {name}")
+        task = progress.add_task("turns logged", total=total)
+        for portion in read_staged(staged):
+            done = await import_portion(db, user_id, portion, name)
             added, known = added + done.added, known + done.known
             if done.run_id is not None:
                 runs.append(done.run_id)
-            progress.advance(task, len(batch))
+            progress.advance(task, portion.length)
         await db.value("note_audit", "import", user_id, None, {"logs": added, "known": known}, "cli")
         if runs and wait and await db.rows("living_engines"):
             await _follow(db, runs, progress)

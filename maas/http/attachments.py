@@ -21,8 +21,9 @@ IMAGES = ("image/jpeg", "image/png", "image/webp")
 
 async def post_attachment(request: Request) -> Response:
     """Upload an image: JPEG, PNG or WebP; what it tells of its place and camera is not kept."""
-    form = await read_form(request, NewAttachment, "file", rooms(request).settings.attachment_bytes)
-    row = await keep_upload(rooms(request).db, form.user_id, form.file)
+    parts = rooms(request)
+    async with read_form(request, NewAttachment, "file", parts.settings.attachment_bytes, parts.uploading) as form:
+        row = await keep_upload(parts.db, form.user_id, form.file)
     return send(Attachment(**row), 201)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from asyncio import Semaphore
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -16,8 +19,11 @@ FORM_BYTES = 16 * 1024  # what may stand around the file
 Model = TypeVar("Model", bound=BaseModel)
 
 
-async def read_form(request: Request, model: type[Model], file: str, most: int) -> Model:
-    """A multipart form as `model`, its field `file` as at most `most` bytes.
+@asynccontextmanager
+async def read_form(
+    request: Request, model: type[Model], file: str, most: int, places: Semaphore
+) -> AsyncIterator[Model]:
+    """A multipart form as `model`, its field `file` as at most `most` bytes, which are in memory while it has a place.
 
     Raises MaasError: unsupported_media_type, too_large, invalid_request, not_found.
     """
@@ -31,13 +37,14 @@ async def read_form(request: Request, model: type[Model], file: str, most: int) 
         raise MaasError("invalid_request", f"body: {error.message}") from error
     values: dict[str, object] = {}
     try:
-        for name, value in form.multi_items():
-            if name in values:
-                raise MaasError("invalid_request", f"{name[:80]!r}: is sent twice")
-            values[name] = await _read(name, value, file, most)
+        async with places:
+            for name, value in form.multi_items():
+                if name in values:
+                    raise MaasError("invalid_request", f"{name[:80]!r}: is sent twice")
+                values[name] = await _read(name, value, file, most)
+            yield await accept(request, model, values)
     finally:
         await form.close()
-    return await accept(request, model, values)
 
 
 async def _read(name: str, value: UploadFile | str, file: str, most: int) -> str | bytes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from asyncio import Semaphore
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
+from contextlib import ExitStack, asynccontextmanager
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
@@ -23,6 +24,7 @@ from maas.memory.intake import import_file
 from shared.errors import MaasError
 
 IMPORT_BYTES = 64 * 1024 * 1024
+RETRY_AFTER_S = 5
 CHUNK = 64 * 1024
 NDJSON = "application/x-ndjson"
 IMPORT_TYPES = (NDJSON, "application/ndjson", "application/jsonl", "application/json")
@@ -61,11 +63,13 @@ async def get_export(request: Request) -> Response:
 async def post_import(request: Request) -> Response:
     """Take in turns, a ChatGPT export or an export of ours: all of it or, with one clear error, nothing."""
     user_id = read_id(request, "user")
+    parts, found = rooms(request), caller(request)
+    is_operator = found.may("admin") and not found.is_bound
     with TemporaryFile() as file:
-        await read_into(request, file, IMPORT_BYTES, IMPORT_TYPES)
-        found = caller(request)
-        is_operator = found.may("admin") and not found.is_bound
-        done = await import_file(rooms(request).db, user_id, file, "body", found.name, is_operator=is_operator)
+        async with _at_once(parts.receiving):
+            await read_into(request, file, IMPORT_BYTES, IMPORT_TYPES)
+        async with _at_once(parts.importing):
+            done = await import_file(parts.db, user_id, file, "body", found.name, is_operator=is_operator)
     return send(
         Imported(added=done.added, known=done.known, records=done.records, others=done.others, run_ids=done.run_ids),
         202,
@@ -76,6 +80,17 @@ async def delete_user(request: Request) -> Response:
     """Erase a user from every table, whatever is in flight."""
     user_id = read_id(request, "user")
     return send(Receipt(user_id=user_id, erased=await erase_user(rooms(request).db, user_id, caller(request).name)))
+
+
+@asynccontextmanager
+async def _at_once(places: Semaphore) -> AsyncIterator[None]:
+    """One of the places that there are for imports. Raises MaasError('busy') when all are taken."""
+    if places.locked():
+        raise MaasError(
+            "busy", "this process takes in as many files as it may; send it again later", {"retry_after": RETRY_AFTER_S}
+        )
+    async with places:
+        yield
 
 
 async def _send(file: BinaryIO) -> AsyncIterator[bytes]:

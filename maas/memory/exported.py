@@ -156,8 +156,7 @@ class AttachmentRow(Exported):
 
     def row(self) -> dict[str, Any]:
         image = self.content
-        told = {"media_type": image.media_type, "width": image.width, "height": image.height}
-        return super().row() | told | {"content": f"\\x{image.data.hex()}"}
+        return super().row() | {"media_type": image.media_type, "width": image.width, "height": image.height}
 
 
 KINDS: dict[str, type[Exported]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import UUID
 
-from maas.memory.lines import bad, first_line, read_json, read_lines
+from maas.memory.lines import bad, first_line, read_items, read_lines
 from shared.db import Database, Transaction
 from shared.errors import MaasError
 from shared.text import clean, is_blank
@@ -65,7 +65,7 @@ def read_turns(file: BinaryIO, name: str) -> Iterator[ImportedTurn]:
         for line in read_lines(file, name):
             yield _turn(line.body, line.where, str(line.number))
         return
-    for number, item in enumerate(read_json(file.read(), name), start=1):
+    for number, item in read_items(file, name):
         if isinstance(item, dict) and "role" in item:
             yield _turn(item, f"{name}, item {number}", str(number))
         else:

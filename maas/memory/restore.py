@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from functools import partial
+from typing import BinaryIO, NamedTuple, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
-from maas.memory.exported import KINDS, SKIPPED, Header
+from maas.memory.exported import KINDS, SKIPPED, AttachmentRow, Header
 from maas.memory.lines import Line, bad, first_line, read_lines
 from shared.errors import problems_of
+from shared.pictures import in_turn
 from shared.text import is_storable
 
-PORTION_LINES = 500
-PORTION_CHARS = 2_000_000
+PORTION_ROWS = 500
+PORTION_CHARS = 2_000_000  # a row of more has a portion of its own
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Portion(NamedTuple):
-    """Rows of one table that follow each other in the file; `exported` is the user whose they were."""
+    """Rows of one table, or turns, that follow each other in the file: a JSON array.
 
-    exported: UUID
+    `image` are the bytes of an attachment, which is alone in its portion; `exported` is the user whose an export was.
+    """
+
     table: str
     where: str
-    rows: list[dict[str, Any]]
+    length: int
+    rows: str
+    image: bytes | None = None
+    exported: UUID | None = None
 
 
 def is_export(file: BinaryIO) -> bool:
@@ -38,11 +45,11 @@ def is_export(file: BinaryIO) -> bool:
 
 
 def read_portions(file: BinaryIO, name: str) -> Iterator[Portion]:
-    """What an export brings back. Raises MaasError('bad_import')."""
+    """What an export brings back; images are decoded in turn with all others. Raises MaasError('bad_import')."""
     lines = read_lines(file, name)
-    header = _check(Header, next(lines))
-    rows: list[dict[str, Any]] = []
-    table, where, chars = "", "", 0
+    exported = _check(Header, next(lines)).user_id
+    rows: list[str] = []
+    table, where, size = "", "", 0
     for line in lines:
         kind = line.body.get("type")
         if kind in SKIPPED:
@@ -50,17 +57,26 @@ def read_portions(file: BinaryIO, name: str) -> Iterator[Portion]:
         if kind not in KINDS:
             known = ", ".join(sorted({*KINDS, *SKIPPED}))
             raise bad(line.where, f"type must be one of {known}, not {str(kind)[:80]!r}")
-        found = _check(KINDS[kind], line)
-        if rows and (table != found.table or len(rows) == PORTION_LINES or chars > PORTION_CHARS):
-            yield Portion(header.user_id, table, where, rows)
-            rows, chars = [], 0
+        model = KINDS[kind]
+        if rows and (model.table != table or len(rows) == PORTION_ROWS or size > PORTION_CHARS):
+            yield Portion(table, where, len(rows), f"[{','.join(rows)}]", None, exported)
+            rows, size = [], 0
+        if model is AttachmentRow:
+            yield in_turn(partial(_image, line, exported)).result()
+            continue
         if not rows:
-            table, where = found.table, f"{line.where} and following"
-        row = found.row()
-        rows.append(row)
-        chars += len(row.get("content") or "") + 40 * len(row.get("raw_log_ids") or ())
+            table, where = model.table, f"{line.where} and following"
+        rows.append(json.dumps(_check(model, line).row(), ensure_ascii=False))
+        size += len(rows[-1])
     if rows:
-        yield Portion(header.user_id, table, where, rows)
+        yield Portion(table, where, len(rows), f"[{','.join(rows)}]", None, exported)
+
+
+def _image(line: Line, exported: UUID) -> Portion:
+    found = _check(AttachmentRow, line)
+    line.body.clear()  # it holds the image once more
+    row = json.dumps(found.row(), ensure_ascii=False)
+    return Portion(found.table, line.where, 1, f"[{row}]", found.content.data, exported)
 
 
 def _check(model: type[Model], line: Line) -> Model:

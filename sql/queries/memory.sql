@@ -125,6 +125,9 @@ order by turn_no limit $2;
 -- name: import_turns  -- $1 user, $2 label, $3 turns, $4 source
 select run_id, added, known from maas_import($1, $2, $3::jsonb, $4);
 
+-- name: import_portion  -- $1 user, $2 label, $3 turns as text, $4 source
+select run_id, added, known from maas_import($1, $2, $3::text::jsonb, $4);
+
 -- name: import_progress  -- $1 runs of kind archive
 select count(*) filter (where l.archived_at is not null) as recorded, count(*) as total
 from pipeline_runs r join raw_logs l on l.run_id = r.id and l.user_id is not distinct from r.user_id where r.id = any($1::uuid[]);

@@ -18,8 +18,9 @@ select maas_forget($1, $2, $3);
 -- name: remember  -- $1 user, $2 turns
 select run_id, log_ids from maas_remember($1, $2::jsonb);
 
--- name: restore_rows  -- $1 table, $2 user, $3 rows, $4 whether ids that are free stay
-select maas_restore($1::text::regclass, $2, $3::jsonb, $4);
+-- name: restore_rows  -- $1 table, $2 user, $3 rows as text, $4 whether ids that are free stay, $5 the image of the only row, or null
+select maas_restore($1::text::regclass, $2, case when $5::bytea is null then $3::text::jsonb
+  else jsonb_set($3::text::jsonb, '{0,content}', to_jsonb('\x' || encode($5::bytea, 'hex'))) end, $4);
 
 -- name: settle_restore  -- $1 user, $2 label
 select maas_settle_restore($1, $2);
