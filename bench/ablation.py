@@ -22,7 +22,7 @@ from bench.command import prepare_output, run_command
 from bench.conversations import Conversation, read_folder, shorten_for_quick
 from bench.plot import plot_coverage, plot_gains
 from bench.recall import import_conversation, user_of
-from bench.report import Figure, console, machine, print_figures, print_table, write_json
+from bench.report import Figure, console, hold_gates, machine, print_figures, print_table, write_json
 from bench.sandbox import notes, open_sandbox, server_version
 from bench.scoring import Score, mean
 from bench.typos import misspell, without_repair
@@ -169,6 +169,7 @@ def _report(families: Mapping[str, Family], out: Path, about: Mapping[str, objec
     typos = {name: [one.to_json() for one in found] for name, found in figures.items()}
     write_json(out, {**about, "weights": asdict(WEIGHTS), "rankings": measured, "figures": typos, "context": shown})
     console.print(f"figures are in {out}", markup=False, soft_wrap=True)
+    hold_gates(figures)
 
 
 def _percents(family: Family, name: str) -> tuple[float | None, ...]:

@@ -25,7 +25,7 @@ import uvloop
 from bench.command import prepare_output, run_command
 from bench.http_load import Caller
 from bench.processes import Deadline, Processes, cpu_seconds, family_seconds
-from bench.report import Figure, machine, percentile, percentiles, print_figures, write_json
+from bench.report import Figure, hold_gates, machine, percentile, percentiles, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, free_port, is_ready
@@ -97,9 +97,10 @@ def access(
         about = machine(server_version(sandbox.server_dsn))
         figures = uvloop.run(measure(Bench(sandbox, settings, quick)))
     title = "access, on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
-    print_figures(title.format(**about), figures)
+    print_figures(title.format(**about), figures, quick=quick)
     cases = {name: [figure.to_json() for figure in found] for name, found in figures.items()}
     write_json(out, {"machine": about, "quick": quick, "figures": cases})
+    hold_gates(figures, quick=quick)
 
 
 async def measure(bench: Bench) -> dict[str, list[Figure]]:

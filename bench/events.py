@@ -20,7 +20,7 @@ import uvloop
 
 from bench.command import prepare_output, run_command
 from bench.processes import Deadline
-from bench.report import Figure, machine, percentiles, print_figures, write_json
+from bench.report import Figure, hold_gates, machine, percentiles, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, System, open_system
@@ -84,9 +84,10 @@ def events(
         count = followers or bench.pick(FOLLOWERS, QUICK_FOLLOWERS)
         figures = uvloop.run(measure(bench, count))
     title = "events, on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
-    print_figures(title.format(**about), figures)
+    print_figures(title.format(**about), figures, quick=quick)
     cases = {name: [figure.to_json() for figure in found] for name, found in figures.items()}
     write_json(out, {"machine": about, "quick": quick, "followers": count, "figures": cases})
+    hold_gates(figures, quick=quick)
 
 
 async def measure(bench: Bench, count: int) -> dict[str, list[Figure]]:

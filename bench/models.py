@@ -22,7 +22,7 @@ import uvloop
 
 from bench.command import prepare_output, run_command
 from bench.processes import Processes
-from bench.report import Figure, console, machine, print_figures, print_table, write_json
+from bench.report import Figure, console, hold_gates, machine, print_figures, print_table, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, free_port, open_system, wait_for_port
@@ -59,11 +59,12 @@ def models(
         about = machine(server_version(sandbox.server_dsn))
         figures, prices = uvloop.run(measure(bench))
     title = "the model layer, on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
-    print_figures(title.format(**about), figures)
+    print_figures(title.format(**about), figures, quick=quick)
     print_table("1,000 of these exchanges, all four roles with one model", ("model", "dollars"), prices)
     cases = {name: [figure.to_json() for figure in found] for name, found in figures.items()}
     write_json(out, {"machine": about, "quick": quick, "figures": cases, "dollars": dict(prices)})
     console.print(f"figures are in {out}", markup=False, soft_wrap=True)
+    hold_gates(figures, quick=quick)
 
 
 async def measure(bench: Bench) -> tuple[dict[str, list[Figure]], list[tuple[str, float]]]:

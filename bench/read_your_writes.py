@@ -20,7 +20,7 @@ import uvloop
 from bench.command import prepare_output, run_command
 from bench.http_load import Caller
 from bench.plot import plot_stages
-from bench.report import Figure, console, machine, percentile, percentiles, print_figures, write_json
+from bench.report import Figure, console, hold_gates, machine, percentile, percentiles, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, System, open_system
@@ -63,11 +63,12 @@ def read_your_writes(
         about = machine(server_version(sandbox.server_dsn))
         figures = uvloop.run(measure(bench, count))
     title = "read your writes, on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
-    print_figures(title.format(**about), figures)
+    print_figures(title.format(**about), figures, quick=quick)
     if plot_stages(bench.stages, "From COMPLETED to the next request", out.with_suffix(".png")):
         console.print(f"plot: {out.with_suffix('.png')}", markup=False, soft_wrap=True)
     cases = {name: [figure.to_json() for figure in found] for name, found in figures.items()}
     write_json(out, {"machine": about, "quick": quick, "users": count, "figures": cases})
+    hold_gates(figures, quick=quick)
 
 
 async def measure(bench: Bench, users: int) -> dict[str, list[Figure]]:

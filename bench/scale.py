@@ -23,7 +23,7 @@ from bench.corpus import Corpus
 from bench.fresh_cases import fresh_logs, write_cost
 from bench.plans import explain
 from bench.plot import plot_growth
-from bench.report import Figure, console, machine, print_figures, write_json
+from bench.report import Figure, console, hold_gates, machine, print_figures, write_json
 from bench.sandbox import notes, server_version
 from bench.search_cases import against_small, at_once, by_size, large_users, ordinary_users
 from bench.searches import Scale
@@ -78,7 +78,7 @@ def scale(
         f"scale, {corpus.logs:,} logs"
         + ", on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
     )
-    print_figures(title.format(**about), result.figures)
+    print_figures(title.format(**about), result.figures, quick=quick)
     plans, picture = out.with_suffix(".plans.txt"), out.with_suffix(".png")
     plans.write_text("\n\n".join(f"-- {name}\n\n" + "\n\n".join(found) for name, found in result.plans.items()))
     console.print(f"plans: {plans}", markup=False, soft_wrap=True)
@@ -87,6 +87,7 @@ def scale(
     figures = {name: [figure.to_json() for figure in found] for name, found in result.figures.items()}
     curve = [{"logs": size, "p50": middle, "p95": tail} for size, (middle, tail) in sorted(result.curve.items())]
     write_json(out, {"machine": about, "quick": quick, "logs": corpus.logs, "figures": figures, "curve": curve})
+    hold_gates(result.figures, quick=quick)
 
 
 async def measure(tables: Tables, corpus: Corpus, settings: Settings, cases: Sequence[str]) -> Result:

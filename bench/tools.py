@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from bench.command import prepare_output, run_command
 from bench.processes import Deadline, Processes
-from bench.report import Figure, machine, print_figures, write_json
+from bench.report import Figure, hold_gates, machine, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.system import Bench, System, free_port, open_system, wait_for_port
 from maas.agents.tools import Toolset, tool
@@ -71,9 +71,10 @@ def tools(
         about = machine(server_version(sandbox.server_dsn))
         figures = uvloop.run(measure(bench))
     title = "a round of tools, on {cores} cores (load {load_before} before), Postgres {postgres}, Python {python}"
-    print_figures(title.format(**about), figures)
+    print_figures(title.format(**about), figures, quick=quick)
     cases = {name: [figure.to_json() for figure in found] for name, found in figures.items()}
     write_json(out, {"machine": about, "quick": quick, "figures": cases})
+    hold_gates(figures, quick=quick)
 
 
 async def measure(bench: Bench) -> dict[str, list[Figure]]:

@@ -24,7 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.command import prepare_output, run_command
 from bench.processes import Processes
-from bench.report import Figure, console, machine, print_table, write_json
+from bench.report import Figure, console, hold_gates, machine, print_table, write_json
 from bench.sandbox import notes, open_sandbox
 from bench.sentences import sentence
 from maas.memory.history import ImportedTurn, import_turns
@@ -113,10 +113,13 @@ def year(
         for one in months
     ]
     print_table("open records at the end of each month", names, rows)
-    print_table("year", ("figure", "unit", "value", "bound"), [(f.name, f.unit, f.value, f.bound) for f in figures])
+    print_table(
+        "year", ("figure", "unit", "value", "bound"), [(f.name, f.unit, f.value, f.bound(quick)) for f in figures]
+    )
     table = [dict(zip(names, row, strict=True)) for row in rows]
     write_json(out, {"figures": [f.to_json([f.value]) for f in figures], "months": table, "machine": machine(postgres)})
     console.print(f"figures are in {out}", markup=False, soft_wrap=True)
+    hold_gates({"year": figures}, quick=quick)
 
 
 def live(days: int) -> Iterator[Exchange]:

@@ -15,8 +15,9 @@ import psycopg
 import pytest
 from pytest_httpserver import HTTPServer
 
-from bench import door_cases, peer_cases, year
+from bench import door_cases, engine, peer_cases, year
 from bench.conversations import read_folder
+from bench.report import Figure
 from bench.sandbox import Sandbox
 from bench.system import Bench, open_system
 from bench.wrk import find_wrk
@@ -241,6 +242,37 @@ def figures_of(out: Path) -> dict[str, float]:
     body = json.loads(out.read_text())
     assert not [one["name"] for found in body["figures"].values() for one in found if math.isnan(one["value"])]
     return {f"{one['name']} {one['unit']}".strip(): one["value"] for found in body["figures"].values() for one in found}
+
+
+@pytest.mark.parametrize(
+    ("quick", "disk", "missed"),
+    [(True, 2300.0, ["errors"]), (False, 2300.0, ["errors", "latency", "rate"]), (False, 1.0, ["errors", "latency"])],
+)
+def test_the_engine_fails_by_a_gate_that_was_missed(
+    postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    quick: bool, disk: float, missed: list[str],
+) -> None:  # fmt: skip
+    """With its figures written; of rates that the disk bounds the scaled ones are held, with --quick no times."""
+
+    async def measured(bench: Bench) -> list[Figure]:
+        return [
+            Figure("errors", "", 1, limit=1), Figure("latency", "ms", 9, limit=1),
+            Figure("rate", "runs/s", 1, floor=1000, scales=True),
+        ]  # fmt: skip
+
+    async def calibrated(sandbox: Sandbox, seconds: int) -> list[Figure]:
+        return [Figure("insert", "commits/s", disk)]
+
+    monkeypatch.setenv("DATABASE_URL", postgres.dsn)
+    monkeypatch.setattr(engine, "CASES", (engine.Case("a case", measured, 1, is_quick=True),))
+    monkeypatch.setattr(engine, "calibrate", calibrated)
+    out = tmp_path / "engine.json"
+    with pytest.raises(MaasError) as caught:
+        engine.engine(out, quick)
+    names = [one.partition(" is ")[0].partition(": ")[2].partition(",")[0] for one in caught.value.message.split("; ")]
+    assert names == missed
+    assert ("gates of times and rates are not held" in capsys.readouterr().out) is quick
+    assert json.loads(out.read_text())["figures"]["a case"][0]["holds"] is False
 
 
 @pytest.mark.bench
