@@ -33,7 +33,7 @@ from maas.pipeline.replay import replay as replay_stages
 from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import STAGES
 from shared import log, tracing
-from shared.db import Database, open_database
+from shared.db import Database, open_database, when_there
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
@@ -147,10 +147,31 @@ def isolate(settings: Settings, postgres: Addresses) -> Isolation:
 
 
 async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -> None:
-    """Answer requests until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
+    """Answer requests until SIGTERM or SIGINT; waits for Postgres. Raises MaasError for what is wrong at the start."""
     stages = choose_stages(settings.stages)
+    with tracing.exporting(settings.otlp_endpoint, "maas-orchestrator"):
+        opening = asyncio.create_task(when_there(partial(open_orchestrator, settings, postgres, stages, is_alone)))
+        on_signals(opening.cancel)
+        try:
+            orchestrator, stack = await opening
+        except asyncio.CancelledError:
+            return
+        async with stack:
+            on_signals(orchestrator.stop)
+            await orchestrator.run()
+
+
+def on_signals(act: Callable[[], object]) -> None:
+    """Do this at SIGTERM and SIGINT."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, act)
+
+
+async def open_orchestrator(
+    settings: Settings, postgres: Addresses, stages: Mapping[str, Stage], is_alone: bool
+) -> tuple[Orchestrator, AsyncExitStack]:
+    """An orchestrator that is ready to run, and what must be closed after it. Raises MaasError."""
     async with AsyncExitStack() as stack:
-        stack.enter_context(tracing.exporting(settings.otlp_endpoint, "maas-orchestrator"))
         db = await stack.enter_async_context(
             open_database(postgres.query, settings.pool_size, "maas orchestrator", least=settings.pool_size)
         )
@@ -167,11 +188,7 @@ async def orchestrate(settings: Settings, postgres: Addresses, is_alone: bool) -
             chores["keep_tools"] = partial(keep_tools, db, toolbox)
             toolbox.start()
         isolation = None if is_alone else isolate(settings, postgres)
-        orchestrator = Orchestrator(deps, stages, postgres.listen, isolation, chores)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, orchestrator.stop)
-        await orchestrator.run()
+        return Orchestrator(deps, stages, postgres.listen, isolation, chores), stack.pop_all()
 
 
 def run_orchestrator(stages: str | None, is_alone: bool) -> None:

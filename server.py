@@ -8,6 +8,8 @@ import os
 import resource
 import socket
 import sys
+from contextlib import AsyncExitStack
+from functools import partial
 
 import structlog
 import uvicorn
@@ -21,7 +23,7 @@ from maas.http.gates import open_gate
 from maas.http.mounted import Answer, Mounted
 from maas.memory.vectors import open_questions
 from shared import log
-from shared.db import open_database
+from shared.db import open_database, when_there
 from shared.dsn import Addresses, find_postgres
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
@@ -97,17 +99,10 @@ def load_mcp() -> Answer:
 
 
 async def serve(settings: Settings, postgres: Addresses) -> None:
-    """Serve until SIGTERM or SIGINT. Raises MaasError for what is wrong at the start."""
-    with bind(settings) as listener:
-        embedder = open_embedder(settings)
-        async with (
-            open_database(postgres.query, settings.pool_size, "maas server") as db,
-            open_questions(db, embedder, settings.embedding_timeout) as questions,
-            open_gate(db, settings) as gate,
-        ):
-            await db.check_pooler()
-            app = create_app(db, postgres.listen, settings, gate, questions)
-            app.router.routes.append(Route("/mcp", Mounted(load_mcp), methods=["POST"]))
+    """Serve until SIGTERM or SIGINT; waits for Postgres. Raises MaasError for what is wrong at the start."""
+    app, stack = await when_there(partial(open_app, settings, postgres))
+    async with stack:
+        with bind(settings) as listener:
             gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
             gc.set_threshold(10_000)
             config = uvicorn.Config(
@@ -123,6 +118,19 @@ def drop_keys(settings: Settings) -> Settings:
     for name in unneeded:
         os.environ.pop(variable_of(name), None)
     return settings.model_copy(update=dict.fromkeys(unneeded))
+
+
+async def open_app(settings: Settings, postgres: Addresses) -> tuple[Starlette, AsyncExitStack]:
+    """The application over an open database, and what must be closed after it. Raises MaasError."""
+    async with AsyncExitStack() as stack:
+        db = await stack.enter_async_context(open_database(postgres.query, settings.pool_size, "maas server"))
+        await db.check_pooler()
+        embedder = open_embedder(settings)
+        questions = await stack.enter_async_context(open_questions(db, embedder, settings.embedding_timeout))
+        gate = await stack.enter_async_context(open_gate(db, settings))
+        app = create_app(db, postgres.listen, settings, gate, questions)
+        app.router.routes.append(Route("/mcp", Mounted(load_mcp), methods=["POST"]))
+        return app, stack.pop_all()
 
 
 def main() -> None:

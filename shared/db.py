@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
+import structlog
 
 from shared.errors import MaasError
 from shared.log import mask
 from shared.pooler import FORGOTTEN, check_pooler, forgetful
 
+Answer = TypeVar("Answer")
+log = structlog.get_logger()
 SQL = Path(__file__).resolve().parent.parent / "sql"
 _NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
 
@@ -29,6 +33,11 @@ CONNECTION_LOST = (
     asyncpg.TransactionRollbackError,
     OSError,
 )
+AWAY = (
+    asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError,
+    asyncpg.OperatorInterventionError, asyncpg.InsufficientResourcesError, OSError,
+)  # fmt: skip
+LONGEST_PAUSE_S = 5.0
 CONNECT_TIMEOUT_S = 10.0
 RENEWAL_GRACE_S = 0.5
 RECONNECT_TIMEOUT_S = 3.0  # an attempt that began in a cut network does not arrive when the network is back
@@ -76,6 +85,21 @@ async def connect(dsn: str, *, timeout: float = CONNECT_TIMEOUT_S, **options: An
     except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
         raise unreachable(error) from error
     return connection
+
+
+async def when_there(work: Callable[[], Awaitable[Answer]]) -> Answer:
+    """What `work` gives, begun again while Postgres is away. Raises what else it fails of, a wrong password for one."""
+    pause = 0.1
+    while True:
+        try:
+            return await work()
+        except (MaasError, *AWAY) as error:
+            cause = error.__cause__ if isinstance(error, MaasError) and error.code == "database_unreachable" else error
+            if not isinstance(cause, AWAY) or isinstance(cause, ValueError):
+                raise
+            log.warning("database_away", cause=mask(repr(cause)), again_in=round(pause, 1))
+        await asyncio.sleep(pause * (0.5 + random.random()))
+        pause = min(pause * 2, LONGEST_PAUSE_S)
 
 
 def unreachable(error: BaseException) -> MaasError:

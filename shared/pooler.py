@@ -35,4 +35,6 @@ async def check_pooler(one: asyncpg.Connection, other: asyncpg.Connection, sessi
     except FORGOTTEN as error:
         raise forgetful() from error
     except asyncpg.PostgresConnectionError as error:
+        if "transaction" not in str(error):  # of no pooler: it is Postgres that has gone
+            raise
         raise MaasError("bad_pooler", f"the pooler before Postgres refuses transactions ({error}); {ADVICE}") from error

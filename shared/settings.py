@@ -156,7 +156,11 @@ class Settings(BaseSettings):
     assembler_timeout: float = Field(3.0, gt=0, description="budget of the stage's model, all attempts")
     archivist_timeout: float = Field(20.0, gt=0, description="budget of the stage's model, all attempts")
     responder_timeout: float = Field(150.0, gt=0, description="budget of the stage's model, all attempts")
-    attempt_timeout: float = Field(30.0, gt=0, description="one attempt of the Responder's model")
+    attempt_timeout: float = Field(30.0, gt=0, description="one attempt of a model, however much of it has come")
+    analyzer_attempt_timeout: float | None = Field(None, gt=0, description="the same for this role alone")
+    assembler_attempt_timeout: float | None = Field(None, gt=0, description="the same for this role alone")
+    responder_attempt_timeout: float | None = Field(None, gt=0, description="the same for this role alone")
+    archivist_attempt_timeout: float | None = Field(None, gt=0, description="the same for this role alone")
     retry_delay: float = Field(1.0, ge=0, description="first pause before a repeated model call; doubles each time")
 
     lease: float = Field(60.0, gt=0, description="a silent orchestrator loses its runs after this")
@@ -212,6 +216,16 @@ class Settings(BaseSettings):
     def role_fallback(self, role: str) -> str | None:
         """The `provider:model` that is asked when a role's own fails."""
         return getattr(self, f"{_PREFIX[role]}_fallback") or self.fallback_model
+
+    def role_attempt_timeout(self, role: str) -> float:
+        """The seconds that one attempt of a role's model may take."""
+        own: float | None = getattr(self, f"{_PREFIX[role]}_attempt_timeout")
+        return own or self.attempt_timeout
+
+
+def attempt_setting(role: str) -> str:
+    """The name of the setting that bounds one attempt of a role's model."""
+    return f"MAAS_{_PREFIX[role].upper()}_ATTEMPT_TIMEOUT" if role in _PREFIX else "MAAS_ATTEMPT_TIMEOUT"
 
 
 def variable_of(name: str) -> str:

@@ -42,6 +42,7 @@ class ModelServer:
         self._held: dict[str, threading.Event] = {}
         self._let_pass: dict[str, int] = {}
         self._paused: dict[str, threading.Event] = {}
+        self._broken: Counter[str] = Counter()
         self._kept: dict[str, str] = {}
         self._closed = threading.Event()
         self.url = server.url_for("/v1")
@@ -68,6 +69,10 @@ class ModelServer:
     def pause(self, role: str) -> None:
         """Keep a streamed answer of a role waiting before its last word, until it is released."""
         self._paused[role] = threading.Event()
+
+    def break_off(self, role: str, times: int) -> None:
+        """End so many streamed answers of a role in good order before their last word."""
+        self._broken[role] = times
 
     def release(self, role: str, keeping: str = "") -> None:
         """Let its calls go on, but for those that come later and speak of `keeping`."""
@@ -134,6 +139,9 @@ class ModelServer:
         for number, word in enumerate(words, start=1):
             if number == len(words) and (event := self._paused.get(role)):
                 event.wait(60)
+            if number == len(words) and self._broken[role] > 0:
+                self._broken[role] -= 1
+                return
             delta = {"role": "assistant", "content": word}
             yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": None, "delta": delta}))
         yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": _finish(calls), "delta": {}}))

@@ -52,7 +52,7 @@ class Stack:
     def start_server(self, **settings: str) -> subprocess.Popen[bytes]:
         """Start server.py and wait until it is ready."""
         process = self.launch("server.py", **settings)
-        poll(lambda: process.poll() is not None or self._is_ready(), 20, "server is ready")
+        poll(lambda: process.poll() is not None or self.is_ready(), 20, "server is ready")
         assert process.poll() is None, self.log()
         return process
 
@@ -134,7 +134,7 @@ class Stack:
         self._logs[process.pid] = path
         return process
 
-    def _is_ready(self) -> bool:
+    def is_ready(self) -> bool:
         try:
             return self.client.get("/readyz").status_code == 200
         except httpx2.TransportError:

@@ -56,10 +56,11 @@ class Runtime:
         request, deps = _fitted(definition, request, deps)
         listener = events if deps.settings.stream else None
         if definition.is_plain:
-            return await ask(run, deps, STAGE, prompt, request, deps.settings.responder_timeout, listener)
+            seconds = run.allow(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
+            return await ask(run, deps, STAGE, prompt, request, seconds, listener)
         if events is None:
             raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
-        seconds = definition.limits.seconds
+        seconds = run.allow(definition.limits.seconds, deps.settings.role_attempt_timeout(request.role))
         asker = Asker(run, deps, prompt, monotonic() + seconds, listener)
         try:
             async with asyncio.timeout(seconds) as clock:
@@ -145,7 +146,7 @@ def _fitted(definition: Definition, request: Request, deps: Deps) -> tuple[Reque
     if limits.tokens is not None:
         request = replace(request, max_tokens=limits.tokens)
     if limits.attempt_seconds is not None:
-        settings = deps.settings.model_copy(update={"attempt_timeout": limits.attempt_seconds})
+        settings = deps.settings.model_copy(update={"responder_attempt_timeout": limits.attempt_seconds})
         deps = replace(deps, settings=settings)
     return request, deps
 

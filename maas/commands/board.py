@@ -65,7 +65,7 @@ class Board:
     def _head(self) -> Group:
         queue = self.queue
         full = f"MaaS  {self.at:%Y-%m-%d %H:%M:%S}  notify queue {queue['notify_queue_usage']:.1%} full"
-        lanes = ("inbox", "waiting", "runnable", "in_flight")
+        lanes = ("inbox", "waiting", "runnable", "in_flight", *(["deferred"] if queue["deferred"] else []))
         line = styled("queue ") + styled("  ".join(f"{lane.replace('_', ' ')} {queue[lane]}" for lane in lanes), "bold")
         if not queue["oldest_user"]:
             return Group(styled(full), line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,19 +29,25 @@ from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.models.registry import open_images, open_model
 from shared.setting_names import names_in_file, unknown_settings
-from shared.settings import ROLES, Settings, load_settings, variable_of
+from shared.settings import ROLES, Settings, attempt_setting, load_settings, variable_of
 
 CHECKS = (
-    "database", "migrations", "listen", "prompts", "models", "pictures", "vectors", "orchestrators", "access",
+    "database", "migrations", "listen", "prompts", "models", "attempts", "pictures", "vectors", "orchestrators",
+    "access",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What one check found."""
+    """What one check found; advice is for what works and may be better."""
 
     is_well: bool
     text: str
+    is_advice: bool = False
+
+
+class Advice(MaasError):
+    """What works and may be better; nothing is wrong."""
 
 
 def doctor(
@@ -85,6 +92,8 @@ async def _check_all(
         for name in CHECKS:
             try:
                 found.append(_Finding(True, f"{name}: {await getattr(checks, name)()}"))
+            except Advice as advice:
+                found.append(_Finding(True, f"{name}: {advice.message}", is_advice=True))
             except MaasError as error:
                 found.append(_Finding(False, f"{name}: {error.message}"))
         if is_live:
@@ -183,6 +192,22 @@ class _Checks:
         row = await self.db.row("fill", model)
         return f"{model}, {row['turns'] if row else 0} turns embedded"
 
+    async def attempts(self) -> str:
+        """Raises Advice where the answers of late say that a whole one takes longer than it may."""
+        settings = self.settings
+        seconds, most = settings.role_attempt_timeout("FinalResponder"), settings.max_tokens
+        rows = await self.db.rows("answer_speeds") if await self.db.value("schema_is_there") else []
+        for row in rows:
+            needed = most / row["speed"]
+            if needed > seconds:
+                model = f"{row['provider']}:{row['model']}"
+                raise Advice(
+                    "short_attempts", f"{model} writes {row['speed']:.0f} tokens a second, so an "
+                    f"answer of {most} tokens takes {needed:.0f} s and is cut off after {seconds:g} s; set "
+                    f"{attempt_setting('FinalResponder')} to {math.ceil(needed * 1.3)} or lower MAAS_MAX_TOKENS",
+                )  # fmt: skip
+        return f"an answer may take {seconds:g} s"
+
     async def access(self) -> str:
         return await describe_access(self.db, self.settings)
 
@@ -196,6 +221,7 @@ class _Checks:
 def _show(found: Sequence[_Finding]) -> None:
     for one in found:
         mark = styled("ok   ", "green") if one.is_well else styled("wrong", "red")
+        mark = styled("note ", "yellow") if one.is_advice else mark
         show(mark + styled(f" {one.text}"))
     if found:
         show()

@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -19,7 +20,7 @@ from maas.commands.keys import describe_access
 from maas.commands.migrate import prepare
 from maas.commands.output import note, show
 from shared import log
-from shared.db import open_database
+from shared.db import connect, open_database, when_there
 from shared.dsn import find_postgres
 from shared.errors import MaasError
 from shared.parent import VARIABLE
@@ -39,7 +40,7 @@ def up() -> None:
     log.configure(settings.log_level, settings.log_format)
     close_to_others()
     with find_postgres(settings, note) as postgres:
-        applied, _ = prepare(postgres.query)
+        applied = _prepare(postgres.query)
         if applied:
             note(f"database prepared: {len(applied)} migrations")
         signal.signal(signal.SIGTERM, _interrupt)
@@ -64,6 +65,21 @@ def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str
     """What the server gets of it: not the secrets that only orchestrators need."""
     unneeded = {variable_of(name) for name in unneeded_by_server(settings)}
     return {name: value for name, value in environment.items() if name not in unneeded}
+
+
+def _prepare(dsn: str) -> list[str]:
+    """The migrations applied; waits for a Postgres that is away. Raises MaasError."""
+    while True:
+        uvloop.run(when_there(partial(_connect, dsn)))
+        try:
+            return prepare(dsn)[0]
+        except MaasError as error:
+            if error.code != "database_unreachable":
+                raise
+
+
+async def _connect(dsn: str) -> None:
+    await (await connect(dsn)).close()
 
 
 class _Child:
@@ -112,11 +128,11 @@ def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
 
 
 async def _who_may_call(settings: Settings, dsn: str) -> str:
-    async with open_database(dsn, 1, "maas up") as db:
-        try:
+    try:
+        async with open_database(dsn, 1, "maas up") as db:
             return await describe_access(db, settings)
-        except MaasError as error:
-            return f"nobody yet: {error.message}"
+    except MaasError as error:
+        return f"nobody yet: {error.message}"
 
 
 def _is_ready(url: str) -> bool:

@@ -21,7 +21,7 @@ from maas.pipeline.metrics import BUCKETS, LABELS
 from shared.db import CONNECTION_LOST, Database
 
 PATIENCE = 5.0
-LANES = ("inbox", "waiting", "runnable", "in_flight")
+LANES = ("inbox", "waiting", "runnable", "deferred", "in_flight")
 COUNTERS = {
     "runs_finished": "Runs that were answered or failed",
     "archives_failed": "Exchanges that could not be recorded",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, Protocol, TypeGuard, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar, cast
 from uuid import UUID
 
 import structlog
@@ -16,11 +16,11 @@ from maas.pipeline.runs import LostRun, Run
 from maas.pipeline.stages import Deps
 from shared import tracing
 from shared.models.fingerprint import fingerprint
-from shared.models.policy import Completion, Listener, complete
-from shared.models.types import Message, Model, ModelError, Reply, Request, ToolCall
+from shared.models.policy import ATTEMPTS, Completion, Listener, complete
+from shared.models.types import ErrorCode, Message, Model, ModelError, Reply, Request, ToolCall
 
 Value = TypeVar("Value")
-SILENT = frozenset({"timeout", "unreachable", "rate_limited", "provider_error", "filtered", "malformed"})
+SILENT = frozenset({"timeout", "too_slow", "unreachable", "rate_limited", "provider_error", "filtered", "malformed"})
 log = structlog.get_logger()
 
 
@@ -40,7 +40,8 @@ async def ask(
     """Ask the role's model within `budget` seconds, then its fallback in what is left. Raises MaasError.
 
     A fallback that is configured gets half of the budget, whatever becomes of the first; what was wrong with the
-    request itself (`bad_request`) is not asked again. Calls are noted in every case.
+    request itself (`bad_request`) is not asked again. Calls are noted in every case. Where both are away, the error's
+    `wait` is that of whoever is back first.
     """
     model, fallback = deps.models[request.role], deps.fallbacks.get(request.role)
     if fallback is None:
@@ -52,7 +53,13 @@ async def ask(
         if error.code == "bad_request":
             raise
         log.warning("fallback_asked", stage=stage, fallback=f"{fallback.provider}:{fallback.name}", cause=str(error))
-    return await _call(run, deps, fallback, stage, prompt, request, end - time.monotonic(), listener)
+        wait = error.wait
+    try:
+        return await _call(run, deps, fallback, stage, prompt, request, end - time.monotonic(), listener)
+    except ModelError as error:
+        if error.wait is not None and wait is not None:
+            error.wait = min(error.wait, wait)
+        raise
 
 
 async def consult(
@@ -124,18 +131,21 @@ async def _call(
 ) -> Reply:  # fmt: skip
     began = time.monotonic()
     digest = fingerprint(model, request)
-    if (kept := await _pinned(run, deps, stage, digest)) is not None:
+    await _read_kept(run, deps, stage)
+    if (kept := _pinned(run, digest)) is not None:
         return kept
     if _is_live(run):
         await check_budget(run, deps, model)
     note = _note(run, model, stage, prompt) | {"request_hash": digest}
     try:
+        in_vain = _attempts_in_vain(run, digest)
         if budget <= 0:
             raise ModelError("timeout", f"{model.provider}:{model.name}: no time is left for another call")
         with tracing.span(f"chat {model.name}", _about(model, request), "client") as told:
             done = await complete(
-                model, request, budget=budget, attempt_timeout=min(budget, deps.settings.attempt_timeout),
-                first_delay=deps.settings.retry_delay, listener=listener,
+                model, request, budget=budget,
+                attempt_timeout=min(budget, deps.settings.role_attempt_timeout(request.role)),
+                first_delay=deps.settings.retry_delay, listener=listener, attempts=ATTEMPTS - in_vain,
             )  # fmt: skip
             told.note(_about_reply(done))
     except ModelError as error:
@@ -182,17 +192,35 @@ def _note(run: Caller, model: Model, stage: str, prompt: Prompt) -> dict[str, An
     }  # fmt: skip
 
 
-async def _pinned(run: Caller, deps: Deps, stage: str, digest: str) -> Reply | None:
+async def _read_kept(run: Caller, deps: Deps, stage: str) -> None:
+    """Read, once a stage, what earlier owners of this run stored."""
+    if not _is_live(run) or run.attempt == 1 or run.kept is not None:
+        return
+    rows = await deps.db.rows("kept_calls", run.id, stage)
+    if run.kept is None:  # nobody else was faster
+        run.kept = list(rows)
+        run.round = max(row["round"] + 1 for row in rows) if rows else 0
+
+
+def _attempts_in_vain(run: Caller, digest: str) -> int:
+    """How often this very request was made by earlier owners. Raises ModelError where it is not to be made again."""
+    if not _is_live(run):
+        return 0
+    failed = [row for row in run.kept or () if row["request_hash"] == digest and row["error"]]
+    made: int = sum(row["attempts"] for row in failed)
+    if failed and (made >= ATTEMPTS or failed[-1]["error"].startswith("too_slow: ")):
+        code, _, cause = failed[-1]["error"].partition(": ")
+        raise ModelError(cast(ErrorCode, code), cause)
+    return made
+
+
+def _pinned(run: Caller, digest: str) -> Reply | None:
     """The reply that an earlier owner of this run had stored for the very same request; each is given once."""
-    if not _is_live(run) or run.attempt == 1:
+    if not _is_live(run):
         return None
-    if run.kept is None:
-        rows = await deps.db.rows("pinned_calls", run.id, stage)
-        if run.kept is None:  # nobody else was faster
-            run.kept = list(rows)
-            run.round = max(row["round"] + 1 for row in rows) if rows else 0
-    for place, row in enumerate(run.kept):
-        if row["request_hash"] == digest:
+    for place, row in enumerate(run.kept or ()):
+        if row["request_hash"] == digest and not row["error"]:
+            assert run.kept is not None
             del run.kept[place]
             calls = tuple(ToolCall(**call) for call in row["calls"] or ())
             return Reply(row["reply"], row["finish"], calls, raw=row["parts"] or {})

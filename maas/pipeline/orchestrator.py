@@ -24,7 +24,7 @@ from maas.pipeline.doorbell import Doorbell
 from maas.pipeline.failures import message_of
 from maas.pipeline.isolation import Isolation
 from maas.pipeline.metrics import EVERY, Metrics
-from maas.pipeline.runs import Claims, Done, LostRun, Outcome, Run
+from maas.pipeline.runs import Claims, Deferred, Done, LostRun, Outcome, Run
 from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
 from shared import tracing
@@ -211,7 +211,9 @@ class _Session:
             row = await self._deps.db.row("reap", self._settings.max_deaths, statuses, number % LOOKS == 0)
             assert row is not None
             if row["reclaimed"] + row["failed"] + row["adopted"]:
-                log.warning("runs_reaped", **dict(row))
+                log.warning("runs_reaped", **{name: count for name, count in row.items() if name != "moved"})
+                for run in row["moved"]:
+                    log.warning(f"run_{run['verdict']}", run_id=run["id"], status=run["status"], cause=run["message"])
                 self._metrics.count("runs_reclaimed", events=row["reclaimed"])
                 self._metrics.count("runs_adopted", events=row["adopted"])
             if self._isolation is not None and row["suspects"]:
@@ -251,6 +253,8 @@ class _Session:
         except LostRun:
             log.warning("run_lost", status=run.status)
             done = None
+        except Deferred as wait:
+            done = _deferral(run, wait)
         except CONNECTION_LOST as error:
             # Whether the write arrived is unknown: give up the owner, somebody goes on from the row.
             log.warning("write_lost", status=run.status, cause=repr(error))
@@ -325,6 +329,15 @@ class _Session:
         if run.status is Status.COMPLETED:
             return Done(run, "archive_failed")
         return Done(run, "failed", code=code[:50], message=f"{stage}: {message_of(error)}"[:2000])
+
+
+def _deferral(run: Run, wait: Deferred) -> Done:
+    """It is told and logged when it begins, and when the model was asked again in vain."""
+    if run.time_left is not None and not run.calls:
+        return Done(run, "deferred", wait=wait.wait, time_left=wait.time_left)
+    code, cause = wait.cause.code, wait.cause.message
+    log.warning("run_deferred", status=run.status, code=code, cause=cause, again_in=round(wait.wait, 1))
+    return Done(run, "deferred", code=code, message=cause, wait=wait.wait, time_left=wait.time_left)
 
 
 def _about(run: Run) -> tracing.Attributes:

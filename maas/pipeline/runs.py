@@ -19,11 +19,21 @@ from shared.errors import MaasError
 from shared.group_commit import GroupCommit
 
 log = structlog.get_logger()
-OutcomeWord = Literal["archived", "archive_failed", "failed", "released"]
+OutcomeWord = Literal["archived", "archive_failed", "failed", "released", "deferred"]
 
 
 class LostRun(Exception):
     """The run was taken over by another orchestrator; its work here is dropped."""
+
+
+class Deferred(Exception):
+    """The run cannot go on for `wait` seconds, since its model is away: it keeps its status and its user's turn."""
+
+    def __init__(self, wait: float, time_left: float, cause: MaasError) -> None:
+        super().__init__(cause.message)
+        self.wait = wait
+        self.time_left = time_left
+        self.cause = cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ class Run:
     `calls` holds model calls that are not stored yet, `pinned` those of this stage that are, `kept` those that an
     earlier owner stored, None before they are read; `round` is the number of the next. `waited`: seconds from insert to
     this claim, by the database's clock. `tools` are the calls of tools of this stage.
+    `time_left`: after a wait for its model, the seconds that it had left for its answer when it was claimed.
     `as_of`: only in a replay of a finished run: when it began; nothing that is done now is kept.
     """
 
@@ -65,12 +76,20 @@ class Run:
     pinning: asyncio.Lock = field(default_factory=asyncio.Lock)
     waited: float | None = None
     as_of: datetime | None = None
+    time_left: float | None = None
+    answer_by: float | None = None
     claimed: float = field(default_factory=time.monotonic)
     tools: list[ToolUse] = field(default_factory=list)
 
     def age(self) -> float | None:
         """Seconds since it was inserted; None for a later try."""
         return None if self.waited is None else self.waited + time.monotonic() - self.claimed
+
+    def allow(self, seconds: float, least: float) -> float:
+        """The seconds that its answer may take in this claim, of `seconds` in all; `least` where a wait took them."""
+        left = seconds if self.time_left is None else self.time_left + self.claimed - time.monotonic()
+        self.answer_by = time.monotonic() + left
+        return max(left, least)
 
     def begin_stage(self) -> None:
         """Forget the model calls of the stage before: they are stored."""
@@ -100,7 +119,7 @@ class Run:
             user_id=row["user_id"], user_query=row["user_query"], assistant=row["assistant"],
             conversation_id=row["conversation_id"], created_at=row["created_at"], analysis=row["analysis_result"],
             draft=row["draft_context"], payload=row["final_context_payload"],
-            waited=row["waited"],
+            waited=row["waited"], time_left=row["time_left"],
         )  # fmt: skip
 
 
@@ -137,11 +156,14 @@ class Done:
     record: dict[str, Any] = field(default_factory=dict)
     code: str | None = None
     message: str | None = None
+    wait: float | None = None
+    time_left: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
             "id": str(self.run.id), "attempt": self.run.attempt, "outcome": self.outcome, "code": self.code,
-            "message": self.message, "item": self.record, "calls": self.run.calls,
+            "message": self.message, "item": self.record, "calls": self.run.calls, "wait": self.wait,
+            "time_left": self.time_left,
         }  # fmt: skip
 
 
@@ -172,6 +194,10 @@ class Claims:
             for one in done:
                 await self._end_alone(one)
             rows = await self._step(capacity, ())
+        for row in rows:
+            if row["verdict"] == "cancelled":
+                words = {"code": "cancelled", "cause": row["note"]}
+                log.warning("run_failed", run_id=str(row["id"]), status=row["status"], **words)
         return Step(
             claimed=tuple(Run.from_row(row) for row in rows if row["verdict"] == "claimed"),
             to_cancel=tuple(row["id"] for row in rows if row["verdict"] == "cancel"),
@@ -186,7 +212,8 @@ class Claims:
         try:
             await self._step(0, [done])
         except BAD_DATA as error:
-            log.error("outcome_refused", run_id=str(done.run.id), outcome=done.outcome, cause=str(error))
+            about = {"run_id": str(done.run.id), "status": done.run.status, "outcome": done.outcome}
+            log.error("outcome_refused", **about, cause=str(error))
             done.run.calls = []
             if done.run.status is Status.COMPLETED:
                 await self._step(0, [Done(done.run, "archive_failed")])

@@ -13,7 +13,7 @@ import httpx2
 
 from shared.models.dialogue import Names, in_words, sendable, settle, turns
 from shared.models.faults import Faults, retry_after
-from shared.models.types import Finish, Message, Piece, Reply, Request, ToolCall, Usage
+from shared.models.types import ALIVE, Finish, Message, Piece, Reply, Request, ToolCall, Usage
 from shared.text import clean
 
 _OLD = r"claude-(?:\d|instant)"  # before the family's name stood first
@@ -71,6 +71,7 @@ class AnthropicModel:
             async with await self._ask(request, timeout, stream=True) as events:
                 draft = _Draft(Names(request.messages))
                 async for event in events:
+                    yield ALIVE
                     for piece in draft.take(event):
                         yield piece
             if not draft.is_whole:

@@ -16,6 +16,7 @@ from shared.models.types import ErrorCode, ModelError
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
 LONGEST_ASKED = 300.0  # who asks for a day may answer again as soon as somebody has paid
 MORE_PATIENT = 1.5
+PROBE_PAUSE = 2.0  # who is refused while one call tries may come again after this
 _log = structlog.get_logger()
 
 
@@ -94,6 +95,13 @@ class Breaker:
             raise self._refusal(outage)
         self._is_probed = call.is_probe = True
         call.news = self._news
+
+    def rest(self) -> float:
+        """Seconds until a call may be admitted; 0 where it may be now."""
+        if self._outage is None:
+            return 0.0
+        left = self._outage.until - self._clock()
+        return left if left > 0 else PROBE_PAUSE if self._is_probed else 0.0
 
     def _open(self, call: Call, error: ModelError) -> None:
         if call.news != self._news:

@@ -17,6 +17,7 @@ from shared.models.dialogue import Names, sendable, settle, turns
 from shared.models.faults import Faults, retry_after
 from shared.models.images import Image
 from shared.models.types import (
+    ALIVE,
     Embeddings,
     Finish,
     Message,
@@ -83,14 +84,21 @@ class GeminiModel:
         with _named(self._faults, timeout, "a stream of generated content"):
             held: list[httpx2.Response] = []
             draft = _Draft(Names(request.messages))
+            has_begun = False
             try:
                 asked = self._client.aio.models.generate_content_stream(
                     model=self.name, contents=self._contents(request), config=_config(request, options)
                 )
                 chunks = await _holding(held, asked)
                 while (chunk := await _holding(held, anext(chunks, None))) is not None:
+                    has_begun = True
+                    yield ALIVE
                     for piece in draft.take(chunk):
                         yield piece
+            except ValueError as error:
+                if has_begun:  # half an event at the end of what was good so far
+                    raise self._faults.cut() from error
+                raise
             finally:
                 for response in held:  # the SDK leaves a stream that nobody reads to the garbage collector
                     await response.aclose()

@@ -19,6 +19,7 @@ from shared.models.dialogue import Names, in_words, read_arguments, sendable, se
 from shared.models.faults import Faults, retry_after
 from shared.models.images import Image
 from shared.models.types import (
+    ALIVE,
     Embeddings,
     Finish,
     Message,
@@ -82,6 +83,7 @@ class OpenAIModel:
             async with await self._ask(request, timeout, options) as chunks:
                 draft = _Draft(Names(request.messages))
                 async for chunk in chunks:
+                    yield ALIVE
                     for piece in draft.take(chunk):
                         yield piece
             if draft.finish is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -15,10 +16,12 @@ from weakref import WeakKeyDictionary
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from shared.models.breaker import NEVER_OPEN, Breaker
+from shared.models.breaker import NEVER_OPEN, Breaker, LeftAlone
 from shared.models.types import Model, ModelError, Reply, Request
+from shared.settings import attempt_setting
 
 ATTEMPTS = 4
+LATE = 1.1
 Answer = TypeVar("Answer")
 _breakers: WeakKeyDictionary[Model, dict[str, Breaker]] = WeakKeyDictionary()
 _log = structlog.get_logger()
@@ -66,19 +69,21 @@ async def complete(
     jitter: Callable[[], float] = random.random,
     breaker: Breaker | None = None,
     listener: Listener | None = None,
+    attempts: int = ATTEMPTS,
 ) -> Completion:
     """Ask `model`, repeating as `repeat` does. Raises ModelError of the last attempt.
 
     One that is dead for this role of the request is left alone for a while: LeftAlone is raised at once. A `listener`
-    hears the text as it comes; then `attempt_timeout` is the longest silence, and only the budget bounds the whole.
+    hears the text as it comes; what is still being said after `attempt_timeout` is cut off as `too_slow`.
     """
-    call = partial(model.complete, request) if listener is None else partial(_stream, model, request, listener)
-    reply, attempts = await repeat(
-        model, call, budget=budget, attempt_timeout=attempt_timeout, is_stream=listener is not None,
+    stream = None if listener is None else _Stream(model, request, listener, attempt_timeout)
+    reply, made = await repeat(
+        model, stream.ask if stream else partial(model.complete, request), budget=budget,
+        attempt_timeout=attempt_timeout, attempts=attempts, cut=stream.cut if stream else None,
         first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter,
         breaker=breaker or _breaker(model, request.role, clock),
     )  # fmt: skip
-    return Completion(reply, attempts)
+    return Completion(reply, made)
 
 
 def _breaker(model: Model, role: str, clock: Callable[[], float]) -> Breaker:
@@ -100,15 +105,15 @@ async def repeat(
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
     breaker: Breaker = NEVER_OPEN,
-    is_stream: bool = False,
+    attempts: int = ATTEMPTS,
+    cut: Callable[[float], ModelError] | None = None,
 ) -> tuple[Answer, int]:
-    """What `call(timeout)` answers, repeated up to three times where that may help, and the attempts. Times in seconds.
+    """What `call(timeout)` answers, asked up to `attempts` times where that may help, and how often. Times in seconds.
 
     Pauses are `first_delay`, then twice and four times that, with up to a quarter of jitter on top; a Retry-After
     that is longer is obeyed. A pause that would reach past `budget` is not begun: the last error is raised at once.
-    `breaker` is asked before each attempt, and a probe is not repeated. An attempt is cut off after `attempt_timeout`,
-    a stream, which minds its silences itself, at the end of the budget.
-    Raises ModelError of the last attempt, with its attribute `attempts` set.
+    `breaker` is asked before each attempt, and a probe is not repeated. An attempt is cut off after `attempt_timeout`.
+    Raises ModelError of the last attempt, with its attribute `attempts` set; `wait`, too, where the breaker stopped it.
     """
     end = clock() + budget
 
@@ -119,7 +124,7 @@ async def repeat(
         return max(delay, (error.retry_after if error else None) or 0.0)
 
     def exhausted(state: RetryCallState) -> bool:
-        return state.attempt_number >= ATTEMPTS or asking.is_probe or clock() + state.upcoming_sleep >= end
+        return state.attempt_number >= attempts or asking.is_probe or clock() + state.upcoming_sleep >= end
 
     def note(state: RetryCallState) -> None:
         error = _error(state)
@@ -140,44 +145,76 @@ async def repeat(
         before_sleep=note,
         reraise=True,
     )
-    attempts = 0
+    made = 0
     try:
         with breaker.call(budget) as asking:
             async for attempt in retrying:
                 with attempt:
                     breaker.admit(asking)
-                    attempts += 1
-                    rest = max(end - clock(), 0.0)
-                    limit = min(attempt_timeout, rest)
-                    answer = await once(asked, call, limit, rest if is_stream else limit)
+                    made += 1
+                    answer = await once(asked, call, min(attempt_timeout, max(end - clock(), 0.0)), cut)
     except ModelError as error:
-        error.attempts = attempts
+        error.attempts = made
+        if made < attempts and (isinstance(error, LeftAlone) or (error.retryable and asking.is_probe)):
+            error.wait = breaker.rest()
         raise
-    return answer, attempts
+    return answer, made
 
 
 async def once(
-    asked: Asked, call: Callable[[float], Awaitable[Answer]], limit: float, whole: float | None = None
+    asked: Asked,
+    call: Callable[[float], Awaitable[Answer]],
+    limit: float,
+    cut: Callable[[float], ModelError] | None = None,
 ) -> Answer:
-    """What `call(limit)` answers; it is cut off after `whole` seconds, `limit` if not given. Raises ModelError."""
-    whole = limit if whole is None else whole
+    """What `call(limit)` answers; it is cut off after `limit` seconds, as `cut(limit)` calls it. Raises ModelError."""
     try:
-        async with asyncio.timeout(whole):
+        async with asyncio.timeout(limit):
             return await call(limit)
     except TimeoutError as error:
-        message = f"{asked.provider}:{asked.name} gave no answer within {whole:.1f} s"
-        raise ModelError("timeout", message, retryable=True) from error
+        raise (cut(limit) if cut else _no_answer(asked, limit)) from error
 
 
-async def _stream(model: Model, request: Request, listener: Listener, silence: float) -> Reply:
-    listener.begin()
-    async with aclosing(model.stream(request, silence)) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, str):
-                listener.text(piece)
-            elif isinstance(piece, Reply):
-                return piece
-    raise ModelError("unreachable", f"{model.provider}:{model.name}: the stream ended early", retryable=True)
+def _no_answer(asked: Asked, limit: float) -> ModelError:
+    return ModelError("timeout", f"{asked.provider}:{asked.name} gave no answer within {limit:.1f} s", retryable=True)
+
+
+@dataclass(slots=True)
+class _Stream:
+    """Asks for an answer piece by piece; `allowed` is what an attempt may take."""
+
+    model: Model
+    request: Request
+    listener: Listener
+    allowed: float
+    began: float = 0.0
+    heard: float = -math.inf
+
+    async def ask(self, limit: float) -> Reply:
+        self.listener.begin()
+        self.began, self.heard = time.monotonic(), -math.inf
+        async with aclosing(self.model.stream(self.request, limit)) as pieces:
+            async for piece in pieces:
+                self.heard = time.monotonic()
+                if isinstance(piece, Reply):
+                    return piece
+                if isinstance(piece, str) and piece:
+                    self.listener.text(piece)
+        name = f"{self.model.provider}:{self.model.name}"
+        raise ModelError("unreachable", f"{name}: the stream ended early", retryable=True)
+
+    def cut(self, limit: float) -> ModelError:
+        """What it means that the time is over. An answer that was still coming would be as long the next time."""
+        now = time.monotonic()
+        is_own_delay = now - self.began > limit * LATE  # this process stood still, and hears the model only now
+        if is_own_delay or limit < self.allowed or now - self.heard > limit / 2:
+            return _no_answer(self.model, limit)
+        setting = attempt_setting(self.request.role)
+        name = f"{self.model.provider}:{self.model.name}"
+        return ModelError(
+            "too_slow", f"{name} was still answering after {limit:g} s and was cut off; raise {setting} or lower "
+            "MAAS_MAX_TOKENS",
+        )  # fmt: skip
 
 
 def _error(state: RetryCallState) -> ModelError | None:

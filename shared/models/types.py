@@ -12,6 +12,7 @@ from shared.errors import MaasError
 Finish = Literal["stop", "tool_calls", "length", "filtered", "malformed", "error"]
 ErrorCode = Literal[
     "timeout",
+    "too_slow",
     "unreachable",
     "rate_limited",
     "provider_error",
@@ -106,12 +107,14 @@ class Reply:
 
 
 Piece: TypeAlias = str | ToolCall | Reply
+ALIVE = ""  # a piece without words: the provider sends something, such as what it thinks
 
 
 class ModelError(MaasError):
     """A model call that failed. `retryable`: the same call may succeed later; `retry_after` in seconds if told.
 
-    `attempts` is how often the retry policy had asked when it gave up; 0 outside the policy.
+    `attempts` is how often the retry policy had asked when it gave up; 0 outside the policy. `wait` is set where it
+    gave up only because others found the model dead: seconds until it may be asked again.
     """
 
     def __init__(
@@ -121,6 +124,7 @@ class ModelError(MaasError):
         self.retryable = retryable
         self.retry_after = retry_after
         self.attempts = 0
+        self.wait: float | None = None
 
 
 class Model(Protocol):
@@ -137,7 +141,7 @@ class Model(Protocol):
         ...
 
     def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
-        """Answer piece by piece: text as it comes, each call once it is whole, at the end the Reply.
+        """Answer piece by piece: text as it comes, each call once it is whole, at the end the Reply; ALIVE in between.
 
         The Reply is what `complete` would give. `timeout` is the longest silence of the provider in seconds, keep-alive
         counting as a sign of life; how long the whole may take is for the caller to bound. Raises ModelError, a stream

@@ -12,7 +12,13 @@ select
 -- name: pin_calls  -- $1 run, $2 attempt, $3 calls
 select maas_pin_calls($1, $2, $3::jsonb);
 
--- name: pinned_calls  -- $1 run, $2 stage: replies of this try
-select c.round, c.request_hash, c.reply, c.calls, c.parts, c.finish
+-- name: kept_calls  -- $1 run, $2 stage: what an earlier claim of this try stored: replies, and how often it asked in vain
+select c.round, c.request_hash, c.reply, c.calls, c.parts, c.finish, c.attempts, c.error
 from llm_calls c join pipeline_runs r on r.id = c.run_id and r.try = c.try
-where c.run_id = $1 and c.stage = $2 and c.error is null and c.finish <> 'skipped' order by c.round;
+where c.run_id = $1 and c.stage = $2 and c.finish <> 'skipped' order by c.round;
+
+-- name: answer_speeds  -- of late: how many tokens a second each model that answers writes, the wait for the first included
+select c.provider, c.model, percentile_cont(0.5) within group (order by c.tokens_out * 1000 / c.ms)::float8 as speed
+from (select id from pipeline_runs order by created_at desc limit 500) r
+join llm_calls c on c.run_id = r.id and c.stage = 'final_responder' and c.error is null and c.attempts = 1
+where c.tokens_out >= 50 and c.ms > 0 group by c.provider, c.model having count(*) >= 5 order by speed;

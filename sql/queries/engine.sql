@@ -16,7 +16,7 @@ select maas_register($1, $2, $3::text[], $4, $5::interval);
 select maas_heartbeat($1, $2::interval);
 
 -- name: reap
-select reclaimed, failed, adopted, suspects from maas_reap($1, $2::text[], $3);
+select reclaimed, failed, adopted, suspects, moved from maas_reap($1, $2::text[], $3);
 
 -- name: configure_engine
 update engine_settings s set value = v.value
@@ -75,6 +75,6 @@ select name, labels, le, sum(events)::bigint as events, sum(seconds) as seconds 
 group by name, labels, le order by name, labels, le;
 
 -- name: queue
-select inbox, waiting, runnable, in_flight, coalesce(extract(epoch from oldest_for), 0)::float8 as oldest_seconds,
+select inbox, waiting, runnable, deferred, in_flight, coalesce(extract(epoch from oldest_for), 0)::float8 as oldest_seconds,
   oldest_user, orchestrators, notify_queue_usage
 from v_queue;

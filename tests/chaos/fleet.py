@@ -28,7 +28,6 @@ STOPPED = 5.0
 STARTING = 20.0
 ENDING = 20.0
 LOOK = 0.1
-DATABASE_AWAY = "Postgres does not answer"  # so says a process that finds no database when it starts, and ends
 # A process that is stopped outlives its lease; a model call that hangs is cut.
 SETTINGS = {
     "MAAS_LEASE": "3",
@@ -130,8 +129,7 @@ class Fleet:
                 if (status := member.process.poll()) is not None:
                     self.note("ended", member.name, member.process.pid)
                     words = self._stack.last_words(member.process)
-                    if DATABASE_AWAY not in words:
-                        self.problems.append((member.name, f"ended by itself with {status}: {words[-2000:]}"))
+                    self.problems.append((member.name, f"ended by itself with {status}: {words[-2000:]}"))
                     self._stack.stop(member.process)
                     self._launch(member)
             await asyncio.sleep(LOOK)

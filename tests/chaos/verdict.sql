@@ -25,7 +25,8 @@ with names(n, name) as (values
   (21, 'keys with two rows'),
   (22, 'HTTP replies other than 202 and 503'),
   (23, 'processes that hung or ended by themselves'),
-  (24, 'errors that a process did not foresee')
+  (24, 'errors that a process did not foresee'),
+  (25, 'runs FAILED by their model beyond 4 %')
 ), runs as materialized (
   select r.*, substring(r.user_query from '^run \d{6} of user \d{4}') as mark,
     lag(r.id) over w as before_id, lag(r.user_query) over w as before_query, lag(r.final_answer) over w as before_answer,
@@ -43,7 +44,7 @@ with names(n, name) as (values
 ), promised as materialized (
   select distinct on (number) number, mark, id, sent_at, accepted_at from chaos_accepted order by number, accepted_at
 ), blames(fault, code) as (values
-  ('reset', 'unreachable'), ('cut', 'unreachable'), ('hang', 'timeout'), ('half', 'malformed'), ('429', 'rate_limited'),
+  ('reset', 'unreachable'), ('cut', 'unreachable'), ('hang', 'timeout'), ('half', 'malformed'), ('half', 'unreachable'), ('429', 'rate_limited'),
   ('500', 'provider_error')
 ), recalled as materialized (
   select r.id, m.mark[1] as mark
@@ -70,7 +71,8 @@ with names(n, name) as (values
   from runs r where r.status = 'FAILED' and r.error_code in (select b.code from blames b) and not exists (
     select from chaos_model_faults f join blames b on b.fault = f.kind
     where f.model = 'responder' and b.code = r.error_code and f.at <= r.failed_at and (f.mark = r.mark
-      or strpos(r.error_message, 'openai:responder is left alone since ') > 0 and f.at > r.failed_at - interval '2 minutes'))
+      or exists (select from llm_calls c where c.run_id = r.id and strpos(c.error, 'openai:responder is left alone since ') > 0)
+      and f.at > r.failed_at - interval '2 minutes'))
   union all
   select 'runs COMPLETED and not ARCHIVED', format('%s: %s', r.mark, r.archive_status)
   from runs r where r.status = 'COMPLETED' and (r.archive_status <> 'ARCHIVED' or r.archived_at is null)
@@ -126,6 +128,11 @@ with names(n, name) as (values
   select 'processes that hung or ended by themselves', format('%s: %s', c.process, c.problem) from chaos_problems c
   union all
   select 'errors that a process did not foresee', format('%s at stage %s: %s', c.event, c.stage, c.cause) from chaos_errors c
+  union all
+  select 'runs FAILED by their model beyond 4 %', f.item from (
+    select format('%s: %s, %s', r.mark, r.error_code, r.error_message) as item, row_number() over (order by r.failed_at) as n
+    from runs r where r.status = 'FAILED' and r.error_code in (select b.code from blames b)) f
+  where f.n > 0.04 * (select count(*) from runs)
 )
 select n.name as "check", count(o.item)::int as found, 0 as expected,
   (array_agg(distinct o.item) filter (where o.item is not null))[1:5] as examples
@@ -138,7 +145,7 @@ select w.name, w.found::int, w.least from (values
   (3, 'connections of a process terminated', (select count(*) from chaos_faults where kind = 'terminate'), 1),
   (4, 'single connections terminated', (select count(*) from chaos_faults where kind = 'sever'), 1),
   (5, 'restarts of Postgres', (select count(*) from chaos_faults where kind like 'restart%'), 1),
-  (6, 'processes that found no database at their start', (select count(*) from chaos_faults where kind = 'ended'), 0),
+  (6, 'runs that waited for their model', (select count(distinct run_id) from run_events where type = 'deferred'), 0),
   (7, 'model calls reset', (select count(*) from chaos_model_faults where kind = 'reset'), 1),
   (8, 'model calls hung', (select count(*) from chaos_model_faults where kind = 'hang'), 1),
   (9, 'replies cut', (select count(*) from chaos_model_faults where kind = 'cut'), 1),

@@ -9,7 +9,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from shared.models.types import Model, ModelError, Piece, Reply, Request
+from shared.models.types import ALIVE, Model, ModelError, Piece, Reply, Request
 from tests.contract.dialects import (
     Dialect,
     ask,
@@ -26,7 +26,7 @@ def serve(httpserver: HTTPServer, dialect: Dialect, answer: Response) -> None:
 
 async def hear(model: Model, request: Request, timeout: float = 10) -> list[Piece]:
     async with aclosing(model.stream(request, timeout)) as pieces:
-        return [piece async for piece in pieces]
+        return [piece async for piece in pieces if piece != ALIVE]
 
 
 async def broken(model: Model, timeout: float = 10) -> tuple[list[Piece], ModelError]:
@@ -35,7 +35,7 @@ async def broken(model: Model, timeout: float = 10) -> tuple[list[Piece], ModelE
     with pytest.raises(ModelError) as caught:
         async with aclosing(model.stream(ask(), timeout)) as pieces:
             async for piece in pieces:
-                heard.append(piece)
+                heard += [] if piece == ALIVE else [piece]
     return heard, caught.value
 
 

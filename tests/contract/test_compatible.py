@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.types import Message, Model, ModelError, Piece, Reply, Request, ToolCall, Usage
+from shared.models.types import ALIVE, Message, Model, ModelError, Piece, Reply, Request, ToolCall, Usage
 from tests.contract.dialects import OPENAI, WEATHER, Body, ask, chunk, completion, sse
 
 SCHEMA = {"type": "object", "properties": {"scope": {"type": "string"}}, "required": ["scope"]}
@@ -52,7 +52,7 @@ def form(body: Body) -> str | None:
 
 
 async def hear(model: Model, **changes: Any) -> list[Piece]:
-    return [piece async for piece in model.stream(ask(**changes), 10)]
+    return [piece async for piece in model.stream(ask(**changes), 10) if piece != ALIVE]
 
 
 def called(arguments: Any, **rest: Any) -> Body:

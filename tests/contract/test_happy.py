@@ -16,7 +16,7 @@ import pytest
 
 from shared.models.dialogue import read_arguments
 from shared.models.registry import open_model
-from shared.models.types import Message, Model, Piece, Reply, Request, ToolCall
+from shared.models.types import ALIVE, Message, Model, Piece, Reply, Request, ToolCall
 from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import DIALECTS, WEATHER, Dialect, ask
@@ -82,7 +82,7 @@ def grown(request: Request, *turns: Message) -> Request:
 
 async def hear(model: Model, request: Request) -> tuple[list[Piece], Reply]:
     async with aclosing(model.stream(request, TIMEOUT)) as pieces:
-        *heard, last = [piece async for piece in pieces]
+        *heard, last = [piece async for piece in pieces if piece != ALIVE]
     assert isinstance(last, Reply)
     return heard, last
 

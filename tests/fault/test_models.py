@@ -200,21 +200,32 @@ def test_hanging_stages_degrade_within_their_budget(
 def test_unreachable_responder_fails_and_the_user_goes_on(
     stack: Stack, models: ModelServer, start: Start, user: UUID
 ) -> None:
-    """[REQ-FIN-3, REQ-FIN-8, A-19] After four attempts: FAILED with stage and cause, and the next one at once."""
+    """[REQ-FIN-3, REQ-FIN-8, A-19] After four attempts: FAILED with stage and cause; the next one waits for it."""
     models.statuses["responder"] = 503
     start()
     state = stack.answer(stack.ask(user, "Are you there?"))
     assert (state["status"], state["error_code"]) == ("FAILED", "provider_error")
     assert state["error_message"] == f"final_responder: {OF_MODELS['provider_error']}"
     assert models.calls["responder"] == 4
-    refused = stack.answer(stack.ask(user, "And now?"))
-    assert (refused["status"], refused["error_code"]) == ("FAILED", "provider_error")
-    assert refused["error_message"] == state["error_message"]
-    trace = stack.client.get(f"/v1/runs/{refused['request_id']}/trace").json()
-    assert "openai:responder is left alone since" in trace["stages"][-1]["why"]
+    waiting = stack.ask(user, "And now?")
+    poll(lambda: row(stack, waiting)["not_before"] is not None, 20)
     assert models.calls["responder"] == 4
     del models.statuses["responder"]
-    poll(lambda: stack.answer(stack.ask(user, "Are you back?"))["final_answer"] == "A model answered.", 20)
+    assert stack.answer(waiting)["final_answer"] == "A model answered."
+
+
+def test_a_stream_that_ends_early_is_asked_for_again(
+    stack: Stack, models: ModelServer, start: Start, user: UUID
+) -> None:
+    """What was heard of it is withdrawn: the text of the whole answer has another `attempt`."""
+    models.break_off("responder", 2)
+    models.replies["responder"] = "one " * 100 + "end"  # more than a piece of run_events holds
+    start()
+    state = stack.answer(stack.ask(user, "Tell me all."))
+    assert (state["status"], state["final_answer"]) == ("COMPLETED", models.replies["responder"])
+    said = stack.rows("select payload from run_events where type = 'text' order by n")
+    whole = [one["payload"]["delta"] for one in said if one["payload"]["attempt"] == "1.3"]
+    assert "".join(whole) == state["final_answer"]
 
 
 def test_responder_that_recovers(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:

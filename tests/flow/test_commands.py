@@ -140,7 +140,16 @@ def test_wrong_setting_and_wrong_database_get_one_line(stack: Stack) -> None:
 
 def test_doctor(stack: Stack) -> None:
     """Every setting with its source, every part checked, secrets hidden."""
+    stack.rows(
+        """with asked as (insert into pipeline_runs (user_id, user_query)
+             select gen_random_uuid(), 'q' from generate_series(1, 5) returning id)
+           insert into llm_calls (run_id, try, stage, round, attempt, provider, model, role_name, prompt_version,
+             finish, attempts, tokens_in, tokens_out, ms)
+           select id, 1, 'final_responder', 7, 1, 'openai', 'slow', 'Mentor', 1, 'stop', 1, 9, 100, 10000 from asked"""
+    )
     well = maas(stack, "doctor", OPENAI_API_KEY="sk-very-secret-key-123", MAAS_TIMEZONE="Europe/Moscow")
+    assert "openai:slow writes 10 tokens a second" in well.stdout
+    assert "set MAAS_RESPONDER_ATTEMPT_TIMEOUT to 260 or lower MAAS_MAX_TOKENS" in " ".join(well.stdout.split())
     assert well.returncode == 0, well.stdout + well.stderr
     assert "all is well" in well.stdout and "very-secret" not in well.stdout
     for part in ("database", "migrations", "listen", "prompts", "models", "orchestrators"):

@@ -41,12 +41,12 @@ class Engine:
         statuses: list[str] | None = None,
         is_alone: bool = False,
     ) -> dict[str, list[Any]]:
-        """One step; {"claimed": [run], "ended": [id], "cancel": [id], "more": [None]}."""
+        """One step; {"claimed": [run], "ended": [id], "cancelled": [id], "cancel": [id], "more": [None]}."""
         rows = self.connection.execute(
             "select * from maas_step(%s, %s, %s, %s, %s)",
             (self.owner, statuses or ALL, capacity, Jsonb(done or []), is_alone),
         ).fetchall()
-        found: dict[str, list[Any]] = {"claimed": [], "ended": [], "cancel": [], "more": []}
+        found: dict[str, list[Any]] = {"claimed": [], "ended": [], "cancelled": [], "cancel": [], "more": []}
         for row in rows:
             found[row["verdict"]].append(row if row["verdict"] == "claimed" else row["id"])
         return found

@@ -89,7 +89,8 @@ def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -
     connection.execute("reset session_replication_role")
     connection.execute("analyze pipeline_runs")
     for condition, index in (
-        ("lane = 0 order by seq limit 10", "idx_pipeline_runs_status"),
+        ("lane = 0 and not_before is null order by seq limit 10", "idx_pipeline_runs_status"),
+        ("lane = 0 and not_before <= now() order by not_before limit 10", "idx_pipeline_runs_deferred"),
         ("lane = -2 order by seq limit 10", "idx_pipeline_runs_inbox"),
         ("lane = -1 and lane_key = gen_random_uuid() order by seq limit 1", "idx_pipeline_runs_waiting"),
         ("lane < 2 and kind in ('ask', 'action') and user_id = gen_random_uuid()", "idx_pipeline_runs_unfinished"),

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from shared.models.policy import complete
-from shared.models.types import Message, Model, ModelError, Piece, Reply, Request
+from shared.models.types import ALIVE, Message, Model, ModelError, Piece, Reply, Request
 
 REQUEST = Request("FinalResponder", (Message("user", "Hello?"),))
 
@@ -52,6 +52,35 @@ class Slow(Scripted):
         return Reply("too late")
 
 
+class Talkative(Scripted):
+    """A model that says a word every 20 ms, for ever or so often, and then no more."""
+
+    def __init__(self, words: int = 10_000, word: str = "on ") -> None:
+        super().__init__()
+        self._words, self._word = words, word
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        self.timeouts.append(timeout)
+        for _ in range(self._words):
+            await asyncio.sleep(0.02)
+            yield self._word
+        await asyncio.sleep(60)
+
+
+class Listening:
+    """Hears an answer."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.heard = ""
+
+    def begin(self) -> None:
+        self.begun, self.heard = self.begun + 1, ""
+
+    def text(self, delta: str) -> None:
+        self.heard += delta
+
+
 class Clock:
     """Time that passes only in pauses."""
 
@@ -90,6 +119,33 @@ async def test_it_gives_up_after_four() -> None:
     with pytest.raises(ModelError) as caught:
         await complete(model, REQUEST, budget=100, attempt_timeout=30, sleep=clock.sleep, clock=clock)
     assert (caught.value.attempts, len(model.timeouts), len(clock.pauses)) == (4, 4, 3)
+
+
+@pytest.mark.parametrize("word", ["on ", ALIVE])
+async def test_what_is_still_being_said_is_cut_and_not_asked_for_again(word: str) -> None:
+    """It would be as long the next time; the message names what to set."""
+    model, listener = Talkative(word=word), Listening()
+    began = time.monotonic()
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=20, attempt_timeout=0.4, first_delay=0.01, listener=listener)
+    assert time.monotonic() - began < 5
+    error = caught.value
+    assert (error.code, error.attempts, error.retryable, listener.begun) == ("too_slow", 1, False, 1)
+    assert "MAAS_RESPONDER_ATTEMPT_TIMEOUT" in error.message and "MAAS_MAX_TOKENS" in error.message
+
+
+async def test_who_falls_silent_is_asked_again() -> None:
+    model, listener = Talkative(words=1), Listening()
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=20, attempt_timeout=0.1, first_delay=0.01, listener=listener)
+    assert (caught.value.code, caught.value.attempts, listener.begun) == ("timeout", 4, 4)
+
+
+async def test_attempts_that_were_made_before_count() -> None:
+    clock, model = Clock(), Scripted(*(busy() for _ in range(9)))
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=100, attempt_timeout=30, sleep=clock.sleep, clock=clock, attempts=2)
+    assert (caught.value.attempts, len(model.timeouts), caught.value.wait) == (2, 2, None)
 
 
 async def test_pauses_grow_with_jitter_on_top() -> None:
