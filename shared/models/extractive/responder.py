@@ -6,14 +6,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.models.extractive import markers
 from shared.models.extractive.assembler import FOUND
 from shared.models.extractive.voice import VOICES, Voice, is_own, is_small_talk
 from shared.models.extractive.words import content, language, stem, words
-from shared.text import one_line, shorten, unescape
+from shared.text import one_line, sentences, shorten, unescape
 
 _LINE = re.compile(r"(?:[-*•]\s*)?\[(?P<at>[^\]\n]{4,40})\]\s*(?:(?P<who>[^:\n]{1,60}?):\s)?(?P<said>.*)", re.DOTALL)
 _HEADING = re.compile(
@@ -25,12 +25,21 @@ _ASKS = re.compile(
     r"is|are|was|were|can|could|tell|remind|list|show|find|name|explain|continue|remember)\b",
     re.IGNORECASE,
 )
+_MARKED = re.compile(r"[?？][?？!…. \"'»”’)\]]{0,8}$")
+# Without a mark: a word that asks, or asks to tell. "What I need is …" and "Когда я жил …" are told, not asked.
+_UNMARKED = re.compile(
+    r"\W{0,8}(?:(?:кто|что|где|куда|откуда|почему|зачем|как|какой|какая|какие|какое|какую|каким|сколько|чей|чья|чье|"
+    r"напомни|расскажи|скажи|покажи|назови|перечисли|объясни)(?![-\w])|"
+    r"(?:who|what|where|why|how|which|whose)(?![-'’\w])(?! (?:i|we|you|he|she|they|it)\b)|"
+    r"(?:tell me|remind me|show me|list|explain)\b)",
+    re.IGNORECASE,
+)
+_UNMARKED_WORDS = 10
 _LABEL = re.compile(r"([^:.!?\n]{1,40}):\s+(.*)", re.DOTALL)
 _QUOTES = 3
 _ENOUGH = 0.3
 _FOUND_FIRST = 0.6  # what the first of them is worth by its place; the second half of it, and so on
 _NEAR_BEST = 0.3
-_QUESTION_SHARE = 0.5
 _ASSISTANT_SHARE = 0.6
 _SUMMARY_SHARE = 0.8
 _LONGEST_LINE = 2000
@@ -41,13 +50,17 @@ _ASSISTANTS = frozenset({"assistant", "ассистент", "ai", "bot", "model"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of memory, unescaped: its time or period and its speaker as written, its rank in a search."""
+    """One line of memory, unescaped: its time or period and its speaker as written, its rank in a search.
+
+    `asked` are the questions that stood in it: they say what a summary is about, and are never quoted.
+    """
 
     said: str
     at: str = ""
     who: str = ""
     is_summary: bool = False
     place: int | None = None
+    asked: str = ""
 
 
 def answer(inputs: Mapping[str, Any]) -> str:
@@ -107,10 +120,10 @@ def best_lines(query: str, lines: Sequence[Line]) -> list[Line]:
         set() if markers.refers_back(query) else asked
     )
     same = words(query)
-    usable = [line for line in lines if line.said and not is_own(line.said) and words(line.said) != same]
+    told = [_told(line) for line in lines if not is_own(line.said) and words(line.said) != same]
+    usable = [line for line in told if line.said]
     if not about:
-        told = [line for line in usable if not _is_echo(line, asked, _stems(line))]
-        newest = sorted(told, key=lambda line: line.at, reverse=True)
+        newest = sorted(usable, key=lambda line: line.at, reverse=True)
         return newest[:_QUOTES] if markers.refers_back(query) else []
     held = [_stems(line) | _stems_of(line.who) for line in usable]
     df = Counter(term for terms in held for term in about & terms)
@@ -121,7 +134,7 @@ def best_lines(query: str, lines: Sequence[Line]) -> list[Line]:
         return []
     for rank, (line, terms) in enumerate(zip(usable, held, strict=True)):
         share = sum(weight[term] for term in about & terms) / total
-        if (share or _prior(line)) and not _is_echo(line, asked, terms):
+        if share or _prior(line):
             scored.append((share * _trust(line) + _prior(line), rank))
     scored.sort(key=lambda pair: usable[pair[1]].at, reverse=True)  # of two that say as much the newer one
     scored.sort(key=lambda pair: pair[0], reverse=True)
@@ -147,20 +160,31 @@ def _overlap(one: Line, other: Line) -> bool:
     return left in right or right in left
 
 
-def _is_echo(line: Line, asked: set[str], terms: frozenset[str]) -> bool:
-    """A question that says nothing beyond the present one: somebody asked it before."""
-    return line.said.rstrip().endswith("?") and terms - _stems_of(line.who) <= asked
+def _told(line: Line) -> Line:
+    """What is stated in it: who asked before has told nothing."""
+    parts = sentences(line.said)
+    asked = [part for part in parts if _is_question(part)]
+    if not asked:
+        return line
+    said = " ".join(part for part in parts if part not in asked)
+    return replace(line, said="" if is_small_talk(said) else said, asked=" ".join(asked))
+
+
+def _is_question(sentence: str) -> bool:
+    if _MARKED.search(sentence[-10:]):
+        return True
+    if "," in sentence or ":" in sentence or sentence.endswith((".", "!")):
+        return False
+    return bool(_UNMARKED.match(sentence)) and len(words(sentence)) <= _UNMARKED_WORDS
 
 
 def _trust(line: Line) -> float:
-    share = _QUESTION_SHARE if line.said.rstrip().endswith("?") else 1.0
-    if line.is_summary:
-        share *= _SUMMARY_SHARE
+    share = _SUMMARY_SHARE if line.is_summary else 1.0
     return share * _ASSISTANT_SHARE if line.who.lower() in _ASSISTANTS else share
 
 
 def _stems(line: Line) -> frozenset[str]:
-    return frozenset(map(stem, words(line.said)))
+    return frozenset(map(stem, words(f"{line.said} {line.asked}" if line.is_summary else line.said)))
 
 
 def _stems_of(who: str) -> frozenset[str]:
