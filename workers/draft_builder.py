@@ -58,8 +58,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
         focus += context.lines
         found_only = [hit for hit in context.hits if hit.id not in recent_ids]
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in found_only]
-    told_in = "\n".join(focus)
-    left = max(room - await offload(len(told_in), tokens.count, told_in), room - evidence_room)
+    used = await offload(sum(map(len, focus)), _count_lines, focus)
+    left = max(room - used, room - evidence_room)
     recent = await _recent(run, deps, rows, left - HEADINGS_TOKENS)
     return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)).render(), sources=sources)
 
@@ -93,6 +93,10 @@ async def _last_rows(run: Run, deps: Deps) -> list[RecentRow]:
     else:
         rows = await deps.db.rows("recent_turns", run.user_id, run.seq, count)
     return [RecentRow.from_row(row, deps.settings.zone) for row in reversed(rows)]
+
+
+def _count_lines(lines: Sequence[str]) -> int:
+    return sum(tokens.count(line + "\n") for line in lines)  # one by one they were just counted
 
 
 async def _recent(run: Run, deps: Deps, rows: Sequence[RecentRow], max_tokens: int) -> tuple[str, ...]:

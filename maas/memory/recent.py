@@ -54,7 +54,7 @@ def cut_evenly(rows: Sequence[RecentRow], max_tokens: int) -> tuple[tuple[str, .
     room = max(max_tokens, len(rows) * LEAST_ROW_TOKENS)
     longest = fair_share([len(row.text) for row in rows], room * ROOM_CHARS_PER_TOKEN)
     lines = [row.line(longest) for row in rows]
-    costs = [_cost(line) for line in lines]
+    costs = _costs(lines, room)
     share = fair_share(costs, room)
     cut = [row for row, cost in zip(rows, costs, strict=True) if cost > share or len(row.text) > longest]
     for place, (row, cost) in enumerate(zip(rows, costs, strict=True)):
@@ -65,7 +65,7 @@ def cut_evenly(rows: Sequence[RecentRow], max_tokens: int) -> tuple[tuple[str, .
 
 def well_shown(rows: Sequence[RecentRow], max_tokens: int) -> frozenset[UUID]:
     """The logs of which `cut_evenly` shows at least half of what a line of evidence would: not to be shown twice."""
-    costs = [_cost(row.line(LINE_CHARS)) for row in rows]
+    costs = _costs([row.line(LINE_CHARS) for row in rows], max_tokens)
     share = fair_share(costs, max_tokens)
     return frozenset(row.log_id for row, cost in zip(rows, costs, strict=True) if row.log_id and cost <= 2 * share)
 
@@ -76,6 +76,12 @@ def _shorten(row: RecentRow, chars: int, max_tokens: int) -> str:
         chars = chars * 9 // 10
         line = row.line(chars)
     return line
+
+
+def _costs(lines: Sequence[str], room: int) -> list[int]:
+    """Tokens of each line; their bytes where all fit even so: no text has more tokens than bytes."""
+    sizes = [len(line.encode()) + 1 for line in lines]
+    return sizes if sum(sizes) <= room else [_cost(line) for line in lines]
 
 
 def _cost(line: str) -> int:
