@@ -173,7 +173,13 @@ async def open_orchestrator(
     """An orchestrator that is ready to run, and what must be closed after it. Raises MaasError."""
     async with AsyncExitStack() as stack:
         db = await stack.enter_async_context(
-            open_database(postgres.query, settings.pool_size, "maas orchestrator", least=settings.pool_size)
+            open_database(
+                postgres.query,
+                settings.pool_size,
+                "maas orchestrator",
+                least=settings.pool_size,
+                statement_timeout=settings.statement_timeout,
+            )
         )
         await db.check_pooler()
         if not await db.value("schema_is_there"):

@@ -123,7 +123,11 @@ def drop_keys(settings: Settings) -> Settings:
 async def open_app(settings: Settings, postgres: Addresses) -> tuple[Starlette, AsyncExitStack]:
     """The application over an open database, and what must be closed after it. Raises MaasError."""
     async with AsyncExitStack() as stack:
-        db = await stack.enter_async_context(open_database(postgres.query, settings.pool_size, "maas server"))
+        db = await stack.enter_async_context(
+            open_database(
+                postgres.query, settings.pool_size, "maas server", statement_timeout=settings.statement_timeout
+            )
+        )
         await db.check_pooler()
         embedder = open_embedder(settings)
         questions = await stack.enter_async_context(open_questions(db, embedder, settings.embedding_timeout))

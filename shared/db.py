@@ -6,9 +6,9 @@ import asyncio
 import json
 import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
-from contextlib import asynccontextmanager
-from functools import cache
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,7 +45,28 @@ NOT_THERE = (
     asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.UndefinedFunctionError,
     asyncpg.UndefinedObjectError,
 )  # fmt: skip
+LONG_STATEMENT_S = 600.0
 BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
+
+
+class SlowStatement(MaasError, asyncpg.QueryCanceledError):  # type: ignore[misc]
+    """A statement was stopped by its limit of time, so that nothing of it is there; its connection is still good."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "statement_timeout",
+            "the database took too long and was stopped, nothing was changed; send it again later, or less at once "
+            "(an operator can raise MAAS_STATEMENT_TIMEOUT)",
+            {"retry_after": 5},
+        )
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    try:
+        yield
+    except asyncpg.QueryCanceledError as error:
+        raise SlowStatement from error
 
 
 @cache
@@ -112,11 +133,13 @@ def unreachable(error: BaseException) -> MaasError:
     )
 
 
-async def _prepare_for_pool(connection: asyncpg.Connection) -> None:
+async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg.Connection) -> None:
     """A plan is made once a connection and kept: most queries probe by key, and cost less than to plan them again."""
     await prepare(connection)
     await connection.execute("set plan_cache_mode = force_generic_plan")
     await connection.execute(queries()["notice_dead_peer"])
+    if statement_timeout is not None:
+        await connection.execute(queries()["limit_statements"], str(round(statement_timeout * 1000)))
 
 
 async def _keep(_: asyncpg.Connection) -> None:
@@ -128,12 +151,18 @@ class Transaction:
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
+        self._timeout: float | None = None
+
+    async def allow_long_statements(self) -> None:
+        """From now on a statement may take `LONG_STATEMENT_S`."""
+        await self.value("lift_limit_of_statements")
+        self._timeout = LONG_STATEMENT_S
 
     async def row(self, query: str, *args: object) -> asyncpg.Record | None:
-        return await self._connection.fetchrow(queries()[query], *args)
+        return await self._connection.fetchrow(queries()[query], *args, timeout=self._timeout)
 
     async def value(self, query: str, *args: object) -> Any:
-        return await self._connection.fetchval(queries()[query], *args)
+        return await self._connection.fetchval(queries()[query], *args, timeout=self._timeout)
 
     async def stream(self, query: str, *args: object, prefetch: int = 100) -> AsyncIterator[asyncpg.Record]:
         """Row after row, `prefetch` at a time in memory."""
@@ -174,7 +203,8 @@ class Database:
         return is_open, is_open - self._pool.get_idle_size()
 
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
-        return list(await self._pool.fetch(queries()[query], *args))
+        with _clear_errors():
+            return list(await self._pool.fetch(queries()[query], *args))
 
     async def shared_rows(self, query: str, *args: Hashable) -> list[asyncpg.Record]:
         """Rows that many ask for at one moment: they share one answer, which is never older than the question."""
@@ -190,16 +220,25 @@ class Database:
             return await self.rows(query, *args)
 
     async def row(self, query: str, *args: object) -> asyncpg.Record | None:
-        return await self._pool.fetchrow(queries()[query], *args)
+        with _clear_errors():
+            return await self._pool.fetchrow(queries()[query], *args)
 
     async def value(self, query: str, *args: object) -> Any:
-        return await self._pool.fetchval(queries()[query], *args)
+        with _clear_errors():
+            return await self._pool.fetchval(queries()[query], *args)
+
+    async def long_value(self, query: str, *args: object) -> Any:
+        """The same of a statement that goes through all that a user has, and may take minutes."""
+        async with self.transaction() as transaction:
+            await transaction.allow_long_statements()
+            return await transaction.value(query, *args)
 
     @asynccontextmanager
     async def transaction(self, **options: Any) -> AsyncIterator[Transaction]:
         """All that is done in it commits or vanishes; `options` are asyncpg's. Await no client and no model in it."""
-        async with self._pool.acquire() as connection, connection.transaction(**options):
-            yield Transaction(connection)
+        with _clear_errors():
+            async with self._pool.acquire() as connection, connection.transaction(**options):
+                yield Transaction(connection)
 
 
 async def _close(pool: asyncpg.Pool, seconds: float) -> None:
@@ -215,8 +254,9 @@ class ReadOnly(Database):
     """The same, but Postgres refuses every write; asked of each transaction, since a pooler shares its sessions."""
 
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
-        async with self._pool.acquire() as connection, connection.transaction(readonly=True):
-            return list(await connection.fetch(queries()[query], *args))
+        with _clear_errors():
+            async with self._pool.acquire() as connection, connection.transaction(readonly=True):
+                return list(await connection.fetch(queries()[query], *args))
 
     async def row(self, query: str, *args: object) -> asyncpg.Record | None:
         async with self.transaction() as transaction:
@@ -234,16 +274,25 @@ class ReadOnly(Database):
 
 @asynccontextmanager
 async def open_database(
-    dsn: str, size: int, name: str, *, least: int = 1, kind: type[Database] = Database
-) -> AsyncIterator[Database]:
-    """A pool of `least` to `size` connections, seen as `name` in pg_stat_activity. Raises MaasError."""
+    dsn: str, size: int, name: str, *, least: int = 1, kind: type[Database] = Database,
+    statement_timeout: float | None = None,
+) -> AsyncIterator[Database]:  # fmt: skip
+    """A pool of `least` to `size` connections, seen as `name` in pg_stat_activity. Raises MaasError.
 
+    A statement that takes more than `statement_timeout` seconds ends as a SlowStatement.
+    """
     options = {"command_timeout": 60, "server_settings": {"application_name": name}}
 
     async def open_pool(timeout: float) -> asyncpg.Pool:
         try:
             pool = await asyncpg.create_pool(
-                dsn, min_size=least, max_size=size, init=_prepare_for_pool, reset=_keep, timeout=timeout, **options
+                dsn,
+                min_size=least,
+                max_size=size,
+                init=partial(_prepare_for_pool, statement_timeout),
+                reset=_keep,
+                timeout=timeout,
+                **options,
             )
         except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raise unreachable(error) from error

@@ -140,6 +140,9 @@ class Settings(BaseSettings):
     )
     concurrency: int = Field(64, ge=1, le=10_000, description="runs in flight in one orchestrator")
     max_in_flight: int | None = Field(None, ge=1, description="runs in flight in all orchestrators together")
+    statement_timeout: float = Field(
+        30.0, ge=0.1, le=55, description="one statement of a server or an orchestrator in Postgres; then 503"
+    )
     pool_size: int = Field(8, ge=2, le=200, description="database connections of one process")
     stages: Annotated[tuple[str, ...], NoDecode] = Field((), description="stages of this process; empty means all")
     tools: Annotated[tuple[str, ...], NoDecode] = Field(

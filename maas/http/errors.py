@@ -44,6 +44,7 @@ STATUS = {
     "queue_full": 429,
     "rate_limited": 429,
     "busy": 503,
+    "statement_timeout": 503,
     "database_unreachable": 503,
     "no_schema": 503,
     "answer_timeout": 504,

@@ -33,7 +33,7 @@ async def count_due(db: Database) -> int:
     failure: asyncpg.PostgresError | None = None
     for user_id in users:
         try:
-            turns = await db.value("count_terms", user_id, WHOLE)
+            turns = await db.long_value("count_terms", user_id, WHOLE)
         except CONNECTION_LOST:
             raise
         except asyncpg.PostgresError as error:

@@ -20,6 +20,7 @@ async def write_export(db: Database, user_id: UUID, out: BinaryIO, actor: str) -
     """
     counts: Counter[str] = Counter()
     async with db.transaction(isolation="repeatable_read", readonly=True) as snapshot:
+        await snapshot.allow_long_statements()
         await snapshot.value("use_utc")
         out.write((await snapshot.value("export_header", user_id)).encode() + b"\n")
         for part in PARTS:

@@ -24,7 +24,7 @@ async def erase_user(db: Database, user_id: UUID, actor: str) -> dict[str, int]:
                 for row in answering:
                     await db.value("cancel_run", row["id"], actor)
                 await asyncio.sleep(0.05)
-    return dict(await db.value("erase_user", user_id, actor))
+    return dict(await db.long_value("erase_user", user_id, actor))
 
 
 async def forget_memory(db: Database, memory_id: UUID, user_id: UUID | None, actor: str) -> dict[str, int]:
@@ -32,7 +32,7 @@ async def forget_memory(db: Database, memory_id: UUID, user_id: UUID | None, act
 
     Raises MaasError: `not_found`, also for another user's; `in_use` while the words are being recorded.
     """
-    counts = dict(await db.value("forget", memory_id, user_id, actor))
+    counts = dict(await db.long_value("forget", memory_id, user_id, actor))
     verdict = counts.pop("verdict")
     if verdict == "not_found":
         raise MaasError("not_found", f"there is no memory {memory_id}")

@@ -54,6 +54,7 @@ async def import_file(
         await _aside(partial(stage, file, name, staged))
         portions = read_staged(staged)
         async with db.transaction() as transaction:
+            await transaction.allow_long_statements()
             while portion := await _aside(partial(next, portions, None)):
                 await _take(transaction, user_id, portion, name, whole, is_operator)
             if is_restored:

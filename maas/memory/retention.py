@@ -24,7 +24,7 @@ async def keep_for(db: Database, days: int) -> None:
 async def sweep(db: Database, days: int) -> dict[str, int]:
     """Remove what is due now, a batch of one user a transaction; how much of each kind went."""
     total: dict[str, int] = {}
-    while counts := await db.value("sweep", days):
+    while counts := await db.long_value("sweep", days):
         if not any(counts.values()):
             break
         total = {name: total.get(name, 0) + count for name, count in counts.items()}

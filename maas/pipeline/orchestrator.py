@@ -28,7 +28,7 @@ from maas.pipeline.runs import Claims, Deferred, Done, LostRun, Outcome, Run
 from maas.pipeline.stages import Chore, Deps, Stage
 from maas.pipeline.states import NEXT, STAGE_OF, Status, statuses_of
 from shared import tracing
-from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, queries
+from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, SlowStatement, queries
 from shared.errors import MaasError
 
 PING = 1.0
@@ -255,6 +255,8 @@ class _Session:
             done = None
         except Deferred as wait:
             done = _deferral(run, wait)
+        except SlowStatement as error:
+            done = self._failure(run, error)
         except CONNECTION_LOST as error:
             # Whether the write arrived is unknown: give up the owner, somebody goes on from the row.
             log.warning("write_lost", status=run.status, cause=repr(error))

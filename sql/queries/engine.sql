@@ -37,6 +37,12 @@ select pg_backend_pid();
 select set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
   set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false);
 
+-- name: limit_statements  -- $1 milliseconds that a statement of this session may take
+select set_config('statement_timeout', $1::text, false);
+
+-- name: lift_limit_of_statements  -- for the rest of the transaction
+select set_config('statement_timeout', '0', true);
+
 -- name: trace_parent  -- $1 run: the traceparent (W3C) of who asked for it
 select metadata->>'traceparent' from pipeline_runs where id = $1;
 
