@@ -19,7 +19,7 @@ from shared.db import Database
 from shared.models.questions import Questions
 from shared.settings import Settings
 
-BODIES_AT_ONCE = 8  # of imports: each may take 64 MiB of the disk
+BODIES_AT_ONCE = 8  # of imports, until they are taken in: each may take 64 MiB of the disk
 IMAGES_AT_ONCE = 1
 
 

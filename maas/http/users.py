@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Semaphore
+from asyncio import Semaphore, timeout
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from tempfile import TemporaryFile
@@ -24,6 +24,7 @@ from maas.memory.intake import import_file
 from shared.errors import MaasError
 
 IMPORT_BYTES = 64 * 1024 * 1024
+WAIT_S = 5.0  # for a place, once the body is there
 RETRY_AFTER_S = 5
 CHUNK = 64 * 1024
 NDJSON = "application/x-ndjson"
@@ -65,11 +66,11 @@ async def post_import(request: Request) -> Response:
     user_id = read_id(request, "user")
     parts, found = rooms(request), caller(request)
     is_operator = found.may("admin") and not found.is_bound
-    with TemporaryFile() as file:
-        async with _at_once(parts.receiving):
+    async with _place(parts.receiving, 0):
+        with TemporaryFile() as file:
             await read_into(request, file, IMPORT_BYTES, IMPORT_TYPES)
-        async with _at_once(parts.importing):
-            done = await import_file(parts.db, user_id, file, "body", found.name, is_operator=is_operator)
+            async with _place(parts.importing, WAIT_S):
+                done = await import_file(parts.db, user_id, file, "body", found.name, is_operator=is_operator)
     return send(
         Imported(added=done.added, known=done.known, records=done.records, others=done.others, run_ids=done.run_ids),
         202,
@@ -83,14 +84,19 @@ async def delete_user(request: Request) -> Response:
 
 
 @asynccontextmanager
-async def _at_once(places: Semaphore) -> AsyncIterator[None]:
-    """One of the places that there are for imports. Raises MaasError('busy') when all are taken."""
-    if places.locked():
+async def _place(places: Semaphore, wait_s: float) -> AsyncIterator[None]:
+    """One of the places that there are for imports. Raises MaasError('busy') when none comes free in time."""
+    try:
+        async with timeout(wait_s):
+            await places.acquire()
+    except TimeoutError as error:
         raise MaasError(
             "busy", "this process takes in as many files as it may; send it again later", {"retry_after": RETRY_AFTER_S}
-        )
-    async with places:
+        ) from error
+    try:
         yield
+    finally:
+        places.release()
 
 
 async def _send(file: BinaryIO) -> AsyncIterator[bytes]:

@@ -92,9 +92,9 @@ def test_large_pictures_are_decoded_one_at_a_time(server: tuple[Stack, Path]) ->
         files = {"file": ("a.jpg", image, "image/jpeg")}
         return stack.client.post("/v1/attachments", data=form, files=files, timeout=60).status_code
 
-    with others(stack) as times, ThreadPoolExecutor(8) as clients:
+    with others(stack) as times, ThreadPoolExecutor(14) as clients:
         uploads = clients.map(upload, range(2))
-        replies = list(clients.map(lambda _: send(stack, export), range(6)))
+        replies = list(clients.map(lambda _: send(stack, export), range(12)))
         assert set(uploads) == {201}
     taken = [reply for reply in replies if reply.status_code == 202]
     refused = [reply for reply in replies if reply.status_code == 503]
