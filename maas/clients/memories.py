@@ -157,9 +157,11 @@ def context(
     return Context(found["context"], found["tokens"], tuple(found["sources"]))
 
 
-def delete(users: Users, memory_id: UserId, *, user_id: UserId | None = None) -> Plan[Deleted]:
-    """Forget a memory: its words, and every record made of them. Raises NotFound, also for what is not of `user_id`.
+def delete(users: Users, memory_id: UserId, *, user_id: UserId | None = None, doubtful: bool = False) -> Plan[Deleted]:
+    """Forget a memory: its words, every record made of them, and answers that repeat them.
 
+    Raises NotFound, also for what is not of `user_id`. The result names `doubtful` answers, which were given it and may
+    not repeat it: calling again with `doubtful` forgets them, too.
     While its words are being recorded it waits, up to 30 s; then it raises InvalidRequest with the code in_use.
     """
     path, end, pause = f"/v1/memories/{read_id(memory_id)}", time.monotonic() + PATIENCE, 0.0
@@ -169,6 +171,8 @@ def delete(users: Users, memory_id: UserId, *, user_id: UserId | None = None) ->
         if owner is None:
             raise NotFound("not_found", f"there is no memory {memory_id}")
         params = {"user_id": str(owner)}
+    if doubtful:
+        params["doubtful"] = "true"
     while True:
         try:
             reply = yield Call(method="DELETE", path=path, params=params, is_done_if_gone=True, pause=pause)
@@ -179,4 +183,5 @@ def delete(users: Users, memory_id: UserId, *, user_id: UserId | None = None) ->
             continue
         counts = reply.json if reply.content else {}
         deleted = {key: counts[key] for key in ("logs", "records") if key in counts}
-        return Deleted(message="Memory deleted successfully!", deleted=deleted)
+        doubted = [str(one["id"]) for one in counts.get("doubtful", ()) if one["id"]]
+        return Deleted(message="Memory deleted successfully!", deleted=deleted, doubtful=doubted)

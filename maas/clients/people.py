@@ -20,7 +20,7 @@ def delete_all(users: Users, *, user_id: UserId | None = None, filters: Filters 
         reply = yield Call(method="DELETE", path=f"/v1/users/{user}", is_done_if_gone=True)
         counts = reply.json["erased"] if reply.content else {}
         users.forget(user)
-    return Deleted(message="Memories deleted successfully!", deleted=counts)
+    return Deleted(message="Memories deleted successfully!", deleted=counts, doubtful=[])
 
 
 def export(users: Users, *, user_id: UserId) -> Plan[bytes]:

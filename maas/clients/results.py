@@ -44,10 +44,14 @@ class Added(TypedDict):
 
 
 class Deleted(TypedDict):
-    """How many rows went, by kind or by table; none where they were gone before."""
+    """How many rows went, by kind or by table; none where they were gone before.
+
+    `doubtful` are ids of answers that were given what went, and may repeat it.
+    """
 
     message: str
     deleted: dict[str, int]
+    doubtful: list[str]
 
 
 class Change(TypedDict):

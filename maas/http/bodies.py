@@ -156,11 +156,25 @@ class Imported(Shape):
     run_ids: list[UUID] = Field(description="runs that make records of the turns; progress: GET /v1/runs/{id}")
 
 
+class DoubtfulAnswer(Shape):
+    request_id: UUID = Field(description="the run that was given the memory")
+    id: UUID | None = Field(description="the turn of its answer; null while it is on its way")
+    status: Status
+    created_at: datetime
+    answer: str | None = Field(description="how it begins")
+
+
 class Forgotten(Shape):
     id: UUID
-    logs: int = Field(description="turns that were deleted")
+    logs: int = Field(description="turns that were deleted, answers among them")
+    answers: int = Field(description="answers among them that were given the memory")
     records: int = Field(description="records that were deleted, whatever their level")
     reopened: int = Field(description="records that stand for themselves again")
+    doubtful: list[DoubtfulAnswer] = Field(
+        description="newest first, at most 100: answers that were given the memory and do not clearly repeat it; "
+        "the same request with doubtful=true forgets them"
+    )
+    doubtful_runs: int = Field(description="how many there are")
 
 
 class Receipt(Shape):

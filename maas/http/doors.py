@@ -146,7 +146,10 @@ DOORS = (
     Door("GET", "/v1/memories/{id}", memories.get_memory, "read", reply=bodies.Memory, errors=(400, 404), query=_OWNER),
     Door(
         "DELETE", "/v1/memories/{id}", memories.delete_memory, "ask", reply=bodies.Forgotten, errors=(400, 404, 409),
-        query={"user_id": (_UUID, "whose it must be")},
+        query={
+            "user_id": (_UUID, "whose it must be"),
+            "doubtful": ({"type": "boolean", "default": False}, "answers, too, that may not repeat it; now or later"),
+        },
     ),
     Door("GET", "/v1/memories/{id}/sources", memories.get_sources, "read", reply=bodies.Sources, errors=(400, 404),
          query=_OWNER),

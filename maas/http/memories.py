@@ -27,7 +27,7 @@ from maas.http.bodies import (
     Source,
     Sources,
 )
-from maas.http.parameters import read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.parameters import read_cursor, read_id, read_limit, read_parameter, read_switch, write_cursor
 from maas.http.reading import read_body
 from maas.http.rooms import rooms
 from maas.http.sending import send
@@ -81,10 +81,12 @@ async def post_memories(request: Request) -> Response:
 
 
 async def delete_memory(request: Request) -> Response:
-    """Forget a record or a turn: its words, and every record made of them."""
+    """Forget a record or a turn: its words, every record made of them, and answers that repeat them."""
     memory_id = read_id(request, "memory")
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    counts = await forget_memory(rooms(request).db, memory_id, user_id, caller(request).name)
+    is_all = read_parameter(request, "doubtful", read_switch, False)
+    actor = caller(request).name
+    counts = await forget_memory(rooms(request).db, memory_id, user_id, actor, is_doubtful_too=is_all)
     return send(Forgotten(id=memory_id, **counts))
 
 

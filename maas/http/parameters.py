@@ -38,6 +38,13 @@ def read_parameter(request: Request, name: str, convert: Any, default: Any = Non
         raise MaasError("bad_parameter", f"{name}: {error}"[:300]) from error
 
 
+def read_switch(text: str) -> bool:
+    """true or false. Raises ValueError."""
+    if text not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return text == "true"
+
+
 def read_limit(request: Request) -> int:
     """`limit`, 1 to 100, default 50."""
     limit: int = read_parameter(request, "limit", _read_whole, 50)

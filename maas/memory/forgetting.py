@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
 from shared.db import Database
@@ -27,12 +28,17 @@ async def erase_user(db: Database, user_id: UUID, actor: str) -> dict[str, int]:
     return dict(await db.long_value("erase_user", user_id, actor))
 
 
-async def forget_memory(db: Database, memory_id: UUID, user_id: UUID | None, actor: str) -> dict[str, int]:
-    """Delete a record or a turn, its words, and every record made of them; how many of each, and how many came back.
+async def forget_memory(
+    db: Database, memory_id: UUID, user_id: UUID | None, actor: str, *, is_doubtful_too: bool = False
+) -> dict[str, Any]:
+    """Delete a record or a turn, its words, every record made of them, and answers that repeat them; how much of each.
+
+    `doubtful` are the newest hundred of the runs that were given it and do not clearly repeat it, `doubtful_runs` how
+    many there are. With `is_doubtful_too` their answers go, too, also when the memory itself went before.
 
     Raises MaasError: `not_found`, also for another user's; `in_use` while the words are being recorded.
     """
-    counts = dict(await db.long_value("forget", memory_id, user_id, actor))
+    counts = dict(await db.long_value("forget", memory_id, user_id, actor, is_doubtful_too))
     verdict = counts.pop("verdict")
     if verdict == "not_found":
         raise MaasError("not_found", f"there is no memory {memory_id}")

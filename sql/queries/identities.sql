@@ -22,4 +22,5 @@ select user_id from chat_pending_actions where id = $1;
 select user_id from attachments where id = $1;
 
 -- name: owner_of_memory
-select user_id from lsm_storage where id = $1 and not is_provisional union all select user_id from raw_logs where id = $1;
+select user_id from lsm_storage where id = $1 and not is_provisional union all select user_id from raw_logs where id = $1
+union all select user_id from forgotten_memories where memory_id = $1;

@@ -12,8 +12,8 @@ select id from pipeline_runs where user_id = $1 and lane = 1 and status <> 'COMP
 -- name: erase_user  -- $1 user, $2 actor
 select maas_erase($1, $2);
 
--- name: forget  -- $1 id, $2 user or null, $3 actor
-select maas_forget($1, $2, $3);
+-- name: forget  -- $1 id, $2 user or null, $3 actor, $4 whether doubtful answers go, too
+select maas_forget($1, $2, $3, $4);
 
 -- name: remember  -- $1 user, $2 turns
 select run_id, log_ids from maas_remember($1, $2::jsonb);

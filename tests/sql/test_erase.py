@@ -20,7 +20,7 @@ Connection = psycopg.Connection[DictRow]
 MARK = "qzx77wv"
 NO_USERS = {
     "assistants", "audit", "embedding_fills", "engine_metrics", "engine_settings", "engines", "model_prices",
-    "system_prompts", "system_prompts_history", "tools",
+    "restore_key", "system_prompts", "system_prompts_history", "tools",
 }  # fmt: skip
 
 
@@ -177,7 +177,7 @@ def test_erasing_waits_for_a_batch_and_never_in_a_circle(connection: Connection,
         assert advance(engine, [first], "ANALYZED", writer) == [first["id"]]
         erased = pool.submit(erase, eraser, user)
         poll(lambda: _waits_for(connection, eraser.info.backend_pid, "Timeout"), what="erasing tries again")
-        assert engine.step() == {"claimed": [], "ended": [], "cancel": [], "more": []}
+        assert engine.step() == {"claimed": [], "ended": [], "cancelled": [], "cancel": [], "more": []}
         assert advance(engine, [second], "ANALYZED", writer) == [second["id"]]
         writer.commit()
         assert erased.result(10)["llm_calls"] == 2

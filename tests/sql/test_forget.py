@@ -23,9 +23,10 @@ def engine(connection: Connection) -> Engine:
 
 
 def forget(connection: Connection, memory: UUID, user: UUID | None = None) -> dict[str, Any]:
+    """The verdict, and how many turns and records went."""
     row = connection.execute("select maas_forget(%s, %s) as verdict", (memory, user)).fetchone()
     assert row is not None
-    return dict(row["verdict"])
+    return {one: row["verdict"][one] for one in ("verdict", "logs", "records", "reopened") if one in row["verdict"]}
 
 
 def exchange(connection: Connection, engine: Engine, user: UUID, words: str) -> tuple[UUID, list[UUID]]:
@@ -72,7 +73,8 @@ def test_a_record_goes_with_its_words(connection: Connection, engine: Engine) ->
         "select action, user_id, subject, details from audit where user_id = %s", (user,)
     ).fetchone()
     assert note == {
-        "action": "forget", "user_id": user, "subject": record, "details": {"logs": 2, "records": 1, "reopened": 0},
+        "action": "forget", "user_id": user, "subject": record, 
+        "details": {"logs": 2, "records": 1, "reopened": 0, "answers": 0, "doubtful": 0},
     }  # fmt: skip
     assert forget(connection, record) == {"verdict": "not_found"}
     assert forget(connection, uuid4()) == {"verdict": "not_found"}

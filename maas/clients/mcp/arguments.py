@@ -75,6 +75,7 @@ class GetMemorySources(Arguments):
 
 class DeleteMemory(Arguments):
     memory_id: UUID = Field(description="As a search or a list gave it")
+    doubtful: bool = Field(False, description="Answers, too, that were given it and may not repeat it; now or later")
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:

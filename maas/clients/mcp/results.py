@@ -110,9 +110,11 @@ class Deleted(Result):
     memory_id: UUID
     turns: int
     records: int
+    doubtful: list[UUID]
 
     def told(self) -> str:
-        return f"Forgotten: {self.turns} turns and {self.records} records made of them."
+        told = f"Forgotten: {self.turns} turns and {self.records} records made of them."
+        return f"{told} Answers that may repeat it: {', '.join(map(str, self.doubtful))}." if self.doubtful else told
 
 
 def schema_of(result: type[Result]) -> dict[str, Any]:

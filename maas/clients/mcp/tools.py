@@ -94,8 +94,12 @@ async def get_memory_sources(desk: Desk, given: GetMemorySources, user: str, _: 
 
 
 async def delete_memory(desk: Desk, given: DeleteMemory, user: str, _: Report | None) -> Deleted:
-    counts = (await desk.client.delete(given.memory_id, user_id=user))["deleted"]
-    return Deleted(memory_id=given.memory_id, turns=counts.get("logs", 0), records=counts.get("records", 0))
+    gone = await desk.client.delete(given.memory_id, user_id=user, doubtful=given.doubtful)
+    counts = gone["deleted"]
+    return Deleted(
+        memory_id=given.memory_id, turns=counts.get("logs", 0), records=counts.get("records", 0),
+        doubtful=[UUID(one) for one in gone["doubtful"]],
+    )  # fmt: skip
 
 
 async def _follow(desk: Desk, request_id: UUID, user: str, wait: float, report: Report | None) -> Run:
@@ -165,8 +169,9 @@ TOOLS = {
         ),
         Tool(
             "delete_memory", "Forget",
-            "Forget a memory for good: its words, and every record made of them. Only when the user wants it; there is "
-            "no way back.",
+            "Forget a memory for good: its words, every record made of them, and past answers that repeat them. Only "
+            "when the user wants it; there is no way back. Answers that may repeat it are named: call it again with "
+            "`doubtful` to forget them.",
             "ask", DeleteMemory, Deleted, delete_memory, is_destructive=True, is_idempotent=True,
         ),
     )
