@@ -141,7 +141,10 @@ async def test_what_one_session_remembers_another_finds(stack: Stack, name: str)
         words = await call(client, "get_memory_sources", memory_id=record["id"])
         assert [one["content"] for one in words["results"]] == ["Лодка стоит в Бергене."]
         gone = await call(client, "delete_memory", memory_id=record["id"])
-        assert gone == {"memory_id": record["id"], "turns": 1, "records": 1}
+        assert (gone["memory_id"], gone["turns"], gone["records"]) == (record["id"], 1, 1)
+        assert len(gone["doubtful"]) == 1, "the answer about the boat was given it"
+        gone = await call(client, "delete_memory", memory_id=record["id"], doubtful=True)
+        assert (gone["turns"], gone["doubtful"]) == (1, [])
         assert "no memory" in await refused(client, "delete_memory", memory_id=record["id"])
         assert "Берген" not in str(await call(client, "search_memories", query="Где лодка?"))
 

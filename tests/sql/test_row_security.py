@@ -16,7 +16,8 @@ from tests.sql.engine import run_of
 
 HIDDEN = {
     "analysis_result", "draft_context", "final_context_payload", "caller", "idempotency_key", "lane", "lane_key",
-    "owner", "attempt", "try", "deaths", "losses",
+    "owner", "attempt", "try", "deaths", "losses", "client_context",
+    "answer_by", "not_before",
 }  # fmt: skip
 
 
