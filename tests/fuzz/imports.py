@@ -165,7 +165,7 @@ def _file(draw: random.Random, theirs: Ids, mine: Ids) -> tuple[str, list[dict[s
         line(
             "log", "raw_logs", run_id=named("run"), turn_no=draw.choice((0, 0, 1)), content=PLANTED, speaker=None,
             role=draw.choice(("user", "assistant")), conversation="c", external_id=None, metadata=None, at=AT,
-            known_at=AT, archived_at=draw.choice((AT, AT, AT, None)), archived_run_id=draw.choice((None, named("run"))),
+            known_at=AT, archived_at=AT if draw.random() < 0.95 else None, archived_run_id=draw.choice((None, named("run"))),
             record_id=draw.choice((None, record["id"])),
         )
         for _ in range(draw.randrange(1, 3))
@@ -252,10 +252,10 @@ def _read(draw: random.Random, client: httpx2.Client, connection: Connection, wh
 
 
 def _forget(client: httpx2.Client, connection: Connection, who: Resident) -> Iterator[str]:
-    """All that came in and can be forgotten; dialogues and notes have no door for it."""
+    """The newest of what came in; dialogues, notes and images have no door for it."""
     rows = connection.execute(
-        """select id from lsm_storage where user_id = %s and summary = %s
-           union all select id from raw_logs where user_id = %s and content = %s""",
+        """(select id from lsm_storage where user_id = %s and summary = %s limit 8)
+           union all (select id from raw_logs where user_id = %s and content = %s order by seq desc limit 4)""",
         (who.user_id, PLANTED, who.user_id, PLANTED),
     ).fetchall()
     for row in rows:
