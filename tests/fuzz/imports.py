@@ -165,7 +165,8 @@ def _file(draw: random.Random, theirs: Ids, mine: Ids) -> tuple[str, list[dict[s
         line(
             "log", "raw_logs", run_id=named("run"), turn_no=draw.choice((0, 0, 1)), content=PLANTED, speaker=None,
             role=draw.choice(("user", "assistant")), conversation="c", external_id=None, metadata=None, at=AT,
-            known_at=AT, archived_at=AT if draw.random() < 0.95 else None, archived_run_id=draw.choice((None, named("run"))),
+            known_at=AT, archived_at=AT if draw.random() < 0.95 else None,
+            archived_run_id=draw.choice((None, named("run"))),
             record_id=draw.choice((None, record["id"])),
         )
         for _ in range(draw.randrange(1, 3))
@@ -202,7 +203,10 @@ def _named(line: dict[str, Any]) -> Iterator[str]:
 def _send(client: httpx2.Client, who: Resident, lines: Sequence[dict[str, Any]]) -> httpx2.Response:
     content = "\n".join(json.dumps(line) for line in lines).encode()
     headers = who.headers | {"content-type": "application/x-ndjson"}
-    return client.post(f"/v1/users/{who.user_id}/import", content=content, headers=headers)
+    while True:  # a server takes two imports at a time
+        reply = client.post(f"/v1/users/{who.user_id}/import", content=content, headers=headers)
+        if reply.status_code != 503:
+            return reply
 
 
 def _comes_in(draw: random.Random, client: httpx2.Client, who: Resident) -> bool:

@@ -1,0 +1,226 @@
+"""Whatever takes an id says here what binds it to a user; a function or a query that is new and says nothing fails.
+
+`USER`: it takes the user, too, and reaches no row of another. `DOOR`: it takes the id alone, and the server asks first
+whose it is (`admit`, `owner_of_*`). `CLAIM`: the orchestrator alone, with a run that it has claimed; whose rows it
+reaches, the run says. `INSIDE`: nobody but the owner may call it. `ROW`: a trigger; the row that fires it says whose
+rows it reaches. `ALL`: it is for the rows of all users, and tells or changes what is nobody's alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from maas.http.doors import DOORS, OWNED
+from shared.db import queries
+from tests.sql.attempts import ROLES
+
+Connection = psycopg.Connection[DictRow]
+IDS = {"uuid", "uuid[]", "jsonb", "jsonb[]"}  # JSON may hold some
+USER, DOOR, CLAIM, INSIDE, ROW, ALL = "user", "door", "claim", "inside", "row", "all"
+
+FUNCTIONS: Mapping[str, tuple[str, str]] = {
+    "maas_compact": (USER, "children, their words and the new record are those of p_user"),
+    "maas_count_terms": (USER, "counts the words of p_user"),
+    "maas_create_conversation": (USER, "the conversation and its opening are p_user's"),
+    "maas_decide_action": (USER, "the action and the run that asked for it are p_user's"),
+    "maas_edit_action": (USER, "the action is p_user's"),
+    "maas_erase": (USER, "every table by user_id, or by runs of p_user"),
+    "maas_group": (USER, "records of p_user"),
+    "maas_hidden_runs": (USER, "runs of p_user"),
+    "maas_import": (USER, "new words under a new run, both p_user's; known by user, conversation and external id"),
+    "maas_keep_attachment": (USER, "the run is p_user's; stored once a user"),
+    "maas_note": (USER, "only adds a line to the audit; the server says who acts"),
+    "maas_press_button": (USER, "the run is p_user's; the key of the press holds its id, and none but it may set it"),
+    "maas_remember": (USER, "as maas_import"),
+    "maas_restore": (USER, "ids are made p_user's own, rows that name another's are refused"),
+    "maas_settle_restore": (USER, "words, records, messages and notes of p_user"),
+    "maas_forget": (DOOR, "p_user where one is named; all that goes is of the user whose memory it is"),
+    "maas_cancel_run": (DOOR, "one run; operators may cancel any"),
+    "maas_retry_run": (DOOR, "one run, words and records of its user; operators may retry any"),
+    "maas_clear_conversation": (DOOR, "one conversation and its messages, which are of its user"),
+    "maas_active_agent": (CLAIM, "the run's conversation, messages of its user"),
+    "maas_add_events": (CLAIM, "by run and attempt"),
+    "maas_add_note": (CLAIM, "notes of the run's user"),
+    "maas_advance": (CLAIM, "by owner, run and attempt"),
+    "maas_archive_exchange": (CLAIM, "by owner, run and attempt; logs of the run's user"),
+    "maas_begin_tool": (CLAIM, "by run and attempt"),
+    "maas_count_call": (CLAIM, "by run and attempt"),
+    "maas_drop_note": (CLAIM, "notes of the run's user"),
+    "maas_end_action": (CLAIM, "by run and attempt; the action whose run it is"),
+    "maas_finish_tool": (CLAIM, "by run and attempt"),
+    "maas_fold_conversation": (CLAIM, "runs, words and records of the conversation's user"),
+    "maas_keep_drawing": (CLAIM, "images of the run's user"),
+    "maas_keep_session": (CLAIM, "by run and attempt; the session that the run opened"),
+    "maas_name_agent": (CLAIM, "by run and attempt"),
+    "maas_note_read": (CLAIM, "by run and attempt"),
+    "maas_open_action": (CLAIM, "by run and attempt; the action whose run it is"),
+    "maas_open_session": (CLAIM, "by run and attempt; the session of its user"),
+    "maas_pin_calls": (CLAIM, "by run and attempt"),
+    "maas_propose_action": (CLAIM, "the user and the conversation of the run"),
+    "maas_step": (CLAIM, "by owner, run and attempt; words and records of the run's user"),
+    "maas_write_embeddings": (CLAIM, "a vector belongs to the user of its turn"),
+    "maas_add_metrics": (ALL, "counters without users"),
+    "maas_call_words": (ALL, "formats what it is given"),
+    "maas_lease_embeddings": (ALL, "p_owner is the process that fills"),
+    "maas_add_calls": (INSIDE, "by run and attempt"),
+    "maas_add_event": (INSIDE, "by run"),
+    "maas_ask_for_end": (INSIDE, "maas_cancel_run"),
+    "maas_begin_again": (INSIDE, "maas_retry_run: words and records of the run's user"),
+    "maas_claim_action": (INSIDE, "maas_open_action"),
+    "maas_claimed_ids": (INSIDE, "maas_restore: tells which ids are p_user's"),
+    "maas_create_key": (INSIDE, "the owner makes keys"),
+    "maas_dissolve_parents": (INSIDE, "each record with those of its user"),
+    "maas_finish_action": (INSIDE, "maas_end_action"),
+    "maas_hash_arguments": (INSIDE, "hashes what it is given"),
+    "maas_hold_runs": (INSIDE, "runs of p_user"),
+    "maas_holders": (INSIDE, "maas_restore: whose ids are"),
+    "maas_lock_memory": (INSIDE, "a lock of p_user"),
+    "maas_name_ids": (INSIDE, "maas_restore"),
+    "maas_record_failures": (INSIDE, "words of the run's user"),
+    "maas_restored_id": (INSIDE, "maas_restore: the secret"),
+    "maas_speakers": (INSIDE, "words of p_user"),
+    "maas_words_of": (INSIDE, "maas_forget: words of the memory's user"),
+    "maas_write_records": (INSIDE, "words and records of the user that the engine names"),
+    "check_attachments": (ROW, "images of the run's user"),
+    "count_failure": (ROW, "counts"),
+    "follow_execution": (ROW, "the action whose run it is"),
+    "forget_copies": (ROW, "messages and notes of the same user and run"),
+    "join_conversation": (ROW, "refuses a conversation of another user"),
+    "keep_answer": (ROW, "the conversation is of the run's user"),
+    "keep_prompt_version": (ROW, "prompts are nobody's"),
+    "log_answer": (ROW, "words of the run's user, unique among those"),
+    "log_queries": (ROW, "words of the run's user"),
+    "name_agent": (ROW, "messages and the conversation of the run's user"),
+    "note_change": (ROW, "only adds a line to the audit"),
+    "notify_pipeline_change": (ROW, "tells ids and statuses"),
+    "number_prompt_version": (ROW, "prompts are nobody's"),
+    "refuse_change": (ROW, "refuses"),
+    "refuse_transition": (ROW, "refuses"),
+    "ring_bell": (ROW, "tells nothing"),
+    "run_intake": (ROW, "the lane is that of the run's user"),
+    "show_attachments": (ROW, "images and runs of the message's user"),
+    "skip_archive": (ROW, "the row alone"),
+    "touch_updated_at": (ROW, "the row alone"),
+    "turn_old_state": (ROW, "the row alone"),
+}
+
+# The number of the parameter that is the user.
+OF_USER = {
+    "list_actions": 1, "plan": 1, "edit_action": 2, "decide_action": 2, "keep_attachment": 1, "attachment": 2,
+    "attachment_content": 2, "drop_attachment": 2, "create_conversation": 1, "conversation_summary": 2,
+    "recent_messages": 1, "group_children": 1, "compact": 1, "turns": 1, "recent_turns": 1, "records": 1,
+    "records_as_of": 1, "wordless_records": 1, "list_memories": 1, "sources": 1, "history": 1, "import_turns": 1,
+    "import_portion": 1,
+    "notes": 1, "answering": 1, "erase_user": 1, "remember": 1, "restore_rows": 2, "settle_restore": 1,
+    "export_logs": 1, "export_records": 1, "export_conversations": 1, "export_messages": 1, "export_notes": 1,
+    "export_attachments": 1, "export_actions": 1, "export_runs": 1, "repeated_run": 1, "turns_of_words": 1,
+    "question_terms": 1, "rare_turns": 1, "rank_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
+    "press_button": 2, "similar_turns": 1, "has_name": 1, "note_audit": 2, "spent": 2, "action": 2, "forget": 2,
+    "list_runs": 1,
+}  # fmt: skip
+QUERIES: Mapping[str, tuple[str, str]] = {
+    **{name: (USER, f"${number}") for name, number in OF_USER.items()},
+    "client_insert": (USER, "row security, or a program that is there for all; triggers check what the row names"),
+    "client_look": (USER, "row security, or a program that is there for all"),
+    "insert_runs": (USER, "ids are the server's; triggers check conversation and images of each user"),
+    "cancel_run": (DOOR, "run"),
+    "retry_run": (DOOR, "run"),
+    "run": (DOOR, "run; images of its user"),
+    "run_state": (DOOR, "run"),
+    "run_trace": (DOOR, "run; memories of its user"),
+    "completion": (DOOR, "run: one that the caller has just made"),
+    "follow_runs": (DOOR, "run"),
+    "conversation": (DOOR, "conversation"),
+    "change_conversation": (DOOR, "conversation"),
+    "clear_conversation": (DOOR, "conversation"),
+    "list_messages": (DOOR, "conversation; images of the message's user"),
+    "memory": (DOOR, "memory; the record of a turn is of its user"),
+    **{f"owner_of_{name}": (DOOR, f"{name}: the question itself")
+       for name in ("run", "conversation", "action", "attachment", "memory")},
+    **{name: (CLAIM, "the engine's run") for name in (
+        "propose_action", "run_mode", "open_action", "end_action", "photo_of_run", "drawing_of_run", "keep_drawing",
+        "fold_conversation", "pin_calls", "kept_calls", "step", "advance", "archive_exchange", "trace_parent",
+        "add_events", "layers_wanted", "exchange_of_run", "imported_turns", "add_note", "drop_note", "client_context",
+        "open_session", "keep_session", "pressed_button", "run_source", "count_tool_call", "begin_tool", "finish_tool",
+        "note_read", "open_domains", "active_agent", "name_agent",
+    )},
+    **{name: (ALL, "commands of operators") for name in (
+        "create_key", "count_due", "import_progress", "stage_calls", "recorded_exchange", "recorded_record",
+    )},
+    **{name: (ALL, "work on all users, in the background") for name in (
+        "due_groups", "write_embeddings", "sweep_turns", "texts", "lease_embeddings", "save_fill",
+    )},
+    **{name: (ALL, "nobody's: a counter, a definition, a bell, a header") for name in (
+        "add_metrics", "keep_assistant", "keep_tools", "ring_followers", "export_header",
+    )},
+}  # fmt: skip
+
+
+def functions(connection: Connection) -> dict[str, tuple[list[str], list[str]]]:
+    """Those that take ids and those of triggers: names of parameters, roles that may call them."""
+    rows = connection.execute(
+        """select p.proname as name, coalesce(p.proargnames, '{}') as parameters, array(
+             select r from unnest(%s::text[]) r where has_function_privilege(r, p.oid, 'execute')) as roles
+           from maas_functions() f join pg_proc p on p.oid = f
+           where p.prorettype = 'trigger'::regtype
+             or array(select format_type(t, null) from unnest(p.proargtypes::oid[]) t) && %s::text[]""",
+        (list(ROLES), list(IDS)),
+    ).fetchall()
+    return {row["name"]: (row["parameters"], row["roles"]) for row in rows}
+
+
+def parameters(connection: Connection, text: str) -> set[str] | None:
+    """The types of what a query takes; None where the database lacks what it is about."""
+    try:
+        connection.execute(f"prepare asked as {text}".encode())
+    except psycopg.errors.SyntaxError:
+        return set()  # listen, unlisten
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedObject):
+        return None  # vectors
+    (row,) = connection.execute("select parameter_types::text[] as t from pg_prepared_statements where name = 'asked'")
+    connection.execute("deallocate asked")
+    return set(row["t"]) | ({"uuid"} if re.search(r"\$\d+(::\w+(\[\])?)*::uuid", text) else set())
+
+
+def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -> None:
+    found = functions(known)
+    assert sorted(found.keys() ^ FUNCTIONS.keys()) == []
+    may: dict[str, set[str]] = {
+        USER: {"maas_server", "maas_worker"}, DOOR: {"maas_server", "maas_ops"}, CLAIM: {"maas_worker"},
+        ALL: {"maas_server", "maas_worker", "maas_ops"}, INSIDE: set(), ROW: set(),
+    }  # fmt: skip
+    for name, (names, roles) in found.items():
+        bound, _ = FUNCTIONS[name]
+        assert set(roles) <= may[bound], f"{name} may be called by {roles}"
+        assert bound != USER or "p_user" in names, f"{name} takes no user"
+    doors = {name for name, (bound, _) in FUNCTIONS.items() if bound == DOOR}
+    assert {name for name, (_, roles) in found.items() if "maas_ops" in roles} <= doors | {"maas_call_words"}
+
+
+def test_every_query_that_takes_an_id_says_what_binds_it(known: Connection) -> None:
+    types = {name: parameters(known, text) for name, text in queries().items()}
+    lacking = {name for name, found in types.items() if found is None}
+    assert lacking <= {name for name, text in queries().items() if "embedding" in text}
+    taking = {name for name, found in types.items() if found and found & IDS}
+    assert sorted(taking ^ (QUERIES.keys() - lacking)) == []
+
+
+@pytest.mark.parametrize("name", sorted(OF_USER))
+def test_a_query_of_a_user_compares_the_user(name: str) -> None:
+    """Or hands it to a function that does; null where it may be left out, which a bound caller cannot."""
+    text, number = queries()[name], OF_USER[name]
+    compared = rf"user_id\s*(=|is not distinct from)\s*\${number}\b"
+    handed = rf"maas_\w+\([^;]*\${number}\b"
+    assert re.search(compared, text) or re.search(handed, text)
+
+
+def test_every_door_with_an_id_asks_whose_it_is() -> None:
+    """What `DOOR` relies on."""
+    assert {door.owned for door in DOORS if "{id}" in door.path} == set(OWNED.values())
+    asked = {name.removeprefix("owner_of_") for name in queries() if name.startswith("owner_of_")}
+    assert asked | {"user"} == set(OWNED.values())
