@@ -26,6 +26,7 @@ _NO_END = re.compile(
 )
 _LONGEST_ENDING = 16  # of what no sentence ends with
 _JSON_ATTEMPTS = 64
+JSON_LEVELS = 100
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -59,8 +60,21 @@ def clean(text: str) -> str:
     return _REFUSED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def is_storable(value: object) -> bool:
-    """Whether Postgres takes every string and number of a JSON value: no NUL, no lone surrogate, nothing infinite."""
+def is_too_deep(value: object, levels: int = JSON_LEVELS) -> bool:
+    """Whether a JSON value nests objects and arrays deeper than that, so that some reader would give up on it."""
+    level: list[Any] = [value]
+    for _ in range(levels + 1):
+        level = [one for one in level if isinstance(one, dict | list)]
+        if not level:
+            return False
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+    return True
+
+
+def is_storable(value: object, levels: int = JSON_LEVELS) -> bool:
+    """Whether a JSON value can be kept and read again: no NUL, no lone surrogate, nothing infinite, not too deep."""
+    if is_too_deep(value, levels):
+        return False
     stack = [value]
     while stack:
         one = stack.pop()

@@ -13,10 +13,11 @@ from pydantic import BaseModel, ValidationError
 from maas.agents.tools import Tool
 from maas.pipeline.parameters import problems
 from shared.errors import problems_of
-from shared.text import is_storable, shorten
+from shared.text import JSON_LEVELS, is_storable, is_too_deep, shorten
 
 CHARS = 65_536
 _SHOWN = 5
+_TOO_DEEP = f"arguments are nested deeper than {JSON_LEVELS} levels: send them flatter"
 
 
 class WrongArguments(ValueError):
@@ -41,18 +42,11 @@ def read_arguments(tool: Tool, text: str) -> Arguments:
     Unknown arguments are dropped and named, but a dangerous tool refuses them: a person approves all that was meant or
     nothing. Raises WrongArguments.
     """
-    if len(text) > CHARS:
-        raise WrongArguments(f"arguments exceed {CHARS:,} characters: send less")
-    try:
-        value = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError) as error:
-        raise WrongArguments("arguments are not JSON: send one JSON object") from error
-    if not isinstance(value, dict):
-        raise WrongArguments("arguments must be one JSON object")
-    if not is_storable(value):
-        raise WrongArguments("arguments hold NUL, half a surrogate pair or an infinite number: send them without")
+    value = _read(text)
     ignored: list[str] = []
     fitted = _fit(value, tool.parameters, "", ignored)
+    if is_too_deep(fitted):  # with what was unpacked
+        raise WrongArguments(_TOO_DEEP)
     if ignored and tool.effect == "dangerous":
         raise WrongArguments(f"unknown: {shorten(', '.join(ignored), 300)}; send only what the tool takes")
     if tool.arguments is None:
@@ -66,6 +60,23 @@ def read_arguments(tool: Tool, text: str) -> Arguments:
         raise WrongArguments(_message([(one.path, one.words) for one in problems_of(error)])) from error
     except (ValueError, RecursionError) as error:  # of the way back into JSON
         raise WrongArguments("arguments are nested too deeply") from error
+
+
+def _read(text: str) -> dict[str, Any]:
+    """The object that a model wrote. Raises WrongArguments."""
+    if len(text) > CHARS:
+        raise WrongArguments(f"arguments exceed {CHARS:,} characters: send less")
+    try:
+        value = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise WrongArguments("arguments are not JSON: send one JSON object") from error
+    if not isinstance(value, dict):
+        raise WrongArguments("arguments must be one JSON object")
+    if is_too_deep(value):
+        raise WrongArguments(_TOO_DEEP)
+    if not is_storable(value):
+        raise WrongArguments("arguments hold NUL, half a surrogate pair or an infinite number: send them without")
+    return value
 
 
 def fingerprint(tool: Tool, values: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from maas.http.callers import Gate
 from maas.http.changes import Changes
 from maas.http.doors import DOORS, METHODS, Door
 from maas.http.errors import HANDLERS
+from maas.http.followers import Followers
 from maas.http.openapi import describe
 from maas.http.operations import docs_files, home
 from maas.http.patience import Patience
@@ -86,7 +87,10 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         changes = Changes(db, listen_dsn)
         submissions = Submissions(db, settings.user_queue_limit)
-        app.state.rooms = Rooms(db, settings, gate, submissions, changes, Following(db), traffic, Rates(), questions)
+        app.state.rooms = Rooms(
+            db, settings, gate, submissions, changes, Following(db), traffic, Rates(), Followers(settings.followers),
+            questions,
+        )  # fmt: skip
         async with changes.listening():
             yield
 

@@ -43,6 +43,7 @@ STATUS = {
     "bad_user": 422,
     "queue_full": 429,
     "rate_limited": 429,
+    "too_many_followers": 429,
     "busy": 503,
     "statement_timeout": 503,
     "database_unreachable": 503,

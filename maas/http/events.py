@@ -14,6 +14,8 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from maas.http.access import caller
+from maas.http.callers import Caller
 from maas.http.changes import LOOK, Changes
 from maas.http.parameters import read_id, read_parameter
 from maas.http.rooms import Rooms, rooms
@@ -33,21 +35,31 @@ async def get_events(request: Request) -> Response:
     """Statuses, text, tools and layers as they come, until `done` or `error`; Last-Event-ID says where to go on."""
     run_id = read_id(request, "run")
     place = _read_place(request)
-    check_followers(rooms(request))
-    following = rooms(request).following
+    parts, who = rooms(request), caller(request)
+    check_followers(parts, who)
+    following = parts.following
     first = await following.look(run_id, place)
     if first is None:
         raise not_found(run_id)
     if first.is_over and not first.events:
         return Response(status_code=204)  # what tells a browser not to connect again
-    events = stream(following, rooms(request).changes, run_id, first)
+    events = counted(parts, who, stream(following, parts.changes, run_id, first))
     return StreamingResponse(events, media_type=EVENT_STREAM, headers=HEADERS)
 
 
-def check_followers(parts: Rooms) -> None:
-    """Whether one more may follow a run. Raises MaasError('busy')."""
+def check_followers(parts: Rooms, who: Caller) -> None:
+    """Whether one more may follow a run, and be this caller. Raises MaasError: busy, too_many_followers."""
     if parts.changes.followers >= parts.settings.followers:
         raise MaasError("busy", "this process has all the followers it may have; try again", {"retry_after": 1})
+    parts.followers.check(who)
+
+
+async def counted(parts: Rooms, who: Caller, lines: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+    """The same lines, and the caller is one of the followers until they end."""
+    with parts.followers.counting(who):
+        async with aclosing(lines):
+            async for line in lines:
+                yield line
 
 
 async def stream(

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from maas.http.patterns import STORABLE, VISIBLE
 from maas.memory.history import CONTENT_BYTES, keep_time
-from shared.text import is_blank
+from shared.text import JSON_LEVELS, is_blank, is_too_deep
 
 QUERY_BYTES = 64 * 1024
 JSON = "#/components/schemas/Json"  # which openapi.py adds
@@ -52,6 +52,8 @@ def _counted(value: object) -> object:
 
 
 def _storable_values(value: dict[str, Any]) -> dict[str, Any]:
+    if is_too_deep(value):
+        raise ValueError(f"must not be nested deeper than {JSON_LEVELS} levels")
     stack: list[Any] = [value]
     while stack:
         one = stack.pop()
@@ -76,7 +78,12 @@ def _matching(pattern: str, most: int | None = None) -> dict[str, Any]:
     return {"pattern": pattern, **limit}
 
 
-_object = {"type": "object", "propertyNames": {"pattern": STORABLE}, "additionalProperties": {"x-ref": JSON}}
+_object = {
+    "type": "object",
+    "description": f"at most {JSON_LEVELS} levels deep",
+    "propertyNames": {"pattern": STORABLE},
+    "additionalProperties": {"x-ref": JSON},
+}
 Words = Annotated[str, AfterValidator(_visible), Field(json_schema_extra=_matching(VISIBLE, QUERY_BYTES))]
 Turn = Annotated[str, AfterValidator(_visible_turn), Field(json_schema_extra=_matching(VISIBLE, CONTENT_BYTES))]
 Text = Annotated[str, AfterValidator(_storable), Field(json_schema_extra=_matching(STORABLE))]

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
+from maas.http.access import caller
 from maas.http.changes import LOOK
-from maas.http.events import EVENT_STREAM, HEADERS, check_followers
+from maas.http.events import EVENT_STREAM, HEADERS, check_followers, counted
 from maas.http.openai_bodies import ChatAnswer, ChatCompletion, Choice, Given, OpenAIModel, OpenAIModels, Usage
 from maas.http.openai_context import header_of
 from maas.http.openai_errors import echo, failure, refuse
@@ -31,17 +32,21 @@ async def post_chat_completion(request: Request) -> Response:
     """Ask an assistant as OpenAI's clients do: the last user message is the query, history and memory are ours."""
     question = await read_question(request)
     parts, body = rooms(request), question.body
+    who = caller(request)
     if body.stream:
-        check_followers(parts)
+        check_followers(parts, who)
+    else:
+        parts.followers.check(who)
     run_id = await parts.submissions.find_repeated(question.submission) if question.is_retry else None
     run_id = run_id or await parts.submissions.submit(question.submission)
     bind_contextvars(run_id=run_id)  # the line of this request names its run
     if body.stream:
         has_usage = bool(body.stream_options and body.stream_options.include_usage)
-        lines = stream(parts, run_id, body.model, has_usage, question.ignored)
+        lines = counted(parts, who, stream(parts, run_id, body.model, has_usage, question.ignored))
         headers = HEADERS | echo(request) | header_of(question.ignored)
         return StreamingResponse(lines, media_type=EVENT_STREAM, headers=headers)
-    done = await _answered(parts, run_id)
+    with parts.followers.counting(who):
+        done = await _answered(parts, run_id)
     if done.status is Status.FAILED:
         status, error = failure(done.error_code, f"{done.error_message} (run {run_id})")
         return refuse(request, status, error, {"x-should-retry": "false"})

@@ -23,7 +23,7 @@ from maas.pipeline.attachments import keep_upload
 from maas.pipeline.completions import SOURCE, find_assistants
 from maas.pipeline.submissions import Submission
 from shared.errors import MaasError, problems_of
-from shared.text import is_storable
+from shared.text import JSON_LEVELS, is_storable
 
 IMAGES = 10
 _DATA = re.compile(r"data:image/[\w.+-]+(?:;[\w.+=-]+)*;base64,", re.ASCII)
@@ -116,7 +116,10 @@ def _image(part: dict[str, Any]) -> bytes:
 def _metadata(metadata: dict[str, Any] | None) -> tuple[UUID | None, bool, dict[str, Any] | None]:
     """`conversation_id` and `remember` of the metadata, and what is left of it."""
     if not is_storable(metadata):
-        raise _invalid("metadata: must not contain NUL, lone surrogates or infinite numbers", "metadata")
+        raise _invalid(
+            f"metadata: must not contain NUL, lone surrogates, infinite numbers or more than {JSON_LEVELS} levels",
+            "metadata",
+        )
     others = dict(metadata or {})
     text = others.pop("conversation_id", None)
     is_remembered = _switch(others.pop("remember", None), "metadata.remember")

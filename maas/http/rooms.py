@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from maas.http.callers import Gate
 from maas.http.changes import Changes
+from maas.http.followers import Followers
 from maas.http.rates import Rates
 from maas.http.traffic import Traffic
 from maas.memory.intake import AT_ONCE as IMPORTS_AT_ONCE
@@ -38,6 +39,7 @@ class Rooms:
     following: Following
     traffic: Traffic
     rates: Rates
+    followers: Followers
     questions: Questions | None = None
     receiving: Semaphore = field(default_factory=partial(Semaphore, BODIES_AT_ONCE))
     importing: Semaphore = field(default_factory=partial(Semaphore, IMPORTS_AT_ONCE))

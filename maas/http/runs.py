@@ -52,7 +52,10 @@ async def get_run(request: Request) -> Response:
     if not 0 <= wait <= LONGEST_WAIT:
         raise MaasError("bad_parameter", f"wait: must be between 0 and {LONGEST_WAIT:.0f} seconds")
     if wait:
-        await rooms(request).changes.wait_for_answer(run_id, wait)
+        parts, who = rooms(request), caller(request)
+        parts.followers.check(who)
+        with parts.followers.counting(who):
+            await parts.changes.wait_for_answer(run_id, wait)
     return send(_state(await read_run(rooms(request).db, run_id)))
 
 

@@ -14,10 +14,11 @@ from maas.memory.exported import KINDS, SKIPPED, AttachmentRow, Header
 from maas.memory.lines import Line, bad, first_line, read_lines
 from shared.errors import problems_of
 from shared.pictures import in_turn
-from shared.text import is_storable
+from shared.text import JSON_LEVELS, is_storable
 
 PORTION_ROWS = 500
 PORTION_CHARS = 2_000_000  # a row of more has a portion of its own
+LINE_LEVELS = JSON_LEVELS + 4  # what stands around the JSON of others in a line
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -80,8 +81,9 @@ def _image(line: Line, exported: UUID) -> Portion:
 
 
 def _check(model: type[Model], line: Line) -> Model:
-    if not is_storable(line.body):
-        raise bad(line.where, "holds a NUL character, a lone surrogate or an infinite number")
+    if not is_storable(line.body, LINE_LEVELS):
+        told = f"holds a NUL character, a lone surrogate, an infinite number or more than {LINE_LEVELS} levels"
+        raise bad(line.where, told)
     try:
         return model.model_validate(line.body)
     except ValidationError as error:

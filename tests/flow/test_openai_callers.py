@@ -20,6 +20,7 @@ from maas.http.app import create_app
 from maas.http.callers import Caller
 from maas.http.changes import Changes
 from maas.http.events import STILL_HERE
+from maas.http.followers import Followers
 from maas.http.openai_stream import stream
 from maas.http.rates import Rates
 from maas.http.rooms import Rooms
@@ -186,10 +187,29 @@ async def test_a_process_that_ends_says_so_in_its_streams(
     assert (refused.value.status_code, refused.value.code) == (503, "busy")
 
 
+async def test_one_user_leaves_places_to_follow_for_others(opened: Opener) -> None:
+    """By streams, waits and answers in one piece alike."""
+    async with opened(followers=10) as client_of:
+        ann = client_of("for-ann").with_options(max_retries=0)
+        chunks = await ask(ann, None, stream=True)
+        run = (await anext(aiter(chunks))).id.removeprefix("chatcmpl-")
+        for asked in (
+            ask(ann, None, stream=True), ask(ann, None), ann.get(f"/runs/{run}?wait=1", cast_to=object),
+        ):  # fmt: skip
+            with pytest.raises(openai.RateLimitError) as refused:
+                await asked
+            assert refused.value.response.json()["error"]["code"] == "too_many_followers"
+        other = await ask(client_of("for-all").with_options(max_retries=0), "bob", stream=True)
+        await anext(aiter(other))
+        await chunks.close()
+        await other.close()
+
+
 async def test_silence_is_broken_by_comments(database: str) -> None:
     async with open_database(database, 2, "test") as db:
         parts = Rooms(
-            db, load_settings(), KeyGate(), Submissions(db), Changes(db, database), Following(db), Traffic(), Rates()
+            db, load_settings(), KeyGate(), Submissions(db), Changes(db, database), Following(db), Traffic(), Rates(),
+            Followers(10),
         )  # fmt: skip
         run_id = await parts.submissions.submit(Submission(ANN, "Hello."))
         async with aclosing(stream(parts, run_id, "mentor", False, keep_alive=0.05)) as lines:
