@@ -94,7 +94,7 @@ def _trim(memory: str, draft: Draft, room: int) -> str:
         dated = {place: match[1] for place in others if (match := _DATED.match(lines[place]))}
         newest = sorted(dated, key=lambda place: (dated[place], place), reverse=True)
         order = [*(place for place in order if place not in dated), *newest]
-    return keep(lines, order, room)
+    return keep(lines, order, room, is_prose=True)
 
 
 def _parse(reply: str) -> str:

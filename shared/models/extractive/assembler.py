@@ -40,8 +40,11 @@ def by_importance(memory: Sequence[str]) -> list[int]:
     return [*found, *reversed(recent)]
 
 
-def keep(memory: Sequence[str], order: Sequence[int], max_tokens: int) -> str:
-    """Join the lines that fit into `max_tokens`, chosen in this order; a heading stays with the first line under it."""
+def keep(memory: Sequence[str], order: Sequence[int], max_tokens: int, *, is_prose: bool = False) -> str:
+    """Join the lines that fit into `max_tokens`, chosen in this order; a heading stays with the first line under it.
+
+    `is_prose`: lines are paragraphs, of which a part is worth something too.
+    """
     whole = "\n".join(memory)
     if len(whole.encode()) <= max_tokens or tokens.count(whole) <= max_tokens:
         return whole
@@ -56,7 +59,7 @@ def keep(memory: Sequence[str], order: Sequence[int], max_tokens: int) -> str:
         line = memory[place]
         cost = tokens.count(line) + 1
         if cost > left:
-            if is_cut or (kept if heading is None else left < LEAST_CUT_TOKENS):
+            if is_cut or (left < LEAST_CUT_TOKENS if heading is not None or is_prose else kept):
                 continue
             line, cost, is_cut = _HALF_ENTITY.sub("", tokens.fit(line, left - (heading is not None))), left, True
         kept |= {**above, place: line}
