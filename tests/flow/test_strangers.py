@@ -58,6 +58,7 @@ def test_nonsense_is_answered_and_tells_nobody_anything(stack: Stack, residents:
     assert tally.findings == []
     assert len(tally.replies) > 40
     assert {"200", "400", "404", "405"} <= {status for _, status in tally.replies}
+    assert {("others", "200"), ("runs: /v1/runs", "202"), ("runs: /v1/memories/search", "200")} <= tally.replies.keys()
     assert "request_crashed" not in stack.log()
     assert stack.client.get("/readyz").status_code == 200
 

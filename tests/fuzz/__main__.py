@@ -2,8 +2,8 @@
 
 `python -m tests.fuzz [--seconds N] [--seed N] [--out FILE.json]`: half of the time schemathesis sends what the
 description allows and forbids, with other seeds each time; then nonsense goes over sockets. The exit status is 1 on
-any finding: a status of 500 and above, a word of another user, a reply that never ends, memory that grows; each with
-the command that repeats it.
+any finding: a status of 500 and above, a word of another user, a reply that never ends, memory that grows, a user
+without fault who waits; each with the command that repeats it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def report(tally: Tally, seed: int) -> None:
     before, after = tally.memory
     console.print(
         f"seed {seed}: {tally.replies.total()} requests over sockets, {len(tally.rounds)} rounds of schemathesis; "
-        f"memory {before:.0f} -> {after:.0f} MiB; {len(tally.findings)} findings"
+        f"memory {before:.0f} -> {after:.0f} MiB; others answered within {tally.slowest_s:.1f} s; "
+        f"{len(tally.findings)} findings"
     )
 
 

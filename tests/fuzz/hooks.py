@@ -12,17 +12,21 @@ from schemathesis import Case, CheckContext, HookContext, Response
 from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import EnsureResourceAvailability, UseAfterFree
 
+from tests.fuzz.runs import PIECES
 from tests.pictures import picture
 
 OWN = os.environ.get("FUZZ_USER")  # whom the key of this run is bound to
 FOREIGN = [word for word in os.environ.get("FUZZ_FOREIGN", "").split(",") if word]
+LONG = [one * (60_000 // len(one.encode())) + "?" for one in PIECES]
 USER = "2b4a0c1e-8f2f-4f0e-9d6a-2f6a3f1f7a11"
 SAID: Any = {"role": "user", "content": "hello"}
 IMPORT_TYPES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
 PICTURES = [picture("JPEG"), picture("PNG"), picture("WEBP")]
-turns = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": st.text("abcя ", min_size=1)})
+runs = st.sampled_from([one * (2_000 // len(one)) + "?" for one in PIECES])
+words = st.one_of(st.text("abcя ", min_size=1), runs)
+turns = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": words})
 lines = st.lists(turns.filter(lambda turn: turn["content"].strip()), max_size=4).map(
     lambda whole: "\n".join(map(json.dumps, whole)).encode()
 )
@@ -55,6 +59,8 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
             body["file"] = PICTURES[0]
     if is_good and case.operation.label == "POST /v1/chat/completions" and isinstance(case.body, dict):
         case.body |= {"model": "mentor", "user": OWN or USER, "metadata": None, "messages": [SAID]}
+    if is_good and isinstance(case.body, dict) and len(query := str(case.body.get("query", ""))) % 5 == 1:
+        case.body["query"] = LONG[len(query) % len(LONG)]
     if is_good and OWN is not None:
         for part in (case.body, case.query):
             if isinstance(part, dict) and "user_id" in part:

@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from tests.fuzz.residents import Resident
-from tests.fuzz.wire import MAKERS, judge, send
+from tests.fuzz.wire import MAKERS, judge, question, send
 
+OTHERS_WITHIN_S = 10.0  # what an answer may take of a user who does nothing wrong
 LAST = re.compile(r"(\d+ generated[^\n]*)")
 
 
@@ -24,6 +25,7 @@ class Tally:
     findings: list[tuple[str, str]] = field(default_factory=list)
     rounds: list[str] = field(default_factory=list)
     memory: tuple[float, float] = (0.0, 0.0)
+    slowest_s: float = 0.0
 
     def note_rounds(self, rounds: Sequence[tuple[int, str]]) -> None:
         """Exit status and report of each round of schemathesis."""
@@ -41,19 +43,36 @@ class Tally:
         return {
             "requests": self.replies.total(), "findings": [list(one) for one in self.findings],
             "replies": {" ".join(name): count for name, count in sorted(self.replies.items())},
-            "schemathesis": self.rounds, "server_mib": list(self.memory),
+            "schemathesis": self.rounds, "server_mib": list(self.memory), "slowest_answer_s": round(self.slowest_s, 2),
         }  # fmt: skip
 
 
 def throw(port: int, residents: Sequence[Resident], seed: int, until: Callable[[int], bool], workers: int = 3) -> Tally:
-    """Nonsense over sockets until `until(count of one thread)`; the same seed throws the same."""
-    tally, lock = Tally(), threading.Lock()
+    """Nonsense over sockets until `until(count of one thread)`; the same seed throws the same.
+
+    The last of the residents does nothing wrong meanwhile, and is answered within OTHERS_WITHIN_S.
+    """
+    tally, lock, is_over = Tally(), threading.Lock(), threading.Event()
+    *throwers, other = residents
+
+    def ask_on() -> None:
+        foreign = [one.secret for one in throwers]
+        while not is_over.wait(0.2):
+            heard = send(port, attack := question(other))
+            wrong = judge(attack, heard, foreign)
+            if heard.status != 200 or heard.seconds > OTHERS_WITHIN_S:
+                wrong = wrong or f"status {heard.status} after {heard.seconds:.1f} s for one who does nothing wrong"
+            tally.slowest_s = max(tally.slowest_s, heard.seconds)
+            with lock:
+                tally.replies[attack.name, str(heard.status or "none")] += 1
+                if wrong:
+                    tally.findings.append((f"{attack.name}: {wrong}", attack.command))
 
     def work(number: int) -> None:
         draw, count = random.Random(seed * workers + number), 0
         while not until(count):
             count += 1
-            who = draw.choice(residents)
+            who = draw.choice(throwers)
             attack = draw.choice(MAKERS)(draw, who)
             foreign = [one.secret for one in residents if one is not who]
             heard = send(port, attack)
@@ -63,6 +82,11 @@ def throw(port: int, residents: Sequence[Resident], seed: int, until: Callable[[
                 if wrong:
                     tally.findings.append((f"{attack.name}: {wrong}", attack.command))
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(workers)))
+    with ThreadPoolExecutor(workers + 1) as pool:
+        asking = pool.submit(ask_on)
+        try:
+            list(pool.map(work, range(workers)))
+        finally:
+            is_over.set()
+        asking.result()
     return tally

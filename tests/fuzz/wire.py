@@ -14,6 +14,7 @@ from uuid import UUID
 
 from maas.http.doors import DOORS
 from tests.fuzz.residents import Resident
+from tests.fuzz.runs import long_run
 
 PATIENCE = 20.0
 MOST = 1 << 20  # read of one reply
@@ -194,4 +195,24 @@ def protocol(draw: random.Random, who: Resident) -> Attack:
     return Attack("protocol", (draw.choice([*lines, draw.randbytes(300)]),), is_whole=False)
 
 
-MAKERS: tuple[Maker, ...] = (body, body, framing, headers, events, address, address, protocol)
+def runs(draw: random.Random, who: Resident) -> Attack:
+    """Long runs as a question, as a search and as something to remember."""
+    words, whose = long_run(draw), {"user_id": str(who.user_id)}
+    path, more = draw.choice([
+        ("/v1/runs", {"query": words}), ("/v1/memories/search", {"query": words}), ("/v1/memories", {"memory": words}),
+        ("/v1/context", {"query": words}),
+    ])  # fmt: skip
+    return Attack(f"runs: {path}", (_post(json.dumps(whose | more).encode(), who, path),))
+
+
+def question(who: Resident) -> Attack:
+    """What a user asks who does nothing wrong, and waits for."""
+    given = {
+        "model": "mentor",
+        "user": str(who.user_id),
+        "messages": [{"role": "user", "content": "Who opens my safe?"}],
+    }
+    return Attack("others", (_post(json.dumps(given).encode(), who, "/v1/chat/completions"),))
+
+
+MAKERS: tuple[Maker, ...] = (body, body, framing, headers, events, address, address, protocol, runs)
