@@ -69,11 +69,16 @@ $$;
 comment on function maas_names_in is 'Lexemes of words that begin with a capital amid a sentence';
 
 create function maas_repeating_answers(p_user uuid, p_words uuid[], p_answers uuid[]) returns uuid[] language sql stable as $$
-  with telling as materialized (
-    select unnest(maas_telling_lexemes(p_user, p_words, p_answers)) as lexeme
-  ), words as materialized (
-    select g.id, g.run_id, g.content, g.tsv, count(*) over () > 500 as is_large
+  with turns_of_memory as materialized (
+    select g.*, bool_or(g.message_type = 'user_query') over () as has_query
     from (select distinct unnest(p_words) as id) w join raw_logs g using (id) where g.user_id = p_user
+  ), words as materialized (
+    -- What a user said; an assistant's own phrases come again in answers that repeat nothing.
+    select id, run_id, content, tsv, count(*) over () > 500 as is_large
+    from turns_of_memory where message_type = 'user_query' or not has_query
+  ), telling as materialized (
+    select t.lexeme from unnest(maas_telling_lexemes(p_user, p_words, p_answers)) t(lexeme)
+    join (select distinct u.lexeme from words w cross join unnest(w.tsv) u) s using (lexeme)
   ), answers as materialized (
     -- What the question says was not taken from memory, unless the question is what is forgotten.
     select g.id, g.tsv, coalesce(q.tsv, '') as asked
@@ -110,7 +115,7 @@ create function maas_repeating_answers(p_user uuid, p_words uuid[], p_answers uu
     union all
     select id from said where (select bool_or(is_large) from words) group by id having count(*) > 2) r
 $$;
-comment on function maas_repeating_answers is 'Which of these answers repeat those words by what is telling in them: a number, a name, three words of a phrase of ten, or a third of a turn''s words and two at least, or one where it has no more than two; of more than 500 turns any three';
+comment on function maas_repeating_answers is 'Which of these answers repeat what the user said there (the assistant, where no user did) by what is telling in it: a number, a name, three words of a phrase of ten, or a third of a turn''s words and two at least, or one where it has no more than two; of more than 500 turns any three';
 
 create function maas_is_in_use(p_user uuid, p_logs uuid[]) returns boolean language sql stable as $$
   select exists (

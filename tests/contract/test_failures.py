@@ -59,7 +59,7 @@ async def test_retry_after(model: Model, aimock: Aimock) -> None:
 @pytest.mark.parametrize(
     ("headers", "low", "high"),
     [
-        ({"Retry-After": formatdate(time() + 3600, usegmt=True)}, 3500, 3600),
+        ({"Retry-After": formatdate(time() + 7200, usegmt=True)}, 3600, 7200),
         ({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0, 0),
         ({"retry-after-ms": "1500"}, 1.5, 1.5),
         ({"Retry-After": "soon"}, None, None),
