@@ -35,6 +35,8 @@ async def check_pooler(one: asyncpg.Connection, other: asyncpg.Connection, sessi
     except FORGOTTEN as error:
         raise forgetful() from error
     except asyncpg.PostgresConnectionError as error:
+        if "prepared statement" in str(error):  # it found somebody else's of that name
+            raise forgetful() from error
         if "transaction" not in str(error):  # of no pooler: it is Postgres that has gone
             raise
         raise MaasError("bad_pooler", f"the pooler before Postgres refuses transactions ({error}); {ADVICE}") from error

@@ -86,10 +86,10 @@ class Run:
         return None if self.waited is None else self.waited + time.monotonic() - self.claimed
 
     def allow(self, seconds: float, least: float) -> float:
-        """The seconds that its answer may take in this claim, of `seconds` in all; `least` where a wait took them."""
+        """The seconds that its answer may take in this claim, of `seconds` in all; `least` at least after a wait."""
         left = seconds if self.time_left is None else self.time_left + self.claimed - time.monotonic()
         self.answer_by = time.monotonic() + left
-        return max(left, least)
+        return left if self.time_left is None else max(left, min(least, seconds))
 
     def begin_stage(self) -> None:
         """Forget the model calls of the stage before: they are stored."""

@@ -76,14 +76,17 @@ def test_sessions_may_be_pooled_those_that_listen_too(pool: Pool, database: str,
         assert "listen_is_deaf" not in stack.log()
 
 
-@pytest.mark.parametrize(("mode", "cause"), [("transaction", "forgets"), ("statement", "refuses transactions")])
+@pytest.mark.parametrize(
+    ("mode", "causes"), [("transaction", ["forgets"]), ("statement", ["forgets", "refuses transactions"])]
+)
 def test_who_cannot_work_behind_a_pooler_says_so_and_ends(
-    mode: str, cause: str, pool: Pool, database: str, tmp_path: Path
+    mode: str, causes: list[str], pool: Pool, database: str, tmp_path: Path
 ) -> None:
     with Stack(database, tmp_path, DATABASE_URL=pool(mode), LISTEN_DATABASE_URL=database) as stack:
         for program in ("main.py", "server.py"):
             process = stack.launch(program)
             assert process.wait(20) == 1
             words = stack.last_words(process)
-            assert words.startswith("maas: the pooler before Postgres") and cause in words, words
+            assert words.startswith("maas: the pooler before Postgres"), words
+            assert any(cause in words for cause in causes), words
             assert len(words.splitlines()) == 1
