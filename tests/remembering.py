@@ -29,17 +29,20 @@ def remember(
 ) -> list[UUID]:
     """Import what was said, record each turn by itself, end the import; the ids of the records."""
     turns = [{"role": "user", "content": text, "at": when.isoformat()} for when, text in said]
-    imported = connection.execute("select run_id from maas_import(%s, 'by hand', %s)", (user, Jsonb(turns))).fetchone()
-    assert imported is not None
-    run = imported["run_id"]
-    connection.execute(
-        """select maas_write_records(jsonb_agg(jsonb_build_object(
-             'run_id', null, 'archiver', run_id, 'user_id', user_id, 'log_ids', jsonb_build_array(id),
-             'tags', %s::jsonb, 'summary', content)))
-           from raw_logs where run_id = %s""",
-        (Jsonb(list(tags)), run),
-    )
-    connection.execute("update pipeline_runs set archive_status = 'ARCHIVED', lane = 2 where id = %s", (run,))
+    with connection.transaction():  # nobody else claims the import
+        imported = connection.execute(
+            "select run_id from maas_import(%s, 'by hand', %s)", (user, Jsonb(turns))
+        ).fetchone()
+        assert imported is not None
+        run = imported["run_id"]
+        connection.execute(
+            """select maas_write_records(jsonb_agg(jsonb_build_object(
+                 'run_id', null, 'archiver', run_id, 'user_id', user_id, 'log_ids', jsonb_build_array(id),
+                 'tags', %s::jsonb, 'summary', content)))
+               from raw_logs where run_id = %s""",
+            (Jsonb(list(tags)), run),
+        )
+        connection.execute("update pipeline_runs set archive_status = 'ARCHIVED', lane = 2 where id = %s", (run,))
     rows = connection.execute("select record_id from raw_logs where run_id = %s order by turn_no", (run,)).fetchall()
     return [row["record_id"] for row in rows]
 
