@@ -91,9 +91,10 @@ async def test_it_is_logged_and_nowhere_recalled(
         assert not {hit.text for hit in hits} & {SECRET, "It is moored there."}
     context = await build_context(db, user, "Where is the zeppelin of Alma moored?", 4000)
     assert "Lisbon" not in "".join(context.lines)
-    (page,) = await db.rows("sweep_turns", "m", UUID(int=0), 100)
-    assert (page["looked_at"], len(page["missing"])) == (4, 2)
-    assert len(await db.rows("new_turns", "m", run["created_at"], 100)) == 2
+    if connection.execute("select to_regclass('embeddings') as name").fetchone() != {"name": None}:  # with pgvector
+        (page,) = await db.rows("sweep_turns", "m", UUID(int=0), 100)
+        assert (page["looked_at"], len(page["missing"])) == (4, 2)
+        assert len(await db.rows("new_turns", "m", run["created_at"], 100)) == 2
 
 
 @WAYS
