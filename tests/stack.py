@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -23,11 +24,20 @@ NOBODY = UUID(int=404)  # an id that nothing has, the same in every process that
 PRIVATE = ("MAAS_", "OPENAI_", "GEMINI_", "LISTEN_DATABASE_URL")
 
 
+PORTS = 2500  # of each test process, below the range in which the kernel chooses ports for connections
+_worker = int("".join(filter(str.isdigit, os.environ.get("PYTEST_XDIST_WORKER", "0"))))
+_first = 10_000 + PORTS * (_worker % 8)
+_ports = itertools.count(os.getpid())
+
+
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port of 127.0.0.1 that nobody listens on, and that no connection or other test process takes meanwhile."""
+    for number in _ports:
+        port = _first + number % PORTS
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError
 
 
 class Stack:
