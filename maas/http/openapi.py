@@ -140,6 +140,13 @@ SHAPES = {
     },
     "application/json": {"type": "object"},
 }
+COMPLETION_STREAM = {
+    "description": "one event of OpenAI's protocol; a comment is sent when nothing else was for 15 s",
+    "type": "object",
+    "required": ["data"],
+    "properties": {"data": {"type": "string", "description": "a chat.completion.chunk or an error in JSON, or [DONE]"}},
+}
+OTHER_SHAPES = {("post_chat_completion", EVENT_STREAM): COMPLETION_STREAM}
 LINES = {"type": "string", "description": "turns, or an export of ours, an object a line"}
 
 
@@ -257,7 +264,9 @@ def _refusal(door: Door, status: int) -> dict[str, Any]:
 def _content(door: Door) -> dict[str, Any]:
     given = _json(door.reply.__name__) if door.reply else {}
     if door.gives:
-        given |= {kind: {"schema": SHAPES.get(kind, {"type": "string"})} for kind in door.gives}
+        name = door.handler.__name__
+        shapes = {kind: OTHER_SHAPES.get((name, kind)) or SHAPES.get(kind, {"type": "string"}) for kind in door.gives}
+        given |= {kind: {"schema": shape} for kind, shape in shapes.items()}
     return {"content": given} if given else {}
 
 

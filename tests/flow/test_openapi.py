@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
@@ -98,6 +100,20 @@ def test_docs_need_no_network(stack: Stack) -> None:
     style = stack.client.get("/docs/static/swagger-ui.css").text
     assert not [found for found in re.findall(r"(?:url\(|@import)\s*([^)]{0,20})", style) if "data:" not in found]
     assert "validatorUrl: null" in page  # without it the interface asks a service elsewhere for a badge
+
+
+def test_a_streamed_completion_is_described(stack: Stack) -> None:
+    """OpenAI's events have no id and no name, unlike those of a run."""
+    model = stack.client.get("/v1/models").json()["data"][0]["id"]
+    messages = [{"role": "user", "content": "привет"}]
+    body = {"model": model, "messages": messages, "stream": True, "user": "described"}
+    document = stack.client.get("/openapi.json").json()
+    reply = operations(document)["post_chat_completion"]["responses"]["200"]
+    with stack.client.stream("POST", "/v1/chat/completions", json=body) as stream:
+        first = next(stream.iter_lines())
+    name, _, text = first.partition(": ")
+    assert json.loads(text)["object"] == "chat.completion.chunk"
+    jsonschema.validate({name: text}, reply["content"]["text/event-stream"]["schema"])
 
 
 def test_schemathesis_finds_nothing(stack: Stack, tmp_path: Path) -> None:
