@@ -99,11 +99,11 @@ def failing(failure: Failure, dialect: Dialect) -> Iterator[Failing]:
             found.over.set()
 
 
-async def outcome(dialect: Dialect, url: str) -> tuple[int, str]:
+async def outcome(dialect: Dialect, url: str, attempt_timeout: float = 2.5) -> tuple[int, str]:
     """Attempts, and the code of the error or the finish of the reply."""
     model = dialect.open(url)
     try:
-        done = await complete(model, ask(), budget=10, attempt_timeout=0.5, first_delay=0.01)
+        done = await complete(model, ask(), budget=10, attempt_timeout=attempt_timeout, first_delay=0.01)
     except ModelError as error:
         assert error.message.startswith(f"{dialect.provider}:{dialect.model}")
         return error.attempts, error.code
@@ -116,7 +116,8 @@ async def outcome(dialect: Dialect, url: str) -> tuple[int, str]:
 @pytest.mark.parametrize(("failure", "attempts", "code"), [pytest.param(*row, id=row[0].name) for row in TABLE])
 async def test_each_failure(dialect: Dialect, failure: Failure, attempts: int, code: str) -> None:
     with failing(failure, dialect) as server:
-        assert await outcome(dialect, server.url) == (attempts, code)
+        attempt_timeout = 0.5 if failure is HANG else 2.5
+        assert await outcome(dialect, server.url, attempt_timeout) == (attempts, code)
         assert server.asked == attempts
 
 

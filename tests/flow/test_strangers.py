@@ -13,6 +13,7 @@ from tests.fuzz.residents import Resident, settle
 from tests.fuzz.storm import throw
 from tests.fuzz.strangers import intrude
 from tests.fuzz.wire import PATIENCE, Attack, Heard, judge
+from tests.polling import poll
 from tests.stack import Stack
 
 
@@ -60,7 +61,7 @@ def test_nonsense_is_answered_and_tells_nobody_anything(stack: Stack, residents:
     assert {"200", "400", "404", "405"} <= {status for _, status in tally.replies}
     assert {("others", "200"), ("runs: /v1/runs", "202"), ("runs: /v1/memories/search", "200")} <= tally.replies.keys()
     assert "request_crashed" not in stack.log()
-    assert stack.client.get("/readyz").status_code == 200
+    poll(stack.is_ready, 10, "server is ready")
 
 
 def test_a_finding_would_be_one(residents: list[Resident]) -> None:
