@@ -35,7 +35,7 @@ TIME = {
     "command": str(PROGRAMS / "mcp-server-time"), "args": ["--local-timezone", "UTC"], "trusted": True, "user": SELF,
 }  # fmt: skip
 GIT = {"command": str(PROGRAMS / "mcp-server-git"), "user": SELF}
-PROXY = ROOT / ".venv-mcp" / "bin" / "mcp-proxy"
+EVERYTHING = ROOT / "tests/contract/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 FAULTY = [str(ROOT / "tests" / "mcp_server.py")]
 PATIENCE = 30.0
 
@@ -200,23 +200,27 @@ async def test_over_http(port: int) -> None:
             await call(toolbox, "faulty__die")
 
 
-def proxy(port: int) -> subprocess.Popen[bytes]:
-    command = [str(PROXY), "--port", str(port), "--", str(TIME["command"])]
-    return listening(port, subprocess.Popen(command, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL))
+def everything(port: int) -> subprocess.Popen[bytes]:
+    """The reference server of the protocol over HTTP, with sessions that it keeps in memory."""
+    command = ["node", str(EVERYTHING), "streamableHttp"]
+    environment = {"PATH": os.environ["PATH"], "PORT": str(port)}
+    return listening(
+        port, subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    )
 
 
-@pytest.mark.skipif(not PROXY.exists(), reason="needs .venv-mcp; make test makes it")
+@pytest.mark.skipif(not EVERYTHING.exists(), reason="needs Node; make test installs the server")
 async def test_a_server_of_others_over_http() -> None:
     """Of the older protocol, with sessions: it is started anew between two calls, and knows nothing of ours."""
     port = free_port()
-    process = proxy(port)
+    process = everything(port)
     try:
-        async with opened(time={"url": f"http://127.0.0.1:{port}/mcp"}) as toolbox:
-            assert (await call(toolbox, "time__get_current_time", timezone="UTC"))["timezone"] == "UTC"
+        async with opened(all={"url": f"http://127.0.0.1:{port}/mcp", "trusted": True}) as toolbox:
+            assert await call(toolbox, "all__get-sum", a=20, b=22) == "The sum of 20 and 22 is 42."
             process.kill()
             process.wait()
-            process = proxy(port)
-            assert (await again(toolbox, "time__get_current_time", timezone="UTC"))["timezone"] == "UTC"
+            process = everything(port)
+            assert await again(toolbox, "all__get-sum", a=1, b=2) == "The sum of 1 and 2 is 3."
     finally:
         process.kill()
         process.wait()

@@ -23,6 +23,7 @@ from shared.text import clean
 
 CONNECT = 10.0
 LINE_CHARS = 500
+REFUSAL_BYTES = 10_000  # of a refusal that is read
 log = structlog.get_logger()
 # What the SDK logs repeats what servers sent, at any length; what matters of it is logged here.
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
@@ -90,10 +91,18 @@ def _status_to(hearer: Hearer) -> Callable[[httpx2.Response], Any]:
         if response.status_code >= 400:
             hearer.muttered(f"HTTP {response.status_code}")
         asked = response.request
-        if response.status_code == 404 and asked.method == "POST" and MCP_SESSION_ID in asked.headers:
+        if asked.method == "POST" and MCP_SESSION_ID in asked.headers and await _denies_session(response):
             hearer.forgotten()
 
     return tell
+
+
+async def _denies_session(response: httpx2.Response) -> bool:
+    """Whether a server does not know the session: 404 by the protocol; many say 400 and name it."""
+    length = response.headers.get("content-length", "")
+    if response.status_code == 400 and length.isdecimal() and int(length) <= REFUSAL_BYTES:
+        return b"session" in (await response.aread()).lower()
+    return response.status_code == 404
 
 
 @asynccontextmanager
