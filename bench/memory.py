@@ -1,6 +1,6 @@
 """Whether a request finds what the one before it said: facts are planted and asked for at once, before any answer.
 
-`python -m bench.read_your_writes [--quick] --out FILE.json` inserts two requests a user, the second right behind the
+`python -m bench.memory [--quick] --out FILE.json` inserts two requests a user, the second right behind the
 first, works them off by three orchestrators, and counts in the rows which second one held the fact. Recent history is
 off, so that memory alone can know it. Then it imports turns and searches for each the moment its commit is known.
 """
