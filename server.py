@@ -93,9 +93,9 @@ class Server(uvicorn.Server):
 
 def load_mcp() -> Answer:
     """What answers at /mcp; it takes most of a second."""
-    from maas.clients.mcp.http import answer
+    from maas.mcp_server.http import handle_request
 
-    return answer
+    return handle_request
 
 
 async def serve(settings: Settings, postgres: Addresses) -> None:

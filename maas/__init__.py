@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maas.clients import AsyncMaaS, MaaS, MaaSError
+    from maas.client import AsyncMaaS, ClientError, MaaS
 
-__all__ = ["AsyncMaaS", "MaaS", "MaaSError"]
+__all__ = ["AsyncMaaS", "ClientError", "MaaS"]
 
 
 def __getattr__(name: str) -> Any:
-    """The client is loaded when it is asked for: servers and workers import this package, too."""
+    """Import the client on first use: servers and workers import this package without it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from maas import clients
+    from maas import client
 
-    return getattr(clients, name)
+    return getattr(client, name)

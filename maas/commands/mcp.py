@@ -35,7 +35,7 @@ def serve_mcp(
     It needs a running MaaS (`make run`); a key, where one is needed, is read from MAAS_API_KEY.
     Over HTTP the same tools are at /mcp of the server.
     """
-    from maas.clients.mcp.stdio import serve  # slow to load
+    from maas.mcp_server.stdio import serve  # slow to load
 
     settings = load_settings()
     log.configure(settings.log_level, settings.log_format)

@@ -11,9 +11,9 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from maas import AsyncMaaS, MaaS, MaaSError
-from maas.clients import (
-    Added,
+from maas import AsyncMaaS, ClientError, MaaS
+from maas.client import (
+    AddResult,
     Answer,
     Context,
     Forbidden,
@@ -68,7 +68,7 @@ def test_a_new_user_is_answered_and_remembered(maas: MaaS, name: str) -> None:
 
 def test_what_was_said_is_added_found_listed_and_forgotten(maas: MaaS, name: str) -> None:
     added = maas.add(TALK, user_id=name, run_id="spring", wait=True)
-    assert_type(added, Added)
+    assert_type(added, AddResult)
     assert [one["memory"] for one in added["results"]] == [
         TALK[1]["content"], TALK[2]["content"], "She paints boats in the harbour."
     ]  # fmt: skip
@@ -185,7 +185,7 @@ def test_the_same_key_is_the_same_request(maas: MaaS, user: UUID) -> None:
     ],
 )
 def test_errors_have_a_kind_and_a_code(
-    maas: MaaS, call: Callable[[MaaS], object], kind: type[MaaSError], code: str
+    maas: MaaS, call: Callable[[MaaS], object], kind: type[ClientError], code: str
 ) -> None:
     with pytest.raises(kind) as found:
         call(maas)
@@ -333,7 +333,7 @@ def test_what_is_not_kept_is_warned_of(maas: MaaS, user: UUID) -> None:
 async def test_the_other_client_awaits_the_same(url: str, name: str) -> None:
     async with AsyncMaaS(url) as maas:
         added = await maas.add(TALK, user_id=name)
-        assert_type(added, Added)
+        assert_type(added, AddResult)
         found = await maas.search("Where does Alma live?", filters={"AND": [{"user_id": name}]})
         assert found["results"][0]["id"] == added["results"][0]["id"]
         answer = await maas.ask("Where does Alma live?", user_id=name)

@@ -1,4 +1,4 @@
-"""The Python client beside the database: ask, submit and wait, by SQL alone."""
+"""The Python client by SQL: ask, submit and wait without a server."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas import AsyncMaaS, MaaS
-from maas.clients import InvalidRequest, NotFound, RunFailed, TimedOut, Unavailable, async_rows, sync_rows
+from maas.client import InvalidRequest, NotFound, RunFailed, TimedOut, Unavailable, sql
 from tests.polling import apoll, poll
 from tests.stack import NOBODY, Stack, free_port
 
-LOOKED = """select from pg_stat_activity
+CLIENT_WAITS = """select from pg_stat_activity
   where datname = current_database() and state = 'idle' and query like 'select id as request_id%%'"""
 
 
@@ -27,7 +27,7 @@ def maas(stack: Stack) -> Iterator[MaaS]:
 
 @pytest.fixture
 def unclaimed(stack: Stack) -> UUID:
-    """A run that no orchestrator takes."""
+    """A run that no orchestrator claims."""
     run_id = uuid4()
     stack.rows(
         f"""begin;
@@ -58,27 +58,27 @@ def test_a_row_is_answered_and_remembered(maas: MaaS, stack: Stack, user: UUID) 
     assert "Pixel" in answer.text and answer.sources and answer.status == "COMPLETED"
 
 
-def test_an_end_is_heard(maas: MaaS, stack: Stack, unclaimed: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks twice within the time that the test has."""
-    monkeypatch.setattr(sync_rows, "LOOK", 60)
+def test_an_end_is_notified(maas: MaaS, stack: Stack, unclaimed: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The poll interval is longer than the test, so only the notification can end the wait."""
+    monkeypatch.setattr(sql, "POLL_INTERVAL_S", 60)
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(maas.wait, unclaimed, timeout=15)
-        poll(lambda: stack.rows(LOOKED), 10, "the client waits")
+        poll(lambda: stack.rows(CLIENT_WAITS), 10, "the client waits")
         fail(stack, unclaimed)
         with pytest.raises(RunFailed, match="loud"):
             waiting.result(10)
 
 
-def test_an_end_that_nobody_tells_is_seen(maas: MaaS, stack: Stack, unclaimed: UUID) -> None:
+def test_an_end_without_a_notification_is_polled(maas: MaaS, stack: Stack, unclaimed: UUID) -> None:
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(maas.wait, unclaimed, timeout=15)
-        poll(lambda: stack.rows(LOOKED), 10, "the client waits")
+        poll(lambda: stack.rows(CLIENT_WAITS), 10, "the client waits")
         fail(stack, unclaimed, silently=True)
         with pytest.raises(RunFailed, match="quiet"):
             waiting.result(10)
 
 
-def test_who_waits_no_longer_listens_no_longer(maas: MaaS, stack: Stack, user: UUID) -> None:
+def test_listening_ends_with_the_wait(maas: MaaS, stack: Stack, user: UUID) -> None:
     maas.ask("My cat is called Pixel.", user_id=user)
     assert stack.rows("select from pg_stat_activity where datname = current_database() and query like 'unlisten%%'")
 
@@ -110,7 +110,7 @@ def test_a_lost_connection_is_opened_again(maas: MaaS, stack: Stack, user: UUID)
         ("a", {"user_id": "ann@example.org"}, "needs_url"),
     ],
 )
-async def test_what_is_wrong_is_said_and_changes_nothing(
+async def test_an_invalid_request_is_refused_and_changes_nothing(
     maas: MaaS, stack: Stack, user: UUID, query: str, fields: dict[str, Any], code: str
 ) -> None:
     arguments: dict[str, Any] = {"user_id": user} | fields
@@ -141,14 +141,14 @@ async def test_no_database_is_one_error() -> None:
             await other.submit("a", user_id=NOBODY)
 
 
-async def test_many_wait_over_one_ear(stack: Stack, unclaimed: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(async_rows, "LOOK", 60)
+async def test_many_waiters_share_one_listener(stack: Stack, unclaimed: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "POLL_INTERVAL_S", 60)
     users = [uuid4() for _ in range(20)]
     async with AsyncMaaS(dsn=stack.dsn) as maas:
         async with asyncio.TaskGroup() as group:
             failing = group.create_task(asyncio.wait_for(_failure(maas, unclaimed), 15))
             asked = [group.create_task(maas.ask("My cat is called Pixel.", user_id=user)) for user in users]
-            await apoll(lambda: stack.rows(LOOKED), 10, "the client waits")
+            await apoll(lambda: stack.rows(CLIENT_WAITS), 10, "the client waits")
             fail(stack, unclaimed)
         answers = [task.result() for task in asked]
         assert {answer.status for answer in answers} == {"COMPLETED"} and "loud" in failing.result()

@@ -27,10 +27,10 @@ from mcp_types import CallToolResult, TextContent
 from starlette.requests import Request
 from starlette.routing import Route
 
-from maas.clients.mcp.inside import Inside
 from maas.http.app import create_app
 from maas.http.callers import Caller
 from maas.http.mounted import Mounted
+from maas.mcp_server.http import InProcessTransport
 from server import load_mcp
 from shared.db import open_database
 from shared.errors import MaasError
@@ -272,12 +272,14 @@ async def test_the_key_decides(stack: Stack, name: str) -> None:
         @asynccontextmanager
         async def using(key: str, **headers: str) -> AsyncIterator[Client]:
             headers["authorization"] = f"Bearer {key}"
-            http = httpx2.AsyncClient(transport=Inside(app, None), headers=headers, base_url="http://localhost")
+            http = httpx2.AsyncClient(
+                transport=InProcessTransport(app, None), headers=headers, base_url="http://localhost"
+            )
             async with http, Client(streamable_http_client("http://localhost/mcp", http_client=http)) as client:
                 yield client
 
         async with app.router.lifespan_context(app):
-            http = httpx2.AsyncClient(transport=Inside(app, None), base_url="http://localhost")
+            http = httpx2.AsyncClient(transport=InProcessTransport(app, None), base_url="http://localhost")
             reply = await http.post("/mcp", json={}, headers=POST)
             assert reply.status_code == 401 and reply.json()["error"]["code"] == "unauthenticated"
             async with using("bound") as client:

@@ -196,7 +196,7 @@ def below(module: str, packages: tuple[str, ...]) -> bool:
 
 def test_server_imports_only_the_doors_and_what_lies_below() -> None:
     ours = [name for name in imports(ast.parse((ROOT / "server.py").read_text())) if below(name, (*PRODUCT, "main"))]
-    allowed = ("shared", "maas.http", "maas.clients.mcp.http", "maas.memory", "maas.pipeline")
+    allowed = ("shared", "maas.http", "maas.mcp_server.http", "maas.memory", "maas.pipeline")
     embedding = ("shared.models.embedders",)
     barred = [name for name in ours if below(name, ("shared.models",)) and not below(name, embedding)]
     assert not barred + [name for name in ours if not below(name, allowed)]
@@ -217,7 +217,7 @@ def loaded_by(program: str) -> list[str]:
 def test_http_process_loads_no_model_and_no_stage(door: str) -> None:
     loaded = loaded_by(f"import {door}")
     assert door in loaded
-    barred = (*SDKS, "workers", "main", "maas.agents", "maas.assistants", "maas.commands", "maas.clients", "mcp")
+    barred = (*SDKS, "workers", "main", "maas.agents", "maas.assistants", "maas.commands", "maas.client", "maas.mcp_server", "mcp")
     files = ("openai", "gemini", "anthropic", "e5", "extractive", "registry")
     providers = tuple(f"shared.models.{name}" for name in files)
     assert not [module for module in loaded if below(module, barred + providers)]

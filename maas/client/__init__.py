@@ -1,10 +1,10 @@
-"""The Python client: MaaS and AsyncMaaS, and what they return and raise."""
+"""The Python client: MaaS and AsyncMaaS, the values that they return and the errors that they raise."""
 
-from maas.clients.asynchronous import AsyncMaaS
-from maas.clients.errors import (
+from maas.client.client import AsyncMaaS, MaaS
+from maas.client.errors import (
+    ClientError,
     Forbidden,
     InvalidRequest,
-    MaaSError,
     NotFound,
     RateLimited,
     RunFailed,
@@ -12,33 +12,32 @@ from maas.clients.errors import (
     Unauthenticated,
     Unavailable,
 )
-from maas.clients.results import (
-    Added,
+from maas.client.results import (
     AddedMemory,
+    AddResult,
     Answer,
     Change,
     Context,
-    Deleted,
+    DeleteResult,
     Event,
     Memories,
     Memory,
     Source,
 )
-from maas.clients.synchronous import MaaS
 
 __all__ = [
-    "Added",
+    "AddResult",
     "AddedMemory",
     "Answer",
     "AsyncMaaS",
     "Change",
+    "ClientError",
     "Context",
-    "Deleted",
+    "DeleteResult",
     "Event",
     "Forbidden",
     "InvalidRequest",
     "MaaS",
-    "MaaSError",
     "Memories",
     "Memory",
     "NotFound",

@@ -1,0 +1,241 @@
+"""MaaS and AsyncMaaS: the client for blocking programs and the client for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing
+from functools import partial, update_wrapper
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
+
+import httpx2
+
+from maas.client import operations
+from maas.client import users as user_operations
+from maas.client.calls import ApiCall, ApiReply, Operation
+from maas.client.errors import ClientError, InvalidRequest
+from maas.client.http import RETRIES, TIMEOUT_S, AsyncHttpTransport, HttpTransport, connection_options
+from maas.client.operations import Mode
+from maas.client.results import Event
+from maas.client.users import UserId, Users
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Transport(Protocol):
+    """Sends calls and returns their replies. Its methods raise ClientError."""
+
+    def send(self, call: ApiCall) -> ApiReply: ...
+    def events(self, run_id: str, last_event_id: str) -> Iterator[Event]: ...
+    def close(self) -> None: ...
+
+
+class AsyncTransport(Protocol):
+    """The asyncio form of Transport."""
+
+    async def send(self, call: ApiCall) -> ApiReply: ...
+    def events(self, run_id: str, last_event_id: str) -> AsyncGenerator[Event, None]: ...
+    async def close(self) -> None: ...
+
+
+class Runner(Protocol):
+    """Runs operations and returns their values."""
+
+    users: Users
+
+    def run(self, operation: Operation[T]) -> T: ...
+
+
+class AsyncRunner(Protocol):
+    """Runs operations when awaited."""
+
+    users: Users
+
+    def run(self, operation: Operation[T]) -> Coroutine[Any, Any, T]: ...
+
+
+class OperationMethod(Generic[P, T]):
+    """An operation as a method of both clients: same arguments, without `users`, which the client supplies."""
+
+    def __init__(self, operation: Callable[Concatenate[Users, P], Operation[T]]) -> None:
+        self._operation = operation
+        self.__doc__ = operation.__doc__
+        signature = inspect.signature(operation)
+        self.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, client: Runner, owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: AsyncRunner, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, client: Any, owner: type) -> Any:
+        if client is None:
+            return self
+        return update_wrapper(partial(self._run, client), self._operation)
+
+    def _run(self, client: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        return client.run(self._operation(client.users, *args, **kwargs))
+
+
+class OperationMethods:
+    """The methods that both clients have."""
+
+    ask = OperationMethod(operations.ask)
+    submit = OperationMethod(operations.submit)
+    wait = OperationMethod(operations.wait)
+    add = OperationMethod(operations.add)
+    search = OperationMethod(operations.search)
+    get_all = OperationMethod(operations.get_all)
+    get = OperationMethod(operations.get)
+    history = OperationMethod(operations.history)
+    delete = OperationMethod(operations.delete)
+    delete_all = OperationMethod(user_operations.delete_all)
+    context = OperationMethod(operations.context)
+    trace = OperationMethod(operations.trace)
+    export = OperationMethod(user_operations.export)
+    import_ = OperationMethod(user_operations.import_)
+
+
+class MaaS(OperationMethods):
+    """The blocking client, over HTTP; with `dsn` instead of `url` by SQL, with `ask`, `submit` and `wait` only.
+
+    `url` and `api_key` default to MAAS_URL and MAAS_API_KEY. `timeout` is in seconds, for one reply; `retries` is the
+    number of attempts after the first. Methods raise subclasses of ClientError.
+    """
+
+    def __init__(
+        self, url: str | None = None, api_key: str | None = None, *, dsn: str | None = None, timeout: float = TIMEOUT_S,
+        retries: int = RETRIES,
+    ) -> None:  # fmt: skip
+        self.users = Users()
+        self._transport: Transport
+        if dsn is None:
+            client = httpx2.Client(**connection_options(url, api_key, timeout))
+            self._transport = HttpTransport(client, timeout, retries)
+        else:
+            from maas.client.sql import SqlTransport  # database drivers load slowly
+
+            self._transport = SqlTransport(_check_dsn(dsn, url), retries)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._transport.close()
+
+    def stream(
+        self, query: str, *, user_id: UserId, assistant: str = "mentor", conversation_id: UserId | None = None,
+        mode: Mode | None = None, metadata: Mapping[str, Any] | None = None, attachment_ids: Sequence[UserId] = (),
+    ) -> Iterator[Event]:  # fmt: skip
+        """Ask, and yield the events of the answer: `event.text` is its next piece. Raises RunFailed."""
+        request_id = self.submit(
+            query, user_id=user_id, assistant=assistant, conversation_id=conversation_id, mode=mode,
+            metadata=metadata, attachment_ids=attachment_ids,
+        )  # fmt: skip
+        yield from self.follow(request_id)
+
+    def follow(self, request_id: UserId, *, last_event_id: str = "") -> Iterator[Event]:
+        """Yield the events of a run until `done`, from the first or after `last_event_id`; reconnects if needed.
+
+        To stop reading does not cancel the run. Raises RunFailed, NotFound, Unavailable.
+        """
+        yield from self._transport.events(str(request_id), last_event_id)
+
+    def run(self, operation: Operation[T]) -> T:
+        """Send the calls of an operation, give it their replies and errors, and return its value."""
+        with closing(operation):
+            try:
+                call = next(operation)
+                while True:
+                    try:
+                        time.sleep(call.delay_s)
+                        reply = self._transport.send(call)
+                    except ClientError as error:
+                        call = operation.throw(error)
+                    else:
+                        call = operation.send(reply)
+            except StopIteration as end:
+                value: T = end.value
+                return value
+
+
+class AsyncMaaS(OperationMethods):
+    """The client for asyncio: the methods and arguments of MaaS, each method awaited."""
+
+    def __init__(
+        self, url: str | None = None, api_key: str | None = None, *, dsn: str | None = None, timeout: float = TIMEOUT_S,
+        retries: int = RETRIES,
+    ) -> None:  # fmt: skip
+        self.users = Users()
+        self._transport: AsyncTransport
+        if dsn is None:
+            client = httpx2.AsyncClient(**connection_options(url, api_key, timeout))
+            self._transport = AsyncHttpTransport(client, timeout, retries)
+        else:
+            from maas.client.sql import AsyncSqlTransport  # database drivers load slowly
+
+            self._transport = AsyncSqlTransport(_check_dsn(dsn, url), retries)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._transport.close()
+
+    async def stream(
+        self, query: str, *, user_id: UserId, assistant: str = "mentor", conversation_id: UserId | None = None,
+        mode: Mode | None = None, metadata: Mapping[str, Any] | None = None, attachment_ids: Sequence[UserId] = (),
+    ) -> AsyncGenerator[Event, None]:  # fmt: skip
+        """Ask, and yield the events of the answer: `event.text` is its next piece. Raises RunFailed."""
+        request_id = await self.submit(
+            query, user_id=user_id, assistant=assistant, conversation_id=conversation_id, mode=mode,
+            metadata=metadata, attachment_ids=attachment_ids,
+        )  # fmt: skip
+        async with aclosing(self.follow(request_id)) as events:
+            async for event in events:
+                yield event
+
+    async def follow(self, request_id: UserId, *, last_event_id: str = "") -> AsyncGenerator[Event, None]:
+        """Yield the events of a run until `done`, from the first or after `last_event_id`; reconnects if needed.
+
+        To stop reading does not cancel the run. Raises RunFailed, NotFound, Unavailable.
+        """
+        async with aclosing(self._transport.events(str(request_id), last_event_id)) as events:
+            async for event in events:
+                yield event
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Send the calls of an operation, give it their replies and errors, and return its value."""
+        with closing(operation):
+            try:
+                call = next(operation)
+                while True:
+                    try:
+                        await asyncio.sleep(call.delay_s)
+                        reply = await self._transport.send(call)
+                    except ClientError as error:
+                        call = operation.throw(error)
+                    else:
+                        call = operation.send(reply)
+            except StopIteration as end:
+                value: T = end.value
+                return value
+
+
+def _check_dsn(dsn: str, url: str | None) -> str:
+    """The dsn. Raises InvalidRequest if there is a url, too."""
+    if url is not None:
+        raise InvalidRequest("invalid_request", "give url or dsn, not both")
+    return dsn
