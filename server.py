@@ -17,27 +17,24 @@ import uvloop
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from maas.http.app import create_app
-from maas.http.connection import limited
-from maas.http.gates import open_gate
-from maas.http.mounted import Answer, Mounted
-from maas.memory.vectors import open_questions
+from maas.http.app import LazyMount, MountedApp, create_app
+from maas.http.auth import open_authenticator
+from maas.http.connection import limited_protocol
+from maas.memory.embeddings import open_query_embedder
 from shared import log
-from shared.db import open_database, when_there
-from shared.dsn import Addresses, find_postgres
+from shared.db import open_database, wait_for_postgres
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
-from shared.parent import end_with_parent
-from shared.process import close_to_others
-from shared.setting_names import unknown_settings
-from shared.settings import Settings, load_settings, unneeded_by_server, variable_of
-from shared.visible import visible
+from shared.postgres import PostgresUrls, find_postgres
+from shared.process import close_to_others, end_with_parent
+from shared.settings import Settings, load_settings, unknown_settings, unneeded_by_server, variable_of
+from shared.text import visible
 
-FILES_BESIDE = 300  # the database, logs, temporary files
+OTHER_FILES = 300  # open files besides connections of clients: the database, logs, temporary files
 
 
-def refuse_open_door(settings: Settings) -> None:
-    """Without access control only this machine may call. Raises MaasError('open_door')."""
+def require_loopback(settings: Settings) -> None:
+    """Without access control the server may listen on loopback addresses only. Raises MaasError('open_door')."""
     if settings.auth != "none":
         return
     try:
@@ -46,13 +43,13 @@ def refuse_open_door(settings: Settings) -> None:
         raise MaasError("bad_setting", f"MAAS_HOST: {settings.host!r} is no address of this machine") from error
     if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in addresses):
         raise MaasError(
-            "open_door", f"MAAS_HOST={settings.host} is open to others and MAAS_AUTH=none lets everybody in; "
-            "use 127.0.0.1, or MAAS_AUTH=keys and `maas keys create NAME`",
+            "open_door", f"MAAS_HOST={settings.host} is reachable from other machines and MAAS_AUTH=none lets every "
+            "client in; use 127.0.0.1, or MAAS_AUTH=keys and `maas keys create NAME`",
         )  # fmt: skip
 
 
 def bind(settings: Settings) -> socket.socket:
-    """The listening socket; with MAAS_SHARE_PORT one of several, among which connections are spread.
+    """Open the listening socket. With MAAS_SHARE_PORT several processes may listen on one port.
 
     Raises MaasError('port_in_use').
     """
@@ -64,13 +61,13 @@ def bind(settings: Settings) -> socket.socket:
     except OSError as error:
         raise MaasError(
             "port_in_use",
-            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); set MAAS_PORT to a free one",
+            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); set MAAS_PORT to a free port",
         ) from error
 
 
 def allow_connections(settings: Settings) -> None:
-    """Let this process open as many files as it may have connections, as far as the machine allows."""
-    needed = settings.connections + FILES_BESIDE
+    """Raise the limit of open files to what MAAS_CONNECTIONS needs; log a warning if the hard limit is lower."""
+    needed = settings.connections + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
@@ -80,48 +77,48 @@ def allow_connections(settings: Settings) -> None:
 
 
 class Server(uvicorn.Server):
-    """Lets go of those who wait before it waits for them: they come back to another process, or to the next."""
+    """On shutdown ends waiting requests and event streams first; their clients reconnect to another process."""
 
     def __init__(self, config: uvicorn.Config, app: Starlette) -> None:
         super().__init__(config)
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.rooms.changes.leave()
+        self._app.state.maas.run_watcher.close()
         await super().shutdown(sockets)
 
 
-def load_mcp() -> Answer:
-    """What answers at /mcp; it takes most of a second."""
+def load_mcp() -> MountedApp:
+    """Import the handler of /mcp; takes most of a second."""
     from maas.mcp_server.http import handle_request
 
     return handle_request
 
 
-async def serve(settings: Settings, postgres: Addresses) -> None:
-    """Serve until SIGTERM or SIGINT; waits for Postgres. Raises MaasError for what is wrong at the start."""
-    app, stack = await when_there(partial(open_app, settings, postgres))
+async def serve(settings: Settings, postgres: PostgresUrls) -> None:
+    """Serve until SIGTERM or SIGINT; wait for Postgres at the start. Raises MaasError for a wrong setting."""
+    app, stack = await wait_for_postgres(partial(open_app, settings, postgres))
     async with stack:
         with bind(settings) as listener:
-            gc.freeze()  # what is loaded by now stays; to look for cycles in it, and often, costs a tenth of the time
+            gc.freeze()  # loaded modules stay; collecting them, and often, costs a tenth of the CPU time
             gc.set_threshold(10_000)
             config = uvicorn.Config(
-                app, http=limited(settings), ws="none", log_config=None, access_log=False, server_header=False,
+                app, http=limited_protocol(settings), ws="none", log_config=None, access_log=False, server_header=False,
                 timeout_graceful_shutdown=5,
             )  # fmt: skip
             await Server(config, app).serve(sockets=[listener])
 
 
 def drop_keys(settings: Settings) -> Settings:
-    """The same without the secrets that only orchestrators need, which go from the environment, too."""
+    """Settings without the secrets that only orchestrators need; removes these from the environment, too."""
     unneeded = unneeded_by_server(settings)
     for name in unneeded:
         os.environ.pop(variable_of(name), None)
     return settings.model_copy(update=dict.fromkeys(unneeded))
 
 
-async def open_app(settings: Settings, postgres: Addresses) -> tuple[Starlette, AsyncExitStack]:
-    """The application over an open database, and what must be closed after it. Raises MaasError."""
+async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlette, AsyncExitStack]:
+    """The application over an open database, and the stack that closes its resources. Raises MaasError."""
     async with AsyncExitStack() as stack:
         db = await stack.enter_async_context(
             open_database(
@@ -130,19 +127,20 @@ async def open_app(settings: Settings, postgres: Addresses) -> tuple[Starlette, 
         )
         await db.check_pooler()
         embedder = open_embedder(settings)
-        questions = await stack.enter_async_context(open_questions(db, embedder, settings.embedding_timeout))
-        gate = await stack.enter_async_context(open_gate(db, settings))
-        app = create_app(db, postgres.listen, settings, gate, questions)
-        app.router.routes.append(Route("/mcp", Mounted(load_mcp), methods=["POST"]))
+        questions = await stack.enter_async_context(open_query_embedder(db, embedder, settings.embedding_timeout))
+        authenticator = await stack.enter_async_context(open_authenticator(db, settings))
+        app = create_app(db, postgres.listen, settings, authenticator, questions)
+        app.router.routes.append(Route("/mcp", LazyMount(load_mcp), methods=["POST"]))
         return app, stack.pop_all()
 
 
 def main() -> None:
+    """Run the HTTP process; a MaasError becomes one line on standard error and exit status 1."""
     try:
         settings = drop_keys(load_settings())
         close_to_others()
         log.configure(settings.log_level, settings.log_format)
-        refuse_open_door(settings)
+        require_loopback(settings)
         allow_connections(settings)
         end_with_parent()
         logger = structlog.get_logger()

@@ -10,9 +10,9 @@ from bench.conversations import Question
 from bench.recall import LIMIT
 from bench.scoring import Score, score, share
 from maas.memory.context import build_context
-from maas.memory.evidence import gather
-from maas.memory.ranking import Ranked, Weights, rank
-from maas.memory.reach import Reach
+from maas.memory.filters import SearchFilter
+from maas.memory.ranking import RankedMessage, Weights, rank
+from maas.memory.retrieval import retrieve
 from shared.db import Database
 
 
@@ -26,26 +26,26 @@ class Asked:
     homes: Mapping[str, str]
 
     @property
-    def reach(self) -> Reach:
+    def filters(self) -> SearchFilter:
         """What was known when it was asked."""
-        return Reach(as_of=self.question.asked_at)
+        return SearchFilter(as_of=self.question.asked_at)
 
     async def scores(self, text: str, weightings: Mapping[str, Weights]) -> dict[str, Score]:
         """The score of each ranking of what the text, which stands for the question's own, gathers once."""
-        evidence = await gather(self.db, self.user_id, text, self.reach, {})
+        evidence = await retrieve(self.db, self.user_id, text, self.filters, {})
         rankings = {name: rank(evidence, one)[:LIMIT] if evidence else [] for name, one in weightings.items()}
         names = await self._names(one for ranking in rankings.values() for one in ranking)
         return {
-            name: score([names[one.turn.id] for one in ranking], self.question, self.homes)
+            name: score([names[one.message.id] for one in ranking], self.question, self.homes)
             for name, ranking in rankings.items()
         }
 
     async def shown(self, budget: int) -> float:
         """The share of the evidence that a context of so many tokens shows."""
         text = self.question.text
-        found = await build_context(self.db, self.user_id, text, budget, reach=self.reach, is_full=True)
+        found = await build_context(self.db, self.user_id, text, budget, filters=self.filters, is_full=True)
         return share(self.question.evidence, [hit.external_id or "" for hit in found.hits])
 
-    async def _names(self, ranked: Iterable[Ranked]) -> dict[UUID, str]:
-        ids = {one.turn.id for one in ranked}
+    async def _names(self, ranked: Iterable[RankedMessage]) -> dict[UUID, str]:
+        ids = {one.message.id for one in ranked}
         return {row["id"]: row["external_id"] for row in await self.db.rows("sources", self.user_id, list(ids))}

@@ -102,7 +102,7 @@ def read_conversation(path: Path) -> Conversation:
     except ValidationError as error:
         first = problems_of(error)[0]
         where = first.field or "the file"
-        raise MaasError("bad_data", f"{path} is not a conversation: {where}: {first.words}") from error
+        raise MaasError("bad_data", f"{path} is not a conversation: {where}: {first.message}") from error
     for session in conversation.sessions:
         session.turns = [turn for turn in session.turns if not is_blank(turn.text)]  # a picture, say; import refuses it
     ids = [turn.id for session in conversation.sessions for turn in session.turns]

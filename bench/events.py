@@ -24,7 +24,7 @@ from bench.report import Figure, hold_gates, machine, percentiles, print_figures
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, System, open_system
-from maas.pipeline.events import EventLog, EventType
+from maas.engine.events import EventLog, EventType
 from shared.db import open_database
 from shared.settings import load_settings
 

@@ -19,13 +19,14 @@ import uvloop
 
 from bench.command import prepare_output, run_command
 from bench.http_load import Caller
+from bench.imports import import_messages
 from bench.plot import plot_stages
 from bench.report import Figure, console, hold_gates, machine, percentile, percentiles, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, System, open_system
-from maas.memory.history import ImportedTurn, import_turns
 from maas.memory.search import search
+from maas.memory.transfer.formats import ImportedMessage
 from shared.db import open_database
 from shared.settings import load_settings
 
@@ -115,8 +116,8 @@ async def next_searches(bench: Bench, system: System, count: int) -> list[Figure
     async with open_database(system.dsn, bench.settings.pool_size, "maas bench") as db, Caller(system.port) as caller:
         for number in range(count):
             token = uuid4().hex[:12]
-            turn = ImportedTurn("user", FACT.format(token, sentence(number)), None, None, "cellar", token)
-            await import_turns(db, user, [turn], "facts")
+            turn = ImportedMessage("user", FACT.format(token, sentence(number)), None, None, "cellar", token)
+            await import_messages(db, user, [turn], "facts")
             began = time.perf_counter()
             hits = await search(db, user, f"Is the word {token}?", limit=1)
             ms.append(1000 * (time.perf_counter() - began))

@@ -28,7 +28,7 @@ from bench.sentences import sentence
 from bench.system import Bench, free_port, open_system, wait_for_port
 from shared.errors import MaasError
 from shared.models.openai import OpenAIModel
-from shared.models.policy import complete
+from shared.models.retry import complete
 from shared.models.types import Message, Request
 from shared.settings import load_settings
 

@@ -13,14 +13,14 @@ import sys
 
 import uvloop
 
-from maas.pipeline.isolation import Isolation
-from maas.pipeline.orchestrator import Orchestrator
-from maas.pipeline.runs import Outcome, Run
-from maas.pipeline.stages import Deps, Stage
+from maas.builtin_model import BuiltinModel
+from maas.engine.claims import Outcome, Run
+from maas.engine.orchestrator import Orchestrator
+from maas.engine.stages import Deps, Stage
+from maas.engine.supervision import Quarantine
 from shared import log
 from shared.db import open_database
-from shared.models.registry import open_model
-from shared.parent import end_with_parent
+from shared.process import end_with_parent
 from shared.settings import load_settings
 
 WORDS = "A garden behind the old house, in which tomatoes grew beside the wall that the neighbours had painted. " * 130
@@ -72,9 +72,9 @@ async def main() -> None:
     settings = load_settings()
     assert settings.database_url is not None
     dsn = settings.database_url.get_secret_value()
-    isolation = Isolation([sys.executable, __file__, "--alone"], {}) if "--alone" not in sys.argv else None
+    isolation = Quarantine([sys.executable, __file__, "--alone"], {}) if "--alone" not in sys.argv else None
     async with open_database(dsn, settings.pool_size, "maas orchestrator") as db:
-        deps = Deps(db, settings, {}, open_model("extractive:builtin", settings))
+        deps = Deps(db, settings, {}, BuiltinModel())
         orchestrator = Orchestrator(deps, STAGES, dsn, isolation)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, orchestrator.stop)
         await orchestrator.run()

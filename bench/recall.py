@@ -21,19 +21,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.command import prepare_output, run_command
 from bench.conversations import Conversation, Question, read_folder, shorten_for_quick
+from bench.imports import import_messages, read_history
 from bench.processes import Processes
 from bench.report import console, percentile, print_table, write_json
 from bench.sandbox import notes, open_sandbox
+from maas.builtin_model import PROVIDERS
+from maas.engine.states import ArchiveStatus
 from maas.memory.context import build_context
-from maas.memory.history import BATCH, import_turns, read_history
-from maas.memory.reach import Reach
+from maas.memory.embeddings import PGVECTOR_HINT, open_query_embedder
+from maas.memory.filters import SearchFilter
 from maas.memory.search import search
-from maas.memory.vectors import HINT, open_questions
-from maas.pipeline.states import ArchiveStatus
+from maas.memory.transfer.formats import BATCH_ROWS
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
-from shared.models.questions import Questions
+from shared.models.query_embedder import QueryEmbedder
 from shared.models.registry import open_model
 from shared.settings import Settings, load_settings
 
@@ -65,7 +67,7 @@ def recall(
     settings = load_settings(embedding_model=embedding)
     open_embedder(settings)
     model = "extractive:builtin" if model == "extractive" else model
-    open_model(model, settings)
+    open_model(model, settings, PROVIDERS)
     conversations = read_folder(data)
     if quick:
         conversations = shorten_for_quick(conversations)
@@ -90,10 +92,10 @@ async def measure(
     environment = {"MAAS_ARCHIVIST_MODEL": model, "MAAS_EMBEDDING_MODEL": settings.embedding_model or ""}
     async with (
         open_database(dsn, 4, "maas bench") as db,
-        open_questions(db, open_embedder(settings), QUESTION_TIMEOUT) as questions,
+        open_query_embedder(db, open_embedder(settings), QUESTION_TIMEOUT) as questions,
     ):
         if settings.embedding_model and questions is None:
-            raise MaasError("no_vectors", f"vectors need pgvector: {HINT}")
+            raise MaasError("no_vectors", f"vectors need pgvector: {PGVECTOR_HINT}")
         with Progress(*columns, console=notes) as progress:
             with Processes(folder, dsn, settings, **environment) as processes:
                 await _remember(db, folder, families, processes, progress)
@@ -130,8 +132,8 @@ async def import_conversation(db: Database, folder: Path, conversation: Conversa
     except MaasError as error:
         raise MaasError("bad_data", f"{conversation.name} cannot be imported: {error.message}") from error
     runs = []
-    for start in range(0, len(turns), BATCH):
-        done = await import_turns(db, user_of(conversation), turns[start : start + BATCH], conversation.name)
+    for start in range(0, len(turns), BATCH_ROWS):
+        done = await import_messages(db, user_of(conversation), turns[start : start + BATCH_ROWS], conversation.name)
         if done.run_id is not None:
             runs.append(done.run_id)
     return runs
@@ -175,7 +177,7 @@ async def _embed(db: Database, model: str, processes: Processes, progress: Progr
 
 
 async def _ask(
-    db: Database, questions: Questions | None, families: dict[str, Family], progress: Progress
+    db: Database, questions: QueryEmbedder | None, families: dict[str, Family], progress: Progress
 ) -> dict[str, Any]:
     everything = [one for family in families.values() for one in family.conversations]
     task = progress.add_task("questions asked", total=sum(len(one.questions) for one in everything))
@@ -190,17 +192,17 @@ async def _ask(
     return rankings
 
 
-async def _answer(db: Database, questions: Questions | None, user_id: UUID, question: Question) -> dict[str, Any]:
-    reach = Reach(as_of=question.asked_at)
+async def _answer(db: Database, questions: QueryEmbedder | None, user_id: UUID, question: Question) -> dict[str, Any]:
+    filters = SearchFilter(as_of=question.asked_at)
     began = time.perf_counter()
-    hits = await search(db, user_id, question.text, limit=LIMIT, reach=reach, questions=questions)
+    hits = await search(db, user_id, question.text, limit=LIMIT, filters=filters, query_embedder=questions)
     elapsed = time.perf_counter() - began
     if questions is not None and await questions.vector(question.text) is None:
         raise MaasError("no_vector", f"{questions.model} gave no vector for a question; its warning stands above")
     context = {}
     for budget in BUDGETS:
         found = await build_context(
-            db, user_id, question.text, budget, reach=reach, questions=questions, is_full=True
+            db, user_id, question.text, budget, filters=filters, query_embedder=questions, is_full=True
         )  # fmt: skip
         context[str(budget)] = found.fenced
     ranked = list(dict.fromkeys(hit.external_id for hit in hits if hit.external_id))

@@ -14,7 +14,7 @@ from bench.processes import HAS_PROC, Deadline
 from bench.report import Figure, percentile, percentiles
 from bench.sentences import sentence
 from bench.system import PATIENCE, Bench, System, open_system
-from maas.pipeline.doorbell import EVENTS
+from maas.engine.listener import RUN_CHANNEL
 from shared.db import connect
 from shared.errors import MaasError
 
@@ -78,7 +78,7 @@ async def react(bench: Bench) -> list[Figure]:
     inserted: dict[UUID, float] = {}
     async with open_system(bench, orchestrators=1) as system:
         listener = await connect(system.dsn)
-        await listener.add_listener(EVENTS, ear.hear)
+        await listener.add_listener(RUN_CHANNEL, ear.hear)
         for number in range(-20, count):
             run = uuid4()
             archived = ear.expect(run)

@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 from rich.console import Console
 
-from maas.commands.migrate import prepare
+from maas.cli.migrate import prepare_database
 from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres, acquire
 from shared.settings import Settings
@@ -58,7 +58,7 @@ def open_sandbox(settings: Settings) -> Iterator[Sandbox]:
         else:
             server_dsn = settings.database_url.get_secret_value()
         dsn = stack.enter_context(_database(server_dsn, "template1"))
-        prepare(dsn)
+        prepare_database(dsn)
         yield Sandbox(folder, server_dsn, server, urlsplit(dsn).path.strip("/"))
 
 

@@ -16,7 +16,7 @@ from psycopg import sql
 from bench.corpus import Corpus, Exchange
 from bench.report import Figure
 from bench.sandbox import beside, notes, open_sandbox
-from maas.commands.migrate import prepare
+from maas.cli.migrate import prepare_database
 from shared.db import connect
 from shared.errors import MaasError
 from shared.postgres import acquire
@@ -94,7 +94,7 @@ def _keep(server_dsn: str, name: str) -> str:
             is_there = False
         if not is_there:
             admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-    applied, _ = prepare(dsn)
+    applied, _ = prepare_database(dsn)
     if applied and is_there:
         with psycopg.connect(dsn, autocommit=True) as connection:
             for statement in MAINTENANCE:

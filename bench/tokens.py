@@ -19,7 +19,7 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 from bench.report import console
-from shared.tokens import CYRILLIC, TABLE, count, place
+from shared.tokens import CYRILLIC, TABLE, count, find_slot
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of how it reads its own tables
@@ -41,7 +41,7 @@ def table() -> bytes:
     """The mark of every token in its slot: little-endian numbers of two bytes, 0 in a free slot."""
     marks = array("H", bytes(2 * SLOTS))
     for token in vocabulary():
-        slot, mark = place(token, marks)
+        slot, mark = find_slot(token, marks)
         marks[slot] = mark
     if sys.byteorder == "big":
         marks.byteswap()

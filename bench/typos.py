@@ -33,9 +33,9 @@ def misspell(text: str) -> str | None:
 @contextmanager
 def without_repair() -> Iterator[None]:
     """Searches take every word as it is written."""
-    shortest = spelling.SHORTEST
-    spelling.SHORTEST = sys.maxsize
+    shortest = spelling.MIN_WORD_CHARS
+    spelling.MIN_WORD_CHARS = sys.maxsize
     try:
         yield
     finally:
-        spelling.SHORTEST = shortest
+        spelling.MIN_WORD_CHARS = shortest

@@ -23,19 +23,20 @@ import uvloop
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench.command import prepare_output, run_command
+from bench.imports import import_messages
 from bench.processes import Processes
 from bench.report import Figure, console, hold_gates, machine, print_table, write_json
 from bench.sandbox import notes, open_sandbox
 from bench.sentences import sentence
-from maas.memory.history import ImportedTurn, import_turns
-from maas.memory.levels import due_groups
-from maas.memory.records import list_memories, records_of_turns
-from maas.memory.search import rank_turns, search
-from maas.pipeline.stages import Deps
-from maas.pipeline.states import ArchiveStatus
+from maas.builtin_model import BuiltinModel
+from maas.engine.stages import Deps
+from maas.engine.states import ArchiveStatus
+from maas.memory.compaction import due_groups
+from maas.memory.search import rank_messages, search
+from maas.memory.summaries import list_memories, summaries_of_messages
+from maas.memory.transfer.formats import ImportedMessage
 from shared.db import Database, connect, open_database, queries
 from shared.errors import MaasError
-from shared.models.registry import open_model
 from shared.settings import ROLES, Settings, load_settings
 from workers import compactor
 
@@ -139,7 +140,7 @@ async def measure(
 ) -> tuple[list[Month], Recall, Recall, str]:
     """The months, the recall of the twin and of the user whose records are merged, the version of Postgres."""
     user, twin = uuid4(), uuid4()
-    rules = open_model("extractive:builtin", settings)
+    rules = BuiltinModel()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     months = []
     async with open_database(dsn, 4, "maas bench") as db:
@@ -160,10 +161,10 @@ async def measure(
 
 async def _archive(db: Database, users: Sequence[UUID], said: Sequence[Exchange], processes: Processes) -> None:
     turns = [
-        ImportedTurn("user", one.text, one.at.isoformat(), None, f"{one.at:%Y-%m-%d %H}", one.at.isoformat())
+        ImportedMessage("user", one.text, one.at.isoformat(), None, f"{one.at:%Y-%m-%d %H}", one.at.isoformat())
         for one in said
     ]
-    runs = [(await import_turns(db, user, turns, "a month")).run_id for user in users]
+    runs = [(await import_messages(db, user, turns, "a month")).run_id for user in users]
     end = time.monotonic() + PATIENCE
     while True:
         states = [await db.row("run_state", run) for run in runs]
@@ -183,8 +184,8 @@ async def _end_month(deps: Deps, dsn: str, user: UUID, name: str, said: Sequence
     seconds = time.perf_counter() - began
     assert await due_groups(deps.db, said[-1].at, user) == []
     records = await list_memories(deps.db, user, limit=10_000)
-    turns = await rank_turns(deps.db, user, f"What does {OWNERS[0]} call the {THINGS[0]}?", limit=50)
-    ids = list({one.turn.record_id for one in turns if one.turn.record_id})
+    turns = await rank_messages(deps.db, user, f"What does {OWNERS[0]} call the {THINGS[0]}?", limit=50)
+    ids = list({one.message.record_id for one in turns if one.message.record_id})
     return Month(name, Counter(record["level"] for record in records), made, seconds, await _rows_read(dsn, user, ids))
 
 
@@ -216,9 +217,9 @@ async def _recall(db: Database, user: UUID, exchanges: Sequence[Exchange]) -> Re
     for question, text in asked:
         hits = await search(db, user, question, limit=FOUND)
         found += text in [hit.text for hit in hits]
-        turns = await rank_turns(db, user, question, limit=50)
+        turns = await rank_messages(db, user, question, limit=50)
         fitting = {hit.id for hit in hits if hit.text == text}
-        candidates = await records_of_turns(db, user, turns, CANDIDATES)
+        candidates = await summaries_of_messages(db, user, turns, CANDIDATES)
         covered += any(not fitting.isdisjoint(record.raw_log_ids) for record in candidates)
     summaries = " ".join(record["summary"] for record in await list_memories(db, user, limit=10_000))
     told = sum(text in summaries for _, text in asked)

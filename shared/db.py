@@ -1,10 +1,9 @@
-"""Postgres for asyncio: named queries, a pool that speaks JSON, and errors that say what to do."""
+"""Postgres for asyncio: named queries, a connection pool with JSON codecs, errors that say what to do."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -15,11 +14,11 @@ from typing import Any, TypeVar
 import asyncpg
 import structlog
 
-from shared.errors import MaasError
+from shared.errors import Backoff, MaasError
 from shared.log import mask
-from shared.pooler import FORGOTTEN, check_pooler, forgetful
+from shared.pooler import UNKNOWN_STATEMENT, check_pooler, no_prepared_statements
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 log = structlog.get_logger()
 SQL = Path(__file__).resolve().parent.parent / "sql"
 _NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
@@ -27,30 +26,31 @@ _NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
 CONNECTION_LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # what a connection says whose end was announced and not yet seen
+    asyncpg.InternalClientError,  # of a connection whose end was announced and not yet processed
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.TransactionRollbackError,
     OSError,
 )
-AWAY = (
+UNAVAILABLE = (
     asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError,
     asyncpg.OperatorInterventionError, asyncpg.InsufficientResourcesError, OSError,
 )  # fmt: skip
-LONGEST_PAUSE_S = 5.0
+FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
 CONNECT_TIMEOUT_S = 10.0
 RENEWAL_GRACE_S = 0.5
-RECONNECT_TIMEOUT_S = 3.0  # an attempt that began in a cut network does not arrive when the network is back
-NOT_THERE = (
+CLOSE_GRACE_S = 5.0
+RECONNECT_TIMEOUT_S = 3.0  # an attempt that began while the network was down does not arrive later
+UNDEFINED_IN_SCHEMA = (
     asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.UndefinedFunctionError,
     asyncpg.UndefinedObjectError,
 )  # fmt: skip
-LONG_STATEMENT_S = 600.0
+LONG_STATEMENT_TIMEOUT_S = 600.0
 BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
 
 
 class SlowStatement(MaasError, asyncpg.QueryCanceledError):  # type: ignore[misc]
-    """A statement was stopped by its limit of time, so that nothing of it is there; its connection is still good."""
+    """A statement exceeded its timeout and was rolled back; the connection is still usable."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -62,7 +62,7 @@ class SlowStatement(MaasError, asyncpg.QueryCanceledError):  # type: ignore[misc
 
 
 @contextmanager
-def _clear_errors() -> Iterator[None]:
+def _statement_errors() -> Iterator[None]:
     try:
         yield
     except asyncpg.QueryCanceledError as error:
@@ -89,7 +89,7 @@ def newest_migration() -> str:
 
 
 async def prepare(connection: asyncpg.Connection) -> None:
-    """Make json and jsonb Python values on this connection."""
+    """Set the codecs of json and jsonb on this connection to Python values."""
     for kind in ("json", "jsonb"):
         await connection.set_type_codec(kind, encoder=_to_json, decoder=json.loads, schema="pg_catalog")
 
@@ -108,25 +108,28 @@ async def connect(dsn: str, *, timeout: float = CONNECT_TIMEOUT_S, **options: An
     return connection
 
 
-async def when_there(work: Callable[[], Awaitable[Answer]]) -> Answer:
-    """What `work` gives, begun again while Postgres is away. Raises what else it fails of, a wrong password for one."""
-    pause = 0.1
+async def wait_for_postgres(work: Callable[[], Awaitable[Result]]) -> Result:
+    """Return the result of `work`, repeated with backoff while Postgres is unavailable.
+
+    Raises every other error, such as a wrong password.
+    """
+    backoff = Backoff(FIRST_BACKOFF_S, MAX_BACKOFF_S)
     while True:
         try:
             return await work()
-        except (MaasError, *AWAY) as error:
+        except (MaasError, *UNAVAILABLE) as error:
             cause = error.__cause__ if isinstance(error, MaasError) and error.code == "database_unreachable" else error
-            if not isinstance(cause, AWAY) or isinstance(cause, ValueError):
+            if not isinstance(cause, UNAVAILABLE) or isinstance(cause, ValueError):
                 raise
-            log.warning("database_away", cause=mask(repr(cause)), again_in=round(pause, 1))
-        await asyncio.sleep(pause * (0.5 + random.random()))
-        pause = min(pause * 2, LONGEST_PAUSE_S)
+            wait_s = backoff.next_s()
+            log.warning("database_away", cause=mask(repr(cause)), again_in=round(wait_s, 1))
+        await asyncio.sleep(wait_s)
 
 
 def unreachable(error: BaseException) -> MaasError:
-    """The one sentence for a database that does not answer."""
-    if isinstance(error, FORGOTTEN):
-        return forgetful()
+    """Return the error for a database that does not answer."""
+    if isinstance(error, UNKNOWN_STATEMENT):
+        return no_prepared_statements()
     cause = mask(str(error)) or type(error).__name__
     return MaasError(
         "database_unreachable", f"Postgres does not answer ({cause}); check DATABASE_URL or run `maas doctor`"
@@ -134,7 +137,7 @@ def unreachable(error: BaseException) -> MaasError:
 
 
 async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg.Connection) -> None:
-    """A plan is made once a connection and kept: most queries probe by key, and cost less than to plan them again."""
+    """Set up a connection of the pool; generic plans, because most queries look up keys and cost less than planning."""
     await prepare(connection)
     await connection.execute("set plan_cache_mode = force_generic_plan")
     await connection.execute(queries()["notice_dead_peer"])
@@ -142,21 +145,21 @@ async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg
         await connection.execute(queries()["limit_statements"], str(round(statement_timeout * 1000)))
 
 
-async def _keep(_: asyncpg.Connection) -> None:
-    """Nothing to undo: single statements leave nothing in a session, and asyncpg's own reset is a round trip each."""
+async def _no_reset(_: asyncpg.Connection) -> None:
+    """Skip asyncpg's reset, a round trip each time: single statements leave no state in a session."""
 
 
 class Transaction:
-    """The named queries within one transaction: all of it is kept or nothing."""
+    """The named queries within one transaction."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
         self._timeout: float | None = None
 
     async def allow_long_statements(self) -> None:
-        """From now on a statement may take `LONG_STATEMENT_S`."""
+        """Raise the timeout of the following statements to `LONG_STATEMENT_TIMEOUT_S`."""
         await self.value("lift_limit_of_statements")
-        self._timeout = LONG_STATEMENT_S
+        self._timeout = LONG_STATEMENT_TIMEOUT_S
 
     async def row(self, query: str, *args: object) -> asyncpg.Record | None:
         return await self._connection.fetchrow(queries()[query], *args, timeout=self._timeout)
@@ -165,22 +168,22 @@ class Transaction:
         return await self._connection.fetchval(queries()[query], *args, timeout=self._timeout)
 
     async def stream(self, query: str, *args: object, prefetch: int = 100) -> AsyncIterator[asyncpg.Record]:
-        """Row after row, `prefetch` at a time in memory."""
+        """Yield row after row, with `prefetch` rows at a time in memory."""
         async for row in self._connection.cursor(queries()[query], *args, prefetch=prefetch):
             yield row
 
 
 class Database:
-    """A pool and the named queries. No connection is held between two calls, but for a transaction."""
+    """A connection pool and the named queries; a connection is held during a call or a transaction only."""
 
     def __init__(self, pool: asyncpg.Pool, open_pool: Callable[[float], Awaitable[asyncpg.Pool]]) -> None:
         self._pool = pool
         self._open_pool = open_pool
-        self._turns: dict[tuple[object, ...], asyncio.Lock] = {}
-        self._upcoming: dict[tuple[object, ...], asyncio.Task[list[asyncpg.Record]]] = {}
+        self._locks: dict[tuple[object, ...], asyncio.Lock] = {}
+        self._next_results: dict[tuple[object, ...], asyncio.Task[list[asyncpg.Record]]] = {}
 
     async def renew(self) -> None:
-        """Open new connections in the place of all, which may hang in a cut network. Raises MaasError.
+        """Replace all connections, which may hang after a network failure. Raises MaasError.
 
         Queries in flight have `RENEWAL_GRACE_S` to end; one that hangs would hold its connection for minutes.
         """
@@ -188,61 +191,61 @@ class Database:
         await _close(old, RENEWAL_GRACE_S)
 
     async def check_pooler(self) -> None:
-        """Raise MaasError('bad_pooler') for one that we cannot work with."""
+        """Raise MaasError('bad_pooler') for a pooler that cannot be used."""
         async with self._pool.acquire() as one, self._pool.acquire() as other:
             await check_pooler(one, other, queries()["session"])
 
     async def close(self) -> None:
-        """Let queries end for five seconds, then drop them."""
-        await _close(self._pool, 5)
+        """Close the pool; queries in flight have `CLOSE_GRACE_S` to end."""
+        await _close(self._pool, CLOSE_GRACE_S)
 
     @property
     def connections(self) -> tuple[int, int]:
-        """Those of the pool that are open, and those of them that are in use."""
+        """The numbers of open connections and of those in use."""
         is_open = self._pool.get_size()
         return is_open, is_open - self._pool.get_idle_size()
 
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
-        with _clear_errors():
+        with _statement_errors():
             return list(await self._pool.fetch(queries()[query], *args))
 
     async def shared_rows(self, query: str, *args: Hashable) -> list[asyncpg.Record]:
-        """Rows that many ask for at one moment: they share one answer, which is never older than the question."""
+        """Return rows; concurrent callers share one execution, which begins after each of them has called."""
         key = (query, *args)
-        task = self._upcoming.get(key)
+        task = self._next_results.get(key)
         if task is None:
-            task = self._upcoming[key] = asyncio.create_task(self._ask(key, query, *args))
+            task = self._next_results[key] = asyncio.create_task(self._run_shared(key, query, *args))
         return await asyncio.shield(task)
 
-    async def _ask(self, key: tuple[object, ...], query: str, *args: object) -> list[asyncpg.Record]:
-        async with self._turns.setdefault(key, asyncio.Lock()):
-            del self._upcoming[key]  # who comes from now on needs an answer that is newer than this one
+    async def _run_shared(self, key: tuple[object, ...], query: str, *args: object) -> list[asyncpg.Record]:
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            del self._next_results[key]  # later callers need a newer result than this one
             return await self.rows(query, *args)
 
     async def row(self, query: str, *args: object) -> asyncpg.Record | None:
-        with _clear_errors():
+        with _statement_errors():
             return await self._pool.fetchrow(queries()[query], *args)
 
     async def value(self, query: str, *args: object) -> Any:
-        with _clear_errors():
+        with _statement_errors():
             return await self._pool.fetchval(queries()[query], *args)
 
     async def long_value(self, query: str, *args: object) -> Any:
-        """The same of a statement that goes through all that a user has, and may take minutes."""
+        """Return the value of a statement over all data of a user, which may take minutes."""
         async with self.transaction() as transaction:
             await transaction.allow_long_statements()
             return await transaction.value(query, *args)
 
     @asynccontextmanager
     async def transaction(self, **options: Any) -> AsyncIterator[Transaction]:
-        """All that is done in it commits or vanishes; `options` are asyncpg's. Await no client and no model in it."""
-        with _clear_errors():
+        """Run the block in a transaction; `options` are asyncpg's. The block must not wait for a client or a model."""
+        with _statement_errors():
             async with self._pool.acquire() as connection, connection.transaction(**options):
                 yield Transaction(connection)
 
 
 async def _close(pool: asyncpg.Pool, seconds: float) -> None:
-    """Close it when its queries have ended, after so many seconds in any case."""
+    """Close the pool when its queries have ended, at the latest after so many seconds."""
     closing = asyncio.create_task(pool.close())
     await asyncio.wait([closing], timeout=seconds)
     if not closing.done():
@@ -250,11 +253,11 @@ async def _close(pool: asyncpg.Pool, seconds: float) -> None:
         closing.cancel()
 
 
-class ReadOnly(Database):
-    """The same, but Postgres refuses every write; asked of each transaction, since a pooler shares its sessions."""
+class ReadOnlyDatabase(Database):
+    """A Database whose transactions are all read-only; set by transaction, because a pooler shares sessions."""
 
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
-        with _clear_errors():
+        with _statement_errors():
             async with self._pool.acquire() as connection, connection.transaction(readonly=True):
                 return list(await connection.fetch(queries()[query], *args))
 
@@ -274,12 +277,12 @@ class ReadOnly(Database):
 
 @asynccontextmanager
 async def open_database(
-    dsn: str, size: int, name: str, *, least: int = 1, kind: type[Database] = Database,
+    dsn: str, size: int, name: str, *, min_size: int = 1, kind: type[Database] = Database,
     statement_timeout: float | None = None,
 ) -> AsyncIterator[Database]:  # fmt: skip
-    """A pool of `least` to `size` connections, seen as `name` in pg_stat_activity. Raises MaasError.
+    """Open a pool of `min_size` to `size` connections, named `name` in pg_stat_activity. Raises MaasError.
 
-    A statement that takes more than `statement_timeout` seconds ends as a SlowStatement.
+    A statement that takes more than `statement_timeout` seconds raises SlowStatement.
     """
     options = {"command_timeout": 60, "server_settings": {"application_name": name}}
 
@@ -287,10 +290,10 @@ async def open_database(
         try:
             pool = await asyncpg.create_pool(
                 dsn,
-                min_size=least,
+                min_size=min_size,
                 max_size=size,
                 init=partial(_prepare_for_pool, statement_timeout),
-                reset=_keep,
+                reset=_no_reset,
                 timeout=timeout,
                 **options,
             )

@@ -1,4 +1,4 @@
-"""Group commit in the application: what waits at one moment goes in one statement. There is no timer."""
+"""Group commit in the application: items that wait at one moment are written by one statement. There is no timer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 class GroupCommit(Generic[Item, Result]):
     """Coalesces `submit` calls into `flush(items) -> results`, in order, one flush at a time.
 
-    When the database refuses the data of a batch, each item goes alone, so that a bad one fails by itself.
+    If the database refuses the data of a batch, each item is flushed alone, so that only the bad one fails.
     """
 
     def __init__(self, flush: Callable[[list[Item]], Awaitable[list[Result]]], limit: int = 256) -> None:
@@ -25,7 +25,7 @@ class GroupCommit(Generic[Item, Result]):
         self._worker: asyncio.Task[None] | None = None
 
     async def submit(self, item: Item) -> Result:
-        """The item's own result. Raises what the flush raised for it."""
+        """Return the result of this item. Raises the exception of its flush."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._worker is None:
@@ -36,24 +36,24 @@ class GroupCommit(Generic[Item, Result]):
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
-                await self._settle_or_fail(batch)
+                await self._flush_batch(batch)
         finally:
-            # Here and not in a callback, which would come later: what is submitted in between would wait for nobody.
+            # Here and not in a callback, which would run later: an item submitted in between would wait for ever.
             self._worker = None
 
-    async def _settle_or_fail(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
+    async def _flush_batch(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
         try:
-            await self._settle(batch)
+            await self._flush_whole(batch)
         except BAD_DATA as error:
             if len(batch) == 1:
                 _fail(batch, error)
             else:
                 for one in batch:
-                    await self._settle_or_fail([one])
+                    await self._flush_batch([one])
         except Exception as error:
             _fail(batch, error)
 
-    async def _settle(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
+    async def _flush_whole(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
         results = await self._flush([item for item, _ in batch])
         for (_, future), result in zip(batch, results, strict=True):
             if not future.done():

@@ -1,4 +1,4 @@
-"""Structured logs: one event name a line, context by contextvars, secrets and phone numbers masked."""
+"""Structured logs: one event name a line, context from contextvars, secrets and phone numbers masked."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import structlog
 
-from shared.visible import visible, visible_json, visible_line
+from shared.text import visible, visible_json, visible_line
 
-_SHORTEST_SECRET = 8  # less is a stand-in such as `none`, and cutting it out would garble what it stands in
-_SHORT = 64  # names and codes, which come again with every line
+MIN_SECRET_CHARS = 8  # a shorter one is a placeholder such as `none`, which also occurs in ordinary text
+MAX_CACHED_CHARS = 64  # names and codes, which come again with every line
 _SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|cookie|dsn|database_url)$")
 _SECRETS = (
     (re.compile(r"\b(sk|rk|pk)-[A-Za-z0-9_\-]{8,}"), r"\1-***"),
     (re.compile(r"\bAIza[0-9A-Za-z_\-]{10,}"), "AIza***"),
     (re.compile(r"\bmaas_([0-9a-f]{12})_[0-9a-f]{8,}"), r"maas_\1_***"),
     (
-        # Whether a run of such signs ends at a point is asked once, where it begins.
+        # Whether a run of such characters ends at a dot is checked once, at its start.
         re.compile(
             r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]++\.)(?>([A-Za-z0-9_-]*?)(?=\beyJ[A-Za-z0-9_-]{5}))"
             r"[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]*+)++"
@@ -48,65 +48,67 @@ _SECRETS = (
 )
 
 
-_hidden: set[str] = set()
-_hiding: re.Pattern[str] | None = None
+_registered: set[str] = set()
+_registered_pattern: re.Pattern[str] | None = None
 
 
 def hide(*secrets: str) -> None:
-    """Mask these from now on, however they look: keys, and what is secret in addresses; short ones stay."""
-    global _hiding
+    """Mask these secrets from now on, in any encoding: keys, passwords and tokens in URLs; short ones are ignored."""
+    global _registered_pattern
     for secret in secrets:
-        _hidden.update(form for part in _parts(secret) for form in _forms(part))
-    if _hidden:
-        _hiding = re.compile("|".join(re.escape(form) for form in sorted(_hidden, key=len, reverse=True)))
+        _registered.update(form for part in _parts(secret) for form in _forms(part))
+    if _registered:
+        _registered_pattern = re.compile(
+            "|".join(re.escape(form) for form in sorted(_registered, key=len, reverse=True))
+        )
 
 
 def conceal(text: str) -> str:
-    """The text without what `hide` was told."""
-    return text if _hiding is None else _hiding.sub("***", text)
+    """Return the text without the secrets registered by `hide`."""
+    return text if _registered_pattern is None else _registered_pattern.sub("***", text)
 
 
 def mask(text: str) -> str:
-    """The text without keys, passwords in addresses and phone numbers (the last digits stay)."""
+    """Return the text without keys, passwords in URLs and phone numbers, of which the last digits stay."""
     text = conceal(text)
-    return _strike(text) if len(text) <= _SHORT else _strike.__wrapped__(text)
+    return _mask_patterns(text) if len(text) <= MAX_CACHED_CHARS else _mask_patterns.__wrapped__(text)
 
 
 @lru_cache(maxsize=1024)
-def _strike(text: str) -> str:
+def _mask_patterns(text: str) -> str:
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """What is secret of an address: the password, a user without one, values in the query; of a key: its words, too."""
+    """Yield the secret parts: of a URL its password, else its user, and its query values; of a key also its words."""
     try:
-        address = urlsplit(secret)
+        url = urlsplit(secret)
     except ValueError:
-        address = None
-    if address is None or "://" not in secret:
+        url = None
+    if url is None or "://" not in secret:
         yield from {secret.strip(), *secret.split()}
         return
-    name, _, password = address.netloc.rpartition("@")[0].partition(":")
-    if address.scheme.startswith("http"):
-        yield from (password or name, *(value for key, value in parse_qsl(address.query) if "version" not in key))
-    elif unquote(password) not in (unquote(name), address.path.strip("/")):
+    name, _, password = url.netloc.rpartition("@")[0].partition(":")
+    if url.scheme.startswith("http"):
+        yield from (password or name, *(value for key, value in parse_qsl(url.query) if "version" not in key))
+    elif unquote(password) not in (unquote(name), url.path.strip("/")):
         yield from (password, unquote(password))
 
 
 def _forms(secret: str) -> Iterator[str]:
-    if len(secret) < _SHORTEST_SECRET:
+    if len(secret) < MIN_SECRET_CHARS:
         return
     yield from {secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1]}
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        for before in range(3):  # whatever stands around it: the characters that are all its own
+        for before in range(3):  # at any offset: the characters that depend on the secret alone
             whole = encode(bytes(before) + secret.encode()).decode()
             yield whole[-(-before * 8 // 6) : (before + len(secret.encode())) * 8 // 6]
 
 
 def redact(value: Any) -> Any:
-    """A JSON value without secrets and phone numbers, wherever: under such names, in texts, in long numbers."""
+    """Return a JSON value without secrets and phone numbers: by the names of members, in texts, in long numbers."""
     if isinstance(value, Mapping):
         return {
             mask(str(name)): "***" if _SECRET_KEY.search(str(name)) and one is not None else redact(one)
@@ -128,8 +130,8 @@ def _redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[
     return event
 
 
-def _show(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """For a console: nothing in a value steers it or looks like a line of its own."""
+def _escape_values(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Escape values for a console, so that none steers the terminal or looks like a line of its own."""
     for key, value in event.items():
         if isinstance(value, str):
             event[key] = visible(value) if key == "exception" else visible_line(value)
@@ -141,17 +143,17 @@ def _dump(value: Any, **options: Any) -> str:
 
 
 class _Masking(logging.Formatter):
-    """For what libraries say."""
+    """Masks the records of libraries."""
 
     def format(self, record: logging.LogRecord) -> str:
         return visible(mask(super().format(record)))
 
 
 def configure(level: str = "info", form: str = "auto") -> None:
-    """Log to standard error from now on; `form` is auto, console or json."""
+    """Write logs to standard error; `form` is auto, console or json."""
     console = form == "console" or (form == "auto" and sys.stderr.isatty())
     renderers: list[Any] = (
-        [_show, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        [_escape_values, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
         if console
         else [structlog.processors.JSONRenderer(_dump, ensure_ascii=False, default=str)]
     )

@@ -1,4 +1,4 @@
-"""What stands between us and Postgres: a pooler that shares sessions must remember what was prepared in them."""
+"""Poolers in front of Postgres: one that shares sessions must support prepared statements and transactions."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import asyncpg
 
 from shared.errors import MaasError
 
-FORGOTTEN = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
-TRIES = 20
+UNKNOWN_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
+MAX_ATTEMPTS = 20
 ADVICE = "let it pool sessions, use PgBouncer 1.21 or newer with max_prepared_statements, or a direct DATABASE_URL"
 
 
-def forgetful() -> MaasError:
-    """The one sentence for a pooler that shares sessions and nothing else."""
+def no_prepared_statements() -> MaasError:
+    """Return the error for a pooler that loses prepared statements."""
     return MaasError("bad_pooler", f"the pooler before Postgres forgets prepared statements; {ADVICE}")
 
 
 async def check_pooler(one: asyncpg.Connection, other: asyncpg.Connection, session: str) -> None:
-    """Raise MaasError('bad_pooler') where a statement does not find what was prepared for it, or may not be grouped.
+    """Raise MaasError('bad_pooler') for a pooler that loses prepared statements or refuses transactions.
 
-    `session` is the query of the number of the session.
+    `session` is the query for the process id of the server's session.
     """
     try:
         if await one.fetchval(session) == one.get_server_pid():
@@ -27,16 +27,16 @@ async def check_pooler(one: asyncpg.Connection, other: asyncpg.Connection, sessi
         async with one.transaction():
             statement = await one.prepare(session)
             number = await statement.fetchval()
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             async with other.transaction():
-                if await other.fetchval(session) == number:  # the session of `one` is taken: it gets another
+                if await other.fetchval(session) == number:  # `one` gets another session
                     await statement.fetchval()
                     return
-    except FORGOTTEN as error:
-        raise forgetful() from error
+    except UNKNOWN_STATEMENT as error:
+        raise no_prepared_statements() from error
     except asyncpg.PostgresConnectionError as error:
-        if "prepared statement" in str(error):  # it found somebody else's of that name
-            raise forgetful() from error
-        if "transaction" not in str(error):  # of no pooler: it is Postgres that has gone
+        if "prepared statement" in str(error):  # another client's statement of that name
+            raise no_prepared_statements() from error
+        if "transaction" not in str(error):  # not the pooler: Postgres is gone
             raise
         raise MaasError("bad_pooler", f"the pooler before Postgres refuses transactions ({error}); {ADVICE}") from error

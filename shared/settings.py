@@ -1,12 +1,15 @@
-"""Every setting in one place, read from the environment and `.env`."""
+"""All settings, read from the environment and `.env`, and variables that look like settings and are none."""
 
 from __future__ import annotations
 
+import os
 import re
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from dotenv import dotenv_values
 from pydantic import (
     AliasChoices,
     Field,
@@ -21,156 +24,228 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from shared.errors import MaasError, problems_of
 from shared.log import hide
 
-_PREFIX = {
+_ROLE_PREFIX = {
     "Analyzer": "analyzer",
     "Assembler": "assembler",
     "FinalResponder": "responder",
     "Archivist": "archivist",
     "Compactor": "archivist",
 }
-ROLES = tuple(_PREFIX)
-NOT_FOR_SERVER = ("openai_api_key", "gemini_api_key", "anthropic_api_key", "mcp_servers")
-JWT_SECRET_BYTES = 32
-ATTACHMENT_BYTES = 10 * 1024 * 1024
+ROLES = tuple(_ROLE_PREFIX)
+ORCHESTRATOR_SECRETS = ("openai_api_key", "gemini_api_key", "anthropic_api_key", "mcp_servers")
+MIN_JWT_SECRET_BYTES = 32
+DEFAULT_ATTACHMENT_BYTES = 10 * 1024 * 1024
+PREFIX = "MAAS_"
+OTHER_VARIABLES = {  # of clients, and between our processes
+    "MAAS_URL", "MAAS_API_KEY", "MAAS_MCP_USER", "MAAS_PARENT_PID",
+}  # fmt: skip
 
 
-def _plain(name: str) -> AliasChoices:
-    """A name known to everybody, without our prefix."""
+def _alias(name: str) -> AliasChoices:
+    """Return the alias of a setting whose variable has a well-known name without our prefix."""
     return AliasChoices(name)
 
 
 class Settings(BaseSettings):
-    """All settings. Times in seconds unless the name says otherwise."""
+    """All settings; times are in seconds unless the name says otherwise."""
 
     model_config = SettingsConfigDict(
-        env_prefix="MAAS_", env_file=".env", extra="ignore", populate_by_name=True, env_ignore_empty=True
+        env_prefix=PREFIX, env_file=".env", extra="ignore", populate_by_name=True, env_ignore_empty=True
     )
 
-    database_url: SecretStr | None = Field(None, validation_alias=_plain("DATABASE_URL"), description="Postgres >= 15")
+    database_url: SecretStr | None = Field(
+        None, validation_alias=_alias("DATABASE_URL"), description="Postgres 15 or later; unset: the embedded one"
+    )
     listen_database_url: SecretStr | None = Field(
-        None, validation_alias=_plain("LISTEN_DATABASE_URL"), description="direct connection for LISTEN"
+        None,
+        validation_alias=_alias("LISTEN_DATABASE_URL"),
+        description="direct connection for LISTEN, if DATABASE_URL is a pooler; unset: DATABASE_URL",
     )
-    openai_api_key: SecretStr | None = Field(None, validation_alias=_plain("OPENAI_API_KEY"))
-    openai_base_url: str | None = Field(None, validation_alias=_plain("OPENAI_BASE_URL"))
-    gemini_api_key: SecretStr | None = Field(None, validation_alias=_plain("GEMINI_API_KEY"))
-    gemini_base_url: str | None = Field(None, validation_alias=_plain("GEMINI_BASE_URL"))
-    anthropic_api_key: SecretStr | None = Field(None, validation_alias=_plain("ANTHROPIC_API_KEY"))
-    anthropic_base_url: str | None = Field(None, validation_alias=_plain("ANTHROPIC_BASE_URL"))
+    openai_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("OPENAI_API_KEY"), description="key of the provider openai"
+    )
+    openai_base_url: str | None = Field(
+        None, validation_alias=_alias("OPENAI_BASE_URL"), description="URL of an OpenAI-compatible server"
+    )
+    gemini_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("GEMINI_API_KEY"), description="key of the provider gemini"
+    )
+    gemini_base_url: str | None = Field(
+        None, validation_alias=_alias("GEMINI_BASE_URL"), description="URL of a Gemini-compatible server"
+    )
+    anthropic_api_key: SecretStr | None = Field(
+        None, validation_alias=_alias("ANTHROPIC_API_KEY"), description="key of the provider anthropic"
+    )
+    anthropic_base_url: str | None = Field(
+        None, validation_alias=_alias("ANTHROPIC_BASE_URL"), description="URL of an Anthropic-compatible server"
+    )
 
-    host: str = Field("127.0.0.1", description="address of the HTTP server")
-    port: int = Field(8000, ge=1, le=65535, description="port of the HTTP server")
+    host: str = Field("127.0.0.1", description="address on which the HTTP server listens")
+    port: int = Field(8000, ge=1, le=65535, description="port on which the HTTP server listens")
     share_port: bool = Field(
-        False, description="on: several server processes listen on one port; Linux spreads clients"
+        False, description="on: several server processes listen on one port (SO_REUSEPORT); Linux balances connections"
     )
     auth: Literal["none", "keys", "jwt"] = Field(
-        "none", description="who may call: everybody on this machine (`none`), keys of `maas keys`, tokens and keys"
+        "none", description="access control: `none` (this machine only), `keys` (API keys), `jwt` (tokens and API keys)"
     )
-    jwt_secret: SecretStr | None = Field(None, description="secret of tokens that are signed by HS256")
-    jwks_url: str | None = Field(None, description="address of the public keys of tokens that are signed otherwise")
-    jwt_audience: str | None = Field(None, description="`aud` that a token must have; any if unset")
-    jwt_issuer: str | None = Field(None, description="`iss` that a token must have; any if unset")
-    jwt_leeway: float = Field(10.0, ge=0, le=300, description="how far clocks may differ")
-    user_rate: int | None = Field(None, ge=1, description="requests of a user a minute, in each server process")
+    jwt_secret: SecretStr | None = Field(None, description="secret of tokens signed with HS256, at least 32 bytes")
+    jwks_url: str | None = Field(None, description="URL of the public keys (JWKS) of tokens signed otherwise")
+    jwt_audience: str | None = Field(None, description="required `aud` of a token; unset: any")
+    jwt_issuer: str | None = Field(None, description="required `iss` of a token; unset: any")
+    jwt_leeway: float = Field(10.0, ge=0, le=300, description="tolerated clock difference of `exp` and `nbf`")
+    user_rate: int | None = Field(
+        None, ge=1, description="rate limit: requests per user and minute, in each server process; unset: none"
+    )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="web pages that may call from a browser: https://app.example, separated by commas; none without"
+        (), description="origins that browsers may call from, such as https://app.example, separated by commas"
     )
-    head_timeout: float = Field(10.0, gt=0, description="what the headers of a request may take")
-    body_timeout: float = Field(300.0, gt=0, description="what a body may take in all; then 408")
-    body_pause: float = Field(30.0, gt=0, description="silence within a body; then 408")
-    write_timeout: float = Field(30.0, gt=0, description="a client that reads nothing of its reply loses it after this")
-    connections: int = Field(4000, ge=1, le=100_000, description="of one HTTP process; past it 503")
-    followers: int = Field(2000, ge=1, le=100_000, description="of runs (SSE) in one HTTP process; past it 503")
-    data_dir: Path | None = Field(None, description="folder of the embedded Postgres; .maas when unset")
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal, else json")
+    head_timeout: float = Field(10.0, gt=0, description="timeout of the headers of a request")
+    body_timeout: float = Field(300.0, gt=0, description="timeout of a whole request body; then 408")
+    body_pause: float = Field(30.0, gt=0, description="idle timeout within a request body; then 408")
+    write_timeout: float = Field(
+        30.0, gt=0, description="write timeout: a client that does not read its response is disconnected"
+    )
+    connections: int = Field(4000, ge=1, le=100_000, description="connection limit of one HTTP process; above it 503")
+    followers: int = Field(
+        2000, ge=1, le=100_000, description="limit of event streams (SSE) in one HTTP process; above it 503"
+    )
+    data_dir: Path | None = Field(None, description="folder of the embedded Postgres; unset: .maas")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
+    log_format: Literal["auto", "console", "json"] = Field(
+        "auto", description="log format; auto: console on a terminal, else json"
+    )
 
     environment: Literal["development", "production"] = Field(
-        "development", description="production: debug layers for technical admins only"
+        "development", description="production: debug information of runs only for callers who may see it"
     )
-    layer_logging: bool = Field(True, description="off: no debug layers at all")
+    layer_logging: bool = Field(True, description="off: no debug information of runs is stored or returned")
 
-    model: str = Field("extractive:builtin", description="provider:model of every role that names none")
-    analyzer_model: str | None = None
-    assembler_model: str | None = None
-    responder_model: str | None = None
-    archivist_model: str | None = None
+    model: str = Field("extractive:builtin", description="default model, as provider:model")
+    analyzer_model: str | None = Field(None, description="model of the Analyzer; unset: MAAS_MODEL")
+    assembler_model: str | None = Field(None, description="model of the Assembler; unset: MAAS_MODEL")
+    responder_model: str | None = Field(None, description="model of the Final Responder; unset: MAAS_MODEL")
+    archivist_model: str | None = Field(None, description="model of Archivist and Compactor; unset: MAAS_MODEL")
     fallback_model: str | None = Field(
-        None, description="provider:model that is asked when a role's own fails; none without"
+        None, description="model, as provider:model, that is called if a role's own one fails; unset: none"
     )
-    analyzer_fallback: str | None = None
-    assembler_fallback: str | None = None
-    responder_fallback: str | None = None
-    archivist_fallback: str | None = None
-    stream: bool = Field(True, description="on: an answer is told to those who follow its run while it comes")
-    fast_path: bool = Field(False, description="on: leave out a model call that can change nothing")
+    analyzer_fallback: str | None = Field(None, description="fallback of the Analyzer; unset: MAAS_FALLBACK_MODEL")
+    assembler_fallback: str | None = Field(None, description="fallback of the Assembler; unset: MAAS_FALLBACK_MODEL")
+    responder_fallback: str | None = Field(
+        None, description="fallback of the Final Responder; unset: MAAS_FALLBACK_MODEL"
+    )
+    archivist_fallback: str | None = Field(
+        None, description="fallback of Archivist and Compactor; unset: MAAS_FALLBACK_MODEL"
+    )
+    stream: bool = Field(True, description="on: event streams carry the text of an answer while the model writes it")
+    fast_path: bool = Field(False, description="on: skip model calls that cannot change the result")
     user_daily_tokens: int | None = Field(
-        None, ge=1, description="tokens of a user's runs in a day; past it they are FAILED"
+        None, ge=1, description="token budget of one user and day; above it new runs are FAILED; unset: none"
     )
-    run_max_tokens: int | None = Field(None, ge=1, description="tokens of one run; past it it is FAILED")
+    run_max_tokens: int | None = Field(
+        None, ge=1, description="token budget of one run; above it the run is FAILED; unset: none"
+    )
 
     embedding_model: str | None = Field(
-        None, description="provider:model of vectors, or provider:model@dimensions; without it search is by words"
+        None, description="embedding model, as provider:model or provider:model@dimensions; unset: lexical search only"
     )
-    embedding_timeout: float = Field(1.0, gt=0, description="what vectors may add to the time of a search")
+    embedding_timeout: float = Field(1.0, gt=0, description="timeout of the embedding of a search query")
 
-    image_model: str | None = Field(None, description="provider:model that draws; without it nothing is drawn")
-    image_fallback: str | None = Field(None, description="provider:model that is asked to draw when that fails")
-    image_timeout: float = Field(120.0, gt=0, description="one drawing, all attempts")
+    image_model: str | None = Field(None, description="image model, as provider:model; unset: no images are generated")
+    image_fallback: str | None = Field(
+        None, description="image model, as provider:model, that is called if that fails; unset: none"
+    )
+    image_timeout: float = Field(120.0, gt=0, description="time budget of one generated image, all attempts together")
     attachment_bytes: int = Field(
-        ATTACHMENT_BYTES, ge=1024, le=20 * 1024 * 1024, description="upper limit of an uploaded image"
+        DEFAULT_ATTACHMENT_BYTES, ge=1024, le=20 * 1024 * 1024, description="size limit of an uploaded image, in bytes"
     )
 
     otlp_endpoint: str | None = Field(
-        None, validation_alias=_plain("OTEL_EXPORTER_OTLP_ENDPOINT"), description="who is told of spans; nobody without"
+        None,
+        validation_alias=_alias("OTEL_EXPORTER_OTLP_ENDPOINT"),
+        description="OTLP/HTTP endpoint to which spans are exported; unset: no tracing",
     )
 
     timezone: str = Field(
-        "UTC",
-        description="zone of days: in buckets, drafts, records and dates of questions; the same for all processes",
+        "UTC", description="IANA time zone in which days begin and dates are read; the same for all processes"
     )
-    blocking_scope: Literal["user", "global"] = Field("user", description="whose next request waits for the archive")
+    blocking_scope: Literal["user", "global"] = Field(
+        "user", description="whose next run waits until an answer is archived: that user's, or everybody's"
+    )
     retention_days: int | None = Field(
-        None, ge=1, le=36_500, description="words and finished runs are removed after so many days; kept without it"
+        None,
+        ge=1,
+        le=36_500,
+        description="data retention: days after which messages and finished runs are deleted; unset: never",
     )
     user_queue_limit: int = Field(
-        100, ge=1, le=100_000, description="unfinished requests of one user before HTTP answers 429"
+        100, ge=1, le=100_000, description="limit of unfinished runs of one user; above it 429"
     )
     openai_wait: float = Field(
-        300.0, gt=0, le=3600, description="what an answer may take on /v1/chat/completions without a stream; then 504"
+        300.0, gt=0, le=3600, description="timeout of /v1/chat/completions without streaming; then 504"
     )
-    concurrency: int = Field(64, ge=1, le=10_000, description="runs in flight in one orchestrator")
-    max_in_flight: int | None = Field(None, ge=1, description="runs in flight in all orchestrators together")
+    concurrency: int = Field(64, ge=1, le=10_000, description="limit of runs in flight in one orchestrator")
+    max_in_flight: int | None = Field(
+        None, ge=1, description="limit of runs in flight in all orchestrators together; unset: none"
+    )
     statement_timeout: float = Field(
-        30.0, ge=0.1, le=55, description="one statement of a server or an orchestrator in Postgres; then 503"
+        30.0, ge=0.1, le=55, description="timeout of one SQL statement of a server or an orchestrator; then 503"
     )
     pool_size: int = Field(8, ge=2, le=200, description="database connections of one process")
-    stages: Annotated[tuple[str, ...], NoDecode] = Field((), description="stages of this process; empty means all")
-    tools: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="tools of your own: module:attribute of toolsets, separated by commas"
+    stages: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="stages that this orchestrator runs, separated by commas; empty: all"
     )
-    mcp_servers: str | None = Field(None, description="servers of tools (MCP): a JSON file, or the JSON itself")
+    tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="toolsets of your own, as module:attribute, separated by commas"
+    )
+    mcp_servers: str | None = Field(None, description="MCP servers whose tools are used: a JSON file, or JSON text")
 
-    history_rows: int = Field(10, ge=0, le=100, description="recent log rows in a draft")
-    payload_tokens: int = Field(8000, ge=500, le=8000, description="upper limit of final_context_payload")
-    temperature: float = Field(0.7, ge=0, le=2)
-    max_tokens: int = Field(2000, ge=1, description="upper limit of an answer, in tokens")
+    history_rows: int = Field(10, ge=0, le=100, description="recent messages in a draft")
+    payload_tokens: int = Field(8000, ge=500, le=8000, description="token limit of final_context_payload")
+    temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature of the Final Responder")
+    max_tokens: int = Field(2000, ge=1, description="token limit of an answer")
 
-    analyzer_timeout: float = Field(3.0, gt=0, description="budget of the stage's model, all attempts")
-    assembler_timeout: float = Field(3.0, gt=0, description="budget of the stage's model, all attempts")
-    archivist_timeout: float = Field(20.0, gt=0, description="budget of the stage's model, all attempts")
-    responder_timeout: float = Field(150.0, gt=0, description="budget of the stage's model, all attempts")
-    attempt_timeout: float = Field(30.0, gt=0, description="one attempt of a model, however much of it has come")
-    analyzer_attempt_timeout: float | None = Field(None, gt=0, description="the same for this role alone")
-    assembler_attempt_timeout: float | None = Field(None, gt=0, description="the same for this role alone")
-    responder_attempt_timeout: float | None = Field(None, gt=0, description="the same for this role alone")
-    archivist_attempt_timeout: float | None = Field(None, gt=0, description="the same for this role alone")
-    retry_delay: float = Field(1.0, ge=0, description="first pause before a repeated model call; doubles each time")
+    analyzer_timeout: float = Field(3.0, gt=0, description="time budget of the Analyzer's model, all attempts together")
+    assembler_timeout: float = Field(
+        3.0, gt=0, description="time budget of the Assembler's model, all attempts together"
+    )
+    archivist_timeout: float = Field(
+        20.0, gt=0, description="time budget of the Archivist's model, all attempts together"
+    )
+    responder_timeout: float = Field(
+        150.0, gt=0, description="time budget of the Final Responder's model, all attempts together"
+    )
+    attempt_timeout: float = Field(
+        30.0, gt=0, description="timeout of one attempt of a model, even if it is still streaming"
+    )
+    analyzer_attempt_timeout: float | None = Field(
+        None, gt=0, description="attempt timeout of the Analyzer; unset: MAAS_ATTEMPT_TIMEOUT"
+    )
+    assembler_attempt_timeout: float | None = Field(
+        None, gt=0, description="attempt timeout of the Assembler; unset: MAAS_ATTEMPT_TIMEOUT"
+    )
+    responder_attempt_timeout: float | None = Field(
+        None, gt=0, description="attempt timeout of the Final Responder; unset: MAAS_ATTEMPT_TIMEOUT"
+    )
+    archivist_attempt_timeout: float | None = Field(
+        None, gt=0, description="attempt timeout of Archivist and Compactor; unset: MAAS_ATTEMPT_TIMEOUT"
+    )
+    retry_delay: float = Field(
+        1.0, ge=0, description="backoff before the first retry of a model call; doubles with each further one"
+    )
 
-    lease: float = Field(60.0, gt=0, description="a silent orchestrator loses its runs after this")
-    heartbeat: float = Field(15.0, gt=0)
-    sweep: float = Field(1.0, gt=0, description="pause between looks at the table without a bell")
-    compact_every: float = Field(60.0, ge=0, description="pause between looks for old records to merge; 0: never")
-    max_deaths: int = Field(3, ge=1, description="a run that was in flight in so many dying processes is FAILED")
+    lease: float = Field(
+        60.0, gt=0, description="lease of an orchestrator: without a heartbeat for so long it loses its runs"
+    )
+    heartbeat: float = Field(15.0, gt=0, description="interval at which an orchestrator renews its lease")
+    poll_interval: float = Field(
+        1.0, gt=0, description="interval at which an orchestrator polls for runs, besides notifications"
+    )
+    compact_every: float = Field(
+        60.0, ge=0, description="interval at which old summaries are looked for and merged; 0: never"
+    )
+    max_deaths: int = Field(
+        3, ge=1, description="crash limit of a run: in flight in so many crashed processes, it is FAILED"
+    )
 
     @field_validator("stages", "tools", "cors_origins", mode="before")
     @classmethod
@@ -201,62 +276,81 @@ class Settings(BaseSettings):
             return self
         if (self.jwt_secret is None) == (self.jwks_url is None):
             raise ValueError("MAAS_AUTH=jwt needs MAAS_JWT_SECRET or MAAS_JWKS_URL, one of both")
-        if self.jwt_secret is not None and len(self.jwt_secret.get_secret_value().encode()) < JWT_SECRET_BYTES:
-            raise ValueError(f"MAAS_JWT_SECRET must have at least {JWT_SECRET_BYTES} bytes, as HS256 demands")
+        if self.jwt_secret is not None and len(self.jwt_secret.get_secret_value().encode()) < MIN_JWT_SECRET_BYTES:
+            raise ValueError(f"MAAS_JWT_SECRET must have at least {MIN_JWT_SECRET_BYTES} bytes, as HS256 demands")
         if self.jwks_url is not None and not self.jwks_url.startswith(("https://", "http://")):
             raise ValueError("MAAS_JWKS_URL must begin with https:// or http://")
         return self
 
     @property
     def zone(self) -> ZoneInfo:
-        """`timezone` as Python knows it."""
+        """`timezone` as a ZoneInfo."""
         return ZoneInfo(self.timezone)
 
     def role_model(self, role: str) -> str:
-        """The `provider:model` that answers for one of ROLES."""
-        return getattr(self, f"{_PREFIX[role]}_model") or self.model
+        """Return the `provider:model` of one of ROLES."""
+        return getattr(self, f"{_ROLE_PREFIX[role]}_model") or self.model
 
     def role_fallback(self, role: str) -> str | None:
-        """The `provider:model` that is asked when a role's own fails."""
-        return getattr(self, f"{_PREFIX[role]}_fallback") or self.fallback_model
+        """Return the `provider:model` that is called if a role's own one fails; None without."""
+        return getattr(self, f"{_ROLE_PREFIX[role]}_fallback") or self.fallback_model
 
     def role_attempt_timeout(self, role: str) -> float:
-        """The seconds that one attempt of a role's model may take."""
-        own: float | None = getattr(self, f"{_PREFIX[role]}_attempt_timeout")
+        """Return the timeout of one attempt of a role's model, in seconds."""
+        own: float | None = getattr(self, f"{_ROLE_PREFIX[role]}_attempt_timeout")
         return own or self.attempt_timeout
 
 
 def attempt_setting(role: str) -> str:
-    """The name of the setting that bounds one attempt of a role's model."""
-    return f"MAAS_{_PREFIX[role].upper()}_ATTEMPT_TIMEOUT" if role in _PREFIX else "MAAS_ATTEMPT_TIMEOUT"
+    """Return the variable that sets the timeout of one attempt of a role's model."""
+    return f"MAAS_{_ROLE_PREFIX[role].upper()}_ATTEMPT_TIMEOUT" if role in _ROLE_PREFIX else "MAAS_ATTEMPT_TIMEOUT"
 
 
 def variable_of(name: str) -> str:
-    """The environment variable of a setting."""
+    """Return the environment variable of a setting."""
     alias = Settings.model_fields[name].validation_alias
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"MAAS_{name.upper()}"
 
 
 def unneeded_by_server(settings: Settings) -> tuple[str, ...]:
-    """Names of secrets that the HTTP process has no use for; it needs the key of an embedding model at most."""
+    """Return the names of secrets that the HTTP process does not need: all but the key of its embedding model."""
     provider = (settings.embedding_model or "").partition(":")[0].strip()
-    return tuple(name for name in NOT_FOR_SERVER if name != f"{provider}_api_key")
+    return tuple(name for name in ORCHESTRATOR_SECRETS if name != f"{provider}_api_key")
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read the settings; what is secret in them is masked from now on. Raises MaasError('bad_setting')."""
+    """Read the settings, and register their secrets to be masked in logs. Raises MaasError('bad_setting')."""
     try:
         settings = Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         first = problems_of(error)[0]
-        if not first.path:  # several settings do not fit each other, and the message names them
-            raise MaasError("bad_setting", first.words) from error
+        if not first.path:  # settings that contradict each other; the message names them
+            raise MaasError("bad_setting", first.message) from error
         field = str(first.path[0])
         name = field if field.isupper() else f"MAAS_{field.upper()}"
-        raise MaasError("bad_setting", f"{name}: {first.words}") from error
+        raise MaasError("bad_setting", f"{name}: {first.message}") from error
     for value in dict(settings).values():
         if isinstance(value, SecretStr):
             hide(value.get_secret_value())
         elif isinstance(value, str) and "://" in value:
             hide(value)
     return settings
+
+
+def names_in_file() -> set[str]:
+    """Return the variables to which `.env` gives a value."""
+    path = Path(".env")
+    return {name for name, value in dotenv_values(path).items() if value} if path.is_file() else set()
+
+
+def unknown_settings() -> list[str]:
+    """Return a sentence for each MAAS_ variable that is no setting, with the setting that may be meant."""
+    known = {variable_of(name) for name in Settings.model_fields}
+    short = {name.removeprefix(PREFIX): name for name in known}
+    names = {name.upper() for name in names_in_file() | {name for name, value in os.environ.items() if value}}
+    hints = []
+    for name in sorted(names - known - OTHER_VARIABLES):
+        if name.startswith(PREFIX):
+            near = get_close_matches(name.removeprefix(PREFIX), short, 1)
+            hints.append(f"{name} is no setting" + (f"; did you mean {short[near[0]]}?" if near else ""))
+    return hints

@@ -1,20 +1,21 @@
-"""Text on its way into prompts, fences and Postgres, and JSON on its way out of a model's prose."""
+"""Text on its way into prompts, Postgres and terminals: escaping, cleaning, cutting, splitting into sentences."""
 
 from __future__ import annotations
 
-import json
-import math
+import asyncio
 import re
 import unicodedata
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _CHARACTERS = {entity: char for char, entity in _ENTITIES.items()}
 _ANY_ENTITY = re.compile("&(?:amp|lt|gt);")
 _REFUSED = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff]")
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-# Letters and marks by category that nevertheless show nothing: fillers, the Braille blank, variation selectors.
+# Letters and marks by category that show nothing: fillers, the Braille blank, variation selectors.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -24,13 +25,17 @@ _NO_END = re.compile(
     r"и\s(?:т\.\s?[дп]|др|пр)|mr|mrs|ms|dr|prof|sr|jr|st|no|vs|etc|e\.g|i\.e|approx|fig|vol|inc|ltd|u\.s)\.$",
     re.IGNORECASE,
 )
-_LONGEST_ENDING = 16  # of what no sentence ends with
-_JSON_ATTEMPTS = 64
-JSON_LEVELS = 100
+MAX_ABBREVIATION_CHARS = 16
+MAX_INLINE_CHARS = 8000  # takes some milliseconds at most, less than what a thread may add under load
+# C0, DEL, C1, bidirectional controls, the two separators that some terminals take for line ends, lone surrogates.
+_STEERING = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff"
+_STEERING_IN_TEXT = re.compile(f"[{_STEERING}]")
+_STEERING_IN_LINE = re.compile(f"[\t\n{_STEERING}]")
+_ESCAPES = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Put `values` into the `{names}` of `template`, once: what was inserted is never looked at again.
+    """Put `values` into the `{names}` of `template` in one pass: inserted text is not searched for names.
 
     Only the names in `values` are replaced, so literal JSON braces and unknown `{names}` stay as they are.
     """
@@ -41,56 +46,27 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Make `text` harmless inside a tag fence; `unescape` gives it back exactly."""
+    """Escape `text` for the inside of a tag fence; `unescape` restores it exactly."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def unescape(text: str) -> str:
-    """Undo `escape`, one level."""
+    """Undo one `escape`."""
     return _ANY_ENTITY.sub(lambda match: _CHARACTERS[match[0]], text)
 
 
 def defuse(text: str) -> str:
-    """Escape the angle brackets only: for text that may be escaped already, such as a model's rewrite. Idempotent."""
+    """Escape angle brackets only: for text that may be escaped already, such as a model's rewrite. Idempotent."""
     return text.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def clean(text: str) -> str:
-    """Drop what Postgres text and jsonb refuse (NUL, lone surrogates) and control characters but newline and tab."""
+    """Remove control characters except newline and tab, and what Postgres refuses: NUL and lone surrogates."""
     return _REFUSED.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def is_too_deep(value: object, levels: int = JSON_LEVELS) -> bool:
-    """Whether a JSON value nests objects and arrays deeper than that, so that some reader would give up on it."""
-    level: list[Any] = [value]
-    for _ in range(levels + 1):
-        level = [one for one in level if isinstance(one, dict | list)]
-        if not level:
-            return False
-        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
-    return True
-
-
-def is_storable(value: object, levels: int = JSON_LEVELS) -> bool:
-    """Whether a JSON value can be kept and read again: no NUL, no lone surrogate, nothing infinite, not too deep."""
-    if is_too_deep(value, levels):
-        return False
-    stack = [value]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, str) and _UNSTORABLE.search(one):
-            return False
-        if isinstance(one, float) and not math.isfinite(one):
-            return False
-        if isinstance(one, dict):
-            stack += [*one.keys(), *one.values()]
-        elif isinstance(one, list):
-            stack += one
-    return True
-
-
 def is_blank(text: str) -> bool:
-    """Whether nothing of `text` can be seen: whitespace, control, zero-width and filler characters only."""
+    """Return whether `text` shows nothing: only whitespace, control, zero-width and filler characters."""
     return all(
         char.isspace() or unicodedata.category(char) in ("Cc", "Cf", "Cs") or _INVISIBLE.match(char) for char in text
     )
@@ -122,95 +98,82 @@ def shorten(text: str, chars: int) -> str:
 
 
 def excerpt(text: str, about: str, chars: int) -> str:
-    """What `text` says about a question, in at most `chars` characters: its sentences that share most words with it.
+    """Return the sentences of `text` that share most words with a question, in at most `chars` characters.
 
-    Words count as the same when their first five letters are. The sentences keep their order; gaps show as ….
+    Words are equal if their first five letters are. The sentences keep their order; a gap shows as ….
     """
     if len(text) <= chars:
         return text
-    asked = {word[:5] for word in re.findall(r"\w{3,}", about.casefold())}
+    query = _prefixes(about)
     parts = sentences(text)
-    shared = [len(asked & {word[:5] for word in re.findall(r"\w{3,}", part.casefold())}) for part in parts]
-    kept: set[int] = set()
+    shared = [len(query & _prefixes(part)) for part in parts]
+    chosen: set[int] = set()
     room = chars
-    for place in sorted(range(len(parts)), key=lambda place: (-shared[place], place)):
-        if len(parts[place]) + 3 > room:
+    for index in sorted(range(len(parts)), key=lambda index: (-shared[index], index)):
+        if len(parts[index]) + 3 > room:
             continue
-        kept.add(place)
-        room -= len(parts[place]) + 3
-    if not kept:
+        chosen.add(index)
+        room -= len(parts[index]) + 3
+    if not chosen:
         return shorten(text, chars)
-    pieces = [("" if place and place - 1 in kept else "… " * bool(place)) + parts[place] for place in sorted(kept)]
+    pieces = [("" if index and index - 1 in chosen else "… " * bool(index)) + parts[index] for index in sorted(chosen)]
     return " ".join(pieces)
 
 
+def _prefixes(text: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"\w{3,}", text.casefold())}
+
+
 def _joins(char: str) -> bool:
-    """Whether `char` belongs to the sign before it."""
+    """Return whether `char` is part of the character before it."""
     return bool(unicodedata.combining(char)) or char == "\u200d" or "\ufe00" <= char <= "\ufe0f" or "🏻" <= char <= "🏿"
 
 
 def sentences(text: str) -> list[str]:
-    """Split Russian or English text into sentences; lines are sentences of their own, abbreviations end none."""
-    found: list[str] = []
+    """Split Russian or English text into sentences; a line break ends one, an abbreviation does not."""
+    result: list[str] = []
     start = 0
     for match in _END.finditer(text):
-        said = match.start() + len(match[0].rstrip())
-        ending = text[max(start, said - _LONGEST_ENDING) : said]  # all of it each time would be quadratic
+        end = match.start() + len(match[0].rstrip())
+        ending = text[max(start, end - MAX_ABBREVIATION_CHARS) : end]  # the whole sentence each time would be quadratic
         if "\n" not in match[0] and _goes_on(ending, text[match.end() : match.end() + 1]):
             continue
         if piece := text[start : match.end()].strip():
-            found.append(piece)
+            result.append(piece)
             start = match.end()
     rest = text[start:].strip()
-    return [*found, rest] if rest else found
+    return [*result, rest] if rest else result
 
 
 def _goes_on(ending: str, following: str) -> bool:
-    """Whether the sentence with that ending goes on: after an abbreviation, a quotation with a small letter behind."""
+    """Return whether the sentence goes on: after an abbreviation, or after a quotation before a small letter."""
     if ending[-1] in "\"'»”’)]":
         return following.islower()
     return ending[-1] == "." and ending[-2:] != ".." and (following.islower() or bool(_NO_END.search(ending)))
 
 
-def json_object(text: str) -> dict[str, Any] | None:
-    """Find the JSON object in a model's reply, whatever prose or code fence stands around it; the longest wins.
-
-    Raw line breaks within strings pass; NaN and infinities do not; strings come out `clean`. None when there is none.
-    """
-    if text.lstrip().startswith("<think>"):
-        text = text.rpartition("</think>")[2]
-    decoder = json.JSONDecoder(strict=False, parse_constant=_refuse, parse_float=_finite)
-    best: dict[str, Any] | None = None
-    longest = 0
-    position = text.find("{")
-    for _ in range(_JSON_ATTEMPTS):
-        if position < 0:
-            break
-        try:
-            value, end = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            end = position + 1
-        else:
-            if end - position > longest and isinstance(value, dict):
-                best, longest = value, end - position
-        position = text.find("{", end)
-    return _clean_json(best) if best is not None else None
+def visible(text: str) -> str:
+    r"""Escape what would steer a terminal in text of several lines: ESC shows as `\x1b`; newlines and tabs stay."""
+    return _STEERING_IN_TEXT.sub(_escaped, text.replace("\r\n", "\n"))
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")
+def visible_line(text: str) -> str:
+    r"""Escape what would steer a terminal in text of one line; a newline shows as `\n`."""
+    return _STEERING_IN_LINE.sub(_escaped, text)
 
 
-def _finite(digits: str) -> float:
-    number = float(digits)
-    return number if abs(number) != float("inf") else _refuse(digits)
+def visible_json(text: str) -> str:
+    """Escape what would steer a terminal in JSON text; its value stays the same."""
+    return _STEERING_IN_TEXT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _clean_json(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [_clean_json(item) for item in value]
-    if isinstance(value, dict):
-        return {clean(key): _clean_json(item) for key, item in value.items()}
-    return value
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return _ESCAPES.get(match[0]) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+async def offload(chars: int, work: Callable[P, Result], *args: P.args, **options: P.kwargs) -> Result:
+    """Call `work`, in a thread if its text is longer than MAX_INLINE_CHARS, so that the event loop is not held up."""
+    if chars <= MAX_INLINE_CHARS:
+        return work(*args, **options)
+    return await asyncio.to_thread(work, *args, **options)

@@ -1,4 +1,4 @@
-"""Spans for OpenTelemetry; without an endpoint nothing is loaded. They hold ids and numbers, never a user's words."""
+"""OpenTelemetry spans, with ids and numbers only, never a user's text; nothing is loaded without an endpoint."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from shared.errors import MaasError
 if TYPE_CHECKING:
     from opentelemetry import trace
 
-PATIENCE = 2.0  # to send a batch; who stops does not wait longer for what cannot be sent
+EXPORT_TIMEOUT_S = 2.0  # of one batch; a process that ends waits no longer
 Attributes = Mapping[str, str | int | float | tuple[str, ...] | None]
 _tracer: trace.Tracer | None = None
 
 
 class Span:
-    """What is being done, if anybody is told."""
+    """One span, or nothing while spans are not exported."""
 
-    def __init__(self, told: trace.Span | None = None) -> None:
-        self._told = told
+    def __init__(self, span: trace.Span | None = None) -> None:
+        self._span = span
 
     def note(self, attributes: Attributes) -> None:
-        """What is known of it by now; None is left out."""
-        if self._told is not None:
-            self._told.set_attributes({name: value for name, value in attributes.items() if value is not None})
+        """Set attributes; those that are None are left out."""
+        if self._span is not None:
+            self._span.set_attributes({name: value for name, value in attributes.items() if value is not None})
 
     def fail(self, kind: str) -> None:
-        """It failed; `kind` is a code or the name of an exception."""
-        if self._told is not None:
+        """Mark the span as failed; `kind` is an error code or the name of an exception."""
+        if self._span is not None:
             from opentelemetry.trace import StatusCode
 
-            self._told.set_attribute("error.type", kind)
-            self._told.set_status(StatusCode.ERROR)
+            self._span.set_attribute("error.type", kind)
+            self._span.set_status(StatusCode.ERROR)
 
 
-_UNTOLD = Span()
+_NO_SPAN = Span()
 
 
 @contextmanager
 def exporting(endpoint: str | None, service: str) -> Iterator[None]:
-    """Send spans to `endpoint` (OTLP over HTTP, without /v1/traces) until the end; None: there are none."""
+    """Export spans to `endpoint` (OTLP over HTTP, without /v1/traces) within this context; None exports nothing."""
     global _tracer
     if endpoint is None:
         yield
@@ -55,7 +55,7 @@ def exporting(endpoint: str | None, service: str) -> Iterator[None]:
     provider = TracerProvider(
         resource=Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME") or service})
     )
-    exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=PATIENCE)
+    exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=EXPORT_TIMEOUT_S)
     provider.add_span_processor(BatchSpanProcessor(exporter))
     _tracer = provider.get_tracer("maas")
     try:
@@ -66,7 +66,7 @@ def exporting(endpoint: str | None, service: str) -> Iterator[None]:
 
 
 def is_on() -> bool:
-    """Whether anybody is told of spans."""
+    """Return whether spans are exported."""
     return _tracer is not None
 
 
@@ -75,16 +75,16 @@ def span(
     name: str, attributes: Attributes, kind: Literal["internal", "client", "consumer"] = "internal",
     parent: str | None = None,
 ) -> Iterator[Span]:  # fmt: skip
-    """What is done within; it belongs to the span around it, or to that of `parent`, a W3C traceparent."""
+    """Record the block as a span, a child of the enclosing one or of `parent`, a W3C traceparent."""
     if _tracer is None:
-        yield _UNTOLD
+        yield _NO_SPAN
         return
     from opentelemetry.trace import SpanKind
 
     with _tracer.start_as_current_span(
         name, _context(parent), SpanKind[kind.upper()], record_exception=False, set_status_on_exception=False
-    ) as told:
-        one = Span(told)
+    ) as exported:
+        one = Span(exported)
         one.note(attributes)
         try:
             yield one

@@ -81,7 +81,7 @@ def template(postgres: EmbeddedPostgres) -> str:
 
 def _seed(dsn: str) -> None:
     """The rows that `maas up` writes before it serves."""
-    from maas.pipeline.prompts import seed_prompts
+    from maas.prompting.prompts import seed_prompts
 
     seed_prompts(dsn)
 

@@ -1,4 +1,4 @@
-"""A request for any door, made from what the door says of itself, and things of a user that it may name."""
+"""Requests for any route, built from its entry in the table, and resources of a user that they may name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from uuid import UUID
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from maas.http.access import Owned
-from maas.http.attachments import FORM
-from maas.http.doors import Door
+from maas.http.attachments import FORM_TYPE
+from maas.http.auth.authorize import Resource
+from maas.http.routes import Route
 from tests.pictures import picture
 from tests.stack import NOBODY, Stack
 
@@ -35,36 +35,36 @@ class Answer:
     body: str
 
 
-def user_field(door: Door) -> str | None:
+def user_field(route: Route) -> str | None:
     """The field of the body or of the query that says whose memory is meant."""
-    fields = door.body.model_fields if door.body is not None else door.query or {}
+    fields = route.body.model_fields if route.body is not None else route.query or {}
     return next((name for name in ("user_id", "user", "external_id") if name in fields), None)
 
 
-def takes_user(door: Door) -> bool:
+def takes_user(route: Route) -> bool:
     """Whether somebody's memory is named: by an id in the path, in the query or in the body."""
-    return door.owned is not None or user_field(door) is not None
+    return route.resource is not None or user_field(route) is not None
 
 
-def call(stack: Stack, door: Door, user: UUID | str, thing: UUID = NOBODY, **headers: str) -> Answer:
-    """Go through a door for `user`, a name where the door takes names; `thing` is what the id in its path names.
+def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **headers: str) -> Answer:
+    """Call a route for `user`, a name where the route takes names; `thing` is the id in its path.
 
     A stream is left at once.
     """
     options: dict[str, Any] = {"headers": headers}
-    whose = {field: str(user)} if (field := user_field(door)) is not None else {}
-    if door.body is None:
+    whose = {field: str(user)} if (field := user_field(route)) is not None else {}
+    if route.body is None:
         options["params"] = whose
-    if FORM in door.takes:
+    if FORM_TYPE in route.request_types:
         options |= {"data": whose, "files": {"file": ("a.png", picture(), "image/png")}}
-    elif door.takes:
+    elif route.request_types:
         options |= {"content": b'{"role": "user", "content": "I like tea."}\n'}
-        options["headers"] = headers | {"content-type": door.takes[0]}
-    elif door.body is not None:
-        more = MORE.get(door.handler.__name__, {}) | whose
-        options["json"] = {name: _value(field) for name, field in _required(door.body) if name not in more} | more
-    path = door.path.replace("{id}", str(thing)).replace("{model}", "mentor")
-    with stack.client.stream(door.method, path, **options) as reply:
+        options["headers"] = headers | {"content-type": route.request_types[0]}
+    elif route.body is not None:
+        more = MORE.get(route.handler.__name__, {}) | whose
+        options["json"] = {name: _value(field) for name, field in _required(route.body) if name not in more} | more
+    path = route.path.replace("{id}", str(thing)).replace("{model}", "mentor")
+    with stack.client.stream(route.method, path, **options) as reply:
         is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")
         body = "" if is_stream else reply.read().decode(errors="replace")
         return Answer(reply.status_code, dict(reply.headers), body)
@@ -78,7 +78,7 @@ def _value(field: FieldInfo) -> Any:
     return USUAL[getattr(field.annotation, "__origin__", field.annotation)]
 
 
-def make(stack: Stack, owned: Owned | None, user: UUID, key: str) -> UUID:
+def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:
     """A new thing of this user's, by a key that may do everything."""
     whose: dict[str, Any] = {"user_id": str(user)}
 

@@ -48,7 +48,12 @@ class Stack:
         self.folder = folder
         self.port = free_port()
         self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False)
-        usual = {"MAAS_SWEEP": "0.2", "MAAS_LOG_FORMAT": "json", "MAAS_COMPACT_EVERY": "0", "MAAS_POOL_SIZE": "4"}
+        usual = {
+            "MAAS_POLL_INTERVAL": "0.2",
+            "MAAS_LOG_FORMAT": "json",
+            "MAAS_COMPACT_EVERY": "0",
+            "MAAS_POOL_SIZE": "4",
+        }
         self._settings = usual | settings
         self._processes: list[subprocess.Popen[bytes]] = []
         self._logs: dict[int, Path] = {}

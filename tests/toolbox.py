@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from maas.agents.results import ToolFailure
+from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import Toolset, tool
 
 

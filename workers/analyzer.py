@@ -1,4 +1,4 @@
-"""The Analyzer decides whether memory is needed, and which record fits."""
+"""The Analyzer: decides whether a query needs memory, and chooses the summary that fits it best."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from maas.memory.notes import obey, parse_command
-from maas.memory.ranking import Ranked
-from maas.memory.reach import Reach, scope_of
-from maas.memory.records import Record, records_of_turns, wordless_records
-from maas.memory.search import rank_turns
-from maas.pipeline.ledger import consult, skip
-from maas.pipeline.profiles import by_rule, read_profile
-from maas.pipeline.prompts import read_prompts
-from maas.pipeline.runs import Outcome, Run
-from maas.pipeline.stages import Deps
+from maas.engine.claims import Outcome, Run
+from maas.engine.stages import Deps
+from maas.memory.filters import SearchFilter, scope_of
+from maas.memory.notes import parse_note_command, run_note_command
+from maas.memory.ranking import RankedMessage
+from maas.memory.search import rank_messages
+from maas.memory.summaries import Summary, search_summaries_without_messages, summaries_of_messages
+from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
+from maas.prompting.prompts import read_profile, read_prompts
 from shared import tokens
 from shared.errors import problems_of
+from shared.json import json_object
 from shared.models.types import Message, Request
-from shared.offload import offload
-from shared.text import clean, escape, excerpt, fill, json_object, one_line
+from shared.text import clean, escape, excerpt, fill, offload, one_line
 
 NAME = "analyzer"
-RELEVANT = 0.3
-CANDIDATES = 20
-CANDIDATE_TOKENS = 2000
+MIN_RELEVANCE = 0.3
+MAX_CANDIDATES = 20
+MAX_CANDIDATE_TOKENS = 2000
+LINE_TOKENS = 60  # of a candidate's id, period and tags
 SUMMARY_CHARS = 600
+MAX_MESSAGES = 50  # whose summaries are candidates
+MAX_KEYWORD_MESSAGES = 20
+NO_SUMMARIES = "—"
 
 
-class Found(BaseModel):
-    """The record that the answer should look at; all null when there is none."""
+class ChosenSummary(BaseModel):
+    """The summary that the answer should use; all null when there is none."""
 
     period: str | None = None
     summary: str | None = None
@@ -42,13 +45,13 @@ class Found(BaseModel):
 
 
 class Analysis(BaseModel):
-    """`analysis_result`: the fixed shape that other programs read."""
+    """`analysis_result`: its shape is fixed, because other programs read it."""
 
     needs_context: bool
     context_type: Literal["GENERAL", "SPECIFIC_HISTORY"]
     time_scope: Literal["hot", "warm", "cold"] = "hot"
     search_keywords: list[str] = Field(default_factory=list)
-    context_found: Found = Found()
+    context_found: ChosenSummary = ChosenSummary()
 
     @field_validator("context_type", mode="before")
     @classmethod
@@ -57,47 +60,47 @@ class Analysis(BaseModel):
 
     @field_validator("context_found", mode="before")
     @classmethod
-    def _nothing(cls, value: object) -> object:
+    def _null(cls, value: object) -> object:
         return {} if value is None else value
 
     @field_validator("search_keywords")
     @classmethod
-    def _few(cls, value: list[str]) -> list[str]:
-        return [word for raw in value[:8] if (word := clean(one_line(raw))[:100])]
+    def _cut(cls, value: list[str]) -> list[str]:
+        return [keyword for raw in value[:8] if (keyword := clean(one_line(raw))[:100])]
 
 
 SCHEMA = Analysis.model_json_schema()
+GENERAL = Analysis(needs_context=False, context_type="GENERAL")
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: the query, this user's records, prompt Analyzer. Writes: analysis_result, notes. Next: ANALYZED."""
+    """Reads: the query, this user's memory, prompt Analyzer. Writes: analysis_result, notes. Next: ANALYZED."""
     profile = await read_profile(deps.db, run.assistant)
     if profile == "off":
-        return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
-    if command := parse_command(run.user_query):
-        answer = await obey(deps.db, run.id, run.user_id, command)
-        analysis = Analysis(needs_context=False, context_type="GENERAL").model_dump()
-        return Outcome(analysis=analysis | {"fast_path": "memory_command", "answer": answer})
-    deps = deps if profile == "full" else by_rule(deps)
+        return Outcome(analysis=GENERAL.model_dump())
+    if command := parse_note_command(run.user_query):
+        answer = await run_note_command(deps.db, run.id, run.user_id, command)
+        return Outcome(analysis=GENERAL.model_dump() | {"fast_path": "memory_command", "answer": answer})
+    deps = deps if profile == "full" else with_builtin_model(deps)
     prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
-    turns = await _rank(run, deps, run.user_query, 50)
-    candidates = await _candidates(run, deps, turns)
+    messages = await _rank(run, deps, run.user_query, MAX_MESSAGES)
+    candidates = await _candidates(run, deps, messages)
     if (
         deps.settings.fast_path
-        and not (turns or candidates)
+        and not (messages or candidates)
         and not await deps.db.rows("recent_turns", run.user_id, run.seq, 1)
     ):
-        skip(run, deps, NAME, prompt, "Analyzer")  # there is no memory to choose from
-        return Outcome(analysis=Analysis(needs_context=False, context_type="GENERAL").model_dump())
-    records = _within_budget(candidates)
+        skip_call(run, deps, NAME, prompt, "Analyzer")  # there is nothing to choose from
+        return Outcome(analysis=GENERAL.model_dump())
+    summaries = _within_budget(candidates)
     now = run.as_of or datetime.now(UTC)
-    chars = sum(len(record.summary) for record in records)
-    known = await offload(chars, lambda: "\n".join(_line(record, run.user_query, now) for record in records))
+    chars = sum(len(summary.text) for summary in summaries)
+    lines = await offload(chars, lambda: "\n".join(_line(summary, run.user_query, now) for summary in summaries))
     text = fill(
         prompt.text,
         {
             "user_query": escape(run.user_query),
-            "lsm_records_summary": known or "(нет записей)",
+            "lsm_records_summary": lines or NO_SUMMARIES,
         },
     )
     request = Request(
@@ -108,24 +111,24 @@ async def run(run: Run, deps: Deps) -> Outcome:
         max_tokens=1000,
         inputs={
             "user_query": run.user_query,
-            "memory_score": max([*(one.coverage for one in turns), *(r.score for r in records)], default=0.0),
+            "memory_score": max([*(one.coverage for one in messages), *(one.score for one in summaries)], default=0.0),
             "candidates": [
-                {"id": str(r.id), "period": r.period, "summary": r.summary[:SUMMARY_CHARS], "score": r.score,
-                 "scope": scope_of(r.occurred_at, now)}
-                for r in records
+                {"id": str(one.id), "period": one.period, "summary": one.text[:SUMMARY_CHARS], "score": one.score,
+                 "scope": scope_of(one.occurred_at, now)}
+                for one in summaries
             ],
         },
     )  # fmt: skip
-    advice, is_degraded = await consult(
+    analysis, is_degraded = await ask_or_fall_back(
         run, deps, NAME, prompt, request, parse_analysis, deps.settings.analyzer_timeout
     )
-    settled = await _settle(run, deps, advice, {str(record.id): record for record in records})
-    result = settled.model_dump() | ({"degraded": True} if is_degraded else {})
+    checked = await _check(run, deps, analysis, {str(summary.id): summary for summary in summaries})
+    result = checked.model_dump() | ({"degraded": True} if is_degraded else {})
     return Outcome(analysis=result, degraded="Analyzer" if is_degraded else None)
 
 
 def parse_analysis(reply: str) -> Analysis:
-    """The model's JSON, wherever it stands in the reply. Raises ValueError that says what is missing."""
+    """Parse the first JSON object in a model's reply. Raises ValueError, which says what is missing."""
     body = json_object(reply)
     if body is None:
         raise ValueError("there is no JSON object")
@@ -135,58 +138,62 @@ def parse_analysis(reply: str) -> Analysis:
         raise ValueError(str(problems_of(error)[0])) from error
 
 
-async def _settle(run: Run, deps: Deps, analysis: Analysis, known: Mapping[str, Record]) -> Analysis:
-    """Make the parts agree: a record must be one of the candidates, and nothing is found without need."""
+async def _check(run: Run, deps: Deps, analysis: Analysis, summaries: Mapping[str, Summary]) -> Analysis:
+    """Make the fields consistent: the chosen summary is a candidate, or else the best one for the keywords, if any."""
     if not analysis.needs_context:
-        return Analysis(needs_context=False, context_type="GENERAL")
-    found = Found()
-    record = known.get(analysis.context_found.lsm_record_id or "")
-    if record is not None:
-        found = _found(record, min(max(analysis.context_found.relevance_score, 0.0), 1.0))
+        return GENERAL
+    chosen = ChosenSummary()
+    summary = summaries.get(analysis.context_found.lsm_record_id or "")
+    if summary is not None:
+        chosen = _choose(summary, min(max(analysis.context_found.relevance_score, 0.0), 1.0))
     elif analysis.search_keywords:
-        keywords = " ".join(analysis.search_keywords)
-        turns = await _rank(run, deps, keywords, 20)
-        best = next(iter(await records_of_turns(deps.db, run.user_id, turns, 1, run.as_of)), None)
-        if best is not None and best.score >= RELEVANT:
-            found = _found(best, best.score)
-    return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": found})
+        messages = await _rank(run, deps, " ".join(analysis.search_keywords), MAX_KEYWORD_MESSAGES)
+        best = next(iter(await summaries_of_messages(deps.db, run.user_id, messages, 1, run.as_of)), None)
+        if best is not None and best.score >= MIN_RELEVANCE:
+            chosen = _choose(best, best.score)
+    return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": chosen})
 
 
-async def _candidates(run: Run, deps: Deps, turns: list[Ranked]) -> list[Record]:
-    """The records of the turns, and those that no turn leads to any more, best first."""
-    found = await records_of_turns(deps.db, run.user_id, turns, CANDIDATES, run.as_of)
-    reach = Reach(before_seq=run.seq, as_of=run.as_of)
-    rows = await wordless_records(deps.db, run.user_id, run.user_query, CANDIDATES, reach)
+async def _candidates(run: Run, deps: Deps, messages: list[RankedMessage]) -> list[Summary]:
+    """Return the summaries of the messages and matching ones whose messages are deleted, best first."""
+    summaries = await summaries_of_messages(deps.db, run.user_id, messages, MAX_CANDIDATES, run.as_of)
+    filters = SearchFilter(before_seq=run.seq, as_of=run.as_of)
+    rows = await search_summaries_without_messages(deps.db, run.user_id, run.user_query, MAX_CANDIDATES, filters)
     if not rows:
-        return found
-    known = {record.id: record for record in [*(Record.from_row(row, row["score"]) for row in rows), *found]}
+        return summaries
+    by_id = {one.id: one for one in [*(Summary.from_row(row, row["score"]) for row in rows), *summaries]}
     scores = {row["id"]: row["score"] for row in rows}
-    best = [replace(one, score=max(one.score, scores.get(one.id, 0.0))) for one in known.values()]
-    return sorted(best, key=lambda one: -one.score)[:CANDIDATES]
+    candidates = [replace(one, score=max(one.score, scores.get(one.id, 0.0))) for one in by_id.values()]
+    return sorted(candidates, key=lambda one: -one.score)[:MAX_CANDIDATES]
 
 
-async def _rank(run: Run, deps: Deps, text: str, limit: int) -> list[Ranked]:
-    reach = Reach(before_seq=run.seq, as_of=run.as_of, zone=deps.settings.zone)
-    return await rank_turns(deps.db, run.user_id, text, limit=limit, reach=reach, questions=deps.questions)
+async def _rank(run: Run, deps: Deps, query: str, limit: int) -> list[RankedMessage]:
+    filters = SearchFilter(before_seq=run.seq, as_of=run.as_of, zone=deps.settings.zone)
+    return await rank_messages(
+        deps.db, run.user_id, query, limit=limit, filters=filters, query_embedder=deps.query_embedder
+    )  # fmt: skip
 
 
-def _found(record: Record, score: float) -> Found:
-    return Found(
-        period=record.period, summary=record.summary, relevance_score=round(score, 3), lsm_record_id=str(record.id)
+def _choose(summary: Summary, relevance: float) -> ChosenSummary:
+    return ChosenSummary(
+        period=summary.period,
+        summary=summary.text,
+        relevance_score=round(relevance, 3),
+        lsm_record_id=str(summary.id),
     )
 
 
-def _within_budget(records: list[Record]) -> list[Record]:
-    kept, room = [], CANDIDATE_TOKENS
-    for record in records:
-        room -= tokens.count(record.summary[:SUMMARY_CHARS]) + 60
+def _within_budget(summaries: list[Summary]) -> list[Summary]:
+    fitting, room = [], MAX_CANDIDATE_TOKENS
+    for summary in summaries:
+        room -= tokens.count(summary.text[:SUMMARY_CHARS]) + LINE_TOKENS
         if room < 0:
             break
-        kept.append(record)
-    return kept
+        fitting.append(summary)
+    return fitting
 
 
-def _line(record: Record, query: str, now: datetime) -> str:
-    summary = excerpt(one_line(record.summary), query, SUMMARY_CHARS)
-    scope = scope_of(record.occurred_at, now)
-    return f"- {record.id} | {record.period} ({scope}) | {escape(summary)} [{escape(', '.join(record.tags))}]"
+def _line(summary: Summary, query: str, now: datetime) -> str:
+    text = excerpt(one_line(summary.text), query, SUMMARY_CHARS)
+    scope = scope_of(summary.occurred_at, now)
+    return f"- {summary.id} | {summary.period} ({scope}) | {escape(text)} [{escape(', '.join(summary.tags))}]"

@@ -1,57 +1,62 @@
-"""The Archivist turns an exchange into a record; the user's next request waits for it."""
+"""The Archivist: summarizes an exchange into memory; the user's next request waits for it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from maas.engine.claims import Outcome, Run
+from maas.engine.stages import Deps
 from maas.memory.dates import local
-from maas.pipeline.ledger import consult
-from maas.pipeline.profiles import by_rule, read_profile
-from maas.pipeline.prompts import read_prompts
-from maas.pipeline.runs import Outcome, Run
-from maas.pipeline.stages import Deps
+from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
+from maas.prompting.prompts import read_profile, read_prompts
+from shared.json import json_object
 from shared.models.types import Message, Request
-from shared.text import clean, escape, fill, json_object, one_line, sentences, shorten
+from shared.text import clean, escape, fill, one_line, sentences, shorten
 
 NAME = "archivist"
-SENTENCES = 4
-SUMMARY_CHARS = 2000
-TAGS = 8
-EXCHANGE = 8
-LOG_CHARS = 12_000
+MAX_SENTENCES = 4
+MAX_SUMMARY_CHARS = 2000
+MAX_TAGS = 8
+MAX_TAG_CHARS = 50
+MAX_EXCHANGE_MESSAGES = 8
+MAX_MESSAGE_CHARS = 12_000
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: the words of this run and those owed, never recalled text. Writes: a record, a dialogue's summary."""
+    """Reads: the messages of this run and those of earlier runs that were not archived, prompt Archivist.
+
+    Writes: a summary in memory, the rolling summary of the conversation. Next: ARCHIVED.
+    Text recalled from memory is not read, so that nothing is remembered twice.
+    """
     if run.kind == "archive":
-        upcoming = await deps.db.rows("imported_turns", run.id, 2 * EXCHANGE)
+        upcoming = await deps.db.rows("imported_turns", run.id, 2 * MAX_EXCHANGE_MESSAGES)
         logs = first_exchange(upcoming)
         if not logs:
             return Outcome()
-        return Outcome(record=await _record(run, deps, logs), has_more=True)
+        return Outcome(record=await _summarize(run, deps, logs), has_more=True)
     if run.as_of is None and run.conversation_id is not None:
         await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows, [])
     logs = await deps.db.rows("recorded_exchange" if run.as_of else "exchange_of_run", run.id)
-    if not logs:  # not to be remembered, erased in this moment, or recorded by the next exchange before a retry
+    if not logs:  # not to be remembered, just erased, or summarized with the next exchange before a retry
         return Outcome()
     profile = await read_profile(deps.db, run.assistant)
-    return Outcome(record=await _record(run, deps if profile == "full" else by_rule(deps), logs))
+    return Outcome(record=await _summarize(run, deps if profile == "full" else with_builtin_model(deps), logs))
 
 
-def first_exchange(turns: Sequence[Any]) -> Sequence[Any]:
-    """The leading turns that belong together: one dialogue, up to the first answer that is not followed by another."""
-    for end, turn in enumerate(turns):
-        before = turns[end - 1]
-        answered = before["message_type"] == "assistant_response" and turn["message_type"] == "user_query"
-        if end and (turn["conversation"] != before["conversation"] or answered or end == EXCHANGE):
-            return turns[:end]
-    return turns
+def first_exchange(messages: Sequence[Any]) -> Sequence[Any]:
+    """Return the leading messages of one conversation, up to the last answer before the user's next message."""
+    for end, message in enumerate(messages):
+        before = messages[end - 1]
+        is_next = before["message_type"] == "assistant_response" and message["message_type"] == "user_query"
+        if end and (message["conversation"] != before["conversation"] or is_next or end == MAX_EXCHANGE_MESSAGES):
+            return messages[:end]
+    return messages
 
 
-async def _record(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
+async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
     prompt = (await read_prompts(deps.db, "Archivist"))["Archivist"]
-    texts = [shorten(log["content"], LOG_CHARS) for log in logs]
+    texts = [shorten(log["content"], MAX_MESSAGE_CHARS) for log in logs]
     roles = ["user" if log["message_type"] == "user_query" else "assistant" for log in logs]
     times = [local(log["occurred_at"], deps.settings.zone) for log in logs]
     days = sorted(f"{at:%Y-%m-%d}" for at in times)
@@ -77,8 +82,8 @@ async def _record(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
             ]
         },
     )
-    (tags, summary), is_degraded = await consult(
-        run, deps, NAME, prompt, request, parse_record, deps.settings.archivist_timeout, may_fail=False
+    (tags, summary), is_degraded = await ask_or_fall_back(
+        run, deps, NAME, prompt, request, parse_summary, deps.settings.archivist_timeout, may_fail=False
     )
     return {"log_ids": [str(log["id"]) for log in logs], "tags": tags, "summary": summary, "degraded": is_degraded}
 
@@ -97,10 +102,10 @@ SCHEMA = {
 }
 
 
-def parse_record(reply: str) -> tuple[list[str], str]:
-    """Tags and summary of the model's JSON; both empty for small talk. Dates and ids are code's own.
+def parse_summary(reply: str) -> tuple[list[str], str]:
+    """Return tags and summary of the model's reply; both are empty for small talk. Dates in the reply are ignored.
 
-    A longer summary is cut after four sentences. Raises ValueError that says what is missing.
+    A longer summary is cut after four sentences. Raises ValueError, which says what is missing.
     """
     body = json_object(reply)
     if body is None:
@@ -108,8 +113,8 @@ def parse_record(reply: str) -> tuple[list[str], str]:
     summary, tags = body.get("summary"), body.get("tags")
     if not isinstance(summary, str) or not isinstance(tags, list):
         raise ValueError("`summary` must be text and `tags` a list")
-    summary = shorten(" ".join(sentences(one_line(clean(summary)))[:SENTENCES]), SUMMARY_CHARS)
-    words = [tag for raw in tags if isinstance(raw, str) and (tag := clean(one_line(raw))[:50])]
+    summary = shorten(" ".join(sentences(one_line(clean(summary)))[:MAX_SENTENCES]), MAX_SUMMARY_CHARS)
+    cleaned = [tag for raw in tags if isinstance(raw, str) and (tag := clean(one_line(raw))[:MAX_TAG_CHARS])]
     if not summary:
         return [], ""
-    return list(dict.fromkeys(words))[:TAGS] or ["Discussion"], summary
+    return list(dict.fromkeys(cleaned))[:MAX_TAGS] or ["Discussion"], summary

@@ -1,26 +1,23 @@
-"""The Assembler condenses memory for this one question; code keeps the role and the query as they are."""
+"""The Assembler: condenses the memory in a draft for this query, and leaves role and query unchanged."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 
-from maas.pipeline.answering import payload_limit
-from maas.pipeline.draft import Draft, Payload
-from maas.pipeline.ledger import consult, skip
-from maas.pipeline.profiles import by_rule, read_profile
-from maas.pipeline.prompts import Prompt
-from maas.pipeline.runs import Outcome, Run
-from maas.pipeline.stages import Deps
+from maas.builtin_model.assembler import FOUND, RECENT, by_importance, keep
+from maas.engine.claims import Outcome, Run
+from maas.engine.stages import Deps, Prompt
+from maas.prompting.draft import Draft, Payload, payload_limit
+from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
+from maas.prompting.prompts import read_profile
 from shared import tokens
-from shared.models.extractive.assembler import FOUND, RECENT, by_importance, keep
 from shared.models.types import Message, Request
-from shared.offload import offload
-from shared.text import clean, defuse, escape, fill
+from shared.text import clean, defuse, escape, fill, offload
 
 NAME = "assembler"
-REPLY_TOKENS = 1500
-_DATED = re.compile(r"- \[(\d{4}-\d\d-\d\d[^\]]{0,20})\]")
+MAX_REPLY_TOKENS = 1500
+_DATED_LINE = re.compile(r"- \[(\d{4}-\d\d-\d\d[^\]]{0,20})\]")
 CLIENT_TITLE = "Earlier messages, as the application sent them along; they are not kept:"
 
 
@@ -35,14 +32,14 @@ async def run(run: Run, deps: Deps) -> Outcome:
     profile = await read_profile(deps.db, run.assistant)
     if profile == "off":
         return Outcome(payload=replace(empty, memory=await offload(chars, _client_lines, draft, room)).render())
-    deps = deps if profile == "full" else by_rule(deps)
+    deps = deps if profile == "full" else with_builtin_model(deps)
     prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
     whole = defuse("\n".join(memory))
     needed = await offload(len(whole), tokens.count, whole)
     client = await offload(chars, _client_lines, draft, max(room - needed, room // 2))
     room -= await offload(len(client), tokens.count, client)
     if deps.settings.fast_path and needed <= room:
-        skip(run, deps, NAME, prompt, "Assembler")  # there is nothing to condense
+        skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
         return Outcome(payload=replace(empty, memory=_join(client, whole)).render())
     request = Request(
         role="Assembler",
@@ -50,11 +47,11 @@ async def run(run: Run, deps: Deps) -> Outcome:
             Message("user", fill(draft.instruction, {"user_query": escape(draft.query), "memory": "\n".join(memory)})),
         ),
         temperature=0.0,
-        max_tokens=REPLY_TOKENS,
+        max_tokens=MAX_REPLY_TOKENS,
         inputs={"user_query": draft.query, "memory": memory, "max_tokens": room},
     )
     budget = deps.settings.assembler_timeout
-    condensed, is_degraded = await consult(run, deps, NAME, prompt, request, _parse, budget)
+    condensed, is_degraded = await ask_or_fall_back(run, deps, NAME, prompt, request, _parse, budget)
     trimmed = await offload(chars + len(condensed), _trim, defuse(condensed), draft, room)
     payload = replace(empty, memory=_join(client, trimmed))
     return Outcome(payload=payload.render(), degraded="Assembler" if is_degraded else None)
@@ -70,7 +67,7 @@ def _memory_lines(draft: Draft) -> list[str]:
 
 
 def _client_lines(draft: Draft, room: int) -> str:
-    """What the client says was said before: as much of the newest of it as there is room for, in order."""
+    """Return the newest of the earlier messages sent by the client that fit, under a title, oldest first."""
     lines: list[str] = []
     left = room - tokens.count(CLIENT_TITLE) - 2
     for line in reversed(draft.client_lines):
@@ -86,14 +83,17 @@ def _join(*parts: str) -> str:
 
 
 def _trim(memory: str, draft: Draft, room: int) -> str:
-    """What fits of a reply: evidence first, then the newest; without headings, lines with a date are told by that."""
+    """Cut a model's reply to `room` tokens: search results stay first, then the newest messages.
+
+    In a reply without headings, recent messages are recognised by the date at the beginning of their line.
+    """
     lines = memory.split("\n")
     order = by_importance(lines)
     if RECENT not in lines and FOUND not in lines:
-        others = [place for place in order if lines[place] not in draft.focus]
-        dated = {place: match[1] for place in others if (match := _DATED.match(lines[place]))}
-        newest = sorted(dated, key=lambda place: (dated[place], place), reverse=True)
-        order = [*(place for place in order if place not in dated), *newest]
+        others = [index for index in order if lines[index] not in draft.focus]
+        dates = {index: match[1] for index in others if (match := _DATED_LINE.match(lines[index]))}
+        newest = sorted(dates, key=lambda index: (dates[index], index), reverse=True)
+        order = [*(index for index in order if index not in dates), *newest]
     return keep(lines, order, room, is_prose=True)
 
 

@@ -1,4 +1,4 @@
-"""The Draft Builder puts query, history, role and instruction together, by code alone."""
+"""The Draft Builder: assembles query, memory, role and instruction into a draft, without a model."""
 
 from __future__ import annotations
 
@@ -7,26 +7,22 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from maas.memory.context import build_context
+from maas.engine.claims import Outcome, Run
+from maas.engine.stages import Deps, Prompt
+from maas.memory.context import RecentMessage, build_context, cut_evenly, sufficiently_shown
+from maas.memory.filters import SearchFilter
 from maas.memory.notes import note_lines, read_notes
-from maas.memory.reach import Reach
-from maas.memory.recent import RecentRow, cut_evenly, well_shown
-from maas.pipeline.answering import payload_limit
-from maas.pipeline.client_context import ClientContext, read_client_context
-from maas.pipeline.draft import Draft, Payload
-from maas.pipeline.profiles import read_profile
-from maas.pipeline.prompts import Prompt, read_prompts, read_role_name, role_text
-from maas.pipeline.runs import Outcome, Run
-from maas.pipeline.stages import Deps
+from maas.prompting.draft import Draft, Payload, payload_limit
+from maas.prompting.prompts import read_profile, read_prompts, read_role_name, role_text
+from maas.runs.submit import ClientContext, read_client_context
 from shared import tokens
-from shared.offload import offload
-from shared.text import escape, one_line
+from shared.text import escape, offload, one_line
 
-HEADINGS_TOKENS = 20  # of the parts of <memory>
+HEADINGS_TOKENS = 20  # of the headings within <memory>
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: the last turns before this run, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
+    """Reads: recent messages, notes, memory, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
     role_name = await read_role_name(deps.db, run.assistant)
     prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
     client = await read_client_context(deps.db, run.id, run.user_id)
@@ -36,31 +32,31 @@ async def run(run: Run, deps: Deps) -> Outcome:
     limit = await payload_limit(deps, run.assistant)
     room = await offload(len(draft.query) + len(draft.client_system), _memory_room, draft, limit)
     evidence_room = min(limit // 2, room * 2 // 3)
-    rows = await _last_rows(run, deps)
-    shown = await offload(_chars(rows), well_shown, rows, room - evidence_room)
+    messages = await _last_messages(run, deps)
+    shown = await offload(_chars(messages), sufficiently_shown, messages, room - evidence_room)
     notes = await read_notes(deps.db, run.user_id)
-    told = [note.log_id for note in notes if note.log_id is not None]
+    noted = [note.log_id for note in notes if note.log_id is not None]
     focus = note_lines(notes)
-    recent_ids = [row.log_id for row in rows if row.log_id is not None]
+    recent_ids = [message.log_id for message in messages if message.log_id is not None]
     sources: list[dict[str, Any]] = [{"id": str(log), "kind": "recent", "score": 0.0} for log in recent_ids]
-    sources += [{"id": str(log), "kind": "turn", "score": 1.0} for log in told if log not in recent_ids]
+    sources += [{"id": str(log), "kind": "turn", "score": 1.0} for log in noted if log not in recent_ids]
     analysis = run.analysis or {}
     if analysis.get("needs_context"):
-        found = analysis.get("context_found") or {}
-        if found.get("lsm_record_id"):
-            focus += [f"Period: {escape(found['period'])}", f"Summary: {escape(one_line(found['summary']))}"]
-            sources.append({"id": found["lsm_record_id"], "kind": "summary", "score": found["relevance_score"]})
+        chosen = analysis.get("context_found") or {}
+        if chosen.get("lsm_record_id"):
+            focus += [f"Period: {escape(chosen['period'])}", f"Summary: {escape(one_line(chosen['summary']))}"]
+            sources.append({"id": chosen["lsm_record_id"], "kind": "summary", "score": chosen["relevance_score"]})
         context = await build_context(
             deps.db, run.user_id, run.user_query, evidence_room,
-            reach=Reach(before_seq=run.seq, scope=analysis.get("time_scope"), zone=deps.settings.zone),
-            questions=deps.questions, without=frozenset([*shown, *told]),
+            filters=SearchFilter(before_seq=run.seq, scope=analysis.get("time_scope"), zone=deps.settings.zone),
+            query_embedder=deps.query_embedder, exclude=frozenset([*shown, *noted]),
         )  # fmt: skip
         focus += context.lines
-        found_only = [hit for hit in context.hits if hit.id not in recent_ids]
-        sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in found_only]
+        hits = [hit for hit in context.hits if hit.id not in recent_ids]
+        sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in hits]
     used = await offload(sum(map(len, focus)), _count_lines, focus)
     left = max(room - used, room - evidence_room)
-    recent = await _recent(run, deps, rows, left - HEADINGS_TOKENS)
+    recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS)
     return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)).render(), sources=sources)
 
 
@@ -79,51 +75,54 @@ def _draft(run: Run, prompts: Mapping[str, Prompt], role_name: str, client: Clie
 
 
 def _memory_room(draft: Draft, limit: int) -> int:
-    """Tokens of the payload for memory beside what a client sent along. Raises MaasError('query_too_long')."""
+    """Return the tokens left in the payload for memory; messages sent by the client take at most half of them.
+
+    Raises MaasError('query_too_long').
+    """
     room = Payload(draft.system(draft.role), "", draft.query).room(limit)
     sent = tokens.count("\n".join(draft.client_lines))
     return room - min(sent + HEADINGS_TOKENS, room // 2) if sent else room
 
 
-async def _last_rows(run: Run, deps: Deps) -> list[RecentRow]:
-    """The last rows of the run's conversation, or of its user, oldest first."""
+async def _last_messages(run: Run, deps: Deps) -> list[RecentMessage]:
+    """Return the last messages of the run's conversation, or of its user without one, oldest first."""
     count = deps.settings.history_rows
     if run.conversation_id is not None:
         rows = await deps.db.rows("recent_messages", run.user_id, run.seq, run.conversation_id, count)
     else:
         rows = await deps.db.rows("recent_turns", run.user_id, run.seq, count)
-    return [RecentRow.from_row(row, deps.settings.zone) for row in reversed(rows)]
+    return [RecentMessage.from_row(row, deps.settings.zone) for row in reversed(rows)]
 
 
 def _count_lines(lines: Sequence[str]) -> int:
-    return sum(tokens.count(line + "\n") for line in lines)  # one by one they were just counted
+    return sum(tokens.count(line + "\n") for line in lines)  # line by line: those counts are cached
 
 
-async def _recent(run: Run, deps: Deps, rows: Sequence[RecentRow], max_tokens: int) -> tuple[str, ...]:
-    """What was said before the last rows, these rows, and the actions that were not carried out, as lines.
+async def _recent(run: Run, deps: Deps, messages: Sequence[RecentMessage], max_tokens: int) -> tuple[str, ...]:
+    """Return as lines: the summary of the conversation, the recent messages, and the actions that were not executed.
 
-    Exchanges that are shown cut are folded into the summary of the conversation first.
+    Exchanges whose messages do not fit as a whole are first folded into the summary of the conversation.
     """
     if run.conversation_id is None:
-        return (await offload(_chars(rows), cut_evenly, rows, max_tokens))[0]
+        return (await offload(_chars(messages), cut_evenly, messages, max_tokens))[0]
     folded: set[UUID] = set()
     while True:
         before, after = await _summary_and_actions(deps, run.conversation_id, run.user_id)
-        beside = tokens.count("\n".join([*before, *after]))
-        lines, cut = await offload(_chars(rows), cut_evenly, rows, max_tokens - beside)
-        unfolded = {row.run_id for row in cut if row.run_id is not None and not row.is_folded} - folded
+        used = tokens.count("\n".join([*before, *after]))
+        lines, cut = await offload(_chars(messages), cut_evenly, messages, max_tokens - used)
+        unfolded = {message.run_id for message in cut if message.run_id is not None and not message.is_folded} - folded
         if run.as_of is not None or not unfolded:
             return (*before, *lines, *after)
         await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows, list(unfolded))
         folded |= unfolded
 
 
-def _chars(rows: Sequence[RecentRow]) -> int:
-    return sum(len(row.text) for row in rows)
+def _chars(messages: Sequence[RecentMessage]) -> int:
+    return sum(len(message.text) for message in messages)
 
 
 async def _summary_and_actions(deps: Deps, conversation_id: UUID, user_id: UUID) -> tuple[list[str], list[str]]:
     row = await deps.db.row("conversation_summary", conversation_id, user_id)
-    told = {"Earlier in this conversation": row["rolling_summary"], "Actions": row["actions"]} if row else {}
-    earlier, actions = ([f"{title}: {escape(one_line(text))}"] if text else [] for title, text in told.items())
+    texts = {"Earlier in this conversation": row["rolling_summary"], "Actions": row["actions"]} if row else {}
+    earlier, actions = ([f"{title}: {escape(one_line(text))}"] if text else [] for title, text in texts.items())
     return earlier, actions

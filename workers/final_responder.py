@@ -1,36 +1,37 @@
-"""The Final Responder answers, from the payload alone; or it executes what was approved and tells the outcome."""
+"""The Final Responder: answers from the payload alone, or executes an approved action and reports its outcome."""
 
 from __future__ import annotations
 
 from random import random
 from time import monotonic
 
-from maas.pipeline.draft import Draft, Payload
-from maas.pipeline.events import RunEvents
-from maas.pipeline.ledger import ask
-from maas.pipeline.prompts import Prompt
-from maas.pipeline.runs import Deferred, Outcome, Run
-from maas.pipeline.stages import Deps
+from maas.agents.runtime import open_assistant
+from maas.engine.claims import Deferred, Outcome, Run
+from maas.engine.events import RunEvents
+from maas.engine.stages import Deps, Prompt
+from maas.prompting.draft import Draft, Payload
+from maas.prompting.model_calls import ask
 from shared.models.types import Message, ModelError, Reply, Request
 from shared.text import clean, is_blank
 
 NAME = "final_responder"
-SHORTEST_WAIT_S = 1.0
+MIN_WAIT_S = 1.0
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: final_context_payload only (the draft for the ledger's version). Writes: final_answer. Next: COMPLETED.
+    """Reads: final_context_payload; of the draft only a prompt's version. Writes: final_answer. Next: COMPLETED.
 
-    Raises Deferred while its model is away, until the time for the answer is over.
+    Raises Deferred while the model is unavailable, as long as time for the answer is left.
     """
     try:
         return await _respond(run, deps)
     except ModelError as error:
-        time_left = (run.answer_by or 0.0) - monotonic()
+        time_left = (run.log.answer_by or 0.0) - monotonic()
         if error.wait is None or time_left <= 0 or run.as_of is not None:
             raise
-        run.calls = [call for call in run.calls if call["attempts"]]  # a refusal is told by the wait
-        wait = max(error.wait, SHORTEST_WAIT_S) * (1 + random() / 4)  # so that those who wait do not come all at once
+        # Calls that the circuit breaker refused are not recorded.
+        run.log.calls = [call for call in run.log.calls if call["attempts"]]
+        wait = max(error.wait, MIN_WAIT_S) * (1 + random() / 4)  # jitter, so that runs do not return all at once
         raise Deferred(min(wait, time_left), time_left, error) from error
 
 
@@ -40,7 +41,7 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
     payload = Payload.parse(run.payload or "")
     request = Request(
         role="FinalResponder",
-        system=payload.briefing(),
+        system=payload.system_text(),
         messages=(Message("user", payload.query),),
         temperature=deps.settings.temperature,
         max_tokens=deps.settings.max_tokens,
@@ -60,21 +61,24 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
 
 
 async def _act(run: Run, deps: Deps) -> Outcome:
-    assert deps.dialogues is not None and deps.events is not None
+    assert deps.runtime is not None and deps.events is not None
     async with RunEvents(deps.events, run.id, run.attempt) as events:
-        return await deps.dialogues.act(run, deps, events)
+        return await deps.runtime.act(run, deps, events)
 
 
 async def _answer(run: Run, deps: Deps, prompt: Prompt, request: Request) -> Reply:
     if deps.events is None or run.as_of is not None:
-        return await _asked(run, deps, prompt, request, None)
+        return await _call_model(run, deps, prompt, request, None)
     async with RunEvents(deps.events, run.id, run.attempt) as events:
-        return await _asked(run, deps, prompt, request, events)
+        return await _call_model(run, deps, prompt, request, events)
 
 
-async def _asked(run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None) -> Reply:
-    if deps.dialogues is not None and (reply := await deps.dialogues.answer(run, deps, prompt, request, events)):
-        return reply
-    listener = events if deps.settings.stream else None
-    seconds = run.allow(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
-    return await ask(run, deps, NAME, prompt, request, seconds, listener)
+async def _call_model(run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None) -> Reply:
+    runtime = deps.runtime
+    if runtime is not None:
+        definition, deps, request = await open_assistant(run, deps, request)
+        if definition is not None and not definition.is_plain:
+            return await runtime.answer(definition, run, deps, prompt, request, events)
+    stream = events if deps.settings.stream else None
+    timeout_s = run.time_limit(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
+    return await ask(run, deps, NAME, prompt, request, timeout_s, stream)

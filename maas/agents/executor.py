@@ -1,4 +1,4 @@
-"""The one way to a tool: known, allowed, within the limit, well called, let by the policy, run in time, noted."""
+"""The executor: every tool call passes here, is checked, decided on by the policy, run in time and recorded."""
 
 from __future__ import annotations
 
@@ -13,92 +13,108 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from maas.agents.arguments import Arguments, WrongArguments, fingerprint, read_arguments
 from maas.agents.policy import Mode, decide
-from maas.agents.results import DATA_BYTES, MADE, ToolDoubt, ToolFailure, ToolResult, cut, refused, succeeded
-from maas.agents.tools import Context, Tool, Toolset
-from maas.pipeline.layers import layers
+from maas.agents.tool_calls import (
+    HANDLER_CODES,
+    MAX_DATA_BYTES,
+    ToolArguments,
+    ToolDoubt,
+    ToolFailure,
+    ToolResult,
+    WrongArguments,
+    cut,
+    fingerprint,
+    read_arguments,
+    refused,
+    succeeded,
+)
+from maas.agents.tools import Tool, ToolContext, Toolset
+from maas.runs.debug_info import debug_log
 from shared import tracing
 from shared.errors import MaasError
 from shared.log import mask
 from shared.models.types import ToolCall
 from shared.text import shorten
 
-CALLS = 30
-SHOWN = 2000  # bytes of arguments that a layer shows
+MAX_CALLS = 30
+MAX_DEBUG_BYTES = 2000  # of arguments in debug information
 T = TypeVar("T")
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """What a dialogue may do: names of tools, the mode, how many calls, and the fingerprints of what was approved."""
+class Permissions:
+    """What a dialogue may call: names of tools, the mode, the number of calls, and fingerprints of approved calls."""
 
     allowed: frozenset[str]
     mode: Mode = "auto"
-    limit: int = CALLS
+    limit: int = MAX_CALLS
     approved: frozenset[str] = frozenset()
 
 
-Count = Callable[[], Awaitable[int]]
-Record = Callable[[ToolResult], Awaitable[None]]
+CountCall = Callable[[], Awaitable[int]]
+RecordResult = Callable[[ToolResult], Awaitable[None]]
 
 
-class Writes(Protocol):
-    """What outlives a process: a write is noted before it is done and after it, and not done a second time."""
+class WriteLedger(Protocol):
+    """Records a write before and after it is made, so that a crash never repeats it."""
 
-    async def begin(self, call: ToolCall, tool: Tool, mark: str) -> dict[str, Any] | None:
-        """The body to give instead of doing it; None: do it."""
+    async def begin(self, call: ToolCall, tool: Tool, digest: str) -> dict[str, Any] | None:
+        """Return None if the write is to be made now, else the body to use instead."""
         ...
 
-    async def finish(self, tool: Tool, mark: str, body: Mapping[str, Any], ms: float) -> None: ...
+    async def finish(self, tool: Tool, digest: str, body: Mapping[str, Any], ms: float) -> None: ...
 
 
 @dataclass(slots=True)
-class _Past:
-    """What was done, and what is being done: `writes` changes with each write, so that a read after it is made anew."""
+class _History:
+    """The calls of this run in this process. `writes` changes with each write, so that a later read is made again.
 
-    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    The keys of `locks` and `bodies` are the value of `writes` (0 for a write) and the fingerprint of the call.
+    """
+
+    write_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     writes: int = 0
-    once: defaultdict[tuple[int, str], asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
-    done: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
+    locks: defaultdict[tuple[int, str], asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    bodies: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
 
 
 class Executor:
-    """Runs the calls of one run. `count` raises the session's counter and returns it; `record` notes each result.
+    """Runs the tool calls of one run. The failure of a handler is a result; an error of the callbacks ends the run.
 
-    What they or `writes` raise ends the run. A handler's failure is a result.
+    `count` increments the number of calls and returns it; `record` stores each result; `writes` makes writes safe
+    against crashes.
     """
 
     def __init__(
         self,
         tools: Toolset,
-        session: Session,
-        context: Context,
-        count: Count,
-        record: Record,
-        writes: Writes | None = None,
+        permissions: Permissions,
+        context: ToolContext,
+        count: CountCall,
+        record: RecordResult,
+        writes: WriteLedger | None = None,
     ) -> None:
         self._tools = tools
-        self._session = session
+        self._permissions = permissions
         self._context = context
         self._count = count
         self._record = record
-        self._kept = writes
-        self._past = _Past()
+        self._writes = writes
+        self._history = _History()
 
     def narrowed(self, allowed: Iterable[str]) -> Executor:
-        """The same for an agent that may call these only: what one has done, the other does not do again."""
+        """An executor for an agent that may call only these tools. Both share one history: no call is repeated."""
         other = copy(self)
-        other._session = replace(self._session, allowed=self._session.allowed & frozenset(allowed))
+        other._permissions = replace(self._permissions, allowed=self._permissions.allowed & frozenset(allowed))
         return other
 
     async def run(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
-        """The results of one reply's calls, in their order: reads side by side, a write after all before it."""
+        """Make the calls of one reply and return their results in order. Reads run concurrently, writes one by one."""
         results: list[ToolResult] = []
         for is_read, group in groupby(calls, self._is_read):
             if is_read:
-                results += await together(self._run(call) for call in group)
+                results += await run_concurrently(self._run(call) for call in group)
             else:
                 results += [await self._run(call) for call in group]
         return results
@@ -116,7 +132,7 @@ class Executor:
                 "unknown_tool", f"there is no tool {shorten(call.name, 64)!r}: use a name that you were given"
             )
         else:
-            body, arguments = await self._guarded(tool, call)
+            body, arguments = await self._check_and_make(tool, call)
         meta = {
             "tool": shorten(call.name, 64),
             "domain": tool.domain if tool else None,
@@ -126,17 +142,18 @@ class Executor:
         if arguments and arguments.ignored:
             meta["ignored"] = shorten(", ".join(arguments.ignored), 300)
         result = ToolResult(call, body | {"_meta": meta | body.get("_meta", {})}, tool, arguments)
-        if result.code not in MADE:
-            await layers().error(7, shorten(call.name, 64), str(result.code), message=str(body["message"]))
+        if result.code not in HANDLER_CODES:
+            await debug_log().error(7, shorten(call.name, 64), str(result.code), message=str(body["message"]))
         await self._record(result)
         return result
 
-    async def _guarded(self, tool: Tool, call: ToolCall) -> tuple[dict[str, Any], Arguments | None]:
-        decision = decide(tool.effect, self._session.mode, tool.name in self._session.allowed)
+    async def _check_and_make(self, tool: Tool, call: ToolCall) -> tuple[dict[str, Any], ToolArguments | None]:
+        permissions = self._permissions
+        decision = decide(tool.effect, permissions.mode, tool.name in permissions.allowed)
         if decision == "refuse":
             return refused("not_allowed", f"{tool.name} is not open to this dialogue: answer without it"), None
-        if not tool.is_meta and await self._count() > self._session.limit:
-            limit = f"all {self._session.limit} tool calls of this dialogue are used: answer from what you have"
+        if not tool.is_meta and await self._count() > permissions.limit:
+            limit = f"all {permissions.limit} tool calls of this dialogue are used: answer from what you have"
             return refused("tool_call_limit_reached", limit), None
         try:
             arguments = read_arguments(tool, call.arguments)
@@ -144,78 +161,73 @@ class Executor:
             return refused("validation_error", f"{error}. Correct the arguments and call {tool.name} again"), None
         except Exception as error:
             return _crashed(tool, error, "Nothing was done: answer without it"), None
-        mark = fingerprint(tool, arguments.values)
-        if decision == "ask" and not tool.is_meta and mark not in self._session.approved:
-            return self._asked(tool, arguments), arguments
+        digest = fingerprint(tool, arguments.values)
+        if decision == "ask" and not tool.is_meta and digest not in permissions.approved:
+            return _approval_required(tool, arguments), arguments
         if not tool.is_meta:
-            await layers().info(7, tool.name, {"effect": tool.effect, "arguments": cut(arguments.values, SHOWN)[0]})
-        return await self._performed(call, tool, arguments, mark), arguments
+            shown, _ = cut(arguments.values, MAX_DEBUG_BYTES)
+            await debug_log().info(7, tool.name, {"effect": tool.effect, "arguments": shown})
+        return await self._make(call, tool, arguments, digest), arguments
 
-    def _asked(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
-        return refused(
-            "approval_required",
-            "not done yet, it waits for the user's approval: say what will happen, do not call it again",
-            approval_required=True,
-            arguments=cut(arguments.values, DATA_BYTES)[0],
-            reason=tool.reason or tool.description.strip().splitlines()[0],
-        )
-
-    async def _performed(self, call: ToolCall, tool: Tool, arguments: Arguments, mark: str) -> dict[str, Any]:
-        """Do it, unless this run has done the same: a read counts as the same until the next write."""
+    async def _make(self, call: ToolCall, tool: Tool, arguments: ToolArguments, digest: str) -> dict[str, Any]:
+        """Make the call unless this run has made the same one; the result of a read is reused until the next write."""
         if tool.is_meta:
-            return await self._passed_on(tool, arguments)
+            return await self._call_meta_tool(tool, arguments)
+        history = self._history
         if tool.effect == "read":
-            return await self._made_once((self._past.writes, mark), lambda: self._handled(tool, arguments))
-        async with self._past.writing:
-            self._past.writes += 1
+            return await self._once((history.writes, digest), lambda: self._call_handler(tool, arguments))
+        async with history.write_lock:
+            history.writes += 1
             try:
-                return await self._made_once((0, mark), lambda: self._written(call, tool, arguments, mark))
+                return await self._once((0, digest), lambda: self._write(call, tool, arguments, digest))
             finally:
-                self._past.writes += 1
+                history.writes += 1
 
-    async def _written(self, call: ToolCall, tool: Tool, arguments: Arguments, mark: str) -> dict[str, Any]:
-        if self._kept is None:
-            return await self._handled(tool, arguments)
-        if (kept := await self._kept.begin(call, tool, mark)) is not None:
-            return kept
+    async def _write(self, call: ToolCall, tool: Tool, arguments: ToolArguments, digest: str) -> dict[str, Any]:
+        if self._writes is None:
+            return await self._call_handler(tool, arguments)
+        if (stored := await self._writes.begin(call, tool, digest)) is not None:
+            return stored
         started = monotonic()
-        body = await self._handled(tool, arguments)
-        await self._kept.finish(tool, mark, body, (monotonic() - started) * 1000)
+        body = await self._call_handler(tool, arguments)
+        await self._writes.finish(tool, digest, body, (monotonic() - started) * 1000)
         return body
 
-    async def _made_once(self, key: tuple[int, str], make: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        async with self._past.once[key]:
-            if key not in self._past.done:
+    async def _once(self, key: tuple[int, str], make: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+        """The body of the first successful call with this key."""
+        bodies = self._history.bodies
+        async with self._history.locks[key]:
+            if key not in bodies:
                 body = await make()
                 if not body["success"]:
                     return body
-                self._past.done[key] = body
-            return self._past.done[key]
+                bodies[key] = body
+            return bodies[key]
 
-    async def _passed_on(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
+    async def _call_meta_tool(self, tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
         try:
-            async with layers().span(4, tool.name):
+            async with debug_log().span(4, tool.name):
                 return succeeded(await tool.handler(arguments.model, self._context))
         except ToolFailure as error:
             return refused("failed", error.message)
 
-    async def _handled(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
-        await layers().start(8, tool.name)
-        about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name}
-        with tracing.span(f"execute_tool {tool.name}", about) as told:
-            body = await self._tried(tool, arguments)
+    async def _call_handler(self, tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
+        await debug_log().start(8, tool.name)
+        attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name}
+        with tracing.span(f"execute_tool {tool.name}", attributes) as span:
+            body = await self._call_in_time(tool, arguments)
             if not body["success"]:
-                told.fail(body["error_code"])
+                span.fail(body["error_code"])
         if body["success"]:
-            await layers().end(8, tool.name)
+            await debug_log().end(8, tool.name)
         else:
-            await layers().error(8, tool.name, body["error_code"], message=body["message"])
+            await debug_log().error(8, tool.name, body["error_code"], message=body["message"])
         return body
 
-    async def _tried(self, tool: Tool, arguments: Arguments) -> dict[str, Any]:
-        clock = asyncio.timeout(tool.timeout)
+    async def _call_in_time(self, tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
+        timeout = asyncio.timeout(tool.timeout)
         try:
-            async with clock:
+            async with timeout:
                 returned = await tool.handler(arguments.model, self._context)
             return succeeded(returned)
         except asyncio.CancelledError as error:
@@ -224,16 +236,30 @@ class Executor:
                 raise
             return _crashed(tool, error, _advice(tool))  # something within the handler was cancelled, not this run
         except Exception as error:
-            if clock.expired():
+            if timeout.expired():
                 return refused("timeout", f"{tool.name} gave no result within {tool.timeout:g} s. {_advice(tool)}")
             if isinstance(error, MaasError):
-                log.warning("tool_failed", tool=tool.name, cause=str(error))
-                said = shorten(mask(error.message), 500)
-                if isinstance(error, ToolDoubt):
-                    return refused("failed" if _is_repeatable(tool) else "in_doubt", f"{said}. {_advice(tool)}")
-                details = error.details if isinstance(error, ToolFailure) else None
-                return refused("failed", said, **details or {})
+                return _failed(tool, error)
             return _crashed(tool, error, _advice(tool))
+
+
+def _approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
+    return refused(
+        "approval_required",
+        "not done yet, it waits for the user's approval: say what will happen, do not call it again",
+        approval_required=True,
+        arguments=cut(arguments.values, MAX_DATA_BYTES)[0],
+        reason=tool.reason or tool.description.strip().splitlines()[0],
+    )
+
+
+def _failed(tool: Tool, error: MaasError) -> dict[str, Any]:
+    log.warning("tool_failed", tool=tool.name, cause=str(error))
+    message = shorten(mask(error.message), 500)
+    if isinstance(error, ToolDoubt):
+        return refused("failed" if _is_repeatable(tool) else "in_doubt", f"{message}. {_advice(tool)}")
+    details = error.details if isinstance(error, ToolFailure) else None
+    return refused("failed", message, **details or {})
 
 
 def _crashed(tool: Tool, error: BaseException, advice: str) -> dict[str, Any]:
@@ -251,8 +277,8 @@ def _advice(tool: Tool) -> str:
     return "It may have taken effect all the same: look before you repeat it, and tell the user"
 
 
-async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """What all of them return, side by side, in their order; the first that raises ends the others."""
+async def run_concurrently(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results of all coroutines, in order. The first exception cancels the others and is raised."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         return list(await asyncio.gather(*tasks))

@@ -1,4 +1,4 @@
-"""Whether a call runs at once, waits for its user, or is refused."""
+"""The approval policy: whether a tool call runs at once, waits for its user's approval, or is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Decision = Literal["run", "ask", "refuse"]
 
 
 def decide(effect: Effect, mode: Mode, is_allowed: bool) -> Decision:
-    """What happens to a call with this effect: refused if not allowed; dangerous ones are asked for in every mode."""
+    """Decide on a call with this effect. A dangerous call needs approval in every mode."""
     if not is_allowed:
         return "refuse"
     if effect == "dangerous" or mode == "ask":

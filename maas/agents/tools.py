@@ -1,4 +1,4 @@
-"""Tools: what an assistant can call, declared once beside the function that does it."""
+"""Tools: what an assistant can call, declared once beside the function that does it, with a schema for models."""
 
 from __future__ import annotations
 
@@ -14,19 +14,31 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from maas.agents.policy import Effect
-from maas.agents.schemas import plain, wrong
+from shared.errors import MaasError
 from shared.models.types import ToolSpec
 
-SECONDS: dict[Effect, float] = {"read": 30.0, "write": 60.0, "dangerous": 60.0}
-LONGEST = 600.0
+DEFAULT_TIMEOUT_S: dict[Effect, float] = {"read": 30.0, "write": 60.0, "dangerous": 60.0}
+MAX_TIMEOUT_S = 600.0
 SEPARATOR = "__"  # between a server and its tool
+MAX_SCHEMA_NODES = 2000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_DESCRIPTION_CHARS = 1000
+_MAX_DESCRIPTION_CHARS = 1000
+_KEYWORDS = {
+    "object": (),
+    "array": ("minItems", "maxItems"),
+    "string": ("minLength", "maxLength", "pattern"),
+    "integer": ("minimum", "maximum"),
+    "number": ("minimum", "maximum"),
+    "boolean": (),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """For whom a tool acts; `values` holds what its assistant adds, tokens of access too, and is never shown."""
+class ToolContext:
+    """The user and the run that a tool acts for. `values` holds what the assistant adds, access tokens too.
+
+    `values` never appear in logs.
+    """
 
     user_id: UUID
     run_id: UUID
@@ -34,20 +46,21 @@ class Context:
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
-Handler = Callable[[Any, Context], Awaitable[Any]]
+Handler = Callable[[Any, ToolContext], Awaitable[Any]]
+Schema = Mapping[str, Any]
 
 
 class NoArguments(BaseModel):
-    """Of a tool that takes none."""
+    """The arguments of a tool that takes none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool; `timeout` in seconds, `reason` says to a person what an approval lets happen.
+    """One tool. `timeout` is in seconds; `reason` tells a person what an approval lets happen.
 
-    `parameters` is the schema that models see; without `arguments` the handler gets plain JSON that keeps to it.
-    `is_meta` marks the catalogue and its router: they change nothing themselves, so they are neither counted nor asked
-    for nor timed; each call that they pass on is.
+    `parameters` is the schema that models see. A tool without `arguments` gets the plain JSON that the schema allows.
+    `is_meta` marks tools that only list tools or pass calls on. The executor does not count them, time them or ask for
+    approval of them; it does all that with each call that they pass on.
     Raises MaasError('wrong_tool') for a declaration that no model could call.
     """
 
@@ -66,31 +79,32 @@ class Tool:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise wrong(f"{self.name!r}: a tool's name is 1 to 64 Latin letters, digits, _ and -, no digit first")
+            raise wrong_tool(f"{self.name!r}: a tool's name is 1 to 64 Latin letters, digits, _ and -, no digit first")
         if not self.domain.strip():
-            raise wrong(f"{self.name}: name its domain")
-        if not 0 < len(self.description.strip()) <= _DESCRIPTION_CHARS:
-            raise wrong(f"{self.name}: describe it in 1 to {_DESCRIPTION_CHARS} characters; models choose by that")
+            raise wrong_tool(f"{self.name}: name its domain")
+        if not 0 < len(self.description.strip()) <= _MAX_DESCRIPTION_CHARS:
+            limit = _MAX_DESCRIPTION_CHARS
+            raise wrong_tool(f"{self.name}: describe it in 1 to {limit} characters; models choose by that")
         if self.effect not in get_args(Effect):
-            raise wrong(f"{self.name}: its effect is one of {', '.join(get_args(Effect))}, not {self.effect!r}")
-        if not 0 < self.timeout <= LONGEST:
-            raise wrong(f"{self.name}: its timeout is more than 0 and at most {LONGEST:.0f} seconds")
+            raise wrong_tool(f"{self.name}: its effect is one of {', '.join(get_args(Effect))}, not {self.effect!r}")
+        if not 0 < self.timeout <= MAX_TIMEOUT_S:
+            raise wrong_tool(f"{self.name}: its timeout is more than 0 and at most {MAX_TIMEOUT_S:.0f} seconds")
         try:
             schema = self.parameters or (self.arguments or NoArguments).model_json_schema()
-            object.__setattr__(self, "parameters", plain(schema))
+            object.__setattr__(self, "parameters", plain_schema(schema))
         except ValueError as error:  # of pydantic: a type that no schema can show
-            raise wrong(f"{self.name}: {error}") from error
+            raise wrong_tool(f"{self.name}: {error}") from error
 
     @property
     def spec(self) -> ToolSpec:
-        """What a model is told."""
+        """The declaration that a model gets."""
         return ToolSpec(self.name, self.description, self.parameters)
 
     @property
     def version(self) -> str:
-        """Changes with name, schema or effect: what was approved before is then no longer what would run."""
-        what = json.dumps([self.name, self.parameters, self.effect], sort_keys=True, ensure_ascii=False)
-        return sha256(what.encode()).hexdigest()[:16]
+        """A hash of name, schema and effect. An approval holds for one version only."""
+        text = json.dumps([self.name, self.parameters, self.effect], sort_keys=True, ensure_ascii=False)
+        return sha256(text.encode()).hexdigest()[:16]
 
 
 def tool(
@@ -104,51 +118,51 @@ def tool(
 ) -> Callable[[Callable[..., Awaitable[Any]]], Tool]:
     """Make a Tool of an async function; its docstring is the description.
 
-    The function takes a pydantic model, a Context, both or neither. Raises MaasError('wrong_tool').
+    The function takes a pydantic model, a ToolContext, both or neither. Raises MaasError('wrong_tool').
     """
 
     def declare(function: Callable[..., Awaitable[Any]]) -> Tool:
-        called = name or function.__name__
-        takes, model = _parameters(function, called)
+        tool_name = name or function.__name__
+        parameters, model = _parameters(function, tool_name)
 
-        async def handle(arguments: Any, context: Context) -> Any:
-            given = {"arguments": arguments, "context": context}
-            return await function(**{parameter: given[what] for parameter, what in takes.items()})
+        async def handle(arguments: Any, context: ToolContext) -> Any:
+            values = {"arguments": arguments, "context": context}
+            return await function(**{parameter: values[kind] for parameter, kind in parameters.items()})
 
         description = inspect.cleandoc(function.__doc__ or "")
-        seconds = SECONDS.get(effect, LONGEST) if timeout is None else timeout
-        return Tool(called, domain, description, effect, handle, model, {}, seconds, idempotent, reason)
+        timeout_s = DEFAULT_TIMEOUT_S.get(effect, MAX_TIMEOUT_S) if timeout is None else timeout
+        return Tool(tool_name, domain, description, effect, handle, model, {}, timeout_s, idempotent, reason)
 
     return declare
 
 
 def _parameters(function: Callable[..., Any], name: str) -> tuple[dict[str, str], type[BaseModel]]:
-    """Which parameter takes what, and the model of the arguments."""
+    """Map each parameter to `arguments` or `context`, and return the model of the arguments."""
     if not inspect.iscoroutinefunction(function):
-        raise wrong(f"{name}: must be an async function")
+        raise wrong_tool(f"{name}: must be an async function")
     try:
         hints = get_type_hints(function)
     except NameError as error:
-        raise wrong(f"{name}: {error}; declare its model at the top of the module") from error
-    takes: dict[str, str] = {}
+        raise wrong_tool(f"{name}: {error}; declare its model at the top of the module") from error
+    kinds: dict[str, str] = {}
     model: type[BaseModel] = NoArguments
     for parameter in inspect.signature(function).parameters:
         hint = hints.get(parameter)
-        if hint is Context:
-            takes[parameter] = "context"
+        if hint is ToolContext:
+            kinds[parameter] = "context"
         elif isinstance(hint, type) and issubclass(hint, BaseModel):
-            takes[parameter], model = "arguments", hint
+            kinds[parameter], model = "arguments", hint
         else:
-            raise wrong(f"{name}: {parameter} must be a pydantic model or a Context")
-    if len(set(takes.values())) != len(takes):
-        raise wrong(f"{name}: takes at most one pydantic model and one Context")
-    return takes, model
+            raise wrong_tool(f"{name}: {parameter} must be a pydantic model or a ToolContext")
+    if len(set(kinds.values())) != len(kinds):
+        raise wrong_tool(f"{name}: takes at most one pydantic model and one ToolContext")
+    return kinds, model
 
 
 class Toolset:
-    """Tools by their names, in the order given; those of `remote` domains come and go.
+    """Tools by name, in the order of `tools`. The tools of `remote` domains appear and disappear while a process runs.
 
-    Raises MaasError('wrong_tool') when two have one name.
+    Raises MaasError('wrong_tool') when two tools have one name.
     """
 
     def __init__(self, tools: Iterable[Tool], remote: Iterable[str] = ()) -> None:
@@ -156,7 +170,7 @@ class Toolset:
         self._remote = tuple(remote)
         for one in tools:
             if (other := self._tools.setdefault(one.name, one)) is not one:
-                raise wrong(f"two tools are named {one.name!r}, in {other.domain} and in {one.domain}: rename one")
+                raise wrong_tool(f"two tools are named {one.name!r}, in {other.domain} and in {one.domain}: rename one")
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
@@ -168,12 +182,103 @@ class Toolset:
         return self._tools.get(name)
 
     def domains(self) -> tuple[str, ...]:
-        """In the order of their first tools; remote ones without any are the last."""
+        """The domains in the order of their first tools, then the remote ones that have no tools now."""
         return tuple(dict.fromkeys((*(one.domain for one in self), *self._remote)))
 
     def may_hold(self, name: str) -> bool:
-        """Whether it is a tool, a domain, or what a remote domain that is silent now may call a tool."""
+        """Whether `name` is a tool, a domain, or a possible tool of a remote domain that is not connected."""
         return name in self._tools or name in self.domains() or name.partition(SEPARATOR)[0] in self._remote
 
     def of(self, domain: str) -> tuple[Tool, ...]:
         return tuple(one for one in self if one.domain == domain)
+
+
+def wrong_tool(message: str) -> MaasError:
+    return MaasError("wrong_tool", message)
+
+
+def plain_schema(schema: Schema) -> dict[str, Any]:
+    """Rewrite a JSON schema to what function calling of every provider accepts: no references, no unions with null.
+
+    A rule that some provider refuses moves into the description. The outermost object always has `properties` and
+    `required`. Raises MaasError('wrong_tool') for recursion, tuples, values without a type, and more than
+    MAX_SCHEMA_NODES schemas once references are expanded.
+    """
+    top = _plain(schema, _Definitions(schema.get("$defs") or schema.get("definitions") or {}), "arguments", ())
+    if top.get("type") != "object":
+        raise wrong_tool("arguments: must be an object")
+    return {"type": "object", "properties": {}, "required": []} | _without(top, "description")
+
+
+class _Definitions(dict[str, Any]):
+    """The schemas that references name, and how many more nodes the result may have."""
+
+    nodes_left = MAX_SCHEMA_NODES
+
+
+def _plain(node: Schema, definitions: _Definitions, path: str, opened: tuple[str, ...]) -> dict[str, Any]:
+    """`opened` names the references that this node is inside of."""
+    definitions.nodes_left -= 1
+    if definitions.nodes_left < 0:
+        raise wrong_tool(f"{path}: more than {MAX_SCHEMA_NODES} schemas in all")
+    if not isinstance(node, Mapping):
+        raise wrong_tool(f"{path}: must be a schema, not {node!r}")
+    if "$ref" in node:
+        name = str(node["$ref"]).rpartition("/")[2]
+        if name in opened or name not in definitions:
+            raise wrong_tool(f"{path}: {name} refers to itself or to nothing; say what it holds in full")
+        return _plain({**definitions[name], **_without(node, "$ref")}, definitions, path, (*opened, name))
+    if len(node.get("allOf", ())) == 1:
+        return _plain({**node["allOf"][0], **_without(node, "allOf")}, definitions, path, opened)
+    for union in ("anyOf", "oneOf"):
+        branches = [branch for branch in node.get(union, ()) if branch.get("type") != "null"]
+        if len(branches) == 1:
+            return _plain({**branches[0], **_without(node, union)}, definitions, path, opened)
+        if branches:
+            described = {"description": node["description"]} if "description" in node else {}
+            return {"anyOf": [_plain(branch, definitions, path, opened) for branch in branches]} | described
+    return _typed(node, definitions, path, opened)
+
+
+def _typed(node: Schema, definitions: _Definitions, path: str, opened: tuple[str, ...]) -> dict[str, Any]:
+    kinds = [kind for kind in _as_list(node.get("type")) if kind != "null"]
+    if len(kinds) != 1 or kinds[0] not in _KEYWORDS or "prefixItems" in node:
+        raise wrong_tool(f"{path}: must be of one type: {', '.join(_KEYWORDS)}")
+    kind = kinds[0]
+    result: dict[str, Any] = {"type": kind} | {word: node[word] for word in _KEYWORDS[kind] if word in node}
+    choices = [one for one in (node.get("enum") or _as_list(node.get("const"))) if one is not None]
+    if choices and kind == "string":
+        result["enum"] = choices
+    if node.get("format") == "date-time":
+        result["format"] = "date-time"
+    if description := _description(node, [] if kind == "string" else choices):
+        result["description"] = description
+    if kind == "array":
+        result["items"] = _plain(node.get("items") or {}, definitions, f"{path}[]", opened)
+    if kind == "object" and "properties" in node:
+        result["properties"] = {
+            name: _plain(one, definitions, f"{path}.{name}", opened) for name, one in node["properties"].items()
+        }
+        result["required"] = [name for name in node.get("required", ()) if name in result["properties"]]
+    return result
+
+
+def _description(node: Schema, choices: list[Any]) -> str:
+    """The node's description, followed by the rules that some provider refuses as schema keywords."""
+    parts = [str(node.get("description") or "").strip()]
+    if choices:
+        parts.append(f"One of {', '.join(map(str, choices))}.")
+    if node.get("format", "date-time") != "date-time":
+        parts.append(f"Format: {node['format']}.")
+    for word, meaning in (("exclusiveMinimum", "More than"), ("exclusiveMaximum", "Less than")):
+        if word in node:
+            parts.append(f"{meaning} {node[word]}.")
+    return " ".join(filter(None, parts))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [] if value is None else [value]
+
+
+def _without(node: Schema, word: str) -> dict[str, Any]:
+    return {key: value for key, value in node.items() if key != word}

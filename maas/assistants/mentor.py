@@ -1,7 +1,7 @@
-"""The assistant that a request gets when it names none: it remembers and answers, and acts on nothing."""
+"""The default assistant: it remembers and answers, and has no tools."""
 
 from __future__ import annotations
 
-from maas.assistants.definition import Definition
+from maas.agents.definition import Definition
 
 ASSISTANT = Definition(name="mentor", role_prompt="Mentor")

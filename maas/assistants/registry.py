@@ -1,4 +1,4 @@
-"""Which assistants and tools there are: files and rows, checked at start and written where HTTP can read them."""
+"""The registry of assistants and tools: loaded at start from files and rows, checked, and written to their tables."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 import maas.assistants
+from maas.agents.definition import Definition, bad_assistant, read_definition
 from maas.agents.toolbox import Toolbox
 from maas.agents.tools import Tool, Toolset
-from maas.assistants.definition import Definition, bad, read_definition
-from maas.pipeline.stages import Deps
+from maas.engine.stages import Deps
 from shared.db import Database
 from shared.errors import MaasError
 
 
 def built_in() -> tuple[Definition, ...]:
-    """Every ASSISTANT of a module in this package."""
+    """The ASSISTANT of every module in this package."""
     return tuple(module.ASSISTANT for module in _modules() if hasattr(module, "ASSISTANT"))
 
 
@@ -27,59 +27,62 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
-    """The tools of built-in assistants (TOOLS of their modules), then all that `module:attribute` names.
+    """The tools of built-in assistants (TOOLS of their modules) and those that each `module:attribute` path names.
 
-    Each is a toolset, or a function that makes one of `deps`. Raises MaasError('bad_setting').
+    TOOLS and the attribute are a toolset or a function that makes one of `deps`. Raises MaasError('bad_setting').
     """
-    found: list[Tool] = [one for module in _modules() if hasattr(module, "TOOLS") for one in module.TOOLS(deps)]
+    tools: list[Tool] = [one for module in _modules() if hasattr(module, "TOOLS") for one in module.TOOLS(deps)]
     for path in paths:
         module, _, attribute = path.partition(":")
         try:
-            offered = getattr(import_module(module), attribute)
-            tools = list(offered(deps) if callable(offered) else offered)
+            declared = getattr(import_module(module), attribute)
+            loaded = list(declared(deps) if callable(declared) else declared)
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} is no module:attribute of tools: {error}") from error
-        if wrong := [one for one in tools if not isinstance(one, Tool)]:
+        if wrong := [one for one in loaded if not isinstance(one, Tool)]:
             raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} holds {wrong[0]!r}, which is no Tool")
-        found += tools
-    return Toolset(found)
+        tools += loaded
+    return Toolset(tools)
 
 
 async def register(deps: Deps, known: Toolset) -> None:
-    """Write tools and built-in definitions into their tables and check every active row.
+    """Write `known` tools and built-in definitions to their tables, then check every active row of `assistants`.
 
-    A file's definition replaces its row's; the role of a row that is there stays the operator's.
+    A built-in definition replaces that of its row, but not the row's role, which operators may change.
     Raises MaasError('bad_assistant').
     """
     db = deps.db
     for one in built_in():
         fields = one.model_dump(mode="json", exclude={"name", "role_prompt"}, exclude_defaults=True)
         await db.rows("keep_assistant", one.name, one.role_prompt, fields)
-    await _write(db, known)
+    await _write_tools(db, known)
     for row in await db.rows("assistant_definitions"):
-        definition = read_definition(row["name"], row["role_name"], row["definition"])
-        definition.tools(known)
-        for model in (definition.model, *(agent.model for agent in definition.agents)):
-            try:
-                deps.spoken_by(model)
-            except MaasError as error:
-                raise bad(definition.name, f"model: {error.message}") from error
-        roles = [agent.role_prompt for agent in definition.agents]
-        there = {prompt["role_name"] for prompt in await db.rows("prompts", roles)}
-        if lost := [role for role in roles if role not in there]:
-            raise bad(
-                definition.name, f"agents: system_prompts has no active row {lost[0]!r}; insert it or activate it"
-            )
+        await _check(deps, read_definition(row["name"], row["role_name"], row["definition"]), known)
 
 
-async def keep_tools(db: Database, toolbox: Toolbox) -> None:
-    """Write the tools again whenever they changed; a chore."""
+async def _check(deps: Deps, definition: Definition, known: Toolset) -> None:
+    """Raises MaasError('bad_assistant') for tools, models or prompts that do not exist."""
+    definition.tools(known)
+    for model in (definition.model, *(agent.model for agent in definition.agents)):
+        try:
+            deps.with_responder_model(model)
+        except MaasError as error:
+            raise bad_assistant(definition.name, f"model: {error.message}") from error
+    roles = [agent.role_prompt for agent in definition.agents]
+    active = {prompt["role_name"] for prompt in await deps.db.rows("prompts", roles)}
+    if inactive := [role for role in roles if role not in active]:
+        message = f"agents: system_prompts has no active row {inactive[0]!r}; insert it or activate it"
+        raise bad_assistant(definition.name, message)
+
+
+async def sync_tools(db: Database, toolbox: Toolbox) -> None:
+    """Write the tools to their table whenever they change; runs until it is cancelled, as a background task."""
     while True:
-        await _write(db, toolbox.tools())
+        await _write_tools(db, toolbox.tools())
         await toolbox.change()
 
 
-async def _write(db: Database, known: Toolset) -> None:
+async def _write_tools(db: Database, known: Toolset) -> None:
     shown = [
         {
             "name": one.name, "domain": one.domain, "description": one.description, "parameters": one.parameters,

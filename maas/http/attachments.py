@@ -1,56 +1,127 @@
-"""/v1/attachments: images of a user, for runs that name them in `attachment_ids`."""
+"""/v1/attachments: images of users, for runs that name them in `attachment_ids`."""
 
 from __future__ import annotations
 
+from asyncio import Semaphore
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Literal, TypeVar
 from uuid import UUID
 
+from pydantic import BaseModel, Field
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http.access import read_user
-from maas.http.bodies import Attachment, NewAttachment
-from maas.http.forms import read_form
-from maas.http.parameters import read_id
-from maas.http.rooms import rooms
-from maas.http.sending import send
-from maas.pipeline.attachments import drop_attachment, keep_upload, read_attachment, read_content
+from maas.conversations.attachments import read_attachment, read_content, remove_attachment, store_upload
+from maas.http.auth.authorize import check_body, read_user
+from maas.http.request_input import content_type, read_chunks, read_id
+from maas.http.schemas import RequestBody, Schema, json_response
+from maas.http.state import app_state
+from shared.errors import MaasError
 
-FORM = "multipart/form-data"
-IMAGES = ("image/jpeg", "image/png", "image/webp")
+FORM_TYPE = "multipart/form-data"
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/webp")
+MAX_FORM_OVERHEAD_BYTES = 16 * 1024  # everything in the form but the file
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class NewAttachment(RequestBody):
+    user_id: UUID
+    file: bytes = Field(description="A JPEG, PNG or WebP image.", json_schema_extra={"format": "binary"})
+
+
+class Attachment(Schema):
+    id: UUID
+    kind: Literal["upload", "generated"]
+    media_type: Literal["image/jpeg", "image/png", "image/webp"]
+    bytes: int
+    width: int = Field(description="In pixels, after the orientation was applied.")
+    height: int
+    sha256: str = Field(description="The hash of the stored image, which has no metadata.")
+    created_at: datetime
 
 
 async def post_attachment(request: Request) -> Response:
-    """Upload an image: JPEG, PNG or WebP; what it tells of its place and camera is not kept."""
-    parts = rooms(request)
-    async with read_form(request, NewAttachment, "file", parts.settings.attachment_bytes, parts.uploading) as form:
-        row = await keep_upload(parts.db, form.user_id, form.file)
-    return send(Attachment(**row), 201)
+    """Upload a JPEG, PNG or WebP image; its metadata, such as the place and the camera, is removed."""
+    state = app_state(request)
+    max_bytes = state.settings.attachment_bytes
+    async with read_form(request, NewAttachment, "file", max_bytes, state.image_uploads) as form:
+        row = await store_upload(state.db, form.user_id, form.file)
+    return json_response(Attachment(**row), 201)
 
 
 async def get_attachment(request: Request) -> Response:
-    """What an image is."""
-    attachment_id, user_id = _whose(request)
-    return send(Attachment(**await read_attachment(rooms(request).db, attachment_id, user_id)))
+    """Return the description of an image."""
+    attachment_id, user_id = _read_ids(request)
+    return json_response(Attachment(**await read_attachment(app_state(request).db, attachment_id, user_id)))
 
 
 async def get_content(request: Request) -> Response:
-    """The image itself."""
-    attachment_id, user_id = _whose(request)
-    row = await read_content(rooms(request).db, attachment_id, user_id)
+    """Return an image."""
+    attachment_id, user_id = _read_ids(request)
+    row = await read_content(app_state(request).db, attachment_id, user_id)
     etag = f'"{row["sha256"]}"'
     headers = {"etag": etag, "cache-control": "private, no-cache", "x-content-type-options": "nosniff"}
     if etag in (request.headers.get("if-none-match") or "").replace("W/", "").split(", "):
         return Response(status_code=304, headers=headers)
-    ending = row["media_type"].partition("/")[2]
-    headers["content-disposition"] = f'inline; filename="{attachment_id}.{ending}"'
+    extension = row["media_type"].partition("/")[2]
+    headers["content-disposition"] = f'inline; filename="{attachment_id}.{extension}"'
     return Response(row["content"], media_type=row["media_type"], headers=headers)
 
 
 async def delete_attachment(request: Request) -> Response:
-    """Delete an image; the words that came with it stay."""
-    await drop_attachment(rooms(request).db, *_whose(request))
+    """Delete an image; the message that it came with stays."""
+    await remove_attachment(app_state(request).db, *_read_ids(request))
     return Response(status_code=204)
 
 
-def _whose(request: Request) -> tuple[UUID, UUID]:
+def _read_ids(request: Request) -> tuple[UUID, UUID]:
     return read_id(request, "attachment"), read_user(request)
+
+
+@asynccontextmanager
+async def read_form(
+    request: Request, model: type[Model], file_field: str, max_file_bytes: int, slots: Semaphore
+) -> AsyncIterator[Model]:
+    """Parse a multipart form as `model`, and check the user that it names.
+
+    The file is read into memory only while one of the `slots` is held.
+
+    Raises MaasError: unsupported_media_type, too_large, invalid_request, not_found, rate_limited.
+    """
+    if content_type(request) != FORM_TYPE:
+        raise MaasError("unsupported_media_type", "send the body as multipart/form-data")
+    chunks = read_chunks(request, max_file_bytes + MAX_FORM_OVERHEAD_BYTES)
+    try:
+        parser = MultiPartParser(
+            request.headers, chunks, max_files=1, max_fields=10, max_part_size=MAX_FORM_OVERHEAD_BYTES
+        )
+        form = await parser.parse()
+    except MultiPartException as error:
+        raise MaasError("invalid_request", f"body: {error.message}") from error
+    values: dict[str, object] = {}
+    try:
+        async with slots:
+            for name, value in form.multi_items():
+                if name in values:
+                    raise MaasError("invalid_request", f"{name[:80]!r}: is sent twice")
+                values[name] = await _read_field(name, value, file_field, max_file_bytes)
+            yield await check_body(request, model, values)
+    finally:
+        await form.close()
+
+
+async def _read_field(name: str, value: UploadFile | str, file_field: str, max_file_bytes: int) -> str | bytes:
+    if isinstance(value, str):
+        if name == file_field:
+            raise MaasError("invalid_request", f"{name}: must be a file, with a filename")
+        return value
+    if "\x00" in f"{name}{value.filename}":
+        raise MaasError("invalid_request", f"{file_field}: its name must not contain a NUL character")
+    content = await value.read()
+    if len(content) > max_file_bytes:
+        raise MaasError("too_large", f"{file_field}: exceeds {max_file_bytes} bytes")
+    return content

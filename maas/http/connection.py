@@ -1,4 +1,9 @@
-"""One TCP connection: what uvicorn leaves unlimited, the head of a request and the patience with who is slow."""
+"""The HTTP/1.1 protocol of one TCP connection, with the limits that uvicorn lacks: request heads and slow clients.
+
+The class inherits uvicorn's internal `HttpToolsProtocol`: it overrides its parser callbacks, timers and
+`send_400_response`, and reads `cycle`, `connections`, `headers` and `url`. None of them is a public interface, so
+uvicorn's minor version is pinned; read its `httptools_impl.py` before raising it.
+"""
 
 from __future__ import annotations
 
@@ -15,38 +20,38 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from shared.settings import Settings
 
-URL_BYTES = 16 * 1024
-HEADERS = 100
-HEAD_BYTES = 64 * 1024
-SURPLUS = 64  # connections that are told why they are refused; those after them are dropped
+MAX_URL_BYTES = 16 * 1024
+MAX_HEADERS = 100
+MAX_HEAD_BYTES = 64 * 1024
+MAX_REFUSED_CONNECTIONS = 64  # beyond the limit, answered with 503; later ones are dropped
 log = structlog.get_logger()
 
 
-class _Refused(Exception):
-    """The parser is to stop; send_400_response says why."""
+class _StopParsing(Exception):
+    """Makes the parser stop and call send_400_response, which sends the refusal."""
 
 
-class Connection(HttpToolsProtocol):
-    """Refuses heads that are too large, too slow or one connection too many; gives up readers that do not read."""
+class LimitedHttpProtocol(HttpToolsProtocol):
+    """Refuses request heads that are too large or too slow, and connections beyond the limit; aborts slow readers."""
 
-    head_timeout: float
-    write_timeout: float
-    most: int
+    head_timeout_s: float
+    write_timeout_s: float
+    max_connections: int
 
     _refusal = (400, "bad_request", "this is not HTTP/1.1")
-    _is_surplus = False
-    _has_moved = False
-    _idle_bytes = 0
+    _exceeds_limit = False
+    _has_progressed = False
+    _unparsed_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._is_surplus = len(self.connections) > self.most
-        if len(self.connections) > self.most + SURPLUS:
+        self._exceeds_limit = len(self.connections) > self.max_connections
+        if len(self.connections) > self.max_connections + MAX_REFUSED_CONNECTIONS:
             transport.abort()
             return
-        self._head_timer = self.loop.call_later(self.head_timeout, self._on_slow_head)
+        self._head_timer = self.loop.call_later(self.head_timeout_s, self._on_slow_head)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_head_timer()
@@ -55,52 +60,52 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._head_timer is None and (self.cycle is None or self.cycle.response_complete):
-            self._head_timer = self.loop.call_later(self.head_timeout, self._on_slow_head)
-        self._has_moved = False
+            self._head_timer = self.loop.call_later(self.head_timeout_s, self._on_slow_head)
+        self._has_progressed = False
         super().data_received(data)
-        self._idle_bytes = 0 if self._has_moved else self._idle_bytes + len(data)
-        if self._idle_bytes > HEAD_BYTES and not self.transport.is_closing():
-            self._refuse(431, "headers_too_large", f"the headers exceed {HEAD_BYTES} bytes")
+        self._unparsed_bytes = 0 if self._has_progressed else self._unparsed_bytes + len(data)
+        if self._unparsed_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+            self._refuse(431, "headers_too_large", f"the headers exceed {MAX_HEAD_BYTES} bytes")
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
-        if len(self.url) > URL_BYTES:
-            self._stop(414, "uri_too_long", f"path and query exceed {URL_BYTES} bytes; what is long goes into the body")
+        if len(self.url) > MAX_URL_BYTES:
+            self._stop(414, "uri_too_long", f"path and query exceed {MAX_URL_BYTES} bytes; send long text in the body")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)
-        if len(self.headers) > HEADERS:
-            self._stop(431, "headers_too_large", f"there are more than {HEADERS} headers")
+        if len(self.headers) > MAX_HEADERS:
+            self._stop(431, "headers_too_large", f"there are more than {MAX_HEADERS} headers")
 
     def on_headers_complete(self) -> None:
-        self._has_moved = True
+        self._has_progressed = True
         self._stop_head_timer()
-        if sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
-            self._stop(431, "headers_too_large", f"the headers exceed {HEAD_BYTES} bytes")
-        if self._is_surplus:
-            self._stop(503, "busy", "this process has all the connections it may have; try again")
+        if sum(len(name) + len(value) for name, value in self.headers) > MAX_HEAD_BYTES:
+            self._stop(431, "headers_too_large", f"the headers exceed {MAX_HEAD_BYTES} bytes")
+        if self._exceeds_limit:
+            self._stop(503, "busy", "this process has as many connections as it may; try again")
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._has_moved = True
+        self._has_progressed = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._has_moved = True
+        self._has_progressed = True
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.transport.is_closing():
-            self._await_reader()
+            self._start_write_timer()
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
-        self._await_reader()
+        self._start_write_timer()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._await_reader()
+        self._start_write_timer()
 
     def resume_writing(self) -> None:
         self._stop_write_timer()
@@ -111,10 +116,10 @@ class Connection(HttpToolsProtocol):
 
     def _stop(self, status: int, code: str, message: str) -> None:
         self._refusal = (status, code, message)
-        raise _Refused
+        raise _StopParsing
 
     def _refuse(self, status: int, code: str, message: str) -> None:
-        """Say why, unless an answer is on its way, and close."""
+        """Send the error, unless a response has started, and close the connection."""
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             body = json.dumps({"error": {"code": code, "message": message}}).encode()
             lines = [b"content-type: application/json", b"x-content-type-options: nosniff", b"connection: close"]
@@ -124,29 +129,29 @@ class Connection(HttpToolsProtocol):
             log.info("request_refused", status=status, code=code)
             self.transport.write(STATUS_LINE[status] + b"\r\n".join(lines) + b"\r\n\r\n" + body)
             if self.cycle is not None:
-                self.cycle.disconnected = True  # what a handler answers from now on is nobody's
+                self.cycle.disconnected = True  # drops what the handler still sends
                 self.cycle.message_event.set()
         self.transport.close()
-        self._await_reader()
+        self._start_write_timer()
 
     def _on_slow_head(self) -> None:
         self._head_timer = None
-        if self._idle_bytes:
-            self._refuse(408, "timeout", f"the headers took longer than {self.head_timeout:g} s")
+        if self._unparsed_bytes:
+            self._refuse(408, "timeout", f"the headers took longer than {self.head_timeout_s:g} s")
         else:
             self.transport.close()
-            self._await_reader()
+            self._start_write_timer()
 
-    def _await_reader(self) -> None:
-        """From now on what was written has so long to be read."""
+    def _start_write_timer(self) -> None:
+        """Abort the connection unless the client reads what was written within write_timeout_s."""
         if self._write_timer is None:
-            self._write_timer = self.loop.call_later(self.write_timeout, self._abort)
+            self._write_timer = self.loop.call_later(self.write_timeout_s, self._abort)
 
     def _abort(self) -> None:
-        """Leave nothing behind: what the kernel still holds for a reader that does not read goes, too."""
-        if (line := self.transport.get_extra_info("socket")) is not None:
+        """Reset the connection; SO_LINGER 0 makes the kernel drop the bytes that the client has not read."""
+        if (connected := self.transport.get_extra_info("socket")) is not None:
             with suppress(OSError):
-                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 
     def _stop_head_timer(self) -> None:
@@ -160,9 +165,10 @@ class Connection(HttpToolsProtocol):
             self._write_timer = None
 
 
-def limited(settings: Settings) -> type[asyncio.Protocol]:
-    """The protocol that uvicorn is to speak, with the limits of these settings."""
+def limited_protocol(settings: Settings) -> type[asyncio.Protocol]:
+    """Return the protocol class for uvicorn, with the limits of these settings."""
     limits: dict[str, Any] = {
-        "head_timeout": settings.head_timeout, "write_timeout": settings.write_timeout, "most": settings.connections,
+        "head_timeout_s": settings.head_timeout, "write_timeout_s": settings.write_timeout,
+        "max_connections": settings.connections,
     }  # fmt: skip
-    return type("Limited", (Connection,), limits)
+    return type("LimitedHttpProtocol", (LimitedHttpProtocol,), limits)

@@ -1,4 +1,4 @@
-"""Every error leaves in one shape: {"error": {"code", "message", "details"?}}. Never a stack trace."""
+"""Errors as responses of one shape: {"error": {"code", "message", "details"?}}, never with a stack trace."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from maas.http.openai_errors import in_dialect
-from maas.http.rooms import rooms
-from shared.db import CONNECTION_LOST, NOT_THERE, newest_migration
+from maas.http.openai.schemas import in_openai_format
+from maas.http.state import app_state
+from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, newest_migration
 from shared.errors import MaasError
 
 STATUS = {
@@ -54,7 +54,7 @@ log = structlog.get_logger()
 
 
 def error_response(error: MaasError, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """The response of a MaasError; a code without a status of its own is a 500."""
+    """Return the response of a MaasError: the status of its code, or 500 for a code that is not in STATUS."""
     body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.details:
         body["details"] = dict(error.details)
@@ -62,11 +62,11 @@ def error_response(error: MaasError, headers: Mapping[str, str] | None = None) -
 
 
 def headers_of(error: MaasError) -> dict[str, str]:
-    """What a client reads beside the body: how to show who it is, how many seconds to wait."""
+    """Return the headers of an error: how to authenticate, how many seconds to wait."""
     if error.code == "unauthenticated":
         return {"WWW-Authenticate": 'Bearer realm="maas"'}
     if error.code == "timeout":
-        return {"Connection": "close"}  # the rest of the body may still come
+        return {"Connection": "close"}  # the rest of the body may still arrive
     seconds = (error.details or {}).get("retry_after")
     return {"Retry-After": str(seconds)} if seconds else {}
 
@@ -76,7 +76,8 @@ async def on_maas_error(_: Request, error: Exception) -> JSONResponse:
     return error_response(error, headers_of(error))
 
 
-async def on_http_error(request: Request, error: Exception) -> JSONResponse:
+async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
+    """Answer for Starlette: a path without a route, or a method that its route does not have."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         message = f"{request.method} is not allowed on {request.url.path}"
@@ -86,15 +87,15 @@ async def on_http_error(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": {"code": "http_error", "message": error.detail}}, error.status_code)
 
 
-async def on_lost_database(_: Request, error: Exception) -> JSONResponse:
+async def on_connection_lost(_: Request, error: Exception) -> JSONResponse:
     log.warning("database_lost", cause=repr(error))
     lost = MaasError("database_unreachable", "Postgres does not answer at the moment; send the request again")
     return error_response(lost, {"Retry-After": "1"})
 
 
-async def on_missing(request: Request, error: Exception) -> JSONResponse:
-    """Something is not in the database: a server that was started before `maas migrate`, or a bug."""
-    db = rooms(request).db
+async def on_missing_relation(request: Request, error: Exception) -> JSONResponse:
+    """A table or function does not exist: the server runs on a database that is not migrated, or there is a bug."""
+    db = app_state(request).db
     if not await db.value("schema_is_there"):
         cause = "the database holds no MaaS schema"
     elif not await db.value("is_migrated_to", newest_migration()):
@@ -104,8 +105,8 @@ async def on_missing(request: Request, error: Exception) -> JSONResponse:
     return error_response(MaasError("no_schema", f"{cause}; run `maas migrate`"), {"Retry-After": "5"})
 
 
-async def on_broken_off(_: Request, error: Exception) -> Response:
-    """The client went away amid its body: this is for the counters, nobody reads it."""
+async def on_client_disconnect(_: Request, error: Exception) -> Response:
+    """The client closed the connection while it sent its body; only the metrics see this response."""
     return Response(status_code=400)
 
 
@@ -116,10 +117,10 @@ async def on_bug(request: Request, error: Exception) -> JSONResponse:
 
 _HANDLERS: dict[Any, Any] = {
     MaasError: on_maas_error,
-    HTTPException: on_http_error,
-    **{kind: on_lost_database for kind in CONNECTION_LOST},
-    **{kind: on_missing for kind in NOT_THERE},
-    ClientDisconnect: on_broken_off,
+    HTTPException: on_http_exception,
+    **{kind: on_connection_lost for kind in CONNECTION_LOST},
+    **{kind: on_missing_relation for kind in UNDEFINED_IN_SCHEMA},
+    ClientDisconnect: on_client_disconnect,
     Exception: on_bug,
 }
-HANDLERS = {kind: in_dialect(handler) for kind, handler in _HANDLERS.items()}
+HANDLERS = {kind: in_openai_format(handler) for kind, handler in _HANDLERS.items()}

@@ -1,135 +1,299 @@
-"""/v1/memories and /v1/context: what is remembered of a user, and where it comes from."""
+"""/v1/memories and /v1/context: what is remembered of a user, how it is searched, and what it was made of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
+from pydantic import ConfigDict, Field, Strict, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.http.access import caller, read_user
-from maas.http.bodies import (
-    ContextQuery,
-    ContextReply,
-    Forgotten,
-    MadeMemory,
-    Memory,
-    MemoryHistory,
-    MemoryPage,
-    NewMemories,
-    NewTurn,
-    RawLog,
-    Remembered,
-    SearchQuery,
+from maas.engine.states import Status
+from maas.http.auth.authorize import principal_of, read_body, read_user
+from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_bool, write_cursor
+from maas.http.schemas import (
+    Integer,
+    MessageText,
+    Name,
+    OccurredAt,
+    QueryText,
+    RequestBody,
+    RunAccepted,
+    Schema,
     Source,
-    Sources,
+    StorableText,
+    Timestamp,
+    json_response,
+    only_field,
 )
-from maas.http.parameters import read_cursor, read_id, read_limit, read_parameter, read_switch, write_cursor
-from maas.http.reading import read_body
-from maas.http.rooms import rooms
-from maas.http.sending import send
+from maas.http.state import app_state
 from maas.memory.context import build_context
-from maas.memory.forgetting import forget_memory
-from maas.memory.intake import remember
-from maas.memory.reach import Reach
-from maas.memory.records import list_memories, read_history, read_memory, read_sources, wordless_records
+from maas.memory.erase import forget_memory
+from maas.memory.filters import SearchFilter
 from maas.memory.search import Hit, search
+from maas.memory.summaries import (
+    list_memories,
+    read_history,
+    read_memory,
+    read_sources,
+    search_summaries_without_messages,
+)
+from maas.memory.transfer.import_ import remember
 from shared import tokens
 
-TURNS_OF_A_SUMMARY = 3
+MIN_HITS_OF_SUMMARY = 3
+
+
+class SearchQuery(RequestBody):
+    user_id: UUID
+    query: QueryText
+    tags: list[StorableText] | None = Field(
+        None, max_length=50, description="Only messages whose summary has one of these tags."
+    )
+    scope: Literal["hot", "warm", "cold"] | None = Field(
+        None, description="Prefer memories up to 3 days old (hot), up to 14 days old (warm), or older (cold)."
+    )
+    since: Timestamp | None = Field(
+        None, alias="from", description="Only messages from this time on; without an offset, in MAAS_TIMEZONE."
+    )
+    until: Timestamp | None = Field(
+        None, alias="to", description="Only messages before this time; without an offset, in MAAS_TIMEZONE."
+    )
+    as_of: Timestamp | None = Field(None, description="Only what was known at this time.")
+    limit: Integer = Field(10, ge=1, le=50)
+    summaries: Annotated[bool, Strict()] = Field(
+        False, description="Return one summary instead of its messages when three or more of them are found."
+    )
+
+
+class ContextQuery(RequestBody):
+    user_id: UUID
+    query: QueryText
+    max_tokens: Integer = Field(2000, ge=50, le=100_000)
+    as_of: Timestamp | None = Field(None, description="Only what was known at this time.")
+
+
+class NewMessage(RequestBody):
+    """One message of a dialogue that is to be remembered."""
+
+    role: Literal["user", "assistant"]
+    content: MessageText
+    at: OccurredAt | None = None
+    speaker: Name | None = None
+    external_id: Name | None = Field(None, description="The same id again is the same message.")
+
+
+class NewMemories(RequestBody):
+    """Either one `memory` or the messages of a dialogue as `turns`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [only_field("memory", "turns"), only_field("turns", "memory", "external_id")]}
+    )
+
+    user_id: UUID
+    memory: QueryText | None = Field(None, description="One statement of the user.")
+    turns: list[NewMessage] | None = Field(None, min_length=1, max_length=500)
+    conversation: Name | None = None
+    at: OccurredAt | None = Field(None, description="When it was said; by default now.")
+    external_id: Name | None = Field(None, description="The id of `memory`; the same id again is the same memory.")
+
+    @model_validator(mode="after")
+    def _has_either_memory_or_turns(self) -> Self:
+        if (self.memory is None) == (self.turns is None):
+            raise ValueError("send either memory or turns")
+        if self.turns is not None and self.external_id is not None:
+            raise ValueError("external_id belongs into each turn")
+        return self
+
+
+class MemoriesAccepted(RunAccepted):
+    """The messages were stored and can be searched now; the run summarizes them."""
+
+    raw_log_ids: list[UUID] = Field(description="The ids of the stored messages.")
+
+
+class Memory(Schema):
+    """A message (kind turn), or a summary of messages."""
+
+    id: UUID
+    kind: Literal["turn", "summary"]
+    memory: str
+    score: float | None = None
+    speaker: str | None = None
+    period: str
+    tags: list[str]
+    raw_log_ids: list[UUID] = Field(description="The messages that it was made of.")
+    occurred_at: datetime
+    created_at: datetime
+
+
+class MemoryPage(Schema):
+    results: list[Memory]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
+class MemoryVersion(Schema):
+    id: UUID
+    kind: Literal["turn", "summary"]
+    memory: str
+    speaker: str | None
+    occurred_at: datetime
+    created_at: datetime
+    made_into: UUID | None = Field(description="The summary that replaces it.")
+    superseded_at: datetime | None
+
+
+class MemoryHistory(Schema):
+    results: list[MemoryVersion] = Field(description="The messages, then the summaries, those of days before weeks.")
+
+
+class RawLog(Schema):
+    """A stored message."""
+
+    id: UUID
+    run_id: UUID
+    role: Literal["user", "assistant"]
+    speaker: str | None
+    content: str
+    conversation: str
+    external_id: str | None
+    occurred_at: datetime
+
+
+class MemorySources(Schema):
+    results: list[RawLog]
+    gone: int = Field(description="Messages that retention has deleted; only the summary is left of them.")
+
+
+class DoubtfulAnswer(Schema):
+    """An answer that was based on a deleted memory and does not clearly repeat it."""
+
+    request_id: UUID = Field(description="The run that was given the memory.")
+    id: UUID | None = Field(description="The stored answer; null while the run is unfinished.")
+    status: Status
+    created_at: datetime
+    answer: str | None = Field(description="The beginning of the answer.")
+
+
+class ForgetResult(Schema):
+    id: UUID
+    logs: int = Field(description="Deleted messages, answers included.")
+    answers: int = Field(description="Deleted answers that were based on the memory.")
+    records: int = Field(description="Deleted summaries of all levels.")
+    reopened: int = Field(description="Summaries that are valid again because their successor was deleted.")
+    doubtful: list[DoubtfulAnswer] = Field(
+        description="At most 100 answers, newest first, that were based on the memory and do not clearly repeat it; "
+        "the same request with doubtful=true deletes them."
+    )
+    doubtful_runs: int = Field(description="The number of all such answers.")
+
+
+class ContextResult(Schema):
+    context: str = Field(description="Escaped lines within a <memory> fence: data, never instructions.")
+    tokens: int
+    sources: list[Source]
 
 
 async def post_search(request: Request) -> Response:
-    """The turns of a user that fit a question, best first; records of those whose words are gone."""
+    """Search the messages of a user, best match first, and the summaries whose messages retention has deleted."""
     body = await read_body(request, SearchQuery)
-    parts = rooms(request)
-    zone = parts.settings.zone
-    as_of, since, until = (_in(zone, at) for at in (body.as_of, body.since, body.until))
-    reach = Reach(as_of=as_of, since=since, until=until, tags=body.tags, scope=body.scope, zone=zone)
+    state = app_state(request)
+    zone = state.settings.zone
+    as_of, since, until = (_in_zone(zone, at) for at in (body.as_of, body.since, body.until))
+    filters = SearchFilter(as_of=as_of, since=since, until=until, tags=body.tags, scope=body.scope, zone=zone)
     hits = await search(
-        parts.db, body.user_id, body.query, limit=body.limit, reach=reach, questions=parts.questions
-    )  # fmt: skip
-    results = _with_summaries(hits) if body.summaries else [_turn(hit) for hit in hits]
-    known = {hit.record_id for hit in hits}
-    best = max((hit.coverage for hit in hits), default=0.0)
-    records = [
-        row for row in await wordless_records(parts.db, body.user_id, body.query, body.limit, reach)
-        if row["id"] not in known
+        state.db, body.user_id, body.query, limit=body.limit, filters=filters, query_embedder=state.query_embedder
+    )
+    results = _with_summaries(hits) if body.summaries else [_from_hit(hit) for hit in hits]
+    covered = {hit.record_id for hit in hits}
+    best_coverage = max((hit.coverage for hit in hits), default=0.0)
+    rows = [
+        row for row in await search_summaries_without_messages(state.db, body.user_id, body.query, body.limit, filters)
+        if row["id"] not in covered
     ]  # fmt: skip
-    before = [_memory(row) for row in records if row["score"] > best]
-    after = [_memory(row) for row in records if row["score"] <= best]
-    return send(MemoryPage(results=[*before, *results, *after][: body.limit], next=None))
+    before = [_from_row(row) for row in rows if row["score"] > best_coverage]
+    after = [_from_row(row) for row in rows if row["score"] <= best_coverage]
+    return json_response(MemoryPage(results=[*before, *results, *after][: body.limit], next=None))
 
 
 async def get_memories(request: Request) -> Response:
-    """The records of a user, newest first."""
+    """List the summaries of a user, newest first."""
     limit = read_limit(request)
-    rows = await list_memories(rooms(request).db, read_user(request), read_cursor(request), limit)
-    return send(MemoryPage(results=[_memory(row) for row in rows], next=write_cursor(rows, limit)))
+    rows = await list_memories(app_state(request).db, read_user(request), read_cursor(request), limit)
+    return json_response(MemoryPage(results=[_from_row(row) for row in rows], next=write_cursor(rows, limit)))
 
 
 async def post_memories(request: Request) -> Response:
-    """Remember without asking: found at once, recorded in the background."""
+    """Remember messages without asking for an answer; they can be searched at once and are summarized later."""
     body = await read_body(request, NewMemories)
-    turns = body.turns or [NewTurn(role="user", content=body.memory or "", external_id=body.external_id)]
-    rows = [turn.model_dump() | {"at": turn.at or body.at, "conversation": body.conversation} for turn in turns]
-    run_id, log_ids = await remember(rooms(request).db, body.user_id, rows)
-    return send(Remembered(request_id=run_id, poll_url=f"/v1/runs/{run_id}", raw_log_ids=log_ids), 202)
+    messages = body.turns or [NewMessage(role="user", content=body.memory or "", external_id=body.external_id)]
+    rows = [
+        message.model_dump() | {"at": message.at or body.at, "conversation": body.conversation} for message in messages
+    ]
+    run_id, log_ids = await remember(app_state(request).db, body.user_id, rows)
+    return json_response(MemoriesAccepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}", raw_log_ids=log_ids), 202)
 
 
 async def delete_memory(request: Request) -> Response:
-    """Forget a record or a turn: its words, every record made of them, and answers that repeat them."""
+    """Delete a memory: its messages, all summaries made of them, and the answers that repeat them."""
     memory_id = read_id(request, "memory")
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    is_all = read_parameter(request, "doubtful", read_switch, False)
-    actor = caller(request).name
-    counts = await forget_memory(rooms(request).db, memory_id, user_id, actor, is_doubtful_too=is_all)
-    return send(Forgotten(id=memory_id, **counts))
+    is_doubtful_too = read_parameter(request, "doubtful", to_bool, False)
+    db, actor = app_state(request).db, principal_of(request).name
+    counts = await forget_memory(db, memory_id, user_id, actor, is_doubtful_too=is_doubtful_too)
+    return json_response(ForgetResult(id=memory_id, **counts))
 
 
 async def get_memory(request: Request) -> Response:
-    """One record or one turn."""
-    return send(_memory(await _read(request)))
+    """Return one message or one summary."""
+    return json_response(_from_row(await _read_memory(request)))
 
 
 async def get_sources(request: Request) -> Response:
-    """The words that a memory was made of."""
-    memory = await _read(request)
-    rows = await read_sources(rooms(request).db, memory)
+    """List the messages that a memory was made of."""
+    memory = await _read_memory(request)
+    rows = await read_sources(app_state(request).db, memory)
     results = [
         RawLog(role="user" if row["message_type"] == "user_query" else "assistant",
                **{name: row[name] for name in RawLog.model_fields if name in row})
         for row in rows
     ]  # fmt: skip
-    return send(Sources(results=results, gone=len(memory["raw_log_ids"]) - len(rows)))
+    return json_response(MemorySources(results=results, gone=len(memory["raw_log_ids"]) - len(rows)))
 
 
 async def get_history(request: Request) -> Response:
-    """The words of a memory and every record that was made of them, in that order."""
-    db = rooms(request).db
+    """List the messages of a memory and every summary made of them, in the order in which they were made."""
+    db = app_state(request).db
     rows = await read_history(db, await read_memory(db, read_id(request, "memory")))
+    names = MemoryVersion.model_fields
     results = [
-        MadeMemory(made_into=row["superseded_by"], **{n: row[n] for n in MadeMemory.model_fields if n in row})
+        MemoryVersion(made_into=row["superseded_by"], **{name: row[name] for name in names if name in row})
         for row in rows
     ]
-    return send(MemoryHistory(results=results))
+    return json_response(MemoryHistory(results=results))
 
 
 async def post_context(request: Request) -> Response:
-    """The best evidence for a question within a token budget, for those who call their own model."""
+    """Return the best evidence for a query within a token budget, for a client that calls its own model."""
     body = await read_body(request, ContextQuery)
-    parts = rooms(request)
-    zone = parts.settings.zone
-    reach = Reach(as_of=_in(zone, body.as_of), zone=zone)
+    state = app_state(request)
+    zone = state.settings.zone
+    filters = SearchFilter(as_of=_in_zone(zone, body.as_of), zone=zone)
     context = await build_context(
-        parts.db, body.user_id, body.query, body.max_tokens, reach=reach, questions=parts.questions, is_full=True
+        state.db,
+        body.user_id,
+        body.query,
+        body.max_tokens,
+        filters=filters,
+        query_embedder=state.query_embedder,
+        is_full=True,
     )
     text = context.fenced
-    return send(
-        ContextReply(
+    return json_response(
+        ContextResult(
             context=text,
             tokens=tokens.count(text),
             sources=[Source(id=hit.id, kind="turn", score=hit.score) for hit in context.hits],
@@ -137,25 +301,25 @@ async def post_context(request: Request) -> Response:
     )
 
 
-def _in(zone: tzinfo, at: datetime | None) -> datetime | None:
-    """A time that came without an offset is one of `zone`."""
+def _in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
+    """Interpret a time without an offset in `zone`."""
     return at.replace(tzinfo=zone) if at and not at.tzinfo else at
 
 
-async def _read(request: Request) -> dict[str, Any]:
-    """The memory in the path, of the user who is named, if one is."""
+async def _read_memory(request: Request) -> dict[str, Any]:
+    """Return the memory in the path; it must belong to the user in the query, if there is one."""
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    return await read_memory(rooms(request).db, read_id(request, "memory"), user_id)
+    return await read_memory(app_state(request).db, read_id(request, "memory"), user_id)
 
 
-def _memory(row: dict[str, object]) -> Memory:
+def _from_row(row: dict[str, object]) -> Memory:
     fields = {name: row[name] for name in Memory.model_fields if name in row}
     fields.setdefault("kind", "summary")
     fields.setdefault("memory", row.get("summary"))
     return Memory.model_validate(fields)
 
 
-def _turn(hit: Hit) -> Memory:
+def _from_hit(hit: Hit) -> Memory:
     return Memory(
         id=hit.id, kind="turn", memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
         tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
@@ -163,17 +327,17 @@ def _turn(hit: Hit) -> Memory:
 
 
 def _with_summaries(hits: Sequence[Hit]) -> list[Memory]:
-    """Turns; where one record covers several, it stands in the place of the best, with their ids in rank order."""
-    covered: dict[UUID, list[Hit]] = {}
+    """Replace MIN_HITS_OF_SUMMARY or more hits of one summary by the summary, at the rank of the best of them."""
+    hits_of: dict[UUID, list[Hit]] = {}
     for hit in hits:
         if hit.record_id is not None and hit.summary:
-            covered.setdefault(hit.record_id, []).append(hit)
+            hits_of.setdefault(hit.record_id, []).append(hit)
     results = []
     for hit in hits:
-        turns = covered.get(hit.record_id, []) if hit.record_id else []
-        if len(turns) < TURNS_OF_A_SUMMARY:
-            results.append(_turn(hit))
-        elif hit is turns[0]:
-            whole = {"id": hit.record_id, "kind": "summary", "memory": hit.summary, "speaker": None}
-            results.append(_turn(hit).model_copy(update=whole | {"raw_log_ids": [one.id for one in turns]}))
+        covered = hits_of.get(hit.record_id, []) if hit.record_id else []
+        if len(covered) < MIN_HITS_OF_SUMMARY:
+            results.append(_from_hit(hit))
+        elif hit is covered[0]:
+            summary = {"id": hit.record_id, "kind": "summary", "memory": hit.summary, "speaker": None}
+            results.append(_from_hit(hit).model_copy(update=summary | {"raw_log_ids": [one.id for one in covered]}))
     return results

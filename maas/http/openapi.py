@@ -1,7 +1,8 @@
-"""OpenAPI 3.1, written from the doors and the pydantic models behind them."""
+"""The OpenAPI 3.1 document, generated from the routes and their pydantic schemas."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Sequence
@@ -10,151 +11,172 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from maas.http.attachments import IMAGES
-from maas.http.doors import Door
+from maas.engine.events import EventType
+from maas.http.attachments import IMAGE_TYPES
 from maas.http.errors import STATUS
-from maas.http.events import EVENT_STREAM
-from maas.http.examples import BODIES, TURN, USER
-from maas.http.links import links_of
-from maas.http.patterns import BLANKLESS, KEY, PLACE, STORABLE
-from maas.pipeline.events import EventType
+from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
+from maas.http.routes import Route
+from maas.http.run_watcher import EVENT_ID_PATTERN, EVENT_STREAM
+from maas.http.schemas import STORABLE_PATTERN
+from maas.http.users import IMPORT_COMPONENTS, IMPORT_SCHEMAS
 
 TAGS = {
-    "runs": "Requests and their answers: a request is a row, answered in the background.",
-    "conversations": "Dialogues; what is said in one is a run that names it.",
+    "runs": "Requests and their answers. A request is one row, which is answered in the background.",
+    "conversations": "Dialogues of a user. A message in one is a run that names it.",
     "attachments": "Images of a user.",
-    "actions": "Tool calls that wait for a word of their user.",
-    "memories": "What is remembered of a user, and the words that it comes from.",
-    "context": "Evidence for those who call their own model.",
-    "users": "A user as a whole: to take along, bring back, or erase.",
-    "chat": "For clients of OpenAI's protocol: an answer that remembers.",
-    "models": "For the same clients: the assistants that are there.",
-    "caller": "What a key or token may do.",
-    "operations": "For those who run this.",
+    "actions": "Tool calls that wait for the decision of their user.",
+    "memories": "What is remembered of a user, and the messages that it was made of.",
+    "context": "Evidence for clients that call their own model.",
+    "users": "Users by external id, and the export, import and erasure of all data of one user.",
+    "chat": "OpenAI's Chat Completions API, with memory.",
+    "models": "The assistants, as models of OpenAI's API.",
+    "caller": "The rights of a key or token.",
+    "operations": "Health, metrics and documentation of this server.",
 }
-REASONS = {
-    400: "not understood", 401: "without a valid key or token", 403: "not among the scopes of the key or token",
-    404: "not there, or somebody else's", 409: "conflicts with what is there", 413: "too large",
-    415: "of another media type", 422: "refused", 429: "too many requests, or unfinished ones", 500: "failed",
-    503: "no database, or it is not migrated, or this process has no room", 504: "not answered yet; it goes on",
+ERROR_DESCRIPTIONS = {
+    400: "The request is malformed", 401: "The request has no valid key or token",
+    403: "The key or token lacks the scope", 404: "The resource does not exist, or belongs to another user",
+    409: "The request conflicts with the present state", 413: "The body is too large",
+    415: "The body has an unsupported media type", 422: "The body is invalid",
+    429: "There are too many requests, or too many unfinished runs", 500: "The run failed",
+    503: "The database does not answer or is not migrated, or this process is at capacity",
+    504: "There is no answer yet; the run goes on",
 }  # fmt: skip
-ELSEWHERE = ("internal", "http_error")  # codes without a status of their own
-UUID, TEXT = {"type": "string", "format": "uuid"}, {"type": "string"}
-RETRY_AFTER = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer", "minimum": 1}}}
+CODES_WITHOUT_STATUS = ("internal", "http_error")
+UUID_SCHEMA, TEXT_SCHEMA = {"type": "string", "format": "uuid"}, {"type": "string"}
+RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}}
 REQUEST_ID = {
     "X-Request-Id": {
-        "description": "names this request in the log; as the request named itself, if it did",
+        "description": "The id of this request in the log: the client's own, if it sent one.",
         "required": True,
         "schema": {"type": "string", "minLength": 1, "maxLength": 100},
     }
 }
-CHALLENGE = {"WWW-Authenticate": {"description": "how to show who you are", "schema": {"type": "string"}}}
-SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "a key of `maas keys create`, or a token (JWT)"},
-    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "a key of `maas keys create`"},
+CHALLENGE = {"WWW-Authenticate": {"description": "How to authenticate.", "schema": TEXT_SCHEMA}}
+SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A key of `maas keys create`, or a token (JWT)."},
+    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "A key of `maas keys create`."},
 }
-REPEATABLE = {
-    "name": "Idempotency-Key", "schema": {"type": "string", "pattern": KEY}, "example": "order-4711",
-    "description": "the same key and body again give the same run",
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key", "schema": {"type": "string", "pattern": IDEMPOTENCY_KEY_PATTERN},
+    "example": "order-4711", "description": "A repeated key with the same body returns the same run.",
 }  # fmt: skip
 REMEMBER = {
     "name": "X-MaaS-Remember", "schema": {"type": "string", "enum": ["on", "off"]},
-    "description": "off: the exchange is answered and logged, and nothing recalls it",
+    "description": "off: the exchange is answered and logged, but never recalled.",
 }  # fmt: skip
-HEADERS: dict[tuple[str, str], tuple[dict[str, Any], ...]] = {
-    ("POST", "/v1/runs"): (REPEATABLE,),
-    ("POST", "/v1/chat/completions"): (REPEATABLE, REMEMBER),
-    ("GET", "/v1/runs/{id}/events"): ({
+REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
+    "post_run": (IDEMPOTENCY_KEY,),
+    "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER),
+    "get_events": ({
         "name": "Last-Event-ID", "example": "1.6.12",
-        "schema": {"type": "string", "format": "event-id", "pattern": PLACE},
-        "description": "the id of the last event that was read: go on after it",
+        "schema": {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN},
+        "description": "The id of the last event that was read; the stream resumes after it.",
     },),
-    ("GET", "/v1/attachments/{id}/content"): ({
-        "name": "If-None-Match", "schema": {"type": "string"}, "description": "the ETag of what the client has",
+    "get_content": ({
+        "name": "If-None-Match", "schema": TEXT_SCHEMA, "description": "The ETag of the image that the client has.",
     },),
 }  # fmt: skip
-GIVEN_HEADERS: dict[tuple[str, str], dict[str, Any]] = {
-    ("POST", "/v1/chat/completions"): {
-        "X-MaaS-Ignored": {
-            "description": "what of the request had no effect, where there is anything", "schema": {"type": "string"},
-        }
+RESPONSE_HEADERS: dict[str, dict[str, Any]] = {
+    "post_chat_completion": {
+        "X-MaaS-Ignored": {"description": "Parameters that had no effect, if there are any.", "schema": TEXT_SCHEMA}
     },
-}  # fmt: skip
-BESIDE = {
-    "get_events": {204: "the run is over, and nothing comes after the event that was named"},
-    "get_content": {304: "the client has it"},
 }
-SECONDS = {  # the years 2 to 9998
-    "type": "number", "minimum": -62104060800, "exclusiveMaximum": 253370764800, "description": "since 1970",
-}  # fmt: skip
-ONE_TURN = {
-    "type": "object",
-    "required": ["role", "content"],
-    "properties": {
-        "role": {"enum": ["user", "human", "assistant", "ai"]},
-        "content": {"type": "string", "pattern": BLANKLESS},
-        "at": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}, SECONDS]},
-        "speaker": {"type": ["string", "integer", "null"], "maxLength": 200},
-        "conversation": {"type": ["string", "integer", "null"], "maxLength": 200},
-        "external_id": {"type": ["string", "number", "null"], "description": "the same id again is the same turn"},
-    },
-    "examples": [TURN],
+OTHER_STATUSES = {
+    "get_events": {204: "The run is finished and has no event after the given one."},
+    "get_content": {304: "The client has the present image."},
 }
-JSON = {
-    "description": "any JSON without NUL characters",
+JSON_VALUE = {
+    "description": "Any JSON value without NUL characters.",
     "anyOf": [
         {"type": ["null", "boolean", "number"]},
-        {"type": "string", "pattern": STORABLE},
+        {"type": "string", "pattern": STORABLE_PATTERN},
         {"type": "array", "items": {"$ref": "#/components/schemas/Json"}},
         {
             "type": "object",
-            "propertyNames": {"pattern": STORABLE},
+            "propertyNames": {"pattern": STORABLE_PATTERN},
             "additionalProperties": {"$ref": "#/components/schemas/Json"},
         },
     ],
 }
-ONE_CONVERSATION = {
-    "description": "of a ChatGPT export: nodes by id, each with its `message` and its `parent`",
+RUN_EVENT = {
+    "description": "One event. A comment is sent after 15 s of silence.",
     "type": "object",
-    "required": ["mapping"],
-    "properties": {"mapping": {"type": "object", "additionalProperties": {"type": "object"}}},
-}
-IMPORT = {
-    "description": "turns, or the conversations of a ChatGPT export",
-    "anyOf": [
-        {"$ref": "#/components/schemas/ImportedTurn"},
-        {"type": "array", "items": {"$ref": "#/components/schemas/ImportedTurn"}},
-        {"type": "array", "items": {"$ref": "#/components/schemas/ImportedConversation"}},
-    ],
-}
-SHAPES = {
-    EVENT_STREAM: {
-        "description": "one event; a comment is sent when nothing else was for 15 s",
-        "type": "object",
-        "required": ["id", "event", "data"],
-        "properties": {
-            "id": {"type": "string", "pattern": PLACE},
-            "event": {"type": "string", "enum": [*EventType, "status", "done", "error"]},
-            "data": {"type": "string", "contentMediaType": "application/json"},
-        },
+    "required": ["id", "event", "data"],
+    "properties": {
+        "id": {"type": "string", "pattern": EVENT_ID_PATTERN},
+        "event": {"type": "string", "enum": [*EventType, "status", "done", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
     },
-    "application/json": {"type": "object"},
 }
-COMPLETION_STREAM = {
-    "description": "one event of OpenAI's protocol; a comment is sent when nothing else was for 15 s",
+COMPLETION_EVENT = {
+    "description": "One event of OpenAI's protocol. A comment is sent after 15 s of silence.",
     "type": "object",
     "required": ["data"],
-    "properties": {"data": {"type": "string", "description": "a chat.completion.chunk or an error in JSON, or [DONE]"}},
+    "properties": {"data": {"type": "string", "description": "A chat.completion.chunk or an error, or [DONE]."}},
 }
-OTHER_SHAPES = {("post_chat_completion", EVENT_STREAM): COMPLETION_STREAM}
-LINES = {"type": "string", "description": "turns, or an export of ours, an object a line"}
+OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
+    ("get_events", EVENT_STREAM): RUN_EVENT,
+    ("post_chat_completion", EVENT_STREAM): COMPLETION_EVENT,
+    ("openapi", "application/json"): {"type": "object"},
+}
+
+EXAMPLE_USER = "5f0c2c1e-8f2f-4f0e-9d6a-2f6a3f1f7a10"
+REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
+    "NewRun": {
+        "user_id": EXAMPLE_USER, "query": "My sister Alma moved to Lisbon in May.", "metadata": {"channel": "web"},
+    },
+    "NewConversation": {"user_id": EXAMPLE_USER, "assistant": "mentor", "mode": "ask"},
+    "ConversationChange": {"title": "Alma in Lisbon"},
+    "ActionDecision": {"user_id": EXAMPLE_USER},
+    "ActionEdit": {"user_id": EXAMPLE_USER, "arguments": {"to": "alma@example.org"}},
+    "ButtonPress": {"user_id": EXAMPLE_USER, "button": "confirm"},
+    "SearchQuery": {
+        "user_id": EXAMPLE_USER, "query": "Where does Alma live?", "limit": 5, "from": "2025-01-01T00:00:00Z",
+    },
+    "ContextQuery": {"user_id": EXAMPLE_USER, "query": "Where does Alma live?", "max_tokens": 500},
+    "ChatRequest": {
+        "model": "mentor", "user": "alma@example.org", "messages": [{"role": "user", "content": "Who am I?"}],
+    },
+    "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
+}  # fmt: skip
+
+_RUN_OPERATIONS = ("get_run", "get_events", "get_trace", "post_cancel", "post_retry")
+_CONVERSATION_OPERATIONS = ("get_conversation", "post_clear", "get_messages")
+_MEMORY_OPERATIONS = ("get_memory", "get_sources", "delete_memory")
+_ATTACHMENT_OPERATIONS = ("get_attachment", "get_content", "delete_attachment")
+_USER_OPERATIONS = ("get_runs", "get_memories", "get_actions")
+_RESPONSE_BODY = "$response.body#/"
+_SENT_USER = "$request.body#/user_id"
+
+# Operation -> (pointer into its response, the operations that take the value there as {id}).
+ID_LINKS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "post_run": (("request_id", _RUN_OPERATIONS),),
+    "post_press": (("request_id", _RUN_OPERATIONS),),
+    "post_memories": (("request_id", _RUN_OPERATIONS), ("raw_log_ids/0", _MEMORY_OPERATIONS)),
+    "post_import": (("run_ids/0", ("get_run",)),),
+    "post_conversation": (("id", _CONVERSATION_OPERATIONS),),
+    "post_attachment": (("id", _ATTACHMENT_OPERATIONS),),
+    "post_search": (("results/0/id", _MEMORY_OPERATIONS),),
+    "get_memories": (("results/0/id", _MEMORY_OPERATIONS),),
+    "get_runs": (("results/0/request_id", _RUN_OPERATIONS),),
+    "get_actions": (("results/0/id", ("get_action",)),),
+    "post_approve": (("action_run_id", ("get_run",)),),
+}
+OPERATIONS_WITH_USER = ("post_run", "post_memories", "post_conversation")
+BODY_LINKS = {
+    "post_run": ("post_press", "request_id", {"user_id": _SENT_USER, "button": "confirm"}),
+    "post_conversation": ("patch_conversation", "id", {"title": "Another title"}),
+}
 
 
-def describe(doors: Sequence[Door], version: str, is_guarded: bool) -> dict[str, Any]:
-    """The whole document; `is_guarded`: whoever calls must say who they are."""
+def describe(routes: Sequence[Route], version: str, is_authenticated: bool) -> dict[str, Any]:
+    """Return the whole document; with `is_authenticated` every route but the open ones needs a credential."""
     paths: dict[str, dict[str, Any]] = {}
-    for door in doors:
-        paths.setdefault(door.path, {})[door.method.lower()] = _operation(door, is_guarded and door.scope != "open")
+    for route in routes:
+        operation = _operation(route, is_authenticated and route.scope != "open")
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    security = {"securitySchemes": SECURITY_SCHEMES} if is_authenticated else {}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -166,113 +188,139 @@ def describe(doors: Sequence[Door], version: str, is_guarded: bool) -> dict[str,
         "servers": [{"url": "/"}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
-        "components": {"schemas": _schemas(doors), **({"securitySchemes": SCHEMES} if is_guarded else {})},
+        "components": {"schemas": _component_schemas(routes), **security},
     }
 
 
-def _schemas(doors: Sequence[Door]) -> dict[str, Any]:
-    """Of every model, as it is read or as it is written."""
+def _component_schemas(routes: Sequence[Route]) -> dict[str, Any]:
+    """Return the JSON schemas of all models: request bodies as they are validated, responses as they are written."""
     modes: list[tuple[type[BaseModel], Any]] = [
-        *((door.body, "validation") for door in doors if door.body is not None),
-        *((model, "serialization") for door in doors for model in (door.reply, door.refusal) if model is not None),
-    ]
-    modes = sorted(dict.fromkeys(modes), key=lambda one: one[0].__name__)
-    _, schemas = models_json_schema(modes, ref_template="#/components/schemas/{model}")
-    found: dict[str, Any] = json.loads(json.dumps(schemas["$defs"]).replace('"x-ref"', '"$ref"'))
-    for name, example in BODIES.items():
-        found[name]["examples"] = [example]
-    imported = {"ImportedTurn": ONE_TURN, "ImportedConversation": ONE_CONVERSATION}
-    return {**found, **imported, "Error": _error(), "Json": JSON}
+        *((route.body, "validation") for route in routes if route.body is not None),
+        *(
+            (model, "serialization")
+            for route in routes for model in (route.response, route.error_schema) if model is not None
+        ),
+    ]  # fmt: skip
+    modes = sorted(dict.fromkeys(modes), key=lambda mode: mode[0].__name__)
+    _, document = models_json_schema(modes, ref_template="#/components/schemas/{model}")
+    schemas: dict[str, Any] = json.loads(json.dumps(document["$defs"]).replace('"x-ref"', '"$ref"'))
+    for name, example in REQUEST_EXAMPLES.items():
+        schemas[name]["examples"] = [example]
+    return {**schemas, **IMPORT_COMPONENTS, "Error": _error_schema(), "Json": JSON_VALUE}
 
 
-def _error() -> dict[str, Any]:
-    codes = {"type": "string", "enum": sorted({*STATUS, *ELSEWHERE})}
+def _error_schema() -> dict[str, Any]:
+    codes = {"type": "string", "enum": sorted({*STATUS, *CODES_WITHOUT_STATUS})}
     inner = {"code": codes, "message": {"type": "string"}, "details": {"type": "object"}}
     error = {"type": "object", "required": ["code", "message"], "properties": inner}
     return {"type": "object", "required": ["error"], "properties": {"error": error}}
 
 
-def _operation(door: Door, is_guarded: bool) -> dict[str, Any]:
-    name = door.handler.__name__
+def _operation(route: Route, is_authenticated: bool) -> dict[str, Any]:
+    summary, _, description = inspect.cleandoc(route.handler.__doc__ or "").partition("\n\n")
     operation: dict[str, Any] = {
-        "operationId": name,
-        "summary": (door.handler.__doc__ or "").strip(),
-        "tags": [door.path.split("/")[2] if door.path.startswith("/v1/") else "operations"],
-        "responses": _responses(door, is_guarded),
+        "operationId": route.handler.__name__,
+        "summary": summary,
+        "tags": [route.path.split("/")[2] if route.path.startswith("/v1/") else "operations"],
+        "responses": _responses(route, is_authenticated),
     }
-    if parameters := _parameters(door, is_guarded):
+    if description:
+        operation["description"] = description
+    if parameters := _parameters(route, is_authenticated):
         operation["parameters"] = parameters
-    if door.body is not None or door.takes:
-        operation["requestBody"] = {"required": True, "content": _request(door)}
-    if is_guarded:
-        operation["security"] = [{name: [door.scope]} for name in SCHEMES]
+    if route.body is not None or route.request_types:
+        operation["requestBody"] = {"required": True, "content": _request_content(route)}
+    if is_authenticated:
+        operation["security"] = [{name: [route.scope]} for name in SECURITY_SCHEMES]
     return operation
 
 
-def _parameters(door: Door, is_guarded: bool) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": UUID if name == "id" else TEXT}
-        for name in re.findall(r"\{(\w+)\}", door.path)
-    ]
-    for name, (schema, text) in (door.query or {}).items():
-        example = {"example": USER} if name == "user_id" else {}
-        is_needed = name in door.required and not (is_guarded and name == "user_id")  # a bound caller means its own
-        found.append(
-            {"name": name, "in": "query", "required": is_needed, "schema": schema, "description": text, **example}
-        )
-    return found + [{**header, "in": "header"} for header in HEADERS.get((door.method, door.path), ())]
+def _parameters(route: Route, is_authenticated: bool) -> list[dict[str, Any]]:
+    parameters: list[dict[str, Any]] = [
+        {
+            "name": name, "in": "path", "required": True, "schema": UUID_SCHEMA if name == "id" else TEXT_SCHEMA,
+            "description": f"The id of the {route.resource}." if name == "id" else "The name of an assistant.",
+        }
+        for name in re.findall(r"\{(\w+)\}", route.path)
+    ]  # fmt: skip
+    for name, (schema, text) in (route.query or {}).items():
+        example = {"example": EXAMPLE_USER} if name == "user_id" else {}
+        has_default = is_authenticated and name == "user_id"  # the user that the principal is bound to
+        parameters.append({
+            "name": name, "in": "query", "required": name in route.required and not has_default, "schema": schema,
+            "description": text, **example,
+        })  # fmt: skip
+    return parameters + [{**header, "in": "header"} for header in REQUEST_HEADERS.get(route.handler.__name__, ())]
 
 
-def _request(door: Door) -> dict[str, Any]:
-    if door.body is None:
-        return {kind: {"schema": IMPORT if kind == "application/json" else LINES} for kind in door.takes}
-    content: dict[str, Any] = {"schema": _schema(door.body.__name__)}
-    if door.takes:
-        content["encoding"] = {"file": {"contentType": ", ".join(IMAGES)}}
-    return {kind: content for kind in door.takes or ("application/json",)}
+def _request_content(route: Route) -> dict[str, Any]:
+    if route.body is None:
+        return {media_type: {"schema": IMPORT_SCHEMAS[media_type]} for media_type in route.request_types}
+    content: dict[str, Any] = {"schema": _reference(route.body.__name__)}
+    if route.request_types:
+        content["encoding"] = {"file": {"contentType": ", ".join(IMAGE_TYPES)}}
+    return {media_type: content for media_type in route.request_types or ("application/json",)}
 
 
-def _responses(door: Door, is_guarded: bool) -> dict[str, Any]:
-    done = {"description": "done", **_content(door)}
-    if links := links_of(door.handler.__name__):
-        done["links"] = links
-    if headers := GIVEN_HEADERS.get((door.method, door.path)):
-        done["headers"] = headers
-    responses: dict[str, dict[str, Any]] = {str(door.status): done}
-    for status, text in BESIDE.get(door.handler.__name__, {}).items():
+def _responses(route: Route, is_authenticated: bool) -> dict[str, Any]:
+    name = route.handler.__name__
+    success: dict[str, Any] = {"description": "Success.", **_response_content(route)}
+    if links := _links(name):
+        success["links"] = links
+    if headers := RESPONSE_HEADERS.get(name):
+        success["headers"] = headers
+    responses: dict[str, dict[str, Any]] = {str(route.status): success}
+    for status, text in OTHER_STATUSES.get(name, {}).items():
         responses[str(status)] = {"description": text}
-    errors = {*door.errors, *_refusals(door, is_guarded)}
-    responses |= {str(status): _refusal(door, status) for status in sorted(errors)}
-    return {status: reply | {"headers": reply.get("headers", {}) | REQUEST_ID} for status, reply in responses.items()}
+    errors = {*route.errors, *_common_errors(route, is_authenticated)}
+    responses |= {str(status): _error_response(route, status) for status in sorted(errors)}
+    return {status: one | {"headers": one.get("headers", {}) | REQUEST_ID} for status, one in responses.items()}
 
 
-def _refusals(door: Door, is_guarded: bool) -> tuple[int, ...]:
-    """What no handler says: that the database is lost, or that the caller is not let in."""
-    lost = () if door.scope == "open" else (503,)
-    takes_user = "user_id" in (door.query or {}) or (door.body is not None and "user_id" in door.body.model_fields)
-    return (*lost, *((400, 401, 403, 429, *((404,) if takes_user else ())) if is_guarded else ()))
+def _common_errors(route: Route, is_authenticated: bool) -> tuple[int, ...]:
+    """Return the statuses that no handler raises: a lost database, a refused principal."""
+    lost = () if route.scope == "open" else (503,)
+    takes_user = "user_id" in (route.query or {}) or (route.body is not None and "user_id" in route.body.model_fields)
+    return (*lost, *((400, 401, 403, 429, *((404,) if takes_user else ())) if is_authenticated else ()))
 
 
-def _refusal(door: Door, status: int) -> dict[str, Any]:
-    codes = ", ".join(f"`{code}`" for code, its in STATUS.items() if its == status)
-    shape = door.refusal.__name__ if door.refusal else "Error"
-    refusal = {"description": REASONS[status] + (f": {codes}" if codes else ""), "content": _json(shape)}
+def _error_response(route: Route, status: int) -> dict[str, Any]:
+    codes = ", ".join(f"`{code}`" for code, code_status in STATUS.items() if code_status == status)
+    schema = route.error_schema.__name__ if route.error_schema else "Error"
+    description = ERROR_DESCRIPTIONS[status] + (f": {codes}." if codes else ".")
     headers = {401: CHALLENGE, 429: RETRY_AFTER, 503: RETRY_AFTER}.get(status)
-    return refusal | ({"headers": headers} if headers else {})
+    return {"description": description, "content": _json_content(schema)} | ({"headers": headers} if headers else {})
 
 
-def _content(door: Door) -> dict[str, Any]:
-    given = _json(door.reply.__name__) if door.reply else {}
-    if door.gives:
-        name = door.handler.__name__
-        shapes = {kind: OTHER_SHAPES.get((name, kind)) or SHAPES.get(kind, {"type": "string"}) for kind in door.gives}
-        given |= {kind: {"schema": shape} for kind, shape in shapes.items()}
-    return {"content": given} if given else {}
+def _response_content(route: Route) -> dict[str, Any]:
+    content = _json_content(route.response.__name__) if route.response else {}
+    for media_type in route.response_types:
+        content[media_type] = {"schema": OTHER_RESPONSES.get((route.handler.__name__, media_type), TEXT_SCHEMA)}
+    return {"content": content} if content else {}
 
 
-def _json(name: str) -> dict[str, Any]:
-    return {"application/json": {"schema": _schema(name)}}
+def _links(operation: str) -> dict[str, Any]:
+    """Return the links of an operation's response to the operations that take its ids."""
+    links: dict[str, Any] = {}
+    for pointer, targets in ID_LINKS.get(operation, ()):
+        for target in targets:
+            parameters = {"path.id": f"{_RESPONSE_BODY}{pointer}"}
+            if target in _ATTACHMENT_OPERATIONS:
+                parameters["query.user_id"] = _SENT_USER
+            links[f"{target}_of_{pointer.partition('/')[0]}"] = {"operationId": target, "parameters": parameters}
+    if operation in OPERATIONS_WITH_USER:
+        for target in _USER_OPERATIONS:
+            links[f"{target}_of_user"] = {"operationId": target, "parameters": {"query.user_id": _SENT_USER}}
+    if operation in BODY_LINKS:
+        target, pointer, body = BODY_LINKS[operation]
+        parameters = {"path.id": f"{_RESPONSE_BODY}{pointer}"}
+        links[target] = {"operationId": target, "parameters": parameters, "requestBody": body}
+    return links
 
 
-def _schema(name: str) -> dict[str, Any]:
+def _json_content(name: str) -> dict[str, Any]:
+    return {"application/json": {"schema": _reference(name)}}
+
+
+def _reference(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}

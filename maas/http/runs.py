@@ -1,126 +1,241 @@
-"""/v1/runs: a request is a row; the door inserts it and reads it."""
+"""/v1/runs: a request is one row of pipeline_runs; these handlers insert it, read it and follow it."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from pydantic import Field
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
-from maas.http.access import caller, read_user
-from maas.http.bodies import Accepted, Cancelling, NewRun, Press, RunLine, RunPage, RunState
-from maas.http.parameters import read_cursor, read_id, read_key, read_limit, read_parameter, write_cursor
-from maas.http.reading import read_body
-from maas.http.rooms import rooms
-from maas.http.sending import send
-from maas.pipeline.buttons import press_button
-from maas.pipeline.states import Status
-from maas.pipeline.submissions import Submission, cancel_run, list_runs, read_run, retry_run
+from maas.conversations.actions import press_button
+from maas.conversations.conversations import Mode
+from maas.engine.states import ArchiveStatus, Status
+from maas.http.auth.authorize import principal_of, read_body, read_user
+from maas.http.request_input import (
+    read_cursor,
+    read_id,
+    read_idempotency_key,
+    read_limit,
+    read_parameter,
+    to_seconds,
+    write_cursor,
+)
+from maas.http.run_watcher import EVENT_STREAM, EVENT_STREAM_HEADERS, server_sent_events
+from maas.http.schemas import (
+    AssistantName,
+    JsonObject,
+    QueryText,
+    RequestBody,
+    RunAccepted,
+    Schema,
+    Source,
+    StorableText,
+    json_response,
+)
+from maas.http.state import app_state
+from maas.runs.event_stream import Cursor
+from maas.runs.submit import Submission, cancel_run, list_runs, not_found, read_run, retry_run
 from shared.errors import MaasError
 
-LONGEST_WAIT = 60.0
+MAX_WAIT_S = 60.0
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII)
-TIMES = (
+TIMINGS = (
     "created_at", "analyzing_at", "analyzed_at", "assembling_at", "ready_at", "responding_at", "completed_at",
     "failed_at", "archived_at",
 )  # fmt: skip
 
 
+class NewRun(RequestBody):
+    """A request of a user."""
+
+    user_id: UUID
+    query: QueryText
+    assistant: AssistantName = "mentor"
+    conversation_id: UUID | None = Field(None, description="A new id opens a conversation.")
+    mode: Mode | None = Field(None, description="The mode of this request; by default the conversation's.")
+    metadata: JsonObject | None = None
+    attachment_ids: list[UUID] = Field([], max_length=10, description="Images that belong to the query.")
+
+
+class ButtonPress(RequestBody):
+    user_id: UUID
+    button: Annotated[StorableText, Field(min_length=1, max_length=50)] = Field(description="The id of the button.")
+
+
+class CancelAccepted(Schema):
+    request_id: UUID
+    status: Literal["cancelling"] = "cancelling"
+
+
+class Button(Schema):
+    id: str
+    label: str
+
+
+class RunState(Schema):
+    """The state of a run, and its answer when there is one."""
+
+    request_id: UUID
+    user_id: UUID
+    query: str
+    attachment_ids: list[UUID] = Field(description="Images that came with the query.")
+    assistant: str
+    conversation_id: UUID | None
+    kind: str
+    status: Status
+    archive_status: ArchiveStatus
+    final_answer: str | None
+    error_code: str | None
+    error_message: str | None
+    degraded: list[str] = Field(description="Stages that used the built-in rules instead of a model.")
+    sources: list[Source] = Field(description="The memories that were used as evidence for the answer.")
+    buttons: list[Button] = Field(description="Buttons that the user may press now.")
+    attachments: list[UUID] = Field(description="Images that were generated for the answer.")
+    timings: dict[str, datetime | None]
+    attempt: int
+    retries: int
+
+
+class RunSummary(Schema):
+    request_id: UUID
+    user_id: UUID
+    query: str = Field(description="The first 200 characters of the query.")
+    assistant: str
+    kind: str
+    source: str
+    status: Status
+    archive_status: ArchiveStatus
+    error_code: str | None
+    created_at: datetime
+    completed_at: datetime | None
+
+
+class RunPage(Schema):
+    results: list[RunSummary]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
 async def post_run(request: Request) -> Response:
-    """Accept a request; the answer is fetched from poll_url."""
+    """Submit a request; poll `poll_url` or follow its events to get the answer."""
     body = await read_body(request, NewRun)
-    key = read_key(request)
-    run_id = await rooms(request).submissions.submit(
+    key = read_idempotency_key(request)
+    run_id = await app_state(request).submissions.submit(
         Submission(
             user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,
             metadata=body.metadata, idempotency_key=key, attachment_ids=tuple(body.attachment_ids), mode=body.mode,
-            traceparent=_traceparent(request),
-            caller=caller(request).name,
+            traceparent=_read_traceparent(request),
+            caller=principal_of(request).name,
         )
     )  # fmt: skip
-    bind_contextvars(run_id=run_id)  # the line of this request names its run
-    return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
+    bind_contextvars(run_id=run_id)  # for the log line of this request
+    return json_response(RunAccepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
 
 
 async def get_run(request: Request) -> Response:
-    """Where a request is, and its answer; `wait` holds the reply back until there is one."""
+    """Return the state of a run and its answer; `wait` delays the response until the run is finished."""
     run_id = read_id(request, "run")
-    wait: float = read_parameter(request, "wait", _read_seconds, 0.0)
-    if not 0 <= wait <= LONGEST_WAIT:
-        raise MaasError("bad_parameter", f"wait: must be between 0 and {LONGEST_WAIT:.0f} seconds")
-    if wait:
-        parts, who = rooms(request), caller(request)
-        parts.followers.check(who)
-        with parts.followers.counting(who):
-            await parts.changes.wait_for_answer(run_id, wait)
-    return send(_state(await read_run(rooms(request).db, run_id)))
+    wait_s: float = read_parameter(request, "wait", to_seconds, 0.0)
+    if not 0 <= wait_s <= MAX_WAIT_S:
+        raise MaasError("bad_parameter", f"wait: must be between 0 and {MAX_WAIT_S:.0f} seconds")
+    state = app_state(request)
+    if wait_s:
+        principal = principal_of(request)
+        state.follower_limit.check(principal)
+        with state.follower_limit.counting(principal):
+            await state.run_watcher.wait_for_answer(run_id, wait_s)
+    return json_response(_to_state(await read_run(state.db, run_id)))
 
 
-def _read_seconds(text: str) -> float:
-    if "_" in text:
-        raise ValueError("must be a number")
-    return float(text)
+async def get_events(request: Request) -> Response:
+    """Stream the events of a run until `done` or `error`.
+
+    Reconnect with `Last-Event-ID` to resume. Disconnecting does not cancel the run.
+    """
+    run_id = read_id(request, "run")
+    cursor = _read_event_cursor(request)
+    state, principal = app_state(request), principal_of(request)
+    state.check_followers(principal)
+    first = await state.event_stream.read(run_id, cursor)
+    if first is None:
+        raise not_found(run_id)
+    if first.is_over and not first.events:
+        return Response(status_code=204)  # tells a browser not to reconnect
+    lines = server_sent_events(state.event_stream, state.run_watcher, run_id, first)
+    return StreamingResponse(
+        state.follower_limit.counting_stream(principal, lines), media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS
+    )
 
 
 async def get_runs(request: Request) -> Response:
-    """Requests of a user, newest first; those of all users in one status, for who may see them."""
+    """List the runs of a user, newest first; an unbound admin may list one status for all users."""
     limit = read_limit(request)
     status: Status | None = read_parameter(request, "status", Status)
-    may_see_all = caller(request).may("admin") and not caller(request).is_bound
-    user_id = read_parameter(request, "user_id", UUID) if may_see_all and status else read_user(request)
+    db, principal = app_state(request).db, principal_of(request)
+    may_list_all = principal.may("admin") and not principal.is_bound
+    user_id = read_parameter(request, "user_id", UUID) if may_list_all and status else read_user(request)
     if user_id is None:
-        await rooms(request).db.value("note_audit", "runs_list", None, None, {"status": status}, caller(request).name)
-    rows = await list_runs(
-        rooms(request).db,
-        user_id=user_id,
-        status=status,
-        before=read_cursor(request),
-        limit=limit,
-    )
-    lines = [
-        RunLine(request_id=row["id"], **{name: row[name] for name in RunLine.model_fields if name in row})
+        await db.value("note_audit", "runs_list", None, None, {"status": status}, principal.name)
+    rows = await list_runs(db, user_id=user_id, status=status, before=read_cursor(request), limit=limit)
+    summaries = [
+        RunSummary(request_id=row["id"], **{name: row[name] for name in RunSummary.model_fields if name in row})
         for row in rows
     ]
-    return send(RunPage(results=lines, next=write_cursor(rows, limit)))
+    return json_response(RunPage(results=summaries, next=write_cursor(rows, limit)))
 
 
 async def post_cancel(request: Request) -> Response:
-    """Ask for a run's end; it becomes FAILED with error_code `cancelled`."""
+    """Request the cancellation of a run; it becomes FAILED with the error code cancelled."""
     run_id = read_id(request, "run")
-    await cancel_run(rooms(request).db, run_id, caller(request).name)
-    return send(Cancelling(request_id=run_id), 202)
+    await cancel_run(app_state(request).db, run_id, principal_of(request).name)
+    return json_response(CancelAccepted(request_id=run_id), 202)
 
 
 async def post_retry(request: Request) -> Response:
-    """Try a FAILED run again."""
+    """Retry a FAILED run, or the failed archiving of a completed one."""
     run_id = read_id(request, "run")
-    await retry_run(rooms(request).db, run_id, caller(request).name)
-    return send(Accepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
+    await retry_run(app_state(request).db, run_id, principal_of(request).name)
+    return json_response(RunAccepted(request_id=run_id, poll_url=f"/v1/runs/{run_id}"), 202)
 
 
 async def post_press(request: Request) -> Response:
-    """Press a button that a run offers; what it stands for is done by a run of its own, once."""
+    """Press a button of a run; a run of its own executes it, once however often it is pressed."""
     run_id = read_id(request, "run")
-    body = await read_body(request, Press)
-    parts = rooms(request)
-    pressed = await press_button(parts.db, run_id, body.user_id, body.button, parts.submissions.queue_limit)
-    return send(Accepted(request_id=pressed, poll_url=f"/v1/runs/{pressed}"), 202)
+    body = await read_body(request, ButtonPress)
+    state = app_state(request)
+    button_run = await press_button(state.db, run_id, body.user_id, body.button, state.submissions.queue_limit)
+    return json_response(RunAccepted(request_id=button_run, poll_url=f"/v1/runs/{button_run}"), 202)
 
 
-def _traceparent(request: Request) -> str | None:
-    """The client's span, where spans are wanted."""
-    told = request.headers.get("traceparent", "")
-    return told if rooms(request).settings.otlp_endpoint and TRACEPARENT.fullmatch(told) else None
+def _read_traceparent(request: Request) -> str | None:
+    """Return the client's W3C trace context if spans are exported."""
+    traceparent = request.headers.get("traceparent", "")
+    is_used = app_state(request).settings.otlp_endpoint and TRACEPARENT.fullmatch(traceparent)
+    return traceparent if is_used else None
 
 
-def _state(row: dict[str, Any]) -> RunState:
+def _read_event_cursor(request: Request) -> Cursor:
+    """Return where to resume: the header that browsers resend by themselves, or else the query parameter."""
+    if header := request.headers.get("last-event-id"):
+        try:
+            return Cursor.parse(header)
+        except ValueError as error:
+            raise MaasError("bad_parameter", f"Last-Event-ID: {error}") from error
+    cursor: Cursor = read_parameter(
+        request, "last_event_id", lambda text: Cursor.parse(text) if text else Cursor(), Cursor()
+    )  # fmt: skip
+    return cursor
+
+
+def _to_state(row: dict[str, Any]) -> RunState:
     return RunState(
         request_id=row["id"],
         query=row["user_query"],
-        timings={name: row[name] for name in TIMES},
+        timings={name: row[name] for name in TIMINGS},
         retries=row["try"] - 1,
         sources=row["sources"] or [],
         buttons=row["buttons"] or [],

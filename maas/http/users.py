@@ -1,4 +1,4 @@
-"""/v1/users: a user as a whole, to take along, bring back, or erase."""
+"""/v1/users: users by the names that clients know them by, and the export, import and erasure of all their data."""
 
 from __future__ import annotations
 
@@ -6,100 +6,211 @@ from asyncio import Semaphore, timeout
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import BinaryIO, Literal
+from uuid import UUID
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from maas.http.access import caller
-from maas.http.bodies import Imported, NewUser, Receipt, User
-from maas.http.naming import find_named, named_user, nobody
-from maas.http.parameters import read_id, read_parameter
-from maas.http.reading import read_body, read_into
-from maas.http.rooms import rooms
-from maas.http.sending import send
-from maas.memory.export import write_export
-from maas.memory.forgetting import erase_user
-from maas.memory.intake import import_file
+from maas.http.auth.authorize import check_user, count_user, principal_of, read_body
+from maas.http.request_input import read_id, read_parameter, read_to_file
+from maas.http.schemas import VISIBLE_CHARACTER_PATTERN, Name, RequestBody, Schema, json_response
+from maas.http.state import app_state
+from maas.memory.erase import erase_user
+from maas.memory.transfer.export import write_export
+from maas.memory.transfer.import_ import import_file
+from maas.users.identities import find_user, get_or_create_user, parse_user_id
 from shared.errors import MaasError
 
-IMPORT_BYTES = 64 * 1024 * 1024
-WAIT_S = 5.0  # for a place, once the body is there
+MAX_IMPORT_BYTES = 64 * 1024 * 1024
+IMPORT_SLOT_TIMEOUT_S = 5.0  # once the body was received
 RETRY_AFTER_S = 5
-CHUNK = 64 * 1024
+CHUNK_BYTES = 64 * 1024
 NDJSON = "application/x-ndjson"
 IMPORT_TYPES = (NDJSON, "application/ndjson", "application/jsonl", "application/json")
+USER_REQUIRED = (
+    "the request names no user: send `user` in the body or the header X-MaaS-User, any text of 1 to 200 characters, "
+    "or use a key that is bound to one user"
+)
+
+# JSON schemas of imports for OpenAPI.
+_SECONDS_SINCE_1970 = {  # the years 2 to 9998
+    "type": "number", "minimum": -62104060800, "exclusiveMaximum": 253370764800, "description": "Since 1970.",
+}  # fmt: skip
+_IMPORT_EXAMPLE = {
+    "role": "user", "content": "I play the cello.", "at": "2025-11-20T18:30:00Z", "conversation": "diary",
+}  # fmt: skip
+_IMPORTED_TURN = {
+    "type": "object",
+    "required": ["role", "content"],
+    "properties": {
+        "role": {"enum": ["user", "human", "assistant", "ai"]},
+        "content": {"type": "string", "pattern": VISIBLE_CHARACTER_PATTERN},
+        "at": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}, _SECONDS_SINCE_1970]},
+        "speaker": {"type": ["string", "integer", "null"], "maxLength": 200},
+        "conversation": {"type": ["string", "integer", "null"], "maxLength": 200},
+        "external_id": {
+            "type": ["string", "number", "null"], "description": "The same id again is the same message.",
+        },
+    },
+    "examples": [_IMPORT_EXAMPLE],
+}  # fmt: skip
+_IMPORTED_CONVERSATION = {
+    "description": "A conversation of a ChatGPT export: nodes by id, each with its `message` and its `parent`.",
+    "type": "object",
+    "required": ["mapping"],
+    "properties": {"mapping": {"type": "object", "additionalProperties": {"type": "object"}}},
+}
+_IMPORT_AS_JSON = {
+    "description": "Messages, or the conversations of a ChatGPT export.",
+    "anyOf": [
+        {"$ref": "#/components/schemas/ImportedTurn"},
+        {"type": "array", "items": {"$ref": "#/components/schemas/ImportedTurn"}},
+        {"type": "array", "items": {"$ref": "#/components/schemas/ImportedConversation"}},
+    ],
+}
+_IMPORT_AS_LINES = {"type": "string", "description": "Messages or a MaaS export, one JSON object a line."}
+IMPORT_SCHEMAS = {
+    media_type: _IMPORT_AS_JSON if media_type == "application/json" else _IMPORT_AS_LINES for media_type in IMPORT_TYPES
+}
+IMPORT_COMPONENTS = {"ImportedTurn": _IMPORTED_TURN, "ImportedConversation": _IMPORTED_CONVERSATION}
+
+
+class NewUser(RequestBody):
+    external_id: Name = Field(description="Any text that the client knows the user by; a UUID is its own user id.")
+
+
+class User(Schema):
+    user_id: UUID
+    external_id: str
+
+
+class ImportAccepted(Schema):
+    status: Literal["processing"] = "processing"
+    added: int = Field(description="Messages that were added.")
+    known: int = Field(description="Messages that were there already.")
+    records: int = Field(description="Summaries that were restored from an export.")
+    others: int = Field(description="Conversations, their messages, notes and images that were restored.")
+    run_ids: list[UUID] = Field(description="Runs that summarize the messages; their progress: GET /v1/runs/{id}.")
+
+
+class EraseResult(Schema):
+    user_id: UUID
+    erased: dict[str, int] = Field(description="Erased rows by table.")
+
+
+async def resolve_user(request: Request, name: str | None) -> UUID:
+    """Return the user with this name, creating one if needed; without a name the principal's own or default user.
+
+    Raises MaasError: `user_required`, `bad_user`, and `not_found` for a user whom the principal does not serve.
+    """
+    principal = principal_of(request)
+    if name is None:
+        user_id = principal.user_id or principal.default_user
+        if user_id is None:
+            raise MaasError("user_required", USER_REQUIRED)
+        return user_id
+    user_id = await find_user_by_name(request, name)
+    if user_id is None:
+        if principal.user_id is not None:
+            raise _no_such_user(name)
+        user_id = await get_or_create_user(app_state(request).db, name)
+    count_user(request, user_id)
+    return user_id
+
+
+async def find_user_by_name(request: Request, name: str) -> UUID | None:
+    """Return the user with this name, or None when there is none and the principal may create one.
+
+    Raises MaasError: `bad_user`, and `not_found` for a name that the principal may not use.
+    """
+    principal = principal_of(request)
+    if parse_user_id(name) is None and not name.startswith(principal.prefix or ""):
+        raise _no_such_user(name)
+    user_id = await find_user(app_state(request).db, name)
+    if user_id is not None and principal.is_bound:
+        try:
+            await check_user(request, user_id)
+        except MaasError as error:  # its message would reveal the user id
+            raise (_no_such_user(name) if error.code == "not_found" else error) from error
+    return user_id
+
+
+def _no_such_user(name: str) -> MaasError:
+    return MaasError("not_found", f"there is no user {name[:80]!r}")
 
 
 async def post_user(request: Request) -> Response:
-    """The user of a name: a new one at first sight, the same for ever after."""
+    """Return the user with this external id, and create one when there is none."""
     name = (await read_body(request, NewUser)).external_id
-    return send(User(user_id=await named_user(request, name), external_id=name))
+    return json_response(User(user_id=await resolve_user(request, name), external_id=name))
 
 
 async def get_user(request: Request) -> Response:
-    """The user of a name, if there is one."""
+    """Return the user with this external id."""
     name: str | None = read_parameter(request, "external_id", str)
     if name is None:
         raise MaasError("bad_parameter", "external_id: is required")
-    user_id = await find_named(request, name)
+    user_id = await find_user_by_name(request, name)
     if user_id is None:
-        raise nobody(name)
-    return send(User(user_id=user_id, external_id=name))
+        raise _no_such_user(name)
+    return json_response(User(user_id=user_id, external_id=name))
 
 
 async def get_export(request: Request) -> Response:
-    """Everything that is kept of a user, as lines of JSON that import accepts."""
+    """Export all data of a user as lines of JSON, which the import accepts."""
     user_id = read_id(request, "user")
     with ExitStack() as stack:
-        file = stack.enter_context(TemporaryFile())  # a slow client must not hold the database
-        await write_export(rooms(request).db, user_id, file, caller(request).name)
+        file = stack.enter_context(TemporaryFile())  # a slow client must not hold a database transaction open
+        await write_export(app_state(request).db, user_id, file, principal_of(request).name)
         size = file.tell()
         file.seek(0)
-        stack.pop_all()  # from here on it is closed by _send
+        stack.pop_all()  # _stream_file closes it
     headers = {"content-length": str(size), "content-disposition": f'attachment; filename="maas-{user_id}.ndjson"'}
-    return StreamingResponse(_send(file), media_type=NDJSON, headers=headers)
+    return StreamingResponse(_stream_file(file), media_type=NDJSON, headers=headers)
 
 
 async def post_import(request: Request) -> Response:
-    """Take in turns, a ChatGPT export or an export of ours: all of it or, with one clear error, nothing."""
+    """Import messages, a ChatGPT export or a MaaS export, completely or not at all."""
     user_id = read_id(request, "user")
-    parts, found = rooms(request), caller(request)
-    is_operator = found.may("admin") and not found.is_bound
-    async with _place(parts.receiving, 0):
+    state, principal = app_state(request), principal_of(request)
+    is_operator = principal.may("admin") and not principal.is_bound
+    async with _slot(state.import_uploads, 0):
         with TemporaryFile() as file:
-            await read_into(request, file, IMPORT_BYTES, IMPORT_TYPES)
-            async with _place(parts.importing, WAIT_S):
-                done = await import_file(parts.db, user_id, file, "body", found.name, is_operator=is_operator)
-    return send(
-        Imported(added=done.added, known=done.known, records=done.records, others=done.others, run_ids=done.run_ids),
-        202,
+            await read_to_file(request, file, MAX_IMPORT_BYTES, IMPORT_TYPES)
+            async with _slot(state.imports, IMPORT_SLOT_TIMEOUT_S):
+                result = await import_file(state.db, user_id, file, "body", principal.name, is_operator=is_operator)
+    accepted = ImportAccepted(
+        added=result.added, known=result.known, records=result.records, others=result.others, run_ids=result.run_ids
     )
+    return json_response(accepted, 202)
 
 
 async def delete_user(request: Request) -> Response:
-    """Erase a user from every table, whatever is in flight."""
+    """Erase a user from every table, unfinished runs included."""
     user_id = read_id(request, "user")
-    return send(Receipt(user_id=user_id, erased=await erase_user(rooms(request).db, user_id, caller(request).name)))
+    erased = await erase_user(app_state(request).db, user_id, principal_of(request).name)
+    return json_response(EraseResult(user_id=user_id, erased=erased))
 
 
 @asynccontextmanager
-async def _place(places: Semaphore, wait_s: float) -> AsyncIterator[None]:
-    """One of the places that there are for imports. Raises MaasError('busy') when none comes free in time."""
+async def _slot(semaphore: Semaphore, timeout_s: float) -> AsyncIterator[None]:
+    """Hold one of the import slots. Raises MaasError('busy') when none is released in time."""
     try:
-        async with timeout(wait_s):
-            await places.acquire()
+        async with timeout(timeout_s):
+            await semaphore.acquire()
     except TimeoutError as error:
         raise MaasError(
-            "busy", "this process takes in as many files as it may; send it again later", {"retry_after": RETRY_AFTER_S}
+            "busy", "this process imports as many files as it may; send it again later", {"retry_after": RETRY_AFTER_S}
         ) from error
     try:
         yield
     finally:
-        places.release()
+        semaphore.release()
 
 
-async def _send(file: BinaryIO) -> AsyncIterator[bytes]:
+async def _stream_file(file: BinaryIO) -> AsyncIterator[bytes]:
     with file:
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(CHUNK_BYTES):
             yield chunk

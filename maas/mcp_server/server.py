@@ -53,7 +53,7 @@ def build_server(context: McpContext) -> Server[Any]:
             return _success(await tool.run(context, args, user, report))
         except ValidationError as error:
             first = problems_of(error)[0]
-            return _failure(f"{first.field or 'arguments'}: {first.words}")
+            return _failure(f"{first.field or 'arguments'}: {first.message}")
         except ClientError as error:
             return _failure(error.message)
 

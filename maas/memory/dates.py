@@ -1,4 +1,4 @@
-"""Dates that a question names, in English and Russian: stretches of time, and what it is worth to be said in them."""
+"""Dates: finds the dates that a query names, in English and Russian, and converts times between zones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EN_MONTHS = [
 ]
 _RU_MONTHS = ["январ", "феврал", "март", "апрел", "ма", "июн", "июл", "август", "сентябр", "октябр", "ноябр", "декабр"]
 _RU_MONTH = re.compile(f"({'|'.join(_RU_MONTHS)})(?:ь|я|е|ю|й|а|у)?")
-_MONTH_COMES = frozenset("in of on during by since until before after last this late early mid".split())  # noqa: SIM905
+_BEFORE_MONTH = frozenset("in of on during by since until before after last this late early mid".split())  # noqa: SIM905
 _EN_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _RU_DAYS = ["понедельник", "вторник", "сред", "четверг", "пятниц", "суббот", "воскресень"]
 _NUMBERS = (
@@ -57,7 +57,7 @@ _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|го)?")
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A stretch of time, `start` inclusive and `end` exclusive, and the worth (0 to 1) of being said in it."""
+    """A span of time from `start` (inclusive) to `end` (exclusive); `worth` (0 to 1) says how well it fits the date."""
 
     start: datetime
     end: datetime
@@ -65,7 +65,7 @@ class Band:
 
 
 class _Days(NamedTuple):
-    """A stretch of days, both ends included, and its worth."""
+    """A span of days, both ends included, and its worth."""
 
     first: date
     last: date
@@ -77,41 +77,55 @@ class _Days(NamedTuple):
 
 
 def fit(bands: Sequence[Band], at: datetime) -> float:
-    """The worth of the best band that holds `at`; 0 outside of all."""
+    """Return the worth of the best band that contains `at`, and 0 outside all of them."""
     return max((band.worth for band in bands if band.start <= at < band.end), default=0.0) if bands else 0.0
 
 
 def local(at: datetime, zone: tzinfo) -> datetime:
-    """A moment by the clock of `zone`; as it is where that lies beyond the calendar."""
+    """Convert a moment to `zone`; a result outside the calendar's years leaves it unchanged."""
     try:
         return at.astimezone(zone)
     except OverflowError:
         return at
 
 
-def read_dates(question: str, now: datetime, zone: tzinfo = UTC) -> tuple[Band, ...]:
-    """Bands of the dates in the question, by days of `zone`.
+def to_utc(at: datetime) -> datetime:
+    """Convert a moment to UTC, which is also assumed where it has no zone.
 
-    Relative ones, and those without a year, are the last before `now`.
+    Raises ValueError outside the years 2 to 9998: in another zone the time could leave the calendar.
     """
-    text = question.casefold().replace("ё", "е")
+    try:
+        at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("must lie in the years 2 to 9998") from error
+    if not 2 <= at.year <= 9998:
+        raise ValueError("must lie in the years 2 to 9998")
+    return at
+
+
+def read_dates(query: str, now: datetime, zone: tzinfo = UTC) -> tuple[Band, ...]:
+    """Return the bands of the dates in a query; days are those of `zone`.
+
+    A relative date, or one without a year, is the last such date before `now`.
+    """
+    text = query.casefold().replace("ё", "е")
     today = local(now, zone).date()
     spans = [*_months(re.findall(r"\w+", text), today), *_numeric(text, today), *_relative(text, today)]
     if not spans:
         spans = [_Days(date(int(year), 1, 1), date(int(year), 12, 31), 0.4) for year in _YEAR.findall(text)]
-    return tuple(one.band(zone) for one in spans)
+    return tuple(span.band(zone) for span in spans)
 
 
 def _months(words: Sequence[str], today: date) -> Iterator[_Days]:
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         month = _month(word)
         if month is None:
             continue
-        around = words[max(place - 2, 0) : place][::-1], words[place + 1 : place + 3]
-        day = _day(around[0][1:] if around[0][:1] == ["of"] else around[0]) or _day(around[1])
-        year = next((int(one) for one in around[1] if _YEAR.fullmatch(one)), None)
-        if word in ("may", "mar", "march") and not (day or year or (around[0] and around[0][0] in _MONTH_COMES)):
-            continue  # a verb, a walk or a name
+        before, after = words[max(index - 2, 0) : index][::-1], words[index + 1 : index + 3]
+        day = _day(before[1:] if before[:1] == ["of"] else before) or _day(after)
+        year = next((int(one) for one in after if _YEAR.fullmatch(one)), None)
+        if word in ("may", "mar", "march") and not (day or year or (before and before[0] in _BEFORE_MONTH)):
+            continue  # may the verb, march the noun, Mar the name
         yield from _calendar(year or today.year - ((month, day or 1) > (today.month, today.day)), month, day)
 
 
@@ -161,7 +175,7 @@ def _relative(text: str, today: date) -> Iterator[_Days]:
 
 
 def _unit(match: re.Match[str]) -> str:
-    return next(name for name, found in match.groupdict().items() if found and name not in ("n", "last"))
+    return next(name for name, text in match.groupdict().items() if text and name not in ("n", "last"))
 
 
 def _this_or_last(unit: str, today: date, back: int) -> Iterator[_Days]:
@@ -181,16 +195,16 @@ def _this_or_last(unit: str, today: date, back: int) -> Iterator[_Days]:
         yield _Days(date(year, 1, 1), date(year, 12, 31), 1.0)
 
 
-def _around(day: date, close: int, far: int) -> Iterator[_Days]:
-    """A day: fully worth within `close` days of it, half within `far`."""
-    yield _Days(_back(day, close), _back(day, -close), 1.0)
-    yield _Days(_back(day, far), _back(day, -far), 0.5)
+def _around(day: date, near_days: int, far_days: int) -> Iterator[_Days]:
+    """Yield the spans of a day: worth 1.0 within `near_days` of it, 0.5 within `far_days`."""
+    yield _Days(_back(day, near_days), _back(day, -near_days), 1.0)
+    yield _Days(_back(day, far_days), _back(day, -far_days), 0.5)
 
 
-def _span(first: date, last: date, after: int) -> Iterator[_Days]:
-    """Days from `first` to `last`; people speak of them for `after` days more."""
+def _span(first: date, last: date, days_after: int) -> Iterator[_Days]:
+    """Yield the days from `first` to `last`, worth 1.0, and `days_after` more, when people still speak of them."""
     yield _Days(first, last, 1.0)
-    yield _Days(last, _back(last, -after), 0.4)
+    yield _Days(last, _back(last, -days_after), 0.4)
 
 
 def _back(day: date, days: int) -> date:

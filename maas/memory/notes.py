@@ -1,4 +1,4 @@
-"""Notes: what a user asked to be remembered in so many words, and the commands for it, which need no model."""
+"""Notes: what a user explicitly asked to remember, and the commands for it, which need no model."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from shared import tokens
 from shared.db import Database
 from shared.text import clean, escape, is_blank, one_line
 
-NOTE_CHARS = 1000
-NOTES_TOKENS = 1000
-_TOLD = re.compile(r"\s*(запомни|забудь|remember|forget)\s*:(.*)", re.IGNORECASE | re.DOTALL)
-_ASKED = re.compile(r"\s*+(заметки|notes)\s*+[.!?]*+\s*+", re.IGNORECASE)
+MAX_NOTE_CHARS = 1000
+MAX_NOTES_TOKENS = 1000
+_ADD_OR_DROP = re.compile(r"\s*(запомни|забудь|remember|forget)\s*:(.*)", re.IGNORECASE | re.DOTALL)
+_LIST_COMMAND = re.compile(r"\s*+(заметки|notes)\s*+[.!?]*+\s*+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """What the user wants of the notes; `words` is one line, empty for a list."""
+class NoteCommand:
+    """A command about notes; `content` is one line, and empty for a list."""
 
     verb: Literal["remember", "forget", "list"]
-    words: str
+    content: str
     language: Literal["ru", "en"]
 
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """What is said about notes; each verdict of the database has its phrase."""
+    """Answers to commands in one language; a verdict of the database is the name of its phrase."""
 
     noted: str
     known: str
@@ -45,26 +45,26 @@ class Phrases:
 
 PHRASES = {
     "ru": Phrases(
-        noted="Запомнил: {words}",
-        known="Это уже есть в заметках: {words}",
+        noted="Запомнил: {content}",
+        known="Это уже есть в заметках: {content}",
         full="Заметок уже слишком много. Сначала удалите ненужную: «забудь: …».",
         off="Не записал: эта беседа не запоминается.",
-        forgotten="Забыл: {words}",
+        forgotten="Забыл: {content}",
         unknown="Такой заметки нет, ничего не удалено. Все заметки покажет команда «заметки».",
         empty="После двоеточия нужен текст, например: «запомни: я не ем мясо».",
-        too_long=f"Заметка длиннее {NOTE_CHARS} знаков; сократите её, пожалуйста.",
+        too_long=f"Заметка длиннее {MAX_NOTE_CHARS} знаков; сократите её, пожалуйста.",
         all="Ваши заметки:",
         none="Заметок пока нет. Добавить: «запомни: …».",
     ),
     "en": Phrases(
-        noted="Noted: {words}",
-        known="This is in your notes already: {words}",
+        noted="Noted: {content}",
+        known="This is in your notes already: {content}",
         full="There are too many notes. Delete one first: “forget: …”.",
         off="Not noted: what is said here is not remembered.",
-        forgotten="Forgotten: {words}",
+        forgotten="Forgotten: {content}",
         unknown="There is no such note, nothing was deleted. The command “notes” shows them all.",
         empty="Put some text after the colon, for example: “remember: I do not eat meat”.",
-        too_long=f"The note is longer than {NOTE_CHARS} characters; please shorten it.",
+        too_long=f"The note is longer than {MAX_NOTE_CHARS} characters; please shorten it.",
         all="Your notes:",
         none="There are no notes yet. To add one: “remember: …”.",
     ),
@@ -73,50 +73,51 @@ PHRASES = {
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note; `log_id` is the turn that told it, None where that is gone."""
+    """One note; `log_id` is the message with the command, None once that is deleted."""
 
     id: UUID
     content: str
     log_id: UUID | None
 
 
-def parse_command(query: str) -> Command | None:
-    """The command that `query` is; None for everything else."""
-    if asked := _ASKED.fullmatch(query):
-        return Command("list", "", "ru" if asked[1].lower() == "заметки" else "en")
-    if told := _TOLD.fullmatch(query):
-        word, words = told[1].lower(), one_line(clean(told[2]))
-        return Command(
-            "remember" if word in ("запомни", "remember") else "forget",
-            "" if is_blank(words) else words,
-            "ru" if word in ("запомни", "забудь") else "en",
+def parse_note_command(query: str) -> NoteCommand | None:
+    """Parse a query as a command about notes; return None for any other query."""
+    if match := _LIST_COMMAND.fullmatch(query):
+        return NoteCommand("list", "", "ru" if match[1].lower() == "заметки" else "en")
+    if match := _ADD_OR_DROP.fullmatch(query):
+        keyword, content = match[1].lower(), one_line(clean(match[2]))
+        return NoteCommand(
+            "remember" if keyword in ("запомни", "remember") else "forget",
+            "" if is_blank(content) else content,
+            "ru" if keyword in ("запомни", "забудь") else "en",
         )
     return None
 
 
-async def obey(db: Database, run_id: UUID, user_id: UUID, command: Command) -> str:
-    """Do it for the user of the run, and say so; done twice for one run it says the same."""
+async def run_note_command(db: Database, run_id: UUID, user_id: UUID, command: NoteCommand) -> str:
+    """Run a command for the user of a run and return the answer; a repetition for the same run answers the same."""
     phrases = PHRASES[command.language]
     if command.verb == "list":
         lines = [f"- {note.content}" for note in await read_notes(db, user_id)]
         return "\n".join([phrases.all, *lines]) if lines else phrases.none
-    if not command.words:
+    if not command.content:
         return phrases.empty
-    if command.verb == "remember" and len(command.words) > NOTE_CHARS:
+    if command.verb == "remember" and len(command.content) > MAX_NOTE_CHARS:
         return phrases.too_long
-    verdict = await db.value("add_note" if command.verb == "remember" else "drop_note", run_id, command.words)
-    said: str = getattr(phrases, verdict)
-    return said.replace("{words}", command.words)
+    verdict = await db.value("add_note" if command.verb == "remember" else "drop_note", run_id, command.content)
+    phrase: str = getattr(phrases, verdict)
+    return phrase.replace("{content}", command.content)
 
 
 async def read_notes(db: Database, user_id: UUID) -> list[Note]:
-    """The notes of a user, oldest first."""
+    """Return the notes of a user, oldest first."""
     return [Note(row["id"], row["content"], row["log_id"]) for row in await db.rows("notes", user_id)]
 
 
-def note_lines(notes: Sequence[Note], room: int = NOTES_TOKENS) -> list[str]:
-    """Escaped lines under a heading, oldest first; the oldest are left out when they do not fit."""
+def note_lines(notes: Sequence[Note], max_tokens: int = MAX_NOTES_TOKENS) -> list[str]:
+    """Return a heading and escaped lines, oldest first; the oldest notes are left out when not all fit."""
     lines: list[str] = []
+    room = max_tokens
     for note in reversed(notes):
         line = f"- Note: {escape(note.content)}"
         room -= tokens.count(line)

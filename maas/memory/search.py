@@ -1,4 +1,4 @@
-"""Recall: the turns of one user that answer a question, best first."""
+"""Search: the messages of one user that answer a query, best first."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from maas.memory.evidence import gather
-from maas.memory.ranking import SCALE, Ranked, rank
-from maas.memory.reach import EVERYTHING, Reach
-from maas.memory.vectors import similar
+from maas.memory.embeddings import similar_messages
+from maas.memory.filters import NO_FILTER, SearchFilter
+from maas.memory.ranking import SCALE, RankedMessage, rank
+from maas.memory.retrieval import retrieve
 from shared.db import Database
-from shared.models.questions import Questions
+from shared.models.query_embedder import QueryEmbedder
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A turn that was found. `score` is 0 to 1; `coverage` is the share of the question's weight around it."""
+    """A message that a search returned.
+
+    `score` is 0 to 1. `coverage` is the share (0 to 1) of the query's weight in the message and its neighbours.
+    `record_id` and `summary` are those of the summary that covers the message, None until there is one.
+    """
 
     id: UUID
     score: float
@@ -36,44 +40,45 @@ class Hit:
 async def search(
     db: Database,
     user_id: UUID,
-    question: str,
+    query: str,
     *,
     limit: int = 10,
-    reach: Reach = EVERYTHING,
-    questions: Questions | None = None,
+    filters: SearchFilter = NO_FILTER,
+    query_embedder: QueryEmbedder | None = None,
     is_full: bool = False,
 ) -> list[Hit]:
-    """At most `limit` turns of this user, best first; never anybody else's.
+    """Return at most `limit` messages of this user, best first.
 
-    By words, and with `questions` by meaning too. With `is_full` what is not near the question follows what is.
+    Messages are matched by words, and with `query_embedder` also by meaning. With `is_full` the list goes on with
+    messages that do not match, unless the memory is a large one.
     """
-    best = await rank_turns(
-        db, user_id, question, limit=limit, reach=reach, questions=questions, is_full=is_full
+    ranked = await rank_messages(
+        db, user_id, query, limit=limit, filters=filters, query_embedder=query_embedder, is_full=is_full
     )  # fmt: skip
-    return await read_hits(db, user_id, best)
+    return await read_hits(db, user_id, ranked)
 
 
-async def rank_turns(
+async def rank_messages(
     db: Database,
     user_id: UUID,
-    question: str,
+    query: str,
     *,
     limit: int,
-    reach: Reach = EVERYTHING,
-    questions: Questions | None = None,
+    filters: SearchFilter = NO_FILTER,
+    query_embedder: QueryEmbedder | None = None,
     is_full: bool = False,
-) -> list[Ranked]:
-    """Which turns a search finds, without their words."""
-    meaning = await similar(db, questions, user_id, question, as_of=reach.as_of)
-    evidence = await gather(db, user_id, question, reach, meaning, is_full=is_full)
+) -> list[RankedMessage]:
+    """Rank the messages of this user for a query; return at most `limit`, best first, without their content."""
+    similarity = await similar_messages(db, query_embedder, user_id, query, as_of=filters.as_of)
+    evidence = await retrieve(db, user_id, query, filters, similarity, is_full=is_full)
     return rank(evidence)[:limit] if evidence is not None else []
 
 
-async def read_hits(db: Database, user_id: UUID, best: Sequence[Ranked]) -> list[Hit]:
-    """The words of ranked turns, in their order."""
-    if not best:
+async def read_hits(db: Database, user_id: UUID, ranked: Sequence[RankedMessage]) -> list[Hit]:
+    """Read the content of ranked messages; those erased meanwhile are left out."""
+    if not ranked:
         return []
-    rows = {row["id"]: row for row in await db.rows("turns", user_id, [one.turn.id for one in best])}
+    rows = {row["id"]: row for row in await db.rows("turns", user_id, [one.message.id for one in ranked])}
     return [
         Hit(
             id=row["id"], score=round(min(max(one.score / SCALE, 0.0), 1.0), 4), coverage=one.coverage,
@@ -82,8 +87,8 @@ async def read_hits(db: Database, user_id: UUID, best: Sequence[Ranked]) -> list
             tags=tuple(row["tags"] or ()), record_id=row["record_id"], summary=row["summary"],
             external_id=row["external_id"],
         )
-        for one in best
-        if (row := rows.get(one.turn.id))
+        for one in ranked
+        if (row := rows.get(one.message.id))
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Anthropic's Messages, through the official SDK; installed by the extra `anthropic`."""
+"""Anthropic's Messages API, through the official SDK, which the extra `anthropic` installs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ from typing import Any
 import anthropic
 import httpx2
 
-from shared.models.dialogue import Names, in_words, sendable, settle, turns
-from shared.models.faults import Faults, retry_after
+from shared.models.dialogue import (
+    CallIds,
+    arguments_or_empty,
+    finish_reason,
+    group_messages,
+    schema_instruction,
+)
+from shared.models.provider import ProviderErrors, retry_after
 from shared.models.types import ALIVE, Finish, Message, Piece, Reply, Request, ToolCall, Usage
 from shared.text import clean
 
-_OLD = r"claude-(?:\d|instant)"  # before the family's name stood first
+_OLD = r"claude-(?:\d|instant)"  # names that begin with the version, not the family
 _DATED = r"(?:$|-\d{8}|-latest|@)"
-# Opus 4.7 and all that came later refuse any temperature; other makers' models behind a compatible server take one.
-_TEMPERATURE = re.compile(rf"(?!claude)|{_OLD}|claude-(?:opus|sonnet|haiku)-4(?:-[0-6])?{_DATED}")
+# Opus 4.7 and later models refuse any temperature; other models behind a compatible server accept one.
+_TAKES_TEMPERATURE = re.compile(rf"(?!claude)|{_OLD}|claude-(?:opus|sonnet|haiku)-4(?:-[0-6])?{_DATED}")
 _NO_SCHEMA = re.compile(rf"{_OLD}|claude-(?:opus|sonnet)-4(?:-0)?{_DATED}")
-_CONCESSIONS = {
+# Parameters that a server may refuse with 400, and how its error names them: they are left out from then on.
+_REFUSALS = {
     "temperature": re.compile("temperature"),
     "output_config": re.compile("output.?(?:config|format)|schema|structured", re.IGNORECASE),
 }
@@ -31,7 +38,7 @@ _FINISH: dict[str, Finish] = {
     "tool_use": "tool_calls",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
-    "pause_turn": "length",  # more was to come; only the server's own tools pause, and we offer none
+    "pause_turn": "length",  # only server tools pause a reply, and we offer none
     "refusal": "filtered",
 }
 _NO_ARGUMENTS = {"type": "object", "properties": {}}
@@ -44,51 +51,51 @@ _STATUSES = {
 
 
 class AnthropicModel:
-    """One model behind the official SDK, whose own retries are off."""
+    """One chat model, through the official SDK with its own retries switched off."""
 
     provider = "anthropic"
 
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         self.name = name
-        self._faults = Faults(f"anthropic:{name}", api_key)
+        self._errors = ProviderErrors(f"anthropic:{name}", api_key)
         self._client = anthropic.AsyncAnthropic(api_key=api_key, base_url=base_url, max_retries=0)
-        refused = {"temperature": not _TEMPERATURE.match(name), "output_config": bool(_NO_SCHEMA.match(name))}
-        self._refused = {what for what, is_refused in refused.items() if is_refused}
+        unsupported = {"temperature": not _TAKES_TEMPERATURE.match(name), "output_config": bool(_NO_SCHEMA.match(name))}
+        self._refused = {what for what, is_so in unsupported.items() if is_so}
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
-        with _named(self._faults, timeout, "a message"):
-            done = await self._ask(request, timeout)
-            name = Names(request.messages)
-            made = [block.to_dict(warnings=False) for block in done.content]
-            calls = [name(_call(block)) for block in made if block["type"] == "tool_use"]
-            usage = getattr(done, "usage", None)
-            return self._reply(made, calls, done.stop_reason, usage.to_dict(warnings=False) if usage else {})
+        with _model_errors(self._errors, timeout, "a message"):
+            response = await self._send(request, timeout)
+            with_id = CallIds(request.messages)
+            blocks = [block.to_dict(warnings=False) for block in response.content]
+            calls = [with_id(_call(block)) for block in blocks if block["type"] == "tool_use"]
+            usage = getattr(response, "usage", None)
+            return self._reply(blocks, calls, response.stop_reason, usage.to_dict(warnings=False) if usage else {})
 
     async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
-        """Answer piece by piece, `timeout` being the longest silence. Raises ModelError."""
-        with _named(self._faults, timeout, "a stream of a message"):
-            async with await self._ask(request, timeout, stream=True) as events:
-                draft = _Draft(Names(request.messages))
+        """Yield the answer in pieces; `timeout` is the longest silence, in seconds. Raises ModelError."""
+        with _model_errors(self._errors, timeout, "a stream of a message"):
+            async with await self._send(request, timeout, stream=True) as events:
+                partial = _PartialReply(CallIds(request.messages))
                 async for event in events:
                     yield ALIVE
-                    for piece in draft.take(event):
+                    for piece in partial.take(event):
                         yield piece
-            if not draft.is_whole:
-                raise self._faults.cut()
-            yield self._reply(draft.blocks, draft.calls, draft.finish, draft.usage)
+            if not partial.is_whole:
+                raise self._errors.cut()
+            yield self._reply(partial.blocks, partial.calls, partial.finish, partial.usage)
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def _ask(self, request: Request, timeout: float, **options: Any) -> Any:
+    async def _send(self, request: Request, timeout: float, **options: Any) -> Any:
         while True:
-            asked = self._parameters(request) | options
+            parameters = self._parameters(request) | options
             try:
-                return await self._client.messages.create(model=self.name, timeout=timeout, **asked)
+                return await self._client.messages.create(model=self.name, timeout=timeout, **parameters)
             except anthropic.BadRequestError as error:
-                used = {*asked, *asked.get("extra_body", ())}
-                refused = {what for what, said in _CONCESSIONS.items() if what in used and said.search(error.message)}
+                used = {*parameters, *parameters.get("extra_body", ())}
+                refused = {what for what, named in _REFUSALS.items() if what in used and named.search(error.message)}
                 if not refused:
                     raise
                 self._refused |= refused
@@ -96,41 +103,42 @@ class AnthropicModel:
     def _parameters(self, request: Request) -> dict[str, Any]:
         parameters: dict[str, Any] = {"max_tokens": request.max_tokens, "messages": _messages(request, self.provider)}
         if "temperature" not in self._refused:
-            parameters["extra_body"] = {"temperature": min(request.temperature, 1.0)}  # the SDK no longer knows it
+            # The SDK has no such parameter any more.
+            parameters["extra_body"] = {"temperature": min(request.temperature, 1.0)}
         if request.tools:
             parameters |= {"tools": _tools(request), "tool_choice": {"type": _CHOICES[request.tool_choice]}}
         system = request.system
         if request.json_schema is not None:
             if "output_config" in self._refused:
-                system = f"{system}\n\n{in_words(request.json_schema)}".strip()
+                system = f"{system}\n\n{schema_instruction(request.json_schema)}".strip()
             else:
                 schema = anthropic.transform_schema(dict(request.json_schema))
                 parameters["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return parameters | ({"system": clean(system)} if system else {})
 
     def _reply(
-        self, made: Sequence[dict[str, Any]], calls: Sequence[ToolCall], finish: str | None, counts: Mapping[str, Any]
+        self, blocks: Sequence[dict[str, Any]], calls: Sequence[ToolCall], finish: str | None, counts: Mapping[str, Any]
     ) -> Reply:
-        text = clean("".join(block["text"] for block in made if block["type"] == "text"))
-        raw = {"provider": self.provider, "model": self.name, "content": list(made)}
-        said = _FINISH.get(str(finish), "stop")
-        return Reply(text, settle(said, text, calls), tuple(calls), _usage(counts), raw)
+        text = clean("".join(block["text"] for block in blocks if block["type"] == "text"))
+        raw = {"provider": self.provider, "model": self.name, "content": list(blocks)}
+        reported = _FINISH.get(str(finish), "stop")
+        return Reply(text, finish_reason(reported, text, calls), tuple(calls), _usage(counts), raw)
 
 
-class _Draft:
-    """The blocks of a stream as far as they have come, in the form of a whole message."""
+class _PartialReply:
+    """The content blocks of a stream received so far, in the form of a whole message."""
 
-    def __init__(self, name: Names) -> None:
+    def __init__(self, call_ids: CallIds) -> None:
         self.blocks: list[dict[str, Any]] = []
         self.calls: list[ToolCall] = []
         self.finish: str | None = None
         self.usage: dict[str, Any] = {}
         self.is_whole = False
-        self._name = name
+        self._with_id = call_ids
         self._json = ""
 
     def take(self, event: Any) -> Iterator[Piece]:
-        """What became whole with this event."""
+        """Add an event; yield the pieces that it completes."""
         match event.type:
             case "message_start":
                 self._count(event.message)
@@ -140,10 +148,10 @@ class _Draft:
                 if shown := clean(self.blocks[-1].get("text") or ""):
                     yield shown
             case "content_block_delta":
-                yield from self._grow(event.delta)
+                yield from self._add_delta(event.delta)
             case "content_block_stop" if self.blocks[-1]["type"] == "tool_use":
-                call = self._name(_call(self.blocks[-1], self._json))
-                self.blocks[-1]["input"] = sendable(call)
+                call = self._with_id(_call(self.blocks[-1], self._json))
+                self.blocks[-1]["input"] = arguments_or_empty(call)
                 self.calls.append(call)
                 yield call
             case "message_delta":
@@ -152,7 +160,7 @@ class _Draft:
             case "message_stop":
                 self.is_whole = True
 
-    def _grow(self, delta: Any) -> Iterator[str]:
+    def _add_delta(self, delta: Any) -> Iterator[str]:
         block = self.blocks[-1]
         match delta.type:
             case "text_delta":
@@ -166,65 +174,66 @@ class _Draft:
             case "signature_delta":
                 block["signature"] = (block.get("signature") or "") + delta.signature
 
-    def _count(self, told: Any) -> None:
-        if usage := getattr(told, "usage", None):
+    def _count(self, event: Any) -> None:
+        if usage := getattr(event, "usage", None):
             self.usage |= {what: number for what, number in usage.to_dict(warnings=False).items() if number is not None}
 
 
 @contextmanager
-def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
-    """Failures of the SDK under our own names."""
+def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iterator[None]:
+    """Raise the errors of the SDK as ModelErrors."""
     try:
         yield
     except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
-        raise faults.timeout(timeout) from error
+        raise errors.timeout(timeout) from error
     except anthropic.APIStatusError as error:
-        # An error amid a stream has the status of the stream, 200.
+        # An error within a stream has the status of the stream, 200.
         status = error.status_code if error.status_code >= 400 else _STATUSES.get(str(error.type), 500)
-        raise faults.of_status(
+        raise errors.of_status(
             status, error.api_message or error.message, retry_after(error.response.headers)
         ) from error
     except (anthropic.APIConnectionError, httpx2.TransportError) as error:
         cause = str(error.__cause__ or "") or "connection failed"
-        raise faults.failure("unreachable", cause, retryable=True) from error
+        raise errors.failure("unreachable", cause, retryable=True) from error
     except (anthropic.APIResponseValidationError, ValueError, AttributeError, TypeError, LookupError) as error:
-        # The SDK does not check what it parsed: any JSON, or none, may stand where the reply should.
-        raise faults.failure("malformed", f"the reply is not {expected}") from error
+        # The SDK does not validate what it parsed: the reply may be any JSON, or none.
+        raise errors.failure("malformed", f"the reply is not {expected}") from error
     except anthropic.AnthropicError as error:
-        raise faults.failure("provider_error", str(error)) from error
+        raise errors.failure("provider_error", str(error)) from error
 
 
 def _messages(request: Request, provider: str) -> list[dict[str, Any]]:
-    sent: list[dict[str, Any]] = []
-    for group in turns(request.messages, provider):
+    messages: list[dict[str, Any]] = []
+    for group in group_messages(request.messages, provider):
         match group[0].role:
             case "user":
-                sent.append({"role": "user", "content": clean(group[0].text)})
+                messages.append({"role": "user", "content": clean(group[0].text)})
             case "tool":
-                sent.append({"role": "user", "content": [_result(turn) for turn in group]})
+                messages.append({"role": "user", "content": [_result(message) for message in group]})
             case "assistant":
-                if blocks := _blocks(group[0]):  # an empty message is refused
-                    sent.append({"role": "assistant", "content": blocks})
-    return sent
+                if blocks := _blocks(group[0]):  # the API refuses an empty message
+                    messages.append({"role": "assistant", "content": blocks})
+    return messages
 
 
-def _blocks(turn: Message) -> list[dict[str, Any]]:
-    if turn.raw:
-        ids = iter(turn.calls)
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if message.raw:
+        ids = iter(message.calls)
         return [
             block | {"id": next(ids).id} if block["type"] == "tool_use" else block
-            for block in turn.raw["content"]
+            for block in message.raw["content"]
             if block.get("text") != ""
         ]
-    said = [{"type": "text", "text": clean(turn.text)}] if turn.text.strip() else []
-    return said + [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": sendable(call)} for call in turn.calls
+    text = [{"type": "text", "text": clean(message.text)}] if message.text.strip() else []
+    return text + [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_or_empty(call)}
+        for call in message.calls
     ]
 
 
-def _result(turn: Message) -> dict[str, Any]:
-    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": turn.call_id, "is_error": turn.is_error}
-    return result | ({"content": clean(turn.text)} if turn.text else {})
+def _result(message: Message) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.call_id, "is_error": message.is_error}
+    return result | ({"content": clean(message.text)} if message.text else {})
 
 
 def _tools(request: Request) -> list[dict[str, Any]]:
@@ -241,5 +250,5 @@ def _call(block: Mapping[str, Any], text: str = "") -> ToolCall:
 
 def _usage(counts: Mapping[str, Any]) -> Usage:
     cached = counts.get("cache_read_input_tokens") or 0
-    read = (counts.get("input_tokens") or 0) + cached + (counts.get("cache_creation_input_tokens") or 0)
-    return Usage(read, counts.get("output_tokens") or 0, cached)
+    tokens_in = (counts.get("input_tokens") or 0) + cached + (counts.get("cache_creation_input_tokens") or 0)
+    return Usage(tokens_in, counts.get("output_tokens") or 0, cached)

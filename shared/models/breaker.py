@@ -1,4 +1,4 @@
-"""A circuit breaker: who found a model dead tells the others, and one of them looks after it again."""
+"""A circuit breaker: after a failed call, calls of a model are refused for a while, then one call probes it."""
 
 from __future__ import annotations
 
@@ -13,45 +13,48 @@ import structlog
 
 from shared.models.types import ErrorCode, ModelError
 
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
-LONGEST_ASKED = 300.0  # who asks for a day may answer again as soon as somebody has paid
-MORE_PATIENT = 1.5
-PROBE_PAUSE = 2.0  # who is refused while one call tries may come again after this
+FIRST_OPEN_S, MAX_OPEN_S = 5.0, 60.0
+MAX_RETRY_AFTER_S = 300.0  # a provider that demands a day may answer as soon as somebody has paid
+LONGER_TIMEOUT_FACTOR = 1.5
+PROBE_RETRY_S = 2.0  # wait of a call that is refused while another one probes
 _log = structlog.get_logger()
 
 
-class LeftAlone(ModelError):
-    """The model was not asked, since it has just failed others; the code is that of their failure."""
+class CircuitOpen(ModelError):
+    """The model was not called because its circuit is open; the code is that of the failure that opened it."""
 
 
 @dataclass(slots=True)
-class Call:
-    """One call, all attempts: it would wait `patience` seconds. `is_probe`: it asks once, and for all others."""
+class GuardedCall:
+    """One call, all attempts, with a timeout in seconds. `is_probe`: it may try once, and decides for all others.
 
-    patience: float
-    news: int
+    `results_seen` is the breaker's count of results when the call began.
+    """
+
+    timeout_s: float
+    results_seen: int
     is_probe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Outage:
-    """Why and until when nobody asks who is not more patient than `patience`."""
+class _OpenCircuit:
+    """An open circuit: its cause, when the next probe may go out, and the longest timeout that has failed."""
 
     since: datetime
     code: ErrorCode
     cause: str
-    patience: float
-    pause: float
-    until: float
+    timeout_s: float
+    pause_s: float
+    next_probe_at: float
 
 
 class Breaker:
-    """Keeps calls from a model that is dead for `role`. Times in seconds.
+    """Refuses calls of a model in one role while it fails. Times in seconds.
 
-    It opens when a call has failed for good and nobody was answered since that call began: what only one request
-    suffers is not the model's death. After 5 s, doubling to 60 s, or what Retry-After asks, one call probes. A call
-    that would wait half as long again as the failed one goes on: what 3 s are too short for may be answered in 30.
-    `opens_on` says which errors count.
+    The circuit opens when a call has failed finally and no other call had a result since that call began, because a
+    failure of one request alone says nothing about the model. After 5 s, doubling to 60 s, or after the Retry-After
+    of the provider, one call probes. A call whose timeout is 1.5 times the failed one is admitted: a model that needs
+    more than 3 s may answer within 30. `opens_on` decides which errors count.
     """
 
     def __init__(
@@ -62,17 +65,17 @@ class Breaker:
         self._role = role
         self._clock = clock
         self._opens_on = opens_on
-        self._outage: _Outage | None = None
+        self._open_circuit: _OpenCircuit | None = None
         self._is_probed = False
-        self._news = 0
+        self._results = 0
 
     @contextmanager
-    def call(self, patience: float) -> Iterator[Call]:
-        """Learn from how a call ends; `admit` it before each attempt."""
-        call = Call(patience, self._news)
+    def call(self, timeout_s: float) -> Iterator[GuardedCall]:
+        """Record the result of a call; `admit` it before each attempt."""
+        call = GuardedCall(timeout_s, self._results)
         try:
             yield call
-        except LeftAlone:
+        except CircuitOpen:
             raise
         except ModelError as error:
             if self._opens_on(error):
@@ -86,50 +89,50 @@ class Breaker:
             if call.is_probe:
                 self._is_probed = False
 
-    def admit(self, call: Call) -> None:
-        """Return when the model may be asked. Raises LeftAlone."""
-        outage = self._outage
-        if outage is None or call.patience > outage.patience * MORE_PATIENT:
+    def admit(self, call: GuardedCall) -> None:
+        """Return if the model may be called now. Raises CircuitOpen."""
+        circuit = self._open_circuit
+        if circuit is None or call.timeout_s > circuit.timeout_s * LONGER_TIMEOUT_FACTOR:
             return
-        if self._is_probed or self._clock() < outage.until:
-            raise self._refusal(outage)
+        if self._is_probed or self._clock() < circuit.next_probe_at:
+            raise self._refusal(circuit)
         self._is_probed = call.is_probe = True
-        call.news = self._news
+        call.results_seen = self._results
 
-    def rest(self) -> float:
-        """Seconds until a call may be admitted; 0 where it may be now."""
-        if self._outage is None:
+    def wait_s(self) -> float:
+        """Return the seconds until a call may be admitted; 0 if it may be now."""
+        if self._open_circuit is None:
             return 0.0
-        left = self._outage.until - self._clock()
-        return left if left > 0 else PROBE_PAUSE if self._is_probed else 0.0
+        left = self._open_circuit.next_probe_at - self._clock()
+        return left if left > 0 else PROBE_RETRY_S if self._is_probed else 0.0
 
-    def _open(self, call: Call, error: ModelError) -> None:
-        if call.news != self._news:
-            return  # others have heard from the model since
-        self._news += 1
-        before = self._outage
+    def _open(self, call: GuardedCall, error: ModelError) -> None:
+        if call.results_seen != self._results:
+            return  # the model has answered another call since
+        self._results += 1
+        before = self._open_circuit
         since = before.since if before else datetime.now(UTC)
-        patience = max(call.patience, before.patience if before else 0.0)
-        pause = min(before.pause * 2, LONGEST_PAUSE) if before else FIRST_PAUSE
-        seconds = min(error.retry_after or pause, LONGEST_ASKED)
+        timeout_s = max(call.timeout_s, before.timeout_s if before else 0.0)
+        pause_s = min(before.pause_s * 2, MAX_OPEN_S) if before else FIRST_OPEN_S
+        seconds = min(error.retry_after or pause_s, MAX_RETRY_AFTER_S)
         code = cast(ErrorCode, error.code)
-        self._outage = _Outage(since, code, error.message, patience, pause, self._clock() + seconds)
+        self._open_circuit = _OpenCircuit(since, code, error.message, timeout_s, pause_s, self._clock() + seconds)
         if before is None:
             _log.warning(
                 "model_left_alone", model=self._model, role=self._role, code=code, cause=error.message, seconds=seconds
             )
 
     def _close(self) -> None:
-        self._news += 1
-        if self._outage is not None:
-            self._outage = None
+        self._results += 1
+        if self._open_circuit is not None:
+            self._open_circuit = None
             _log.info("model_asked_again", model=self._model, role=self._role)
 
-    def _refusal(self, outage: _Outage) -> LeftAlone:
-        left = outage.until - self._clock()
+    def _refusal(self, circuit: _OpenCircuit) -> CircuitOpen:
+        left = circuit.next_probe_at - self._clock()
         until = f"until {datetime.now(UTC) + timedelta(seconds=left):%H:%M:%S}" if left > 0 else "while one call tries"
-        since = f"{outage.since:%Y-%m-%d %H:%M:%S}"
-        return LeftAlone(outage.code, f"{self._model} is left alone since {since} UTC, {until}: {outage.cause}")
+        since = f"{circuit.since:%Y-%m-%d %H:%M:%S}"
+        return CircuitOpen(circuit.code, f"{self._model} is left alone since {since} UTC, {until}: {circuit.cause}")
 
 
 NEVER_OPEN = Breaker("", "", opens_on=lambda error: False)

@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions, and every server that speaks them."""
+"""OpenAI's Chat Completions API, and every compatible server."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
 
-from shared.models.dialogue import Names, in_words, read_arguments, sendable, settle, turns
-from shared.models.faults import Faults, retry_after
-from shared.models.images import Image
+from shared.models.dialogue import (
+    CallIds,
+    arguments_or_empty,
+    finish_reason,
+    group_messages,
+    read_arguments,
+    schema_instruction,
+)
+from shared.models.image_models import Image
+from shared.models.provider import ProviderErrors, retry_after
 from shared.models.types import (
     ALIVE,
     Embeddings,
@@ -35,15 +42,15 @@ from shared.text import clean
 
 _REASONING = re.compile(r"^(?:.*/)?(?:gpt-[5-9]|o\d)")
 _REFUSED_BY_REASONING = frozenset({"max_tokens", "temperature"})
-# What a server may refuse with 400 or 422, and how it says so: it is asked once more without, and never again with it.
-_CONCESSIONS = {
+# Parameters that a server may refuse with 400 or 422, and how its error names them: they are left out from then on.
+_REFUSALS = {
     "max_tokens": re.compile("max_completion_tokens"),
     "temperature": re.compile(r"\A(?>.*?temperature).*(?:support|deprecated|default)", re.IGNORECASE | re.DOTALL),
     "stream_options": re.compile("stream.?options|include_usage", re.IGNORECASE),
     "json_schema": re.compile("response.?format|json.?schema|guided|structured", re.IGNORECASE),
     "json_object": re.compile("response.?format|json.?object", re.IGNORECASE),
 }
-_MODERATED = frozenset({"moderation_blocked", "content_policy_violation"})
+_MODERATION_CODES = frozenset({"moderation_blocked", "content_policy_violation"})
 _NO_ARGUMENTS = {"type": "object", "properties": {}}
 _FINISH: dict[str, Finish] = {
     "stop": "stop",
@@ -55,56 +62,57 @@ _FINISH: dict[str, Finish] = {
 
 
 class OpenAIModel:
-    """One model behind the official SDK, whose own retries are off."""
+    """One chat model, through the official SDK with its own retries switched off."""
 
     provider = "openai"
 
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         self.name = name
-        self._faults = Faults(f"openai:{name}", api_key)
+        self._errors = ProviderErrors(f"openai:{name}", api_key)
         self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
         self._refused = set(_REFUSED_BY_REASONING) if _REASONING.match(name) else set()
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
-        with _named(self._faults, timeout, "a chat completion"):
-            done: ChatCompletion = await self._ask(request, timeout, {})
-            usage = _usage(done.usage)
-            if not done.choices:
+        with _model_errors(self._errors, timeout, "a chat completion"):
+            response: ChatCompletion = await self._send(request, timeout, {})
+            usage = _usage(response.usage)
+            if not response.choices:
                 return Reply("", "malformed", usage=usage)
-            choice = done.choices[0]
-            made = choice.message.to_dict(exclude_none=True, warnings=False)
-            return self._reply(request, made, choice.finish_reason, usage)
+            choice = response.choices[0]
+            message = choice.message.to_dict(exclude_none=True, warnings=False)
+            return self._reply(request, message, choice.finish_reason, usage)
 
     async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
-        """Answer piece by piece, `timeout` being the longest silence. Raises ModelError."""
+        """Yield the answer in pieces; `timeout` is the longest silence, in seconds. Raises ModelError."""
         options = {"stream": True, "stream_options": {"include_usage": True}}
-        with _named(self._faults, timeout, "a stream of a chat completion"):
-            async with await self._ask(request, timeout, options) as chunks:
-                draft = _Draft(Names(request.messages))
+        with _model_errors(self._errors, timeout, "a stream of a chat completion"):
+            async with await self._send(request, timeout, options) as chunks:
+                partial = _PartialReply(CallIds(request.messages))
                 async for chunk in chunks:
                     yield ALIVE
-                    for piece in draft.take(chunk):
+                    for piece in partial.take(chunk):
                         yield piece
-            if draft.finish is None:
-                raise self._faults.cut()
-            yield self._reply(request, draft.message, draft.finish, draft.usage)
+            if partial.finish is None:
+                raise self._errors.cut()
+            yield self._reply(request, partial.message, partial.finish, partial.usage)
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def _ask(self, request: Request, timeout: float, options: Mapping[str, Any]) -> Any:
+    async def _send(self, request: Request, timeout: float, options: Mapping[str, Any]) -> Any:
         while True:
-            asked = self._parameters(request) | {k: v for k, v in options.items() if k not in self._refused}
+            parameters = self._parameters(request) | {k: v for k, v in options.items() if k not in self._refused}
             try:
-                return await self._client.chat.completions.create(model=self.name, timeout=timeout, **asked)
+                return await self._client.chat.completions.create(model=self.name, timeout=timeout, **parameters)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not self._concede(asked, f"{error.message} {error.body}"):
+                if not self._leave_out(parameters, f"{error.message} {error.body}"):
                     raise
 
-    def _concede(self, asked: Mapping[str, Any], cause: str) -> bool:
-        used = {*asked, asked.get("response_format", {}).get("type")}
-        for what, refusal in _CONCESSIONS.items():
+    def _leave_out(self, parameters: Mapping[str, Any], cause: str) -> bool:
+        """Leave out the parameter that the server refused from now on; return False if the cause names none."""
+        used = {*parameters, parameters.get("response_format", {}).get("type")}
+        for what, refusal in _REFUSALS.items():
             if what in used and refusal.search(cause):
                 self._refused.add(what)
                 return True
@@ -123,65 +131,66 @@ class OpenAIModel:
                 schema = {"name": request.role, "schema": dict(request.json_schema)}
                 parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
             else:
-                system = f"{system}\n\n{in_words(request.json_schema)}".strip()
+                system = f"{system}\n\n{schema_instruction(request.json_schema)}".strip()
                 if "json_object" not in self._refused:
                     parameters["response_format"] = {"type": "json_object"}
         return parameters | {"messages": self._messages(request, system)}
 
     def _messages(self, request: Request, system: str) -> list[dict[str, Any]]:
-        sent = [{"role": "system", "content": clean(system)}] if system else []
-        for group in turns(request.messages, self.provider):
-            for turn in group:
-                match turn.role:
+        messages = [{"role": "system", "content": clean(system)}] if system else []
+        for group in group_messages(request.messages, self.provider):
+            for message in group:
+                match message.role:
                     case "user":
-                        sent.append({"role": "user", "content": clean(turn.text)})
+                        messages.append({"role": "user", "content": clean(message.text)})
                     case "tool":
-                        sent.append({"role": "tool", "tool_call_id": turn.call_id, "content": clean(turn.text)})
+                        result = {"role": "tool", "tool_call_id": message.call_id, "content": clean(message.text)}
+                        messages.append(result)
                     case "assistant":
-                        sent.append(self._assistant(turn))
-        return sent
+                        messages.append(self._assistant(message))
+        return messages
 
-    def _assistant(self, turn: Message) -> dict[str, Any]:
-        # Fields beyond the protocol (reasoning_content) mean something only to the model that sent them.
-        own = turn.raw["message"] if turn.raw.get("model") == self.name else {}
-        said = None if own.get("refusal") else clean(turn.text) or (None if turn.calls else "")
-        sent = {**own, "role": "assistant", "content": said}
-        if turn.calls:
-            before = [call for call in own.get("tool_calls") or () if call.get("function")] or [{}] * len(turn.calls)
-            sent["tool_calls"] = [
+    def _assistant(self, message: Message) -> dict[str, Any]:
+        # Fields beyond the protocol (reasoning_content) are sent back only to the model that sent them.
+        own = message.raw["message"] if message.raw.get("model") == self.name else {}
+        content = None if own.get("refusal") else clean(message.text) or (None if message.calls else "")
+        body = {**own, "role": "assistant", "content": content}
+        if message.calls:
+            own_calls = [call for call in own.get("tool_calls") or () if call.get("function")]
+            body["tool_calls"] = [
                 old | {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _json(call)}}
-                for old, call in zip(before, turn.calls, strict=True)
+                for old, call in zip(own_calls or [{}] * len(message.calls), message.calls, strict=True)
             ]
-        return sent
+        return body
 
-    def _reply(self, request: Request, made: Mapping[str, Any], finish: str | None, usage: Usage) -> Reply:
-        name = Names(request.messages)
+    def _reply(self, request: Request, message: Mapping[str, Any], finish: str | None, usage: Usage) -> Reply:
+        with_id = CallIds(request.messages)
         calls = tuple(
-            name(ToolCall(call.get("id") or "", call["function"]["name"], _text(call["function"].get("arguments"))))
-            for call in made.get("tool_calls") or ()
+            with_id(ToolCall(call.get("id") or "", call["function"]["name"], _text(call["function"].get("arguments"))))
+            for call in message.get("tool_calls") or ()
             if call.get("function")
         )
-        refusal = made.get("refusal")
-        text = clean(_text(made.get("content")) or refusal or "")
-        said = "filtered" if refusal else _FINISH.get(str(finish), "stop")
-        raw = {"provider": self.provider, "model": self.name, "message": dict(made)}
-        return Reply(text, settle(said, text, calls), calls, usage, raw)
+        refusal = message.get("refusal")
+        text = clean(_text(message.get("content")) or refusal or "")
+        reported = "filtered" if refusal else _FINISH.get(str(finish), "stop")
+        raw = {"provider": self.provider, "model": self.name, "message": dict(message)}
+        return Reply(text, finish_reason(reported, text, calls), calls, usage, raw)
 
 
-class _Draft:
-    """The message of a stream as far as it has come, in the form of a whole one."""
+class _PartialReply:
+    """The message of a stream received so far, in the form of a whole one."""
 
-    def __init__(self, name: Names) -> None:
+    def __init__(self, call_ids: CallIds) -> None:
         self.message: dict[str, Any] = {"role": "assistant"}
         self.finish: str | None = None
         self.usage = Usage()
-        self._name = name
+        self._with_id = call_ids
         self._calls: list[dict[str, Any]] = []
-        self._places: list[int | None] = []
-        self._given = 0
+        self._indexes: list[int | None] = []
+        self._yielded = 0
 
     def take(self, chunk: ChatCompletionChunk) -> Iterator[Piece]:
-        """What became whole with this chunk."""
+        """Add a chunk; yield the pieces that it completes."""
         if chunk.usage:
             self.usage = _usage(chunk.usage)
         for choice in (chunk.choices or ())[:1]:
@@ -191,50 +200,50 @@ class _Draft:
                 for call in choice.delta.tool_calls or ():
                     yield from self._call(call)
             if self.finish:
-                yield from self._give()
+                yield from self._complete_calls()
 
-    def _give(self, *, only_whole: bool = False) -> Iterator[ToolCall]:
-        """The calls that were not given out yet; `only_whole`: up to the first that may still grow."""
-        for made in self._calls[self._given :]:
-            call = ToolCall(made["id"], made["function"]["name"], made["function"]["arguments"])
-            if only_whole and not sendable(call):
+    def _complete_calls(self, *, only_whole: bool = False) -> Iterator[ToolCall]:
+        """Yield the calls that were not yielded yet; `only_whole`: up to the first that may still grow."""
+        for body in self._calls[self._yielded :]:
+            call = ToolCall(body["id"], body["function"]["name"], body["function"]["arguments"])
+            if only_whole and not arguments_or_empty(call):
                 return
-            self._given += 1
-            yield self._name(call)
+            self._yielded += 1
+            yield self._with_id(call)
 
     def _text(self, delta: ChoiceDelta) -> Iterator[str]:
-        said = {"content": _text(delta.content), "refusal": delta.refusal or ""}
-        for key, more in {**(delta.model_extra or {}), **said}.items():
+        texts = {"content": _text(delta.content), "refusal": delta.refusal or ""}
+        for key, more in {**(delta.model_extra or {}), **texts}.items():
             if more and isinstance(more, str | list):
                 self.message[key] = self.message[key] + more if key in self.message else more
-        if shown := clean(said["content"] or said["refusal"]):
+        if shown := clean(texts["content"] or texts["refusal"]):
             yield shown
 
     def _call(self, delta: ChoiceDeltaToolCall) -> Iterator[ToolCall]:
         function = delta.function
         name, arguments = (function.name or "", _text(function.arguments)) if function else ("", "")
-        made = self._at(delta.index)
-        # Some servers number no call, or each with 0: another id, or a name after arguments, begins a new one.
-        if made is None or (
-            delta.id != made["id"] if delta.id and made["id"] else name and made["function"]["arguments"]
+        call = self._last_call(delta.index)
+        # Some servers send no index, or always 0: another id, or a name after arguments, begins a new call.
+        if call is None or (
+            delta.id != call["id"] if delta.id and call["id"] else name and call["function"]["arguments"]
         ):
-            yield from self._give(only_whole=True)
-            made = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-            self._calls.append(made)
-            self._places.append(delta.index)
+            yield from self._complete_calls(only_whole=True)
+            call = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+            self._calls.append(call)
+            self._indexes.append(delta.index)
             self.message["tool_calls"] = self._calls
-        made |= {**(delta.model_extra or {}), "id": delta.id or made["id"]}
-        made["function"]["name"] = made["function"]["name"] or name
-        made["function"]["arguments"] += arguments
+        call |= {**(delta.model_extra or {}), "id": delta.id or call["id"]}
+        call["function"]["name"] = call["function"]["name"] or name
+        call["function"]["arguments"] += arguments
 
-    def _at(self, index: int | None) -> dict[str, Any] | None:
-        """The last call in this place."""
-        found = (made for made, place in zip(self._calls[::-1], self._places[::-1], strict=True) if place == index)
-        return next(found, None)
+    def _last_call(self, index: int | None) -> dict[str, Any] | None:
+        """Return the last call with this index."""
+        indexed = zip(self._calls[::-1], self._indexes[::-1], strict=True)
+        return next((call for call, its_index in indexed if its_index == index), None)
 
 
 class OpenAIEmbedder:
-    """One embedding model; `dimensions` asks for shorter vectors and is part of the name."""
+    """One embedding model; `dimensions` requests shorter vectors and is part of the name."""
 
     provider = "openai"
     batch = 64
@@ -243,78 +252,78 @@ class OpenAIEmbedder:
         self.name = f"{name}@{dimensions}" if dimensions else name
         self._model = name
         self._dimensions = dimensions or openai.omit
-        self._faults = Faults(f"openai:{name}", api_key)
+        self._errors = ProviderErrors(f"openai:{name}", api_key)
         self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
 
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
         """Embed once, within `timeout` seconds. Raises ModelError."""
-        with _named(self._faults, timeout, "a list of embeddings"):
-            done = await self._client.embeddings.create(
+        with _model_errors(self._errors, timeout, "a list of embeddings"):
+            response = await self._client.embeddings.create(
                 model=self._model, input=[clean(text) for text in texts], dimensions=self._dimensions, timeout=timeout
             )
-            found = sorted(done.data, key=lambda one: one.index)
-            tokens = (done.usage.prompt_tokens or 0) if done.usage else 0
-            return embeddings([one.embedding for one in found], len(texts), tokens)
+            vectors = sorted(response.data, key=lambda one: one.index)
+            tokens = (response.usage.prompt_tokens or 0) if response.usage else 0
+            return embeddings([one.embedding for one in vectors], len(texts), tokens)
 
     async def close(self) -> None:
         await self._client.close()
 
 
-class OpenAIPainter:
-    """One image model: without a photo it generates, with one it edits that."""
+class OpenAIImageModel:
+    """One image model: it generates an image, or edits a photo if there is one."""
 
     provider = "openai"
 
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         self.name = name
-        self._faults = Faults(f"openai:{name}", api_key)
+        self._errors = ProviderErrors(f"openai:{name}", api_key)
         self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
 
     async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image:
-        """Draw once, within `timeout` seconds. Raises ModelError."""
-        with _named(self._faults, timeout, "a picture"):
-            asked: dict[str, Any] = {"model": self.name, "prompt": clean(prompt), "timeout": timeout}
+        """Generate an image once, within `timeout` seconds. Raises ModelError."""
+        with _model_errors(self._errors, timeout, "a picture"):
+            parameters: dict[str, Any] = {"model": self.name, "prompt": clean(prompt), "timeout": timeout}
             try:
                 if photo is None:
-                    done: Any = await self._client.images.generate(**asked)
+                    response: Any = await self._client.images.generate(**parameters)
                 else:
                     file = (f"photo.{photo.media_type.partition('/')[2]}", photo.data, photo.media_type)
-                    done = await self._client.images.edit(image=file, **asked)
+                    response = await self._client.images.edit(image=file, **parameters)
             except openai.BadRequestError as error:
-                if error.code in _MODERATED:
-                    raise self._faults.failure("filtered", _message(error)) from error
+                if error.code in _MODERATION_CODES:
+                    raise self._errors.failure("filtered", _message(error)) from error
                 raise
-            drawn = base64.b64decode(done.data[0].b64_json, validate=True)
-            return Image(drawn, f"image/{done.output_format or 'png'}")
+            data = base64.b64decode(response.data[0].b64_json, validate=True)
+            return Image(data, f"image/{response.output_format or 'png'}")
 
     async def close(self) -> None:
         await self._client.close()
 
 
 @contextmanager
-def _named(faults: Faults, timeout: float, expected: str) -> Iterator[None]:
-    """Failures of the SDK under our own names."""
+def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iterator[None]:
+    """Raise the errors of the SDK as ModelErrors."""
     try:
         yield
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-        raise faults.timeout(timeout) from error
+        raise errors.timeout(timeout) from error
     except openai.APIStatusError as error:
-        pause = retry_after(error.response.headers)
-        failure = faults.of_status(error.status_code, _message(error), pause)
+        wait_s = retry_after(error.response.headers)
+        failure = errors.of_status(error.status_code, _message(error), wait_s)
         failure.retryable = failure.retryable and error.code != "insufficient_quota"
         raise failure from error
     except (openai.APIConnectionError, httpx2.TransportError) as error:
         cause = str(error.__cause__ or "") or "connection failed"
-        raise faults.failure("unreachable", cause, retryable=True) from error
+        raise errors.failure("unreachable", cause, retryable=True) from error
     except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError, LookupError) as error:
-        # The SDK does not check what it parsed: any JSON, or none, may stand where the reply should.
-        raise faults.failure("malformed", f"the reply is not {expected}") from error
+        # The SDK does not validate what it parsed: the reply may be any JSON, or none.
+        raise errors.failure("malformed", f"the reply is not {expected}") from error
     except openai.APIError as error:
-        # An error amid a stream: some servers number it as they would a status.
+        # An error within a stream: some servers set a status as its code.
         status = int(error.code) if error.code and str(error.code).isdigit() else 500
-        raise faults.of_status(status, error.message) from error
+        raise errors.of_status(status, error.message) from error
     except openai.OpenAIError as error:
-        raise faults.failure("provider_error", str(error)) from error
+        raise errors.failure("provider_error", str(error)) from error
 
 
 def _tools(request: Request) -> list[dict[str, Any]]:
@@ -326,7 +335,7 @@ def _tools(request: Request) -> list[dict[str, Any]]:
 
 
 def _json(call: ToolCall) -> str:
-    # Servers read what they are sent back: a call that is not JSON would make each later request fail.
+    # A call that is no JSON would make each later request of the dialogue fail.
     try:
         read_arguments(call.arguments)
     except ValueError:
@@ -334,11 +343,11 @@ def _json(call: ToolCall) -> str:
     return call.arguments.strip() or "{}"
 
 
-def _text(given: Any) -> str:
-    """Text where a server may send null, parts of a content, or arguments as an object."""
-    if isinstance(given, list):
-        return "".join(str(part.get("text") or "") for part in given if isinstance(part, dict))
-    return given if isinstance(given, str) else "" if given is None else json.dumps(given, ensure_ascii=False)
+def _text(value: Any) -> str:
+    """Return text where a server may also send null, content parts, or arguments as an object."""
+    if isinstance(value, list):
+        return "".join(str(part.get("text") or "") for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _usage(counts: CompletionUsage | None) -> Usage:

@@ -1,4 +1,4 @@
-"""The vocabulary of every model provider: one request, one reply, nothing of an SDK."""
+"""The values and protocols of model providers: requests, replies, errors; no type of an SDK."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the model asks for; `arguments` is JSON text as it came, see `dialogue.read_arguments`."""
+    """A tool call that a model requests; `arguments` is JSON text as received, see `dialogue.read_arguments`."""
 
     id: str
     name: str
     arguments: str
 
     def result(self, text: str, *, is_error: bool = False) -> Message:
-        """The turn that answers this call."""
+        """Return the message that answers this call."""
         return Message("tool", text, call_id=self.id, name=self.name, is_error=is_error)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn: of the user, of the assistant (text, calls), or a tool's result (`call_id`, `name`, `is_error`).
+    """A message of the user, of the assistant (text, calls), or a tool's result (`call_id`, `name`, `is_error`).
 
-    `raw` is what the provider made of an assistant's turn; it goes back unchanged to that provider only.
+    `raw` is an assistant's message in the provider's own form; it is sent back unchanged, to that provider only.
     """
 
     role: Literal["user", "assistant", "tool"]
@@ -64,11 +64,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a stage asks of a model.
+    """A request of a stage to a model.
 
-    `inputs` holds the values that were put into the prompt, under their placeholder names; network providers ignore
-    it, the built-in model works from it. `json_schema` asks for a JSON object. `max_tokens` counts tokens of the reply.
-    A dialogue that holds calls needs its `tools` to the end; `tool_choice` none keeps them from being called again.
+    `inputs` holds the values of the prompt's placeholders; the built-in model works from it, providers ignore it.
+    `json_schema` requests a JSON object. `max_tokens` limits the reply. A dialogue with calls must name its `tools` in
+    every request; `tool_choice` none forbids further calls.
     """
 
     role: str
@@ -93,7 +93,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered; `raw` names its provider and keeps that provider's own parts, as plain JSON."""
+    """A model's reply; `raw` names its provider and keeps the message in that provider's form, as plain JSON."""
 
     text: str
     finish: Finish = "stop"
@@ -101,20 +101,20 @@ class Reply:
     usage: Usage = Usage()
     raw: Mapping[str, Any] = field(default_factory=dict)
 
-    def turn(self) -> Message:
-        """The assistant's turn to append to the dialogue."""
+    def message(self) -> Message:
+        """Return the assistant's message to append to the dialogue."""
         return Message("assistant", self.text, calls=self.calls, raw=self.raw)
 
 
 Piece: TypeAlias = str | ToolCall | Reply
-ALIVE = ""  # a piece without words: the provider sends something, such as what it thinks
+ALIVE = ""  # a piece without text: the provider sends something else, such as its thoughts
 
 
 class ModelError(MaasError):
-    """A model call that failed. `retryable`: the same call may succeed later; `retry_after` in seconds if told.
+    """A failed model call. `retryable`: it may succeed later; `retry_after`: the server demands this wait, in s.
 
-    `attempts` is how often the retry policy had asked when it gave up; 0 outside the policy. `wait` is set where it
-    gave up only because others found the model dead: seconds until it may be asked again.
+    `attempts` counts the attempts that `retry` made before it gave up; 0 elsewhere. `wait` is set if it gave up only
+    because the circuit is open: seconds until a call may be admitted.
     """
 
     def __init__(
@@ -141,11 +141,11 @@ class Model(Protocol):
         ...
 
     def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
-        """Answer piece by piece: text as it comes, each call once it is whole, at the end the Reply; ALIVE in between.
+        """Yield text as it arrives, each call once it is complete, and the Reply last; ALIVE in between.
 
-        The Reply is what `complete` would give. `timeout` is the longest silence of the provider in seconds, keep-alive
-        counting as a sign of life; how long the whole may take is for the caller to bound. Raises ModelError, a stream
-        that ends early being `unreachable`. Closing the generator hangs up.
+        The Reply equals that of `complete`. `timeout` is the longest silence in seconds, a keep-alive counts as a sign
+        of life; the caller bounds the whole duration. Raises ModelError, `unreachable` for a stream that ends early.
+        Closing the generator closes the connection.
         """
         ...
 
@@ -157,14 +157,14 @@ Purpose = Literal["document", "question"]
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """Vectors in the order of their texts, all of one length, and the tokens that they cost."""
+    """Vectors in the order of their texts, all of one length, and the tokens that were used."""
 
     vectors: tuple[Sequence[float], ...]
     tokens: int = 0
 
 
 def embeddings(vectors: Sequence[Sequence[float]], count: int, tokens: int) -> Embeddings:
-    """What a provider gave for `count` texts. Raises ValueError unless it is one finite vector each, of one length."""
+    """Return the vectors of `count` texts. Raises ValueError unless there is one finite vector each, of one length."""
     lengths = {len(vector) for vector in vectors}
     if len(vectors) != count or len(lengths) > 1 or 0 in lengths or not all(isfinite(sum(one)) for one in vectors):
         raise ValueError("not one vector for each text")
@@ -182,7 +182,7 @@ class Embedder(Protocol):
 
     @property
     def batch(self) -> int:
-        """How many texts it is best asked for at once."""
+        """The best number of texts for one call."""
         ...
 
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:

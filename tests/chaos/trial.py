@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 
-from maas.commands.migrate import prepare
+from maas.cli.migrate import prepare_database
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.aimock import EchoingAimock
 from tests.chaos.fleet import Fleet, create_role
@@ -61,7 +61,7 @@ def hold_trial(plan: Plan, folder: Path, on_progress: Progress = lambda finished
     with ExitStack() as stack:
         server = acquire(folder / "data", on_note=lambda note: None)
         stack.callback(server.close, wait=True)
-        prepare(server.dsn)
+        prepare_database(server.dsn)
         application = create_role(server.dsn, "chaos_application")
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             connection.execute((Path(__file__).parent / "tables.sql").read_bytes())

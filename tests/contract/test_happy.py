@@ -109,7 +109,7 @@ async def test_a_dialogue_is_remembered(partner: Partner) -> None:
     partner.plays(answers("Noted.", turnIndex=0), answers("Zephyr", turnIndex=1))
     request = ask("My boat is called Zephyr. Say: Noted.")
     reply = await partner.model.complete(request, TIMEOUT)
-    request = grown(request, reply.turn(), Message("user", "What is my boat called? One word."))
+    request = grown(request, reply.message(), Message("user", "What is my boat called? One word."))
     assert "Zephyr" in (await partner.model.complete(request, TIMEOUT)).text
 
 
@@ -126,7 +126,7 @@ async def test_a_call_its_result_and_the_answer(partner: Partner) -> None:
     reply = await partner.model.complete(request, TIMEOUT)
     assert reply.finish == "tool_calls"
     assert cities(reply.calls) == {"Moscow"}
-    request = grown(request, reply.turn(), *(call.result("heavy snow, it is snowing") for call in reply.calls))
+    request = grown(request, reply.message(), *(call.result("heavy snow, it is snowing") for call in reply.calls))
     done = await partner.model.complete(request, TIMEOUT)
     assert "snow" in done.text.lower()
     assert (done.finish, done.calls) == ("stop", ())
@@ -140,7 +140,7 @@ async def test_calls_at_once(partner: Partner) -> None:
     assert len({call.id for call in reply.calls}) == 2
     weather = {"Moscow": "snow", "Paris": "rain"}
     results = [call.result(weather[read_arguments(call.arguments)["city"]]) for call in reply.calls]
-    done = await partner.model.complete(grown(request, reply.turn(), *results), TIMEOUT)
+    done = await partner.model.complete(grown(request, reply.message(), *results), TIMEOUT)
     assert "snow" in done.text.lower() and "rain" in done.text.lower()
 
 
@@ -159,7 +159,7 @@ async def test_calls_piece_by_piece(partner: Partner) -> None:
     assert tuple(piece for piece in heard if isinstance(piece, ToolCall)) == reply.calls
     assert (cities(reply.calls), reply.finish) == ({"Moscow", "Paris"}, "tool_calls")
     results = [call.result("snow") for call in reply.calls]
-    _, done = await hear(partner.model, grown(request, reply.turn(), *results))
+    _, done = await hear(partner.model, grown(request, reply.message(), *results))
     assert "snow" in done.text.lower()
 
 

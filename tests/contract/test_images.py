@@ -15,9 +15,9 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from main import open_deps
+from maas.composition import open_deps
 from shared.db import open_database
-from shared.models.images import Image, Images, draw
+from shared.models.image_models import Image, ImageModels, draw
 from shared.models.registry import open_images
 from shared.models.types import ModelError
 from shared.settings import load_settings
@@ -70,7 +70,7 @@ def local(httpserver: HTTPServer) -> str:
 
 
 @asynccontextmanager
-async def opening(settings: dict[str, str]) -> AsyncIterator[Images]:
+async def opening(settings: dict[str, str]) -> AsyncIterator[ImageModels]:
     async with open_images(load_settings(retry_delay=0.01, **settings)) as images:
         assert images is not None
         yield images

@@ -21,14 +21,14 @@ from structlog.testing import capture_logs
 from werkzeug import Request, Response
 
 from bench.processes import children_of
-from maas.agents.mcp.servers import read_servers
-from maas.agents.results import ToolDoubt, ToolFailure
+from maas.agents.mcp_client import read_servers
+from maas.agents.tool_calls import ToolDoubt, ToolFailure
 from maas.agents.toolbox import Toolbox
-from maas.agents.tools import Context, Toolset
+from maas.agents.tools import ToolContext, Toolset
 from tests.polling import NotWithin, apoll, poll
 from tests.stack import NOBODY, ROOT, free_port
 
-CONTEXT = Context(NOBODY, NOBODY)
+CONTEXT = ToolContext(NOBODY, NOBODY)
 PROGRAMS = Path(sys.executable).parent
 SELF = pwd.getpwuid(os.geteuid()).pw_name  # may read the checkout, wherever it is
 TIME = {

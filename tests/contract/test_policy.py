@@ -15,7 +15,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.policy import ATTEMPTS, complete
+from shared.models.retry import MAX_ATTEMPTS, complete
 from shared.models.types import ModelError
 from tests.contract.dialects import DIALECTS, GEMINI, Dialect, ask
 
@@ -44,18 +44,18 @@ def blocked(number: int) -> Failure:
 
 
 TABLE: list[tuple[Failure, int, str]] = [
-    (HANG, ATTEMPTS, "timeout"),
-    (said(408), ATTEMPTS, "timeout"),
-    (said(409), ATTEMPTS, "provider_error"),
-    (said(429), ATTEMPTS, "rate_limited"),
-    (said(429, "429, in no time", Retry_After="0"), ATTEMPTS, "rate_limited"),
-    (said(429, "429, within the budget", retry_after_ms="20"), ATTEMPTS, "rate_limited"),
+    (HANG, MAX_ATTEMPTS, "timeout"),
+    (said(408), MAX_ATTEMPTS, "timeout"),
+    (said(409), MAX_ATTEMPTS, "provider_error"),
+    (said(429), MAX_ATTEMPTS, "rate_limited"),
+    (said(429, "429, in no time", Retry_After="0"), MAX_ATTEMPTS, "rate_limited"),
+    (said(429, "429, within the budget", retry_after_ms="20"), MAX_ATTEMPTS, "rate_limited"),
     (said(429, "429, beyond the budget", Retry_After="60"), ONCE, "rate_limited"),
-    (said(500), ATTEMPTS, "provider_error"),
-    (said(502), ATTEMPTS, "provider_error"),
-    (said(503), ATTEMPTS, "provider_error"),
+    (said(500), MAX_ATTEMPTS, "provider_error"),
+    (said(502), MAX_ATTEMPTS, "provider_error"),
+    (said(503), MAX_ATTEMPTS, "provider_error"),
     (said(503, "503, beyond the budget", Retry_After="60"), ONCE, "provider_error"),
-    (said(529), ATTEMPTS, "provider_error"),
+    (said(529), MAX_ATTEMPTS, "provider_error"),
     (said(400), ONCE, "bad_request"),
     (said(401, "wrong key"), ONCE, "unauthorized"),
     (said(403), ONCE, "unauthorized"),
@@ -131,18 +131,18 @@ async def test_reset_connection(dialect: Dialect) -> None:
 
     async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        assert await outcome(dialect, f"http://127.0.0.1:{port}") == (ATTEMPTS, "unreachable")
-    assert asked == ATTEMPTS
+        assert await outcome(dialect, f"http://127.0.0.1:{port}") == (MAX_ATTEMPTS, "unreachable")
+    assert asked == MAX_ATTEMPTS
 
 
 async def test_refused_connection(dialect: Dialect) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    assert await outcome(dialect, f"http://127.0.0.1:{port}") == (ATTEMPTS, "unreachable")
+    assert await outcome(dialect, f"http://127.0.0.1:{port}") == (MAX_ATTEMPTS, "unreachable")
 
 
 async def test_unknown_host(dialect: Dialect) -> None:
-    assert await outcome(dialect, "http://nowhere.invalid") == (ATTEMPTS, "unreachable")
+    assert await outcome(dialect, "http://nowhere.invalid") == (MAX_ATTEMPTS, "unreachable")
 
 
 async def test_geminis_wait_in_the_body_is_obeyed() -> None:

@@ -9,10 +9,9 @@ from dataclasses import replace
 import pytest
 from pytest_httpserver import HTTPServer
 
+from maas.builtin_model import BuiltinModel
 from shared.models.dialogue import read_arguments
-from shared.models.registry import open_model
 from shared.models.types import Message, Model, ModelError, Reply, Request, ToolCall, Usage
-from shared.settings import load_settings
 from tests.contract.dialects import (
     ANTHROPIC,
     CLOCK,
@@ -75,7 +74,7 @@ async def test_a_streamed_turn_goes_back_like_another(wired: Model, dialect: Dia
     httpserver.clear()
     httpserver.expect_request(dialect.path).respond_with_json(dialect.said("Снег.", ()))
     bodies = []
-    for turn in (reply.turn(), replace(reply.turn(), raw={})):
+    for turn in (reply.message(), replace(reply.message(), raw={})):
         await wired.complete(replace(request, messages=(*request.messages, turn, *results)), 10)
         bodies.append(httpserver.log[-1][0].get_json())
     assert bodies[0] == bodies[1]
@@ -143,7 +142,7 @@ async def test_arguments_that_are_no_json_crash_nothing(httpserver: HTTPServer) 
             with pytest.raises(ValueError):
                 read_arguments(reply.calls[0].arguments)
             request = ask(tools=TOOLS)
-            turns = (*request.messages, reply.turn(), bad.result("not JSON", is_error=True))
+            turns = (*request.messages, reply.message(), bad.result("not JSON", is_error=True))
             await hear(model, replace(request, messages=turns))
         asked = httpserver.log[-1][0].get_json()["messages"][1]
         sent = asked["tool_calls"][0]["function"]["arguments"] if dialect is OPENAI else asked["content"][0]["input"]
@@ -168,7 +167,7 @@ async def test_gemini_may_take_longer_than_its_silence(wired: Model, dialect: Di
 
 
 async def test_a_stream_of_the_built_in_model() -> None:
-    model = open_model("extractive:builtin", load_settings())
+    model = BuiltinModel()
     inputs = {"user_query": "What is my cat called?", "candidates": (), "memory_score": 0.0}
     request = Request("Analyzer", (Message("user", "?"),), inputs=inputs)
     text, reply = await hear(model, request)

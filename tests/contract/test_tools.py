@@ -119,7 +119,7 @@ async def test_results_are_grouped_as_the_provider_wants_them(dialect: Dialect, 
     reply = await say(dialect, httpserver, dialect.said("", TWO), request)
     results = (reply.calls[1].result("", is_error=True), reply.calls[0].result("снег ❄"))
     await say(
-        dialect, httpserver, dialect.said("ok", ()), grown(request, reply.turn(), *results, Message("user", "И?"))
+        dialect, httpserver, dialect.said("ok", ()), grown(request, reply.message(), *results, Message("user", "И?"))
     )
     body = sent(httpserver)
     if dialect is OPENAI:
@@ -210,7 +210,7 @@ async def test_own_parts_go_back_as_they_came(dialect: Dialect, httpserver: HTTP
     reply = await say(dialect, httpserver, came, request)
     assert (reply.text, reply.finish) == ("Hm.", "tool_calls")
     assert read_arguments(reply.calls[0].arguments) == {"city": "Москва"}
-    kept = replace(reply.turn(), raw=json.loads(json.dumps(reply.raw)))
+    kept = replace(reply.message(), raw=json.loads(json.dumps(reply.raw)))
     await say(dialect, httpserver, dialect.said("ok", ()), grown(request, kept, reply.calls[0].result("снег")))
     assert turns_of(sent(httpserver))[1] == expected
 
@@ -224,7 +224,7 @@ async def test_a_dialogue_moves_to_another_provider(begun: Dialect, continued: D
     """Its calls and results go along, what only its own provider understands stays behind."""
     request = ask("Погода?", tools=(WEATHER,))
     reply = await say(begun, httpserver, OWN[begun.provider][0], request)
-    request = grown(request, reply.turn(), reply.calls[0].result("снег"))
+    request = grown(request, reply.message(), reply.calls[0].result("снег"))
     done = await say(continued, httpserver, continued.said("Снег.", ()), request)
     assert done.text == "Снег."
     said = json.dumps(sent(httpserver))
@@ -245,7 +245,8 @@ async def test_a_dialogue_moves_to_another_provider(begun: Dialect, continued: D
         assert (text, one["input"]) == ({"type": "text", "text": "Hm."}, {"city": "Москва"})
         assert one["id"].replace("-", "").replace("_", "").isalnum()
         assert answered["content"][0]["tool_use_id"] == one["id"]
-    back = await say(begun, httpserver, begun.said("Да.", ()), grown(request, done.turn(), Message("user", "Точно?")))
+    request = grown(request, done.message(), Message("user", "Точно?"))
+    back = await say(begun, httpserver, begun.said("Да.", ()), request)
     assert back.text == "Да."
     assert turns_of(sent(httpserver))[1] == OWN[begun.provider][1]
 
@@ -274,7 +275,7 @@ async def test_calls_without_an_id_get_one_of_their_own(dialect: Dialect, httpse
         assert reply.calls == (await say(dialect, httpserver, body, request)).calls
         seen |= {one.id for one in reply.calls}
         assert len(seen) == 2 * number
-        request = grown(request, reply.turn(), *(one.result("снег") for one in reply.calls))
+        request = grown(request, reply.message(), *(one.result("снег") for one in reply.calls))
     await say(dialect, httpserver, dialect.said("ok", ()), request)
     said = json.dumps(sent(httpserver))
     if dialect is not GEMINI:
@@ -284,7 +285,7 @@ async def test_calls_without_an_id_get_one_of_their_own(dialect: Dialect, httpse
 async def test_an_id_that_comes_again_is_replaced(dialect: Dialect, httpserver: HTTPServer) -> None:
     request = ask(tools=(WEATHER,))
     first = await say(dialect, httpserver, dialect.said("", TWO[:1]), request)
-    request = grown(request, first.turn(), first.calls[0].result("снег"))
+    request = grown(request, first.message(), first.calls[0].result("снег"))
     second = await say(dialect, httpserver, dialect.said("", TWO[:1]), request)
     assert (first.calls[0].id, second.calls[0].name) == ("call_1", "weather")
     assert second.calls[0].id not in ("", "call_1")
@@ -295,7 +296,7 @@ async def test_a_turn_of_nothing_harms_nobody(dialect: Dialect, httpserver: HTTP
     request = ask()
     for body in dialect.empty:
         empty = await say(dialect, httpserver, body, request)
-        await say(dialect, httpserver, dialect.said("ok", ()), grown(request, empty.turn(), Message("user", "And?")))
+        await say(dialect, httpserver, dialect.said("ok", ()), grown(request, empty.message(), Message("user", "And?")))
         roles = [turn["role"] for turn in turns_of(sent(httpserver))]
         assert roles == (["user", "assistant", "user"] if dialect is OPENAI else ["user", "user"])
 
@@ -313,5 +314,5 @@ async def test_call_result_and_answer(model: Model, aimock: Aimock) -> None:
     (made,) = reply.calls
     assert (made.name, read_arguments(made.arguments)) == ("weather", {"city": "Москва"})
     assert (reply.text, reply.finish) == ("Смотрю.", "tool_calls")
-    done = await model.complete(grown(request, reply.turn(), made.result("снег, −5°")), 10)
+    done = await model.complete(grown(request, reply.message(), made.result("снег, −5°")), 10)
     assert (done.text, done.finish, done.calls) == ("Идёт снег.", "stop", ())

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.memory.counting import count_due
-from maas.pipeline.background import keep_running
+from maas.engine.supervision import keep_running
+from maas.memory.term_statistics import count_due_terms
 from shared.db import open_database
 from tests.polling import apoll, poll
 from tests.stack import Stack
@@ -80,5 +80,5 @@ async def test_a_memory_that_cannot_be_counted_stops_no_other(
     connection.execute(f"alter table counted_users add constraint damaged check (user_id <> '{damaged}')")
     async with open_database(database, 2, "test") as db:
         with pytest.raises(asyncpg.CheckViolationError):
-            await count_due(db)
+            await count_due_terms(db)
     assert connection.execute("select user_id from counted_users").fetchall() == [{"user_id": other}]

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from maas.commands.migrate import prepare
+from maas.cli.migrate import prepare_database
 from tests.fault.test_orchestrator import assert_answered_once
 from tests.model_server import ModelServer
 from tests.polling import poll
@@ -65,7 +65,7 @@ def test_a_restored_database_goes_on_where_the_backup_was(
     for process in running:
         stack.stop(process, signal.SIGKILL)
     subprocess.run([programs / "pg_restore", "--exit-on-error", f"--dbname={another}", file], check=True)
-    assert prepare(another) == ([], 0), "the restored database is of this version"
+    assert prepare_database(another) == ([], 0), "the restored database is of this version"
     models.release("responder")
 
     (tmp_path / "restored").mkdir()

@@ -1,4 +1,4 @@
-"""One row that the database refuses does not fail the batch that it rides in."""
+"""A row that the database refuses fails alone, not with the whole batch."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.pipeline.doorbell import Doorbell
-from maas.pipeline.runs import Claims, Done, Outcome, Run
-from maas.pipeline.states import NEXT, Status
+from maas.engine.claims import ClaimEnd, Claims, Outcome, Run
+from maas.engine.listener import NotifyListener
+from maas.engine.states import NEXT, Status
 from shared.db import open_database, queries
 from tests.sql.engine import insert, run_of
 
@@ -26,9 +26,9 @@ Connection = psycopg.Connection[DictRow]
 async def claims(database: str) -> AsyncIterator[Claims]:
     """The engine's side of an owner that is alive."""
     async with AsyncExitStack() as stack:
-        bell = await Doorbell.open(database, "test")
-        stack.push_async_callback(bell.close)
-        owner = await bell.connection.fetchval(
+        listener = await NotifyListener.open(database, "test")
+        stack.push_async_callback(listener.close)
+        owner = await listener.connection.fetchval(
             queries()["register_engine"], "test", 1, ["analyzer"], 8, timedelta(seconds=60)
         )
         db = await stack.enter_async_context(open_database(database, 4, "test"))
@@ -38,12 +38,12 @@ async def claims(database: str) -> AsyncIterator[Claims]:
 async def two_runs(connection: Connection, claims: Claims, until: Status) -> list[Run]:
     for _ in range(2):
         insert(connection, uuid4())
-    runs = list((await claims.step(8, ())).claimed)
-    for run in runs:
+    runs = []
+    for run in (await claims.step(8, ())).claimed:
         while run.status is not until:
-            await claims.advance(
-                run, NEXT[run.status], Outcome(answer="ok" if run.status is Status.RESPONDING else None)
-            )
+            outcome = Outcome(answer="ok" if run.status is Status.RESPONDING else None)
+            run, _ = await claims.advance(run, NEXT[run.status], outcome)
+        runs.append(run)
     return runs
 
 
@@ -54,7 +54,7 @@ async def test_bad_answer_fails_alone(connection: Connection, claims: Claims) ->
         claims.advance(bad, Status.COMPLETED, Outcome(answer="a\x00b")),
         return_exceptions=True,
     )
-    assert results[0] is None
+    assert isinstance(results[0], tuple) and results[0][0].status is Status.COMPLETED
     assert isinstance(results[1], asyncpg.DataError)
     assert run_of(connection, good.id)["final_answer"] == "fine"
     assert run_of(connection, bad.id)["status"] == "RESPONDING"
@@ -63,12 +63,12 @@ async def test_bad_answer_fails_alone(connection: Connection, claims: Claims) ->
 async def test_bad_record_fails_alone(connection: Connection, claims: Claims) -> None:
     """The others are archived, the bad one is released and its words are owed."""
     good, bad = await two_runs(connection, claims, Status.COMPLETED)
-    done = []
+    ends = []
     for run, summary in ((good, "They talked."), (bad, "a\x00b")):
         logs = connection.execute("select id from raw_logs where run_id = %s order by seq", (run.id,)).fetchall()
         record = {"log_ids": [str(log["id"]) for log in logs], "tags": ["Talk"], "summary": summary, "degraded": False}
-        done.append(Done(run, "archived", record=record))
-    await claims.step(8, done)
+        ends.append(ClaimEnd(run, "archived", record=record))
+    await claims.step(8, ends)
     assert [run_of(connection, run.id)["archive_status"] for run in (good, bad)] == ["ARCHIVED", "FAILED"]
     assert [run_of(connection, run.id)["lane"] for run in (good, bad)] == [2, 2]
     owed = connection.execute("select distinct run_id from raw_logs where archive_owed").fetchall()
@@ -78,7 +78,7 @@ async def test_bad_record_fails_alone(connection: Connection, claims: Claims) ->
 async def test_bad_error_message_fails_alone(connection: Connection, claims: Claims) -> None:
     good, bad = await two_runs(connection, claims, Status.ANALYZING)
     await claims.step(
-        8, [Done(good, "failed", code="x", message="fine"), Done(bad, "failed", code="x", message="\x00")]
+        8, [ClaimEnd(good, "failed", code="x", message="fine"), ClaimEnd(bad, "failed", code="x", message="\x00")]
     )
     assert [run_of(connection, run.id)["error_code"] for run in (good, bad)] == ["x", "bad_data"]
     assert [run_of(connection, run.id)["lane"] for run in (good, bad)] == [2, 2]

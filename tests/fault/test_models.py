@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from bench.tokens import real
-from maas.pipeline.draft import Payload
-from maas.pipeline.failures import OF_MODELS
+from maas.engine.stages import MODEL_ERROR_MESSAGES
+from maas.prompting.draft import Payload
 from shared import tokens
 from tests.model_server import ModelServer
 from tests.polling import poll
@@ -205,7 +205,7 @@ def test_unreachable_responder_fails_and_the_user_goes_on(
     start()
     state = stack.answer(stack.ask(user, "Are you there?"))
     assert (state["status"], state["error_code"]) == ("FAILED", "provider_error")
-    assert state["error_message"] == f"final_responder: {OF_MODELS['provider_error']}"
+    assert state["error_message"] == f"final_responder: {MODEL_ERROR_MESSAGES['provider_error']}"
     assert models.calls["responder"] == 4
     waiting = stack.ask(user, "And now?")
     poll(lambda: row(stack, waiting)["not_before"] is not None, 20)

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from maas.pipeline.doorbell import Doorbell
+from maas.engine.listener import NotifyListener
 from shared.db import open_database
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.model_server import ModelServer
@@ -151,11 +151,11 @@ def test_lost_connections(stack: Stack, user: UUID) -> None:
 
 async def test_deaf_listener_is_noticed(database: str, postgres: EmbeddedPostgres) -> None:
     """[A-11] Who rings elsewhere is not heard, as behind a transaction-mode pooler; who rings here is."""
-    bell = await Doorbell.open(database, "test")
+    bell = await NotifyListener.open(database, "test")
     try:
         async with open_database(database, 2, "test") as here, open_database(postgres.dsn, 2, "test") as elsewhere:
-            assert await bell.can_hear(here)
-            assert not await bell.can_hear(elsewhere, within=0.2)
+            assert await bell.is_listening(here)
+            assert not await bell.is_listening(elsewhere, within=0.2)
     finally:
         await bell.close()
 
@@ -252,7 +252,7 @@ def test_postgres_restarts_under_load(reachable_tmp: os.PathLike[str], stack: St
     """Postgres is killed -9 while requests run; everything that was accepted is completed."""
     from pathlib import Path
 
-    from maas.pipeline.prompts import seed_prompts
+    from maas.prompting.prompts import seed_prompts
     from shared.migrate import migrate
     from tests.conftest import MIGRATIONS
 

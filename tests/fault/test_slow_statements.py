@@ -10,8 +10,8 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas.http.errors import STATUS
-from maas.memory.forgetting import erase_user
-from maas.pipeline.submissions import LARGE_CHARS, Submission, Submissions
+from maas.memory.erase import erase_user
+from maas.runs.submit import LARGE_REQUEST_CHARS, Submission, Submitter
 from shared.db import SlowStatement, open_database
 
 Connection = psycopg.Connection[DictRow]
@@ -34,7 +34,7 @@ async def test_statement_beyond_the_limit_is_one_clear_error(database: str, conn
 
 async def test_what_goes_through_all_of_a_user_has_no_such_limit(database: str, connection: Connection) -> None:
     async with open_database(database, 2, "test", statement_timeout=0.2) as db:
-        user, runs = uuid4(), Submissions(db)
+        user, runs = uuid4(), Submitter(db)
         await runs.submit(Submission(user, "hello"))
         with connection.transaction():
             connection.execute("lock table lsm_storage")
@@ -52,11 +52,11 @@ async def test_large_request_keeps_no_small_one_waiting(database: str, connectio
     )
     connection.execute(
         "create trigger be_slow before insert on pipeline_runs for each row"
-        f" when (length(new.user_query) >= {LARGE_CHARS}) execute function be_slow()"
+        f" when (length(new.user_query) >= {LARGE_REQUEST_CHARS}) execute function be_slow()"
     )
     async with open_database(database, 4, "test", statement_timeout=0.5) as db:
-        runs = Submissions(db)
-        large = [asyncio.create_task(runs.submit(Submission(uuid4(), "a" * LARGE_CHARS))) for _ in range(2)]
+        runs = Submitter(db)
+        large = [asyncio.create_task(runs.submit(Submission(uuid4(), "a" * LARGE_REQUEST_CHARS))) for _ in range(2)]
         small = [asyncio.create_task(runs.submit(Submission(uuid4(), "hello"))) for _ in range(20)]
         await asyncio.wait(small, timeout=10)
         assert not any(task.done() for task in large)

@@ -19,7 +19,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from pytest_httpserver import HTTPServer
 
-from maas.pipeline.prompts import seed_prompts
+from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import MIGRATIONS
@@ -98,7 +98,7 @@ def test_a_provider_that_is_down_delays_nobody(stack: Stack, embedder: Embedding
     assert embedded(stack) == 0
     embedder.status = 200
     poll(lambda: embedded(stack) == 6, 30, "all have vectors")
-    assert len(events(stack, "embedding_again")) == 1
+    poll(lambda: len(events(stack, "embedding_again")) == 1, 5, "it is logged once")
 
 
 def test_a_provider_that_hangs_delays_nobody(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
@@ -140,8 +140,8 @@ def test_without_pgvector_search_is_by_words(plain: Stack, embedder: EmbeddingSe
     done = maas(plain, "embed", **embedder.settings())
     assert (done.returncode, done.stdout) == (1, "")
     assert "no pgvector: install pgvector" in done.stderr
-    assert "wrong vectors: openai:words is of no use" in maas(plain, "doctor", **embedder.settings()).stdout
-    assert "ok    vectors: off;" in maas(plain, "doctor").stdout
+    assert "wrong embedding model: openai:words cannot be used" in maas(plain, "doctor", **embedder.settings()).stdout
+    assert "ok    embedding model: not configured" in maas(plain, "doctor").stdout
 
 
 def test_pgvector_may_come_later(
@@ -160,18 +160,18 @@ def test_embed_rebuilds_and_prunes(stack: Stack, embedder: EmbeddingServer, user
     for n in range(100):
         stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, %s)", user, f"question {n}")
     first = maas(stack, "embed", **embedder.settings("old"))
-    assert re.search(r"100 turns embedded with openai:old, 0 refused; \d+ tokens", first.stdout), first.stderr
+    assert re.search(r"100 messages embedded with openai:old, 0 refused; \d+ tokens", first.stdout), first.stderr
     assert "100/100" in first.stderr
     again = maas(stack, "embed", **embedder.settings("old"))
-    assert "0 turns embedded with openai:old, 0 refused; 0 tokens" in again.stdout
+    assert "0 messages embedded with openai:old, 0 refused; 0 tokens" in again.stdout
     doctor = maas(stack, "doctor", **embedder.settings("old"))
-    assert "ok    vectors: openai:old, 100 turns embedded" in doctor.stdout
+    assert "ok    embedding model: openai:old, 100 messages embedded" in doctor.stdout
     assert len(embedder.texts) == 100
     new = maas(stack, "embed", **embedder.settings("new"))
-    assert "100 turns embedded with openai:new" in new.stdout
+    assert "100 messages embedded with openai:new" in new.stdout
     assert (embedded(stack, "openai:old"), embedded(stack, "openai:new")) == (100, 100)
     pruned = maas(stack, "embed", "--prune", **embedder.settings("new"))
-    assert "100 vectors of other models removed; openai:new stays" in pruned.stdout
+    assert "100 vectors of other models deleted; those of openai:new are kept" in pruned.stdout
     assert (embedded(stack, "openai:old"), embedded(stack, "openai:new")) == (0, 100)
     assert [row["model"] for row in stack.rows("select model from embedding_fills")] == ["openai:new"]
 
@@ -185,7 +185,7 @@ def test_embed_says_what_is_wrong_and_goes_on_later(stack: Stack, embedder: Embe
     assert "openai:words answered 401: on purpose" in failed.stderr
     assert "Traceback" not in failed.stderr
     embedder.status = 200
-    assert "1 turns embedded" in maas(stack, "embed", **embedder.settings()).stdout
+    assert "1 messages embedded" in maas(stack, "embed", **embedder.settings()).stdout
 
 
 def test_embed_takes_over_from_the_background(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
@@ -195,6 +195,6 @@ def test_embed_takes_over_from_the_background(stack: Stack, embedder: EmbeddingS
     poll(lambda: embedded(stack) == 2, 15, "the background works")
     stack.rows("update raw_logs set created_at = created_at - interval '1 day'")  # the background looks at new ones
     stack.rows("delete from embeddings")
-    assert "2 turns embedded" in maas(stack, "embed", **embedder.settings()).stdout
+    assert "2 messages embedded" in maas(stack, "embed", **embedder.settings()).stdout
     stack.wait_archived(stack.ask(user, "My dog is called Max."))
     poll(lambda: embedded(stack) == 4, 15, "the background goes on")

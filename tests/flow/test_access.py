@@ -1,4 +1,4 @@
-"""MAAS_AUTH=keys: every door for every kind of key; a door that is added to the table is covered by itself."""
+"""MAAS_AUTH=keys: every route with every kind of key; a route that is added to the table is covered automatically."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from uuid import UUID, uuid4
 
 import httpx2
 import pytest
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount
+from starlette.routing import Route as StarletteRoute
 
 from maas.http.app import create_app
-from maas.http.callers import OpenGate
-from maas.http.doors import DOORS, Door
-from maas.pipeline.keys import NewKey, create_key
+from maas.http.auth.authenticators import LocalAuthenticator
+from maas.http.routes import ROUTES, Route
+from maas.users.api_keys import NewKey, create_key
 from shared.db import open_database
 from shared.settings import load_settings
 from tests.http_calls import Answer, call, make, takes_user, user_field
 from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
-GUARDED = [pytest.param(door, id=f"{door.method} {door.path}") for door in DOORS if door.scope != "open"]
-OF_SOMEBODY = [pytest.param(door, id=f"{door.method} {door.path}") for door in DOORS if takes_user(door)]
+GUARDED = [pytest.param(route, id=f"{route.method} {route.path}") for route in ROUTES if route.scope != "open"]
+OF_SOMEBODY = [pytest.param(route, id=f"{route.method} {route.path}") for route in ROUTES if takes_user(route)]
 OTHERS = {
     "ask": ("read", "metrics"),
     "read": ("ask", "metrics"),
@@ -93,9 +94,9 @@ def own_headers(answer: Answer) -> dict[str, str]:
 
 
 def test_only_these_are_open() -> None:
-    """[A-69] Health, and what describes the doors; none of it knows a user."""
-    assert {door.path for door in DOORS if door.scope == "open"} == OPEN
-    assert not [door.path for door in DOORS if door.scope == "open" and takes_user(door)]
+    """Health and the documentation need no key, and none of it names a user."""
+    assert {route.path for route in ROUTES if route.scope == "open"} == OPEN
+    assert not [route.path for route in ROUTES if route.scope == "open" and takes_user(route)]
 
 
 def test_no_route_is_without_a_scope(fresh_database: str) -> None:
@@ -103,24 +104,24 @@ def test_no_route_is_without_a_scope(fresh_database: str) -> None:
 
     def unguarded(routes: list[BaseRoute]) -> Iterator[str]:
         for route in routes:
-            assert isinstance(route, Route | Mount), route
-            guard = route.endpoint if isinstance(route, Route) else route.app
+            assert isinstance(route, StarletteRoute | Mount), route
+            guard = route.endpoint if isinstance(route, StarletteRoute) else route.app
             if getattr(guard, "scope", None) is None:
                 yield route.path
 
     async def find() -> list[str]:
         async with open_database(fresh_database, 2, "test") as db:
-            return list(unguarded(create_app(db, fresh_database, load_settings(), OpenGate()).routes))
+            return list(unguarded(create_app(db, fresh_database, load_settings(), LocalAuthenticator()).routes))
 
     assert asyncio.run(find()) == ["/docs/static", "/"]
 
 
-@pytest.mark.parametrize("door", GUARDED)
-def test_without_a_key(stack: Stack, root: str, victim: UUID, door: Door) -> None:
+@pytest.mark.parametrize("route", GUARDED)
+def test_without_a_key(stack: Stack, root: str, victim: UUID, route: Route) -> None:
     """[A-69] No key and a wrong one: 401, the same for things that are there and for those that are not."""
-    thing = make(stack, door.owned, victim, root)
+    thing = make(stack, route.resource, victim, root)
     answers = [
-        call(stack, door, victim, one, **headers)
+        call(stack, route, victim, one, **headers)
         for one in (thing, NOBODY)
         for headers in ({}, bearer(WRONG), {"x-api-key": WRONG}, bearer(root[:-1] + ("0" if root[-1] != "0" else "1")))
     ]
@@ -129,21 +130,21 @@ def test_without_a_key(stack: Stack, root: str, victim: UUID, door: Door) -> Non
     assert len({answer.body for answer in answers}) == 1
 
 
-@pytest.mark.parametrize("door", GUARDED)
-def test_without_the_scope(stack: Stack, keys: dict[str, str], root: str, victim: UUID, door: Door) -> None:
-    thing = make(stack, door.owned, victim, root)
-    answers = [call(stack, door, victim, one, **bearer(keys[door.scope])) for one in (thing, NOBODY)]
+@pytest.mark.parametrize("route", GUARDED)
+def test_without_the_scope(stack: Stack, keys: dict[str, str], root: str, victim: UUID, route: Route) -> None:
+    thing = make(stack, route.resource, victim, root)
+    answers = [call(stack, route, victim, one, **bearer(keys[route.scope])) for one in (thing, NOBODY)]
     assert {code(answer) for answer in answers} == {(403, "forbidden")}
     assert answers[0].body == answers[1].body
 
 
-@pytest.mark.parametrize("door", OF_SOMEBODY)
-def test_of_somebody_else(stack: Stack, keys: dict[str, str], root: str, victim: UUID, door: Door) -> None:
+@pytest.mark.parametrize("route", OF_SOMEBODY)
+def test_of_somebody_else(stack: Stack, keys: dict[str, str], root: str, victim: UUID, route: Route) -> None:
     """Keys of another user and of other names may do all, but for their own: the same 404 as for what is not there."""
-    thing, nobody = make(stack, door.owned, victim, root), uuid4()
+    thing, nobody = make(stack, route.resource, victim, root), uuid4()
     for name in ("another user", "outside"):
-        foreign = call(stack, door, victim, thing, **bearer(keys[name]))
-        unknown = call(stack, door, nobody, NOBODY if door.owned != "user" else nobody, **bearer(keys[name]))
+        foreign = call(stack, route, victim, thing, **bearer(keys[name]))
+        unknown = call(stack, route, nobody, NOBODY if route.resource != "user" else nobody, **bearer(keys[name]))
         assert code(foreign) == (404, "not_found")
         assert foreign.body.replace(str(thing), "ID").replace(str(victim), "ID") == unknown.body.replace(
             str(NOBODY), "ID"
@@ -151,15 +152,15 @@ def test_of_somebody_else(stack: Stack, keys: dict[str, str], root: str, victim:
         assert own_headers(foreign) == own_headers(unknown)
 
 
-@pytest.mark.parametrize("door", GUARDED)
-def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, door: Door) -> None:
-    """Of the user, of their name, of nobody: each opens the door, whatever is behind it."""
+@pytest.mark.parametrize("route", GUARDED)
+def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, route: Route) -> None:
+    """Of the user, of their name, of nobody: each may call the route."""
     for name in ("own", "inside", "root"):
         user = new_user(stack)
-        key = root if name == "root" else keys[name] if name == "inside" else new_key(stack, (door.scope,), user)
-        known_as = name_of(stack, user) if user_field(door) == "external_id" and name == "inside" else user
-        answer = call(stack, door, known_as, make(stack, door.owned, user, root), **bearer(key))
-        assert answer.status in (door.status, 409, 422), (name, answer)
+        key = root if name == "root" else keys[name] if name == "inside" else new_key(stack, (route.scope,), user)
+        known_as = name_of(stack, user) if user_field(route) == "external_id" and name == "inside" else user
+        answer = call(stack, route, known_as, make(stack, route.resource, user, root), **bearer(key))
+        assert answer.status in (route.status, 409, 422), (name, answer)
 
 
 @pytest.fixture(scope="module")
@@ -311,13 +312,13 @@ def refusal(send: Callable[[], httpx2.Response]) -> dict[str, Any]:
     return error
 
 
-def test_the_document_says_what_doors_need(stack: Stack) -> None:
+def test_the_document_says_what_routes_need(stack: Stack) -> None:
     document = stack.client.get("/openapi.json").json()
     assert set(document["components"]["securitySchemes"]) == {"bearer", "key"}
-    for door in DOORS:
-        operation = document["paths"][door.path][door.method.lower()]
-        is_guarded = door.scope != "open"
+    for route in ROUTES:
+        operation = document["paths"][route.path][route.method.lower()]
+        is_guarded = route.scope != "open"
         assert ("security" in operation) == is_guarded
         assert (set(operation["responses"]) >= {"401", "403", "429"}) == is_guarded
         if is_guarded:
-            assert operation["security"] == [{"bearer": [door.scope]}, {"key": [door.scope]}]
+            assert operation["security"] == [{"bearer": [route.scope]}, {"key": [route.scope]}]

@@ -226,7 +226,7 @@ def test_a_repeated_key_means_the_same_images(stack: Stack, user: UUID) -> None:
     assert stack.client.post("/v1/runs", json=body | {"attachment_ids": []}, headers=key).status_code == 409
 
 
-def test_the_doors_are_described(stack: Stack) -> None:
+def test_the_routes_are_described(stack: Stack) -> None:
     document = stack.client.get("/openapi.json").json()
     paths = document["paths"]
     schema = paths["/v1/attachments"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]

@@ -91,10 +91,10 @@ def test_a_dialogue(stack: Stack, user: UUID) -> None:
     said = again.end()
     for words in (
         "mode ask",
-        "4 messages removed",
+        "4 messages deleted",
         "mode plan",
         "auto, plan or ask, not 'wild'",
-        "there is no /fly",
+        "there is no command /fly",
         "/quit",
     ):
         assert words in said
@@ -153,13 +153,14 @@ def test_a_sticker_from_the_terminal(database: str, tmp_path: Path) -> None:
         stack.start_orchestrator(**model.settings(), MAAS_IMAGE_MODEL=image_model)
         terminal = Terminal(stack, "-a", "stickers")
         terminal.type("/photo none.png", "/photo me.png", "Here.", "/1", "Anime, happy, hands up.", "/1")
-        terminal.waits_for("FILE keeps the picture")
+        terminal.waits_for("FILE saves the image")
         drawn = terminal.said.rpartition("/save ")[2].split()[0]
         terminal.type(f"/save {drawn} sticker.png")
         said = terminal.end()
     for words in (
-        "Hello! Send a photo.", "· /photo FILE", "No such file", "the photo goes with your next line", "Which style?",
-        "there is no button 1", "- **Pose:** hands up", "· /1 Confirm", f"Your sticker is ready: {drawn}",
+        "Hello! Send a photo.", "· /photo FILE", "No such file", "the photo will be sent with your next message",
+        "Which style?", "there is no button 1", "- **Pose:** hands up", "· /1 Confirm",
+        f"Your sticker is ready: {drawn}",
     ):  # fmt: skip
         assert said.count(words) == 1, (words, said)
     assert (tmp_path / "sticker.png").read_bytes() == DRAWN
@@ -247,10 +248,10 @@ def test_a_tool_is_called_by_hand(stack: Stack) -> None:
         return done.returncode, done.stdout, done.stderr
 
     code, _, told = call("wipe", "--args", '{"text": "one"}')
-    assert (code, told) == (1, "maas: wipe is dangerous: A line is gone for good; add --yes to call it all the same\n")
+    assert (code, told) == (1, "maas: wipe is dangerous: A line is gone for good; add --yes to call it\n")
     code, told, _ = call("wipe", "--args", '{"text": "one"}', "--yes")
     assert code == 0 and json.loads(told)["data"] == {"written": "wiped one"}
     code, told, _ = call("write_line", "--args", '{"text": ', "--yes")
     assert code == 1 and json.loads(told)["error_code"] == "validation_error"
-    assert call("fly")[2] == "maas: there is no tool 'fly'; `maas tools` lists what there is\n"
+    assert call("fly")[2] == "maas: there is no tool 'fly'; `maas tools` lists all tools\n"
     assert (stack.folder / "lines").read_text() == "wiped one\n"

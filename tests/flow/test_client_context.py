@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from maas.pipeline.client_context import ClientContext, ClientMessage
-from maas.pipeline.draft import Draft, Payload
-from maas.pipeline.runs import Run
-from maas.pipeline.stages import Deps
-from maas.pipeline.states import Status
-from maas.pipeline.submissions import Submission, Submissions
+from maas.builtin_model import BuiltinModel
+from maas.engine.claims import Run
+from maas.engine.stages import Deps
+from maas.engine.states import Status
+from maas.prompting.draft import Draft, Payload
+from maas.runs.submit import ClientContext, ClientMessage, Submission, Submitter
 from shared import tokens
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.models.registry import open_model
 from shared.settings import ROLES, load_settings
 from workers import assembler, draft_builder
 
@@ -26,7 +26,7 @@ from workers import assembler, draft_builder
 @pytest.fixture
 async def deps(database: str) -> AsyncIterator[Deps]:
     settings = load_settings()
-    rules = open_model("extractive:builtin", settings)
+    rules = BuiltinModel()
     async with open_database(database, 2, "test") as db:
         yield Deps(db, settings, {role: rules for role in ROLES}, rules)
 
@@ -34,7 +34,7 @@ async def deps(database: str) -> AsyncIterator[Deps]:
 async def asked(deps: Deps, context: ClientContext, user: UUID | None = None, assistant: str = "mentor") -> Run:
     user = user or uuid4()
     submission = Submission(user, "And the second one?", assistant, context=context)
-    run_id = await Submissions(deps.db).submit(submission)
+    run_id = await Submitter(deps.db).submit(submission)
     return Run(
         run_id, 1, 10**9, "ask", Status.ANALYZED, user, "And the second one?", assistant, None, datetime.now(UTC),
         analysis={"needs_context": False},
@@ -42,8 +42,7 @@ async def asked(deps: Deps, context: ClientContext, user: UUID | None = None, as
 
 
 async def payload(deps: Deps, run: Run) -> Payload:
-    run.draft = (await draft_builder.run(run, deps)).draft
-    run.status = Status.ASSEMBLING
+    run = replace(run, draft=(await draft_builder.run(run, deps)).draft, status=Status.ASSEMBLING)
     text = (await assembler.run(run, deps)).payload or ""
     assert tokens.count(text) <= deps.settings.payload_tokens
     return Payload.parse(text)

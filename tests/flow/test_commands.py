@@ -13,10 +13,14 @@ from uuid import UUID, uuid4
 import httpx2
 import psycopg
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from bench.processes import children_of
+from maas.cli.app import COMMANDS, Entry, execute
+from main import commands
 from tests.polling import poll
-from tests.stack import Stack, free_port
+from tests.stack import ROOT, Stack, free_port
 
 MAAS = str(Path(sys.executable).parent / "maas")
 HISTORY = [
@@ -50,8 +54,8 @@ def test_import_then_ask(stack: Stack, user: UUID, history: Path) -> None:
     """A chat history becomes memory that is quoted with its date."""
     imported = maas(stack, "import", str(history), "--user", str(user))
     assert imported.returncode == 0, imported.stderr
-    assert "5 turns imported, 0 were known" in imported.stdout
-    assert "turns recorded" in imported.stderr
+    assert "5 messages imported, 0 already known" in imported.stdout
+    assert "messages summarized" in imported.stderr
     answer = maas(stack, "ask", "What is the name of the greyhound?", "--user", str(user))
     assert answer.returncode == 0, answer.stderr
     assert "Comet" in answer.stdout and "2024-03-01" in answer.stdout and "does not reason" in answer.stdout
@@ -71,7 +75,7 @@ def test_import_then_ask(stack: Stack, user: UUID, history: Path) -> None:
 def test_import_again_adds_nothing(stack: Stack, user: UUID, history: Path) -> None:
     maas(stack, "import", str(history), "--user", str(user))
     again = maas(stack, "import", str(history), "--user", str(user))
-    assert "0 turns imported, 5 were known" in again.stdout
+    assert "0 messages imported, 5 already known" in again.stdout
     assert len(stack.rows("select from raw_logs where user_id = %s", user)) == 5
 
 
@@ -139,7 +143,7 @@ def test_wrong_setting_and_wrong_database_get_one_line(stack: Stack) -> None:
 
 
 def test_doctor(stack: Stack) -> None:
-    """Every setting with its source, every part checked, secrets hidden."""
+    """Settings are printed with their source, every part is checked, secrets are hidden."""
     stack.rows(
         """with asked as (insert into pipeline_runs (user_id, user_query)
              select gen_random_uuid(), 'q' from generate_series(1, 5) returning id)
@@ -151,7 +155,7 @@ def test_doctor(stack: Stack) -> None:
     assert "openai:slow writes 10 tokens a second" in well.stdout
     assert "set MAAS_RESPONDER_ATTEMPT_TIMEOUT to 260 or lower MAAS_MAX_TOKENS" in " ".join(well.stdout.split())
     assert well.returncode == 0, well.stdout + well.stderr
-    assert "all is well" in well.stdout and "very-secret" not in well.stdout
+    assert "all checks passed" in well.stdout and "very-secret" not in well.stdout
     for part in ("database", "migrations", "listen", "prompts", "models", "orchestrators"):
         assert f"{part}:" in well.stdout
     line = next(line for line in well.stdout.splitlines() if line.startswith("MAAS_TIMEZONE"))
@@ -163,28 +167,59 @@ def test_doctor(stack: Stack) -> None:
     lines = ill.stdout.splitlines()
     assert lines[0] == "wrong settings: MAAS_RESPONDR_MODEL is no setting; did you mean MAAS_RESPONDER_MODEL?"
     assert lines[1].startswith("wrong models: openai:gpt-4o needs OPENAI_API_KEY") and lines[2] == ""
-    assert "2 of the checks failed" in ill.stdout
+    assert "checks failed: 2" in ill.stdout
     lost = maas(stack, "doctor", DATABASE_URL="postgresql://127.0.0.1:1/none")
     assert lost.returncode == 1 and lost.stdout.startswith("wrong database: ") and "DATABASE_URL" in lost.stdout
 
 
-def test_doctor_says_who_draws(stack: Stack) -> None:
+def test_doctor_names_the_image_models(stack: Stack) -> None:
+    assert "image model: not configured (set MAAS_IMAGE_MODEL)" in maas(stack, "doctor").stdout
     draws = {"MAAS_IMAGE_MODEL": "openai:gpt-image-1", "OPENAI_API_KEY": "sk-very-secret-key-123"}
-    assert "pictures: openai:gpt-image-1\n" in maas(stack, "doctor", **draws).stdout
+    assert "image model: openai:gpt-image-1\n" in maas(stack, "doctor", **draws).stdout
     ill = maas(stack, "doctor", **draws, MAAS_IMAGE_FALLBACK="gemini:gemini-2.5-flash-image")
     assert ill.returncode == 1
-    assert "wrong pictures: gemini:gemini-2.5-flash-image needs GEMINI_API_KEY" in ill.stdout
+    assert "wrong image model: gemini:gemini-2.5-flash-image needs GEMINI_API_KEY" in ill.stdout
 
 
 def test_doctor_shows_brackets_as_they_are(stack: Stack) -> None:
     ill = maas(stack, "doctor", MAAS_EMBEDDING_MODEL="[vectors]:any")
-    assert "wrong vectors: model '[vectors]:any' names the unknown provider '[vectors]'" in ill.stdout
+    assert "wrong embedding model: model '[vectors]:any' names the unknown provider '[vectors]'" in ill.stdout
 
 
 def test_help_names_every_command() -> None:
     page = subprocess.run([MAAS, "--help"], capture_output=True, text=True, check=True).stdout
-    for name in ("up", "migrate", "ask", "import", "search", "embed", "runs", "top", "trace", "replay", "doctor"):
-        assert name in page
+    for entry in COMMANDS:
+        assert f" {entry.name} " in page
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_every_command_loads_and_shows_its_help(entry: Entry) -> None:
+    done = CliRunner().invoke(commands(), [entry.name, "--help"], prog_name="maas")
+    assert done.exit_code == 0, done.output
+    assert f"Usage: maas {entry.name} " in done.stdout
+    assert " ".join(entry.help.split()) in " ".join(done.stdout.split())
+
+
+def test_help_loads_neither_commands_nor_settings() -> None:
+    program = "import sys; from main import run; assert run(['--help']) == 0; print(*sys.modules, sep='\\n')"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert "maas.cli.app" in loaded
+    assert not {"pydantic", "asyncpg", "structlog", "maas.composition", "maas.cli.invocation"} & set(loaded.split())
+
+
+def test_an_unexpected_error_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """The traceback is printed with its control characters escaped; the exit status is 1."""
+    app = typer.Typer()
+
+    @app.command()
+    def fail() -> None:
+        raise ValueError("\x1b[2Jgone")
+
+    assert execute(app, []) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("Traceback") and printed.endswith("ValueError: \\x1b[2Jgone\n") and "\x1b" not in printed
 
 
 def test_up_does_everything_and_ends(reachable_tmp: Path, pg_bin: Path | None) -> None:

@@ -15,8 +15,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from maas.agents.mcp.servers import read_servers
-from maas.commands.session import LOCAL_USER
+from maas.agents.mcp_client import read_servers
+from maas.cli.invocation import LOCAL_USER
 from maas.memory.ranking import WEIGHTS
 from tests.aimock import FOLDER, missing
 from tests.stack import Stack

@@ -15,10 +15,9 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 from pytest_httpserver import HTTPServer
 
-from maas.http.changes import Changes
-from maas.http.events import stream
-from maas.pipeline.events import EventLog, EventType, RunEvents
-from maas.pipeline.following import Following, Place
+from maas.engine.events import EventLog, EventType, RunEvents
+from maas.http.run_watcher import RunWatcher, server_sent_events
+from maas.runs.event_stream import Cursor, EventStream
 from shared.db import open_database
 from tests.model_server import ModelServer
 from tests.sql.engine import Engine, failed, insert
@@ -61,7 +60,7 @@ def test_a_run_is_followed_to_its_answer(stack: Stack, user: UUID) -> None:
     assert statuses(events) == WAY
     assert events[-1].type == "done"
     assert events[-1].data == {"final_answer": stack.answer(run_id)["final_answer"]}
-    places = [Place.parse(one.id) for one in events]
+    places = [Cursor.parse(one.id) for one in events]
     assert places == sorted(set(places))
     assert told(stack, run_id) == events
 
@@ -251,15 +250,15 @@ async def test_a_silent_run_keeps_its_connection(database: str, connection: psyc
     """A comment when nothing was sent for a while; whoever stops reading is forgotten."""
     run_id = insert(connection)
     async with open_database(database, 2, "test") as db:
-        following, changes = Following(db), Changes(db, database)
-        first = await following.look(run_id, Place())
+        following, watcher = EventStream(db), RunWatcher(db, database)
+        first = await following.read(run_id, Cursor())
         assert first is not None
-        lines = stream(following, changes, run_id, first, keep_alive=0.05)
+        lines = server_sent_events(following, watcher, run_id, first, keep_alive_s=0.05)
         assert (await anext(lines)).startswith("id: 1.1.0\nevent: status\n")
         assert [await anext(lines) for _ in range(2)] == [": still here\n\n"] * 2
-        assert changes.followed == 1
+        assert watcher.watched_runs == 1
         await lines.aclose()
-        assert changes.followed == 0
+        assert watcher.watched_runs == 0
 
 
 @pytest.fixture

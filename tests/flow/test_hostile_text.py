@@ -15,9 +15,9 @@ import structlog
 from psycopg.types.json import Json
 from typer.testing import CliRunner
 
-from maas.commands.chat import describe_call
-from maas.commands.screen import Screen
-from maas.pipeline.following import Place, Told
+from maas.cli.chat import describe_call
+from maas.cli.ui.terminal import RunPrinter
+from maas.runs.event_stream import Cursor, Event
 from main import commands
 from shared import log
 from tests.stack import ROOT, Stack
@@ -87,14 +87,14 @@ def test_nothing_stored_steers_the_terminal(stack: Stack, run: UUID, maas: CliRu
 
 
 def test_a_sequence_in_two_chunks_and_hostile_events(capsys: pytest.CaptureFixture[str]) -> None:
-    screen = Screen()
+    screen = RunPrinter()
     for kind, data in (
         ("text", {"attempt": "1", "delta": "a\x1b"}), ("text", {"attempt": "1", "delta": "[2Jb\n\tc\n"}),
         ("tool_start", {"tool": HOSTILE}), ("tool_result", {"tool": HOSTILE, "error_code": HOSTILE}),
         ("buttons", {"buttons": [{"id": "1", "label": f"yes\n{HOSTILE}"}]}), ("error", {"message": HOSTILE}),
         ("sticker", {"attachment_id": HOSTILE}), ("done", {"final_answer": HOSTILE}),
     ):  # fmt: skip
-        screen.show(Told(Place(), kind, json.dumps(data)))
+        screen.show(Event(Cursor(), kind, json.dumps(data)))
     printed = capsys.readouterr().out
     assert not STEERS.search(printed)
     assert printed.startswith("a\\x1b[2Jb\n\tc\n· ") and "· /1 yes\\n" in printed
@@ -124,9 +124,9 @@ def test_lines_of_the_log(capsys: pytest.CaptureFixture[str], form: str) -> None
 
 def test_commands_print_in_one_place() -> None:
     """Whoever prints past it forgets what stored text can hold."""
-    for path in sorted((ROOT / "maas" / "commands").glob("*.py")):
-        if path.name != "output.py":
-            assert not list(past(path)), f"{path.name} prints, or makes text for rich, past maas.commands.output"
+    for path in sorted((ROOT / "maas" / "cli").rglob("*.py")):
+        if path != ROOT / "maas" / "cli" / "ui" / "__init__.py":
+            assert not list(past(path)), f"{path.name} prints, or makes text for rich, past maas.cli.ui"
 
 
 def past(path: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The doors: what they give, and that bad input gets one clear error and changes nothing."""
+"""The HTTP API: its responses, and that bad input gets one clear error and changes nothing."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from maas.memory.intake import AT_ONCE
+from maas.memory.transfer.import_ import MAX_CONCURRENT_IMPORTS
 from tests.pictures import exif, picture
 from tests.stack import Stack
 
@@ -98,7 +98,7 @@ def test_large_pictures_are_decoded_one_at_a_time(server: tuple[Stack, Path]) ->
         assert set(uploads) == {201}
     taken = [reply for reply in replies if reply.status_code == 202]
     refused = [reply for reply in replies if reply.status_code == 503]
-    assert len(taken) >= AT_ONCE and len(refused) == len(replies) - len(taken) > 0
+    assert len(taken) >= MAX_CONCURRENT_IMPORTS and len(refused) == len(replies) - len(taken) > 0
     assert {reply.headers["retry-after"] for reply in refused} == {"5"}
     assert max(times) < LONGEST_S and peak_mb(status) < MOST_MB
     sides = stack.rows("select width, height from attachments")

@@ -20,11 +20,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from pytest_httpserver import HTTPServer
 from starlette.requests import Request
 
-from maas.http.callers import Caller, Unauthenticated
-from maas.http.key_gate import KeyGate
-from maas.http.key_set import MAX_AGE, PAUSE, KeySet
-from maas.http.token_gate import OneSecret, Signers, TokenGate
-from maas.pipeline.keys import NewKey, create_key
+from maas.http.auth.authenticators import KeyAuthenticator, Principal, Unauthenticated
+from maas.http.auth.jwt import JWKS_MIN_INTERVAL_S, JWKS_TTL_S, JwksCache, JwtAuthenticator, SharedSecret, SigningKeys
+from maas.users.api_keys import NewKey, create_key
 from shared.db import open_database
 from shared.settings import load_settings
 from tests.polling import apoll, poll
@@ -181,13 +179,16 @@ def serve(server: HTTPServer, keys: Mapping[str, Any], *more: dict[str, Any]) ->
     server.expect_request("/jwks").respond_with_json({"keys": [*public, *more]})
 
 
-Show = Callable[[str], Awaitable[Caller]]
+Show = Callable[[str], Awaitable[Principal]]
 
 
-def with_gate(
-    dsn: str, work: Callable[[Show], Awaitable[None]], signers: Callable[[httpx2.AsyncClient], Signers], **settings: Any
+def with_authenticator(
+    dsn: str,
+    work: Callable[[Show], Awaitable[None]],
+    signing_keys: Callable[[httpx2.AsyncClient], SigningKeys],
+    **settings: Any,
 ) -> None:
-    """Run `work` with what shows a token to a gate."""
+    """Run `work` with a function that sends a token to an authenticator."""
 
     async def run() -> None:
         async with (
@@ -197,11 +198,11 @@ def with_gate(
         ):
             secret = {} if "jwks_url" in settings else {"jwt_secret": SECRET}
             found = load_settings(auth="jwt", **settings | secret)
-            gate = TokenGate(db, found, signers(client), KeyGate(db, group))
+            authenticator = JwtAuthenticator(db, found, signing_keys(client), KeyAuthenticator(db, group))
 
-            async def show(token: str) -> Caller:
+            async def show(token: str) -> Principal:
                 headers = [(b"authorization", b"Bearer " + token.encode())]
-                return await gate.identify(Request({"type": "http", "headers": headers}))
+                return await authenticator.authenticate(Request({"type": "http", "headers": headers}))
 
             await work(show)
 
@@ -233,7 +234,7 @@ def test_audience_and_issuer(fresh_database: str) -> None:
             else:
                 assert await refused(show, token) == cause
 
-        with_gate(fresh_database, work, lambda _: OneSecret(SECRET), **settings)
+        with_authenticator(fresh_database, work, lambda _: SharedSecret(SECRET), **settings)
 
     expect(None, jwt_audience="authenticated", jwt_issuer="https://project.supabase.co/auth/v1")
     expect("claims", jwt_audience="another")
@@ -254,26 +255,26 @@ def test_keys_rotate(fresh_database: str, httpserver: HTTPServer) -> None:
         serve(httpserver, {"old": RSA, "new": after})
         assert await refused(show, new) == "unknown"  # read a moment ago: strangers must not make us ask each time
         assert len(httpserver.log) == 0
-        clock.now += PAUSE
+        clock.now += JWKS_MIN_INTERVAL_S
         await show(new)
         assert len(httpserver.log) == 1
-        clock.now += PAUSE
+        clock.now += JWKS_MIN_INTERVAL_S
         for name in ("no", "such", "keys"):
             stranger = jwt.encode(supabase(uuid4()), after, "RS256", {"kid": name})
             assert await refused(show, stranger) == "unknown"
         assert len(httpserver.log) == 2
         httpserver.clear()
         httpserver.expect_request("/jwks").respond_with_data("out of order", status=503)
-        clock.now += MAX_AGE
+        clock.now += JWKS_TTL_S
         await show(old)
         await show(new)
         serve(httpserver, {"new": after})
-        clock.now += MAX_AGE
+        clock.now += JWKS_TTL_S
         await show(new)
         await apoll(lambda: httpserver.log, 5, "the keys are read again")
         await apoll(lambda: is_refused(show, old), 5, "the old key is forgotten")
 
-    with_gate(fresh_database, work, lambda client: KeySet(url, client, clock), jwks_url=url)
+    with_authenticator(fresh_database, work, lambda client: JwksCache(url, client, clock), jwks_url=url)
 
 
 def test_nonsense_for_keys_is_no_keys(fresh_database: str, httpserver: HTTPServer) -> None:
@@ -286,7 +287,7 @@ def test_nonsense_for_keys_is_no_keys(fresh_database: str, httpserver: HTTPServe
         for body in ("", "<html>", "{}", "[]", "7", '{"keys": 5}', '{"keys": [5]}', '{"keys": {"a": 1}}'):
             httpserver.clear()
             httpserver.expect_request("/jwks").respond_with_data(body)
-            clock.now += PAUSE
+            clock.now += JWKS_MIN_INTERVAL_S
             assert await refused(show, stranger) == "unknown"
             assert len(httpserver.log) == 1
         broken: list[dict[str, Any]] = [
@@ -295,14 +296,14 @@ def test_nonsense_for_keys_is_no_keys(fresh_database: str, httpserver: HTTPServe
             {"kty": "EC", "crv": 5},
         ]
         serve(httpserver, {"one": RSA}, *broken)
-        clock.now += PAUSE
+        clock.now += JWKS_MIN_INTERVAL_S
         await show(token)
         httpserver.clear()
-        clock.now += PAUSE
+        clock.now += JWKS_MIN_INTERVAL_S
         assert await refused(show, stranger) == "unknown"
         await show(token)
 
-    with_gate(fresh_database, work, lambda client: KeySet(url, client, clock), jwks_url=url)
+    with_authenticator(fresh_database, work, lambda client: JwksCache(url, client, clock), jwks_url=url)
 
 
 def test_the_kind_of_key_pins_the_algorithm(fresh_database: str, httpserver: HTTPServer) -> None:
@@ -327,4 +328,4 @@ def test_the_kind_of_key_pins_the_algorithm(fresh_database: str, httpserver: HTT
         assert await refused(show, jwt.encode(claims, RSA, "RS256")) == "unknown"
         assert await refused(show, jwt.encode(claims, "", "none", {"kid": "rsa"})) == "malformed"
 
-    with_gate(fresh_database, work, lambda client: KeySet(url, client), jwks_url=url)
+    with_authenticator(fresh_database, work, lambda client: JwksCache(url, client), jwks_url=url)

@@ -14,13 +14,13 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 
 from bench.sentences import sentence
-from maas.memory.levels import compact, due_groups, read_children
-from maas.memory.records import records_of_turns
-from maas.memory.search import rank_turns
-from maas.pipeline.stages import Deps
-from main import choose_chores, choose_stages
+from maas.builtin_model import BuiltinModel
+from maas.composition import choose_background_tasks, choose_stages
+from maas.engine.stages import Deps
+from maas.memory.compaction import compact, due_groups, read_children
+from maas.memory.search import rank_messages
+from maas.memory.summaries import summaries_of_messages
 from shared.db import open_database
-from shared.models.registry import open_model
 from shared.settings import ROLES, load_settings
 from tests.flow.test_commands import maas
 from tests.polling import poll
@@ -36,7 +36,7 @@ Connection = psycopg.Connection[DictRow]
 async def deps(database: str) -> AsyncIterator[Deps]:
     """What a process with the built-in model hands to its stages."""
     settings = load_settings()
-    rules = open_model("extractive:builtin", settings)
+    rules = BuiltinModel()
     async with open_database(database, 4, "test") as db:
         yield Deps(db, settings, {role: rules for role in ROLES}, rules)
 
@@ -116,7 +116,7 @@ async def test_two_compactors_at_once(deps: Deps, connection: Connection, databa
     for user in more:
         remember_days(connection, user, 60)
     async with open_database(database, 4, "second") as db:
-        other = Deps(db, deps.settings, deps.models, deps.rules)
+        other = Deps(db, deps.settings, deps.models, deps.builtin_model)
         made_by = await asyncio.gather(compactor.compact_all(deps), compactor.compact_all(other))
     assert sum(made_by) == made
     for user in [*users, *more]:
@@ -161,15 +161,15 @@ async def test_old_talk_is_found_by_the_record_of_its_month(deps: Deps, connecti
     remember_days(connection, user, 150)
     (exchange,) = remember(connection, user, [(at(days_ago(140), 3), "The walrus is called Gustav.")])
     await compactor.compact_all(deps, user)
-    turns = await rank_turns(deps.db, user, "What is the walrus called?", limit=50)
-    best = (await records_of_turns(deps.db, user, turns))[0]
+    turns = await rank_messages(deps.db, user, "What is the walrus called?", limit=50)
+    best = (await summaries_of_messages(deps.db, user, turns))[0]
     (row,) = connection.execute("select level, raw_log_ids from lsm_storage where id = %s", (best.id,)).fetchall()
-    assert row["level"] == 3 and turns[0].turn.id in row["raw_log_ids"]
+    assert row["level"] == 3 and turns[0].message.id in row["raw_log_ids"]
     assert best.score > 0.5 and "-Month-" in best.period
-    then = (await records_of_turns(deps.db, user, turns, as_of=at(days_ago(0))))[0]
+    then = (await summaries_of_messages(deps.db, user, turns, as_of=at(days_ago(0))))[0]
     assert (then.id, then.score) == (exchange, best.score)
-    assert await records_of_turns(deps.db, user, turns, as_of=at(days_ago(300))) == []
-    assert len(await records_of_turns(deps.db, user, [])) == analyzer.CANDIDATES
+    assert await summaries_of_messages(deps.db, user, turns, as_of=at(days_ago(300))) == []
+    assert len(await summaries_of_messages(deps.db, user, [])) == analyzer.MAX_CANDIDATES
 
 
 async def test_a_group_that_cannot_be_merged_stops_no_other(
@@ -194,8 +194,8 @@ async def test_only_who_archives_compacts(stack: Stack) -> None:
 
     async def chores(stages: tuple[str, ...] = (), **changed: object) -> set[str]:
         async with open_database(stack.dsn, 1, "test") as db:
-            deps = Deps(db, load_settings(**changed), {}, open_model("extractive:builtin", load_settings()))
-            return set(choose_chores(deps, choose_stages(stages), None))
+            deps = Deps(db, load_settings(**changed), {}, BuiltinModel())
+            return set(choose_background_tasks(deps, choose_stages(stages), None))
 
     assert await chores() == {"compactor", "count_terms"}
     assert await chores(("analyzer", "final_responder")) == {"count_terms"}
@@ -227,8 +227,8 @@ def test_compact_command(stack: Stack, user: UUID) -> None:
         for one in (user, other):
             remember(connection, one, [(at(days_ago(5), hour), sentence(hour)) for hour in range(3)])
         done = maas(stack, "compact", "--user", str(user))
-        assert (done.returncode, done.stdout) == (0, "records made of older ones: 1\n"), done.stderr
-        assert "records merged" in done.stderr
+        assert (done.returncode, done.stdout) == (0, "1 summaries created from older ones\n"), done.stderr
+        assert "summaries merged" in done.stderr
         assert maas(stack, "compact", "--user", str(user)).stdout == "nothing is due\n"
         assert (levels_of(connection, user), levels_of(connection, other)) == ({1: 1}, {0: 3})
         assert maas(stack, "compact").returncode == 0

@@ -27,9 +27,8 @@ from mcp_types import CallToolResult, TextContent
 from starlette.requests import Request
 from starlette.routing import Route
 
-from maas.http.app import create_app
-from maas.http.callers import Caller
-from maas.http.mounted import Mounted
+from maas.http.app import LazyMount, create_app
+from maas.http.auth.authenticators import Principal
 from maas.mcp_server.http import InProcessTransport
 from server import load_mcp
 from shared.db import open_database
@@ -243,12 +242,12 @@ def test_the_official_client_in_node_agrees(stack: Stack) -> None:
 
 
 class Keys:
-    """A gate that knows its callers by their keys."""
+    """An authenticator with a fixed set of keys."""
 
-    def __init__(self, **callers: Caller) -> None:
+    def __init__(self, **callers: Principal) -> None:
         self._callers = callers
 
-    async def identify(self, request: Request) -> Caller:
+    async def authenticate(self, request: Request) -> Principal:
         found = self._callers.get(request.headers.get("authorization", "").removeprefix("Bearer "))
         if found is None:
             raise MaasError("unauthenticated", "send a valid key")
@@ -256,18 +255,18 @@ class Keys:
 
 
 async def test_the_key_decides(stack: Stack, name: str) -> None:
-    """[A-69] Scopes, a bound user, and nobody without a key; the doors are asked with the caller's own key."""
+    """[A-69] Scopes, a bound user, and nobody without a key; the routes are called with the caller's own key."""
     mine, theirs = uuid4(), uuid4()
     keys = Keys(
-        bound=Caller("bound", frozenset({"ask", "read"}), mine),
-        reader=Caller("reader", frozenset({"read"})),
-        writer=Caller("writer", frozenset({"ask"}), theirs),
-        prefixed=Caller("prefixed", frozenset({"ask", "read"}), None, "анна"),
+        bound=Principal("bound", frozenset({"ask", "read"}), mine),
+        reader=Principal("reader", frozenset({"read"})),
+        writer=Principal("writer", frozenset({"ask"}), theirs),
+        prefixed=Principal("prefixed", frozenset({"ask", "read"}), None, "анна"),
     )
     settings = load_settings()
     async with open_database(stack.dsn, 2, "test") as db:
         app = create_app(db, stack.dsn, settings, keys)
-        app.router.routes.append(Route("/mcp", Mounted(load_mcp), methods=["POST"]))
+        app.router.routes.append(Route("/mcp", LazyMount(load_mcp), methods=["POST"]))
 
         @asynccontextmanager
         async def using(key: str, **headers: str) -> AsyncIterator[Client]:

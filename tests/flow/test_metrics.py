@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from maas.commands.migrate import prepare
+from maas.cli.migrate import prepare_database
 from shared.postgres import acquire
 from tests.polling import poll
 from tests.stack import Stack
@@ -130,7 +130,7 @@ def test_requests_are_counted_by_door(small: Stack, user: UUID) -> None:
 def test_a_scrape_without_database_says_so(reachable_tmp: Path, pg_bin: Path | None, tmp_path: Path) -> None:
     """The traffic of the process is still told."""
     server = acquire(reachable_tmp / f"metrics-{uuid4().hex[:8]}", bin_dir=pg_bin)
-    prepare(server.dsn)
+    prepare_database(server.dsn)
     with Stack(server.dsn, tmp_path) as running:
         running.start_server()
         assert value(scrape(running), "maas_database_up") == 1

@@ -11,7 +11,7 @@ import psycopg
 from starlette.requests import Request
 
 from maas.http.app import create_app
-from maas.http.callers import Caller
+from maas.http.auth.authenticators import Principal
 from shared.db import open_database
 from shared.settings import load_settings
 from tests.polling import apoll
@@ -23,21 +23,21 @@ LISTENERS = """select count(*) from pg_stat_activity
 BOTH = frozenset({"ask", "read"})
 
 
-class OneGate:
-    """Whoever comes is this caller."""
+class FixedAuthenticator:
+    """Every request is sent by this principal."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+    def __init__(self, principal: Principal) -> None:
+        self._principal = principal
 
-    async def identify(self, request: Request) -> Caller:
-        return self._caller
+    async def authenticate(self, request: Request) -> Principal:
+        return self._principal
 
 
 @asynccontextmanager
-async def doors(dsn: str, caller: Caller) -> AsyncIterator[httpx2.AsyncClient]:
-    """The doors as this caller finds them."""
+async def client_of(dsn: str, principal: Principal) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the application whose requests are all sent by this principal."""
     async with open_database(dsn, 2, "maas test") as db:
-        app = create_app(db, dsn, load_settings(), OneGate(caller))
+        app = create_app(db, dsn, load_settings(), FixedAuthenticator(principal))
         transport = httpx2.ASGITransport(app)
         async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://t") as it:
             await apoll(lambda: _listens(dsn), 10, "the application listens")
@@ -59,7 +59,7 @@ async def find(client: httpx2.AsyncClient, external_id: str) -> httpx2.Response:
 
 
 async def test_a_name_is_one_user_for_ever(fresh_database: str) -> None:
-    async with doors(fresh_database, Caller("any", BOTH)) as client:
+    async with client_of(fresh_database, Principal("any", BOTH)) as client:
         for external_id in ("ann@example.org", "Анна 😀", "a" * 200, " ann "):
             assert (await find(client, external_id)).status_code == 404
             first = await name(client, external_id)
@@ -71,7 +71,7 @@ async def test_a_name_is_one_user_for_ever(fresh_database: str) -> None:
 
 
 async def test_what_is_no_name_is_refused(fresh_database: str) -> None:
-    async with doors(fresh_database, Caller("any", BOTH)) as client:
+    async with client_of(fresh_database, Principal("any", BOTH)) as client:
         assert (await client.get("/v1/users")).json()["error"]["code"] == "bad_parameter"
         for external_id in ("", " ", "a" * 201, "\0"):
             assert (await name(client, external_id)).status_code == 422
@@ -79,15 +79,15 @@ async def test_what_is_no_name_is_refused(fresh_database: str) -> None:
 
 
 async def test_who_only_reads_names_nobody(fresh_database: str) -> None:
-    async with doors(fresh_database, Caller("reader", frozenset({"read"}))) as client:
+    async with client_of(fresh_database, Principal("reader", frozenset({"read"}))) as client:
         assert (await name(client, "new@example.org")).status_code == 403
         assert (await find(client, "new@example.org")).status_code == 404
 
 
 async def test_a_prefix_bounds_the_names(fresh_database: str) -> None:
-    async with doors(fresh_database, Caller("any", BOTH)) as client:
+    async with client_of(fresh_database, Principal("any", BOTH)) as client:
         foreign = (await name(client, "other:ann")).json()["user_id"]
-    async with doors(fresh_database, Caller("app", BOTH, prefix="app:")) as client:
+    async with client_of(fresh_database, Principal("app", BOTH, prefix="app:")) as client:
         own = (await name(client, "app:ann")).json()["user_id"]
         assert (await find(client, "app:ann")).json()["user_id"] == own
         for external_id in ("other:ann", "other:bob", foreign, str(NOBODY)):
@@ -99,10 +99,10 @@ async def test_a_prefix_bounds_the_names(fresh_database: str) -> None:
 
 
 async def test_who_is_bound_to_a_user_finds_no_other(fresh_database: str) -> None:
-    async with doors(fresh_database, Caller("any", BOTH)) as client:
+    async with client_of(fresh_database, Principal("any", BOTH)) as client:
         own = (await name(client, "bound@example.org")).json()["user_id"]
         foreign = (await name(client, "foreign@example.org")).json()["user_id"]
-    async with doors(fresh_database, Caller("bound", BOTH, user_id=UUID(own))) as client:
+    async with client_of(fresh_database, Principal("bound", BOTH, user_id=UUID(own))) as client:
         for external_id in ("bound@example.org", own):
             assert (await name(client, external_id)).json()["user_id"] == own
             assert (await find(client, external_id)).json()["user_id"] == own
@@ -110,16 +110,16 @@ async def test_who_is_bound_to_a_user_finds_no_other(fresh_database: str) -> Non
             for reply in (await name(client, external_id), await find(client, external_id)):
                 assert reply.status_code == 404
                 assert reply.json()["error"]["message"] == f"there is no user {external_id!r}"
-    async with doors(fresh_database, Caller("any", BOTH)) as client:
+    async with client_of(fresh_database, Principal("any", BOTH)) as client:
         assert (await find(client, "nobody@example.org")).status_code == 404
 
 
 async def test_a_history_is_its_users(fresh_database: str) -> None:
-    async with doors(fresh_database, Caller("any", BOTH)) as client:
+    async with client_of(fresh_database, Principal("any", BOTH)) as client:
         user = str(uuid4())
         added = await client.post("/v1/memories", json={"user_id": user, "memory": "I like tea."})
         path = f"/v1/memories/{added.json()['raw_log_ids'][0]}/history"
         (words,) = (await client.get(path)).json()["results"]
         assert (words["kind"], words["memory"], words["made_into"]) == ("turn", "I like tea.", None)
-    async with doors(fresh_database, Caller("stranger", BOTH, user_id=uuid4())) as client:
+    async with client_of(fresh_database, Principal("stranger", BOTH, user_id=uuid4())) as client:
         assert (await client.get(path)).status_code == 404

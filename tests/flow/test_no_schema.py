@@ -1,4 +1,4 @@
-"""A server that was started before `maas migrate` says so at every door, and serves once that was done."""
+"""A server that was started before `maas migrate` says so at every route, and serves once that was done."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from maas.pipeline.prompts import seed_prompts
+from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import MIGRATIONS
@@ -59,7 +59,7 @@ def test_every_door(empty: str, tmp_path: Path) -> None:
             one.folder.mkdir()
             one.launch("server.py")
         poll(lambda: is_alive(stack.client) and is_alive(closed.client), 20)
-        read = {path for path, door in stack.client.get("/openapi.json").json()["paths"].items() if "get" in door}
+        read = {path for path, route in stack.client.get("/openapi.json").json()["paths"].items() if "get" in route}
         refused = {}
         for path in read - WITHOUT_DATABASE:
             url = re.sub(r"{\w+}", str(NOBODY), path)
@@ -70,9 +70,9 @@ def test_every_door(empty: str, tmp_path: Path) -> None:
         refused["key"] = closed.client.get(
             f"/v1/runs/{NOBODY}", headers={"authorization": f"Bearer maas_{'a' * 12}_{'b' * 64}"}
         )
-        for door, reply in refused.items():
-            assert (reply.status_code, reply.json()["error"]["code"]) == (503, "no_schema"), door
-            assert "maas migrate" in reply.json()["error"]["message"], door
+        for route, reply in refused.items():
+            assert (reply.status_code, reply.json()["error"]["code"]) == (503, "no_schema"), route
+            assert "maas migrate" in reply.json()["error"]["message"], route
         assert "run `maas migrate`" in stack.client.post("/mcp", json=CALL, headers=MCP).text
 
         migrate(empty, MIGRATIONS)

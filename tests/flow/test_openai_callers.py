@@ -1,4 +1,4 @@
-"""Whose memory a key opens by the door of OpenAI's clients, and what they are told when there is no answer."""
+"""Which memory a key gives access to through the OpenAI API, and the errors when there is no answer."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ from psycopg.rows import DictRow
 from starlette.requests import Request
 
 from maas.http.app import create_app
-from maas.http.callers import Caller
-from maas.http.changes import Changes
-from maas.http.events import STILL_HERE
-from maas.http.followers import Followers
-from maas.http.openai_stream import stream
-from maas.http.rates import Rates
-from maas.http.rooms import Rooms
-from maas.http.traffic import Traffic
-from maas.pipeline.following import Following
-from maas.pipeline.submissions import Submission, Submissions
+from maas.http.auth.authenticators import Principal
+from maas.http.middleware import RequestMetrics
+from maas.http.openai.completions import stream_completion
+from maas.http.run_watcher import KEEP_ALIVE_COMMENT, RunWatcher
+from maas.http.state import AppState, FollowerLimit, RateLimiter
+from maas.runs.event_stream import EventStream
+from maas.runs.submit import Submission, Submitter
 from shared.db import open_database
 from shared.errors import MaasError
 from shared.settings import load_settings
@@ -35,19 +32,19 @@ from tests.stack import free_port
 
 ANN = UUID(int=1)
 CALLERS = {
-    "for-ann": Caller("ann", frozenset({"ask", "read"}), user_id=ANN),
-    "for-tenant": Caller("tenant", frozenset({"ask", "read"}), prefix="a-"),
-    "for-hex": Caller("hex", frozenset({"ask", "read"}), prefix="0"),
-    "for-all": Caller("all", frozenset({"ask", "read"})),
-    "for-reading": Caller("reader", frozenset({"read"})),
+    "for-ann": Principal("ann", frozenset({"ask", "read"}), user_id=ANN),
+    "for-tenant": Principal("tenant", frozenset({"ask", "read"}), prefix="a-"),
+    "for-hex": Principal("hex", frozenset({"ask", "read"}), prefix="0"),
+    "for-all": Principal("all", frozenset({"ask", "read"})),
+    "for-reading": Principal("reader", frozenset({"read"})),
 }
 Opener = Callable[..., AbstractAsyncContextManager[Callable[[str], AsyncOpenAI]]]
 
 
-class KeyGate:
-    """Keys that are known by heart."""
+class FixedKeys:
+    """An authenticator with a fixed set of keys."""
 
-    async def identify(self, request: Request) -> Caller:
+    async def authenticate(self, request: Request) -> Principal:
         found = CALLERS.get(request.headers.get("authorization", "").removeprefix("Bearer "))
         if found is None:
             raise MaasError("unauthenticated", "send a key: Authorization: Bearer ...")
@@ -62,13 +59,13 @@ def opened(database: str) -> Opener:
     async def open_server(**settings: Any) -> AsyncIterator[Callable[[str], AsyncOpenAI]]:
         port = free_port()
         async with open_database(database, 4, "test") as db, openai.DefaultAsyncHttpxClient(trust_env=False) as http:
-            app = create_app(db, database, load_settings(**settings), KeyGate())
+            app = create_app(db, database, load_settings(**settings), FixedKeys())
             server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, access_log=False))
             serving = asyncio.create_task(server.serve())
             await apoll(lambda: server.started)
             url = f"http://127.0.0.1:{port}/v1"
             yield lambda key: AsyncOpenAI(base_url=url, api_key=key, max_retries=2, http_client=http)
-            app.state.rooms.changes.leave()
+            app.state.maas.run_watcher.close()
             server.should_exit = True
             await serving
 
@@ -207,14 +204,14 @@ async def test_one_user_leaves_places_to_follow_for_others(opened: Opener) -> No
 
 async def test_silence_is_broken_by_comments(database: str) -> None:
     async with open_database(database, 2, "test") as db:
-        parts = Rooms(
-            db, load_settings(), KeyGate(), Submissions(db), Changes(db, database), Following(db), Traffic(), Rates(),
-            Followers(10),
+        state = AppState(
+            db, load_settings(), FixedKeys(), Submitter(db), RunWatcher(db, database), EventStream(db),
+            RequestMetrics(), RateLimiter(), FollowerLimit(10),
         )  # fmt: skip
-        run_id = await parts.submissions.submit(Submission(ANN, "Hello."))
-        async with aclosing(stream(parts, run_id, "mentor", False, keep_alive=0.05)) as lines:
+        run_id = await state.submissions.submit(Submission(ANN, "Hello."))
+        async with aclosing(stream_completion(state, run_id, "mentor", False, keep_alive_s=0.05)) as lines:
             role = await anext(lines)
-            assert [await anext(lines), await anext(lines)] == [STILL_HERE, STILL_HERE]
+            assert [await anext(lines), await anext(lines)] == [KEEP_ALIVE_COMMENT, KEEP_ALIVE_COMMENT]
     assert '"role": "assistant"' in role
 
 

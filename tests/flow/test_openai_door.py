@@ -15,8 +15,8 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion
 from pytest_httpserver import HTTPServer
 
-from maas.commands.session import LOCAL_USER
-from maas.pipeline.failures import OF_MODELS
+from maas.cli.invocation import LOCAL_USER
+from maas.engine.stages import MODEL_ERROR_MESSAGES
 from tests.aimock import FOLDER, Aimock, missing
 from tests.model_server import REPLIES, USAGE, ModelServer
 from tests.pictures import picture
@@ -303,10 +303,10 @@ def test_a_run_that_fails_is_an_error_and_is_not_sent_again(
     assert (caught.value.code, caught.value.type) == ("unauthorized", "server_error")
     assert str(first["id"]) in caught.value.message
     assert (broken.value.code, broken.value.message) == ("unauthorized", second["error_message"])
-    assert second["error_message"] == f"final_responder: {OF_MODELS['unauthorized']}"
+    assert second["error_message"] == f"final_responder: {MODEL_ERROR_MESSAGES['unauthorized']}"
     path = f"/v1/runs/{second['id']}"
     for said in (caught.value.message, stack.client.get(path).text, stack.client.get(f"{path}/events").text):
-        assert OF_MODELS["unauthorized"] in said and "on purpose" not in said and "answered" not in said
+        assert MODEL_ERROR_MESSAGES["unauthorized"] in said and "on purpose" not in said and "answered" not in said
     trace = stack.client.get(f"{path}/trace").json()
     assert "answered 401: on purpose" in trace["calls"][-1]["error"]
     assert "answered 401: on purpose" in next(one["why"] for one in trace["stages"] if one["state"] == "failed")

@@ -13,10 +13,10 @@ import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from maas.http.doors import DOORS
 from maas.http.errors import STATUS
 from maas.http.openapi import describe
-from maas.http.patterns import BLANKLESS, STORABLE, VISIBLE
+from maas.http.routes import ROUTES
+from maas.http.schemas import STORABLE_PATTERN, VISIBLE_CHARACTER_PATTERN, VISIBLE_PATTERN
 from shared.text import is_blank
 from tests.fuzz.proof import prove
 from tests.stack import Stack
@@ -30,17 +30,17 @@ def operations(document: Document) -> dict[str, Document]:
 
 @pytest.fixture(scope="module", params=[False, True], ids=["open", "guarded"])
 def document(request: pytest.FixtureRequest) -> Document:
-    return describe(DOORS, version("maas"), request.param)
+    return describe(ROUTES, version("maas"), request.param)
 
 
 def test_document_is_valid(document: Document) -> None:
     OpenAPIV31SpecValidator(document).validate()
 
 
-def test_every_door_is_described(document: Document) -> None:
+def test_every_route_is_described(document: Document) -> None:
     found = operations(document)
-    assert set(found) == {door.handler.__name__ for door in DOORS}
-    assert len(found) == len(DOORS)
+    assert set(found) == {route.handler.__name__ for route in ROUTES}
+    assert len(found) == len(ROUTES)
     tags = {tag["name"] for tag in document["tags"]}
     assert {tag for one in found.values() for tag in one["tags"]} == tags
     assert all(one["summary"] for one in found.values())
@@ -71,8 +71,8 @@ def test_links_lead_to_parameters_that_are_there(document: Document) -> None:
 
 
 def test_only_the_guarded_document_asks_who_calls() -> None:
-    closed, free = describe(DOORS, "1", True), describe(DOORS, "1", False)
-    scopes = {door.handler.__name__: door.scope for door in DOORS}
+    closed, free = describe(ROUTES, "1", True), describe(ROUTES, "1", False)
+    scopes = {route.handler.__name__: route.scope for route in ROUTES}
     for name, operation in operations(closed).items():
         is_closed = scopes[name] != "open"
         assert ("security" in operation, "401" in operation["responses"]) == (is_closed, is_closed), name
@@ -83,7 +83,11 @@ def test_patterns_say_what_the_checks_do() -> None:
     """Of every character that Unicode knows."""
     known = [chr(point) for point in range(0x110000) if unicodedata.category(chr(point)) not in ("Cn", "Cs", "Co")]
     assert len(known) > 100_000
-    blankless, visible, storable = re.compile(BLANKLESS), re.compile(VISIBLE), re.compile(STORABLE)
+    blankless, visible, storable = (
+        re.compile(VISIBLE_CHARACTER_PATTERN),
+        re.compile(VISIBLE_PATTERN),
+        re.compile(STORABLE_PATTERN),
+    )
     assert [char for char in known if bool(blankless.search(char)) == is_blank(char)] == []
     assert visible.search(" a\n") and not visible.search("a\x00") and not visible.search(" \u200b")
     assert storable.search("") and not storable.search("\x00")
@@ -120,6 +124,6 @@ def test_schemathesis_finds_nothing(stack: Stack, tmp_path: Path) -> None:
     """Examples, coverage, fuzzing and stateful; good and bad data; every check that there is."""
     status, report = prove(f"http://127.0.0.1:{stack.port}", tmp_path, seed=1, examples=3)
     assert status == 0, report[-20_000:]
-    others = len(DOORS) - 1  # all but the door of the document itself
+    others = len(ROUTES) - 1  # all but the document itself
     assert f"Tested: {others}" in report and "No issues found" in report, report
     assert '"level": "error"' not in stack.log()

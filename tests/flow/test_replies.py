@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from maas.http.doors import DOORS, Door
+from maas.http.routes import ROUTES, Route
 from shared.errors import MaasError
 from shared.settings import load_settings
 from tests.http_calls import call
@@ -110,17 +110,17 @@ def test_a_request_is_one_line_without_its_words(stack: Stack) -> None:
     assert not [line for line in stack.log().splitlines() if '"/healthz"' in line]
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door.method} {door.path}")
-def test_a_page_that_is_named_may_ask(stack: Stack, door: Door) -> None:
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_a_page_that_is_named_may_ask(stack: Stack, route: Route) -> None:
     asked = {
-        "origin": PAGE, "access-control-request-method": door.method,
+        "origin": PAGE, "access-control-request-method": route.method,
         "access-control-request-headers": "authorization, content-type, idempotency-key",
     }  # fmt: skip
-    reply = stack.client.options(door.path, headers=asked)
+    reply = stack.client.options(route.path, headers=asked)
     assert (reply.status_code, reply.headers["access-control-allow-origin"]) == (200, PAGE)
-    assert door.method in reply.headers["access-control-allow-methods"]
+    assert route.method in reply.headers["access-control-allow-methods"]
     assert "idempotency-key" in reply.headers["access-control-allow-headers"].lower()
-    assert stack.client.options(door.path, headers=asked | {"origin": "https://evil.example"}).status_code == 400
+    assert stack.client.options(route.path, headers=asked | {"origin": "https://evil.example"}).status_code == 400
 
 
 def test_a_page_that_is_named_may_read(stack: Stack) -> None:
@@ -147,13 +147,13 @@ OF_OURS: list[dict[str, str]] = [
 
 
 @pytest.mark.parametrize(
-    "door", [door for door in DOORS if door.scope != "open"], ids=lambda door: f"{door.method} {door.path}"
+    "route", [route for route in ROUTES if route.scope != "open"], ids=lambda route: f"{route.method} {route.path}"
 )
-def test_a_page_from_elsewhere_opens_nothing(stack: Stack, door: Door) -> None:
+def test_a_page_from_elsewhere_opens_nothing(stack: Stack, route: Route) -> None:
     counted = "select (select count(*) from pipeline_runs) + (select count(*) from attachments) as n"
     before = stack.rows(counted)
     for headers in FOREIGN:
-        answer = call(stack, door, uuid4(), NOBODY, **headers)
+        answer = call(stack, route, uuid4(), NOBODY, **headers)
         said = json.loads(answer.body)["error"]
         assert answer.status == 403 and "MAAS_CORS_ORIGINS" in said["message"], (headers, answer)
         assert answer.headers.get("access-control-allow-origin") is None

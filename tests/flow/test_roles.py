@@ -12,7 +12,7 @@ import pytest
 from psycopg import errors
 from pytest_httpserver import HTTPServer
 
-from maas.http.doors import DOORS
+from maas.http.routes import ROUTES
 from tests.embedding_server import EmbeddingServer
 from tests.flow.test_commands import maas
 from tests.flow.test_keys import maas as command
@@ -165,13 +165,13 @@ def test_operators_verbs(
     assert "maas_runs_finished_total" in stack.client.get("/metrics").text
 
 
-def test_every_door(stack: Stack, user: UUID) -> None:
-    """With an id that is there and bodies that are not: no door fails for want of a right."""
+def test_every_route(stack: Stack, user: UUID) -> None:
+    """With an id that is there and bodies that are not: no route fails for want of a right."""
     asked = stack.ask(user, "Hello?")
     stack.wait_archived(asked)
-    for door in DOORS:
-        body = {"user_id": str(user)} if door.body else None
+    for route in ROUTES:
+        body = {"user_id": str(user)} if route.body else None
         for one in (asked, uuid4()):
-            path = door.path.replace("{id}", str(one))
-            reply = stack.client.request(door.method, path, params={"user_id": str(user)}, json=body)
-            assert reply.status_code < 500, (door.method, path, reply.text)
+            path = route.path.replace("{id}", str(one))
+            reply = stack.client.request(route.method, path, params={"user_id": str(user)}, json=body)
+            assert reply.status_code < 500, (route.method, path, reply.text)

@@ -9,7 +9,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from maas.http.traces import Trace
+from maas.http.trace import Trace
 from tests.flow.test_commands import maas
 from tests.stack import NOBODY, Stack
 

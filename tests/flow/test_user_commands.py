@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.commands.given import memory_lines
+from maas.cli.runs import memory_lines
 from tests.flow.test_commands import maas
 from tests.stack import Stack
 
@@ -36,7 +36,7 @@ def test_export_erase_import(stack: Stack, user: UUID, tmp_path: Path) -> None:
     assert stack.rows("select from raw_logs where user_id = %s", user) == []
     restored = maas(stack, "import", str(path), "--user", str(user))
     assert restored.returncode == 0, restored.stderr
-    assert "4 turns and 2 records restored, 0 turns were known" in restored.stdout
+    assert "4 messages and 2 summaries restored, 0 already known" in restored.stdout
     assert "Zephyr" in maas(stack, "search", "boat", "--user", str(user)).stdout
     assert maas(stack, "export", str(user)).stdout.splitlines()[1:] == [
         line for line in printed[1:] if json.loads(line)["type"] != "run"
@@ -52,18 +52,18 @@ def test_trace_goes_down_to_the_words(stack: Stack, user: UUID) -> None:
     run_id = stack.ask(user, "Do you remember where my sister Alma moved?")
     stack.wait_archived(run_id)
     page = maas(stack, "trace", str(run_id)).stdout
-    assert "memory given: 1 summaries," in page
-    lines = page[page.index("memory given") : page.index("answer:")].splitlines()
+    assert "memory: 1 summaries," in page
+    lines = page[page.index("memory: ") : page.index("answer:")].splitlines()
     assert "[" in lines[1] and "Alma" in lines[1] and "-Week-" in lines[1]
     assert "user: My sister Alma moved to Lisbon in May." in lines[2]
     given = json.loads(maas(stack, "trace", str(run_id), "--json").stdout)["memories"]
     summary = next(one for one in given if one["kind"] == "summary")
     assert summary["logs"][0]["content"] == "My sister Alma moved to Lisbon in May."
     forgotten = maas(stack, "forget", summary["id"], "--user", str(user))
-    assert forgotten.returncode == 0 and re.match(r"forgotten: \d turns, \d records\n", forgotten.stdout)
+    assert forgotten.returncode == 0 and re.match(r"deleted: \d messages, \d summaries\n", forgotten.stdout)
     page = maas(stack, "trace", str(run_id)).stdout
-    lines = page[page.index("memory given") : page.index("answer:")].splitlines()
-    assert "a summary that was forgotten" in lines[1]
+    lines = page[page.index("memory: ") : page.index("answer:")].splitlines()
+    assert "a deleted summary" in lines[1]
     assert "Lisbon in May" not in "\n".join(lines)
 
 
@@ -80,8 +80,8 @@ def test_many_memories_stay_readable() -> None:
         "logs": [log] * 9,
     }  # fmt: skip
     lines = list(memory_lines([record, *turns]))
-    assert lines[0] == "memory given: 1 summaries, 40 turns, and the last 0 turns"
-    assert lines[7] == "         and 4 more turns" and lines[-1] == "  and 30 more turns"
+    assert lines[0] == "memory: 1 summaries, 40 messages, and the last 0 messages"
+    assert lines[7] == "         and 4 more messages" and lines[-1] == "  and 30 more messages"
     assert len(lines) == 19 and max(map(len, lines)) < 200
     assert list(memory_lines([])) == []
 

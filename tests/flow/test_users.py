@@ -399,7 +399,7 @@ def test_bad_address_is_refused(stack: Stack, method: str, path: str, status: in
     assert reply.json()["error"]["code"]
 
 
-def test_the_doors_are_described(stack: Stack) -> None:
+def test_the_routes_are_described(stack: Stack) -> None:
     paths = stack.client.get("/openapi.json").json()["paths"]
     assert "application/x-ndjson" in paths["/v1/users/{id}/export"]["get"]["responses"]["200"]["content"]
     assert "application/x-ndjson" in paths["/v1/users/{id}/import"]["post"]["requestBody"]["content"]

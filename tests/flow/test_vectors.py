@@ -15,14 +15,13 @@ from psycopg.types.json import Jsonb
 from pytest_httpserver import HTTPServer
 from structlog.testing import capture_logs
 
-from maas.memory.filler import PAGE, Filler, LostFill
-from maas.memory.reach import Reach
+from maas.memory.embeddings import PAGE_SIZE, BackfillTaken, EmbeddingBackfill, open_query_embedder, similar_messages
+from maas.memory.filters import SearchFilter
 from maas.memory.search import search
-from maas.memory.vectors import open_questions, similar
 from shared.db import Database, open_database
 from shared.models.embedders import open_embedder
 from shared.models.openai import OpenAIEmbedder
-from shared.models.questions import Questions
+from shared.models.query_embedder import QueryEmbedder
 from shared.models.types import Embedder, ModelError
 from shared.settings import Settings, load_settings
 from tests.embedding_server import EmbeddingServer
@@ -71,13 +70,13 @@ class Vectors:
         assert embedder is not None
         return embedder
 
-    def filler(self, model: str = "words") -> Filler:
+    def filler(self, model: str = "words") -> EmbeddingBackfill:
         embedder = self.embedder(model)
         self._stack.push_async_callback(embedder.close)
-        return Filler(self._db, embedder, self.settings(model))
+        return EmbeddingBackfill(self._db, embedder, self.settings(model))
 
-    async def questions(self, model: str = "words", timeout: float = 5.0) -> Questions:
-        found = await self._stack.enter_async_context(open_questions(self._db, self.embedder(model), timeout))
+    async def questions(self, model: str = "words", timeout: float = 5.0) -> QueryEmbedder:
+        found = await self._stack.enter_async_context(open_query_embedder(self._db, self.embedder(model), timeout))
         assert found is not None
         return found
 
@@ -97,7 +96,7 @@ def say(connection: Connection, user: UUID, *texts: str, at: datetime | None = N
     return [log["id"] for log in logs]
 
 
-async def fill(filler: Filler) -> None:
+async def fill(filler: EmbeddingBackfill) -> None:
     while await filler.step():
         pass
     await filler.release()
@@ -112,16 +111,16 @@ def count(connection: Connection, where: str = "true") -> int:
 async def test_near_turns_are_found(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
     cat, dog, _ = say(connection, user, "my cat is called Rex", "the dog barks", "nothing of interest")
     await fill(vectors.filler())
-    found = await similar(db, await vectors.questions(), user, "how is the cat called")
+    found = await similar_messages(db, await vectors.questions(), user, "how is the cat called")
     assert next(iter(found)) == cat
     assert found[cat] == 1.0 > found[dog] >= 0.0 == min(found.values())
-    exact = await similar(db, await vectors.questions(), user, "the dog barks")
+    exact = await similar_messages(db, await vectors.questions(), user, "the dog barks")
     assert exact[dog] == 1.0
-    hits = await search(db, user, "Wie heißt the gatto?", questions=await vectors.questions())
+    hits = await search(db, user, "Wie heißt the gatto?", query_embedder=await vectors.questions())
     assert len(hits) == 3  # none shares a word with the question
     assert await search(db, user, "Wie heißt the gatto?") == []
-    later = Reach(since=DISTANT + timedelta(days=9000))
-    assert await search(db, user, "gatto", questions=await vectors.questions(), reach=later) == []
+    later = SearchFilter(since=DISTANT + timedelta(days=9000))
+    assert await search(db, user, "gatto", query_embedder=await vectors.questions(), filters=later) == []
 
 
 async def test_others_are_never_found(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
@@ -130,8 +129,8 @@ async def test_others_are_never_found(connection: Connection, db: Database, vect
     await fill(vectors.filler())
     assert count(connection) == 3
     questions = await vectors.questions()
-    assert list(await similar(db, questions, user, "my cat is called Rex")) == mine
-    assert await similar(db, questions, uuid4(), "my cat is called Rex") == {}
+    assert list(await similar_messages(db, questions, user, "my cat is called Rex")) == mine
+    assert await similar_messages(db, questions, uuid4(), "my cat is called Rex") == {}
 
 
 async def test_a_name_says_who_spoke(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
@@ -142,7 +141,7 @@ async def test_a_name_says_who_spoke(connection: Connection, db: Database, vecto
     ]
     connection.execute("select maas_import(%s, 'test', %s)", (user, Jsonb(turns)))
     await fill(vectors.filler())
-    found = await similar(db, await vectors.questions(), user, "what does Melanie paint")
+    found = await similar_messages(db, await vectors.questions(), user, "what does Melanie paint")
     rows = connection.execute("select id, external_id from raw_logs").fetchall()
     names = {row["id"]: row["external_id"] for row in rows}
     assert [names[log] for log in found] == ["by", "to"]
@@ -153,25 +152,25 @@ async def test_as_of_and_limit(connection: Connection, db: Database, vectors: Ve
     say(connection, user, "cat three")
     await fill(vectors.filler())
     questions = await vectors.questions()
-    assert set(await similar(db, questions, user, "cat", as_of=DISTANT + timedelta(days=1))) == set(old)
-    assert len(await similar(db, questions, user, "cat")) == 3
-    assert len(await similar(db, questions, user, "cat", limit=2)) == 2
+    assert set(await similar_messages(db, questions, user, "cat", as_of=DISTANT + timedelta(days=1))) == set(old)
+    assert len(await similar_messages(db, questions, user, "cat")) == 3
+    assert len(await similar_messages(db, questions, user, "cat", limit=2)) == 2
 
 
 async def test_batches_and_pages(connection: Connection, vectors: Vectors, server: EmbeddingServer, user: UUID) -> None:
     """More than a page; each turn once, in batches, whatever is imported and asked in the meantime."""
-    say(connection, user, *(f"turn {n}" for n in range(PAGE + 10)))
+    say(connection, user, *(f"turn {n}" for n in range(PAGE_SIZE + 10)))
     filler = vectors.filler()
     assert await filler.step()
-    assert count(connection) == PAGE
+    assert count(connection) == PAGE_SIZE
     say(connection, user, "said in the meantime")
     insert(connection, user, "asked in the meantime")
     await fill(filler)
-    assert len(server.texts) == len(set(server.texts)) == PAGE + 12 == count(connection, "embedding is not null")
+    assert len(server.texts) == len(set(server.texts)) == PAGE_SIZE + 12 == count(connection, "embedding is not null")
     assert max(server.batches) == BATCH
     row = connection.execute("select * from embedding_fills").fetchone()
     assert row is not None
-    assert (row["model"], row["turns"], row["refused"]) == ("openai:words", PAGE + 12, 0)
+    assert (row["model"], row["turns"], row["refused"]) == ("openai:words", PAGE_SIZE + 12, 0)
     assert row["tokens"] == sum(map(len, server.texts))
 
 
@@ -212,14 +211,14 @@ async def test_one_process_fills(connection: Connection, vectors: Vectors, user:
     say(connection, user, "a turn")
     first, second = vectors.filler(), vectors.filler()
     await first.lease()
-    with pytest.raises(LostFill):
+    with pytest.raises(BackfillTaken):
         await second.step()
     await first.release()
     await fill(second)
     assert count(connection) == 1
     connection.execute("update embedding_fills set leased_until = now() - interval '1 second'")
     await first.lease()
-    with pytest.raises(LostFill):
+    with pytest.raises(BackfillTaken):
         await second.step()
 
 
@@ -230,10 +229,10 @@ async def test_another_model(
     (log,) = say(connection, user, "the cat")
     await fill(vectors.filler("old"))
     new = await vectors.questions("new")
-    assert await similar(db, new, user, "the cat") == {}
+    assert await similar_messages(db, new, user, "the cat") == {}
     await fill(vectors.filler("new"))
-    assert list(await similar(db, new, user, "the cat")) == [log]
-    assert list(await similar(db, await vectors.questions("old"), user, "the cat")) == [log]
+    assert list(await similar_messages(db, new, user, "the cat")) == [log]
+    assert list(await similar_messages(db, await vectors.questions("old"), user, "the cat")) == [log]
     assert count(connection) == 2
 
 
@@ -244,7 +243,7 @@ async def test_vectors_of_another_length_are_passed_over(
     old, new = say(connection, user, "the cat", "the cat again")
     await fill(vectors.filler())
     connection.execute("update embeddings set embedding = '[1,2,3]' where log_id = %s", (old,))
-    assert list(await similar(db, await vectors.questions(), user, "the cat")) == [new]
+    assert list(await similar_messages(db, await vectors.questions(), user, "the cat")) == [new]
 
 
 async def test_vectors_go_with_their_turns(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
@@ -252,7 +251,7 @@ async def test_vectors_go_with_their_turns(connection: Connection, db: Database,
     await fill(vectors.filler())
     connection.execute("delete from raw_logs where id = %s", (gone,))
     assert count(connection) == 1
-    assert list(await similar(db, await vectors.questions(), user, "the cat")) == [stays]
+    assert list(await similar_messages(db, await vectors.questions(), user, "the cat")) == [stays]
 
 
 async def test_a_late_vector_of_an_erased_turn_is_not_written(
@@ -286,7 +285,7 @@ async def test_a_text_that_is_refused_holds_up_nobody(
     assert count(connection, "embedding is null") == 2
     await fill(vectors.filler())
     assert server.calls == calls
-    found = await similar(db, await vectors.questions(), user, "this is fine")
+    found = await similar_messages(db, await vectors.questions(), user, "this is fine")
     assert list(found) == [good]
     assert bad not in found and blank not in found
 
@@ -312,17 +311,17 @@ async def test_no_question_is_asked_of_a_provider_that_is_down(
     now = 0.0
     (log,) = say(connection, user, "the cat")
     await fill(vectors.filler())
-    questions = Questions(vectors.embedder(), 5.0, clock=lambda: now)
+    questions = QueryEmbedder(vectors.embedder(), 5.0, clock=lambda: now)
     server.status, before = 503, server.calls
     with capture_logs() as logs:
         for n in range(5):
-            assert await similar(db, questions, user, f"the cat {n}") == {}
+            assert await similar_messages(db, questions, user, f"the cat {n}") == {}
         assert server.calls == before + 1
         now = 5.1
-        assert await similar(db, questions, user, "the cat") == {}
+        assert await similar_messages(db, questions, user, "the cat") == {}
         assert server.calls == before + 2
         server.status, now = 200, 16.0
-        assert list(await similar(db, questions, user, "the cat")) == [log]
+        assert list(await similar_messages(db, questions, user, "the cat")) == [log]
     assert [entry["event"] for entry in logs] == ["model_left_alone", "model_asked_again"]
 
 
@@ -330,11 +329,11 @@ async def test_many_failures_at_once_are_one(
     db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
 ) -> None:
     now = 0.0
-    questions = Questions(vectors.embedder(), 5.0, clock=lambda: now)
+    questions = QueryEmbedder(vectors.embedder(), 5.0, clock=lambda: now)
     server.status = 503
-    await asyncio.gather(*(similar(db, questions, user, f"the cat {n}") for n in range(10)))
+    await asyncio.gather(*(similar_messages(db, questions, user, f"the cat {n}") for n in range(10)))
     server.status, before, now = 200, server.calls, 5.1
-    await similar(db, questions, user, "the cat")
+    await similar_messages(db, questions, user, "the cat")
     assert server.calls == before + 1
 
 
@@ -345,8 +344,8 @@ async def test_a_question_that_is_refused_silences_nobody(
     await fill(vectors.filler())
     questions = await vectors.questions()
     server.refused = "poison"
-    assert await similar(db, questions, user, "poison") == {}
-    assert list(await similar(db, questions, user, "the cat" + " cat" * 100_000)) == [log]
+    assert await similar_messages(db, questions, user, "poison") == {}
+    assert list(await similar_messages(db, questions, user, "the cat" + " cat" * 100_000)) == [log]
     assert len(server.texts[-1]) == 2000
 
 
@@ -358,7 +357,7 @@ async def test_a_slow_provider_is_not_waited_for(
     server.held.clear()
     questions = await vectors.questions(timeout=0.2)
     async with asyncio.timeout(2):
-        assert await similar(db, questions, user, "the cat") == {}
+        assert await similar_messages(db, questions, user, "the cat") == {}
 
 
 async def test_a_slow_database_is_not_waited_for(
@@ -367,12 +366,12 @@ async def test_a_slow_database_is_not_waited_for(
     (log,) = say(connection, user, "the cat")
     await fill(vectors.filler())
     questions = await vectors.questions(timeout=0.5)
-    assert list(await similar(db, questions, user, "the cat")) == [log]
+    assert list(await similar_messages(db, questions, user, "the cat")) == [log]
     with psycopg.connect(database) as other:
         other.execute("lock embeddings in access exclusive mode")
         async with asyncio.timeout(5):
-            assert await similar(db, questions, user, "the cat") == {}
-    assert list(await similar(db, questions, user, "the cat")) == [log]
+            assert await similar_messages(db, questions, user, "the cat") == {}
+    assert list(await similar_messages(db, questions, user, "the cat")) == [log]
 
 
 async def test_the_same_question_is_embedded_once(
@@ -380,11 +379,11 @@ async def test_the_same_question_is_embedded_once(
 ) -> None:
     questions = await vectors.questions()
     for _ in range(3):
-        await similar(db, questions, user, "the cat")
+        await similar_messages(db, questions, user, "the cat")
     assert server.calls == 1
 
 
 async def test_without_a_model_nothing_is_asked(db: Database, user: UUID) -> None:
-    async with open_questions(db, None, 1.0) as questions:
+    async with open_query_embedder(db, None, 1.0) as questions:
         assert questions is None
-        assert await similar(db, questions, user, "the cat") == {}
+        assert await similar_messages(db, questions, user, "the cat") == {}

@@ -13,14 +13,14 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.pipeline.draft import Draft, Payload
-from maas.pipeline.runs import Run
-from maas.pipeline.stages import Deps
-from maas.pipeline.states import Status
+from maas.builtin_model import BuiltinModel
+from maas.engine.claims import Run
+from maas.engine.stages import Deps
+from maas.engine.states import Status
+from maas.prompting.draft import Draft, Payload
 from shared import tokens
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.models.registry import open_model
 from shared.models.types import Piece, Reply, Request
 from shared.settings import ROLES, load_settings
 from tests.sql.engine import Engine
@@ -31,7 +31,7 @@ from workers import analyzer, archivist, assembler, draft_builder, final_respond
 async def deps(database: str) -> AsyncIterator[Deps]:
     """What a process with the built-in model hands to its stages."""
     settings = load_settings(history_rows=4)
-    rules = open_model("extractive:builtin", settings)
+    rules = BuiltinModel()
     async with open_database(database, 2, "test") as db:
         yield Deps(db, settings, {role: rules for role in ROLES}, rules)
 
@@ -74,7 +74,7 @@ async def test_analyzer_alone(deps: Deps) -> None:
     await imported(deps, run, "Alma lives in Lisbon.")
     outcome = await analyzer.run(run, deps)
     assert outcome.analysis is not None and outcome.analysis["needs_context"]
-    assert [call["stage"] for call in run.calls] == ["analyzer"]
+    assert [call["stage"] for call in run.log.calls] == ["analyzer"]
 
 
 @pytest.mark.parametrize(("keywords", "is_found"), [(["beagle", "Rex"], True), (["submarine"], False), ([], False)])
@@ -105,8 +105,8 @@ async def test_draft_builder_alone(deps: Deps) -> None:
     draft = Draft.parse(outcome.draft)
     assert [line[-9:] for line in draft.recent] == [f"{n} things." for n in (2, 3, 4, 5)]
     assert len(draft.focus) == 2
-    assert run.calls == []
-    run.analysis = {"needs_context": False}
+    assert run.log.calls == []
+    run = replace(run, analysis={"needs_context": False})
     assert Draft.parse((await draft_builder.run(run, deps)).draft or "").focus == ()
 
 
@@ -119,7 +119,7 @@ async def test_all_of_the_last_rows_stand_in_a_draft_however_long(deps: Deps) ->
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": True, "time_scope": "cold", "context_found": {}})
     long = "Alma told me of the ferry, the harbour and the weather. "
     await imported(deps, run, *(f"Day {n}. {long * 200 * (n % 3 > 0)}" for n in range(9)))
-    run.draft = (await draft_builder.run(run, settled(deps, history_rows=9))).draft
+    run = replace(run, draft=(await draft_builder.run(run, settled(deps, history_rows=9))).draft)
     draft = Draft.parse(run.draft or "")
     assert [line.partition("user: ")[2][:6] for line in draft.recent] == [f"Day {n}." for n in range(9)]
     cut = [len(line) for line in draft.recent if line.endswith("…")]
@@ -218,11 +218,14 @@ async def test_a_payload_is_sized_for_whoever_answers(
 async def test_the_ledger_names_the_prompt_that_was_used(deps: Deps, connection: psycopg.Connection[DictRow]) -> None:
     """An UPDATE between the draft and its stages does not change the version that they note."""
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": False})
-    run.draft = (await draft_builder.run(run, deps)).draft
+    run = replace(run, draft=(await draft_builder.run(run, deps)).draft)
     connection.execute("update system_prompts set prompt_template = prompt_template || ' New.'")
-    run.payload = (await assembler.run(run, deps)).payload
+    run = replace(run, payload=(await assembler.run(run, deps)).payload)
     await final_responder.run(run, deps)
-    assert [(call["stage"], call["prompt_version"]) for call in run.calls] == [("assembler", 1), ("final_responder", 1)]
+    assert [(call["stage"], call["prompt_version"]) for call in run.log.calls] == [
+        ("assembler", 1),
+        ("final_responder", 1),
+    ]
 
 
 async def test_assembler_refuses_what_cannot_fit(deps: Deps) -> None:
@@ -257,4 +260,4 @@ async def test_archivist_of_a_run_without_words(deps: Deps) -> None:
     """Its user was erased between claim and stage: there is nothing to record and nobody to ask."""
     run = a_run(status=Status.COMPLETED)
     assert (await archivist.run(run, deps)).record is None
-    assert run.calls == []
+    assert run.log.calls == []

@@ -12,15 +12,15 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from maas.builtin_model import BuiltinModel
+from maas.engine.claims import Run
+from maas.engine.stages import Deps
+from maas.engine.states import Status
 from maas.memory.context import build_context
-from maas.memory.reach import Reach
+from maas.memory.filters import SearchFilter
 from maas.memory.search import search
-from maas.pipeline.draft import Draft
-from maas.pipeline.runs import Run
-from maas.pipeline.stages import Deps
-from maas.pipeline.states import Status
+from maas.prompting.draft import Draft
 from shared.db import Database, open_database
-from shared.models.extractive.model import Extractive
 from shared.models.types import Reply, Request
 from shared.settings import ROLES, load_settings
 from tests.flow.test_commands import maas
@@ -40,7 +40,7 @@ ZONES = pytest.mark.parametrize(
 )
 
 
-class Heard(Extractive):
+class Heard(BuiltinModel):
     """The built-in model, and what it was asked."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ async def test_a_draft_tells_the_days_of_the_zone(db: Database, zone: str, eveni
     outcome = await draft_builder.run(a_run(user, status=Status.ANALYZED, analysis=analysis), deps)
     draft = Draft.parse(outcome.draft or "")
     assert [line.split("]")[0] for line in draft.recent] == [f"- [{evening}", f"- [{night}"]
-    context = await build_context(db, user, "kiln", 1000, reach=Reach(zone=deps.settings.zone))
+    context = await build_context(db, user, "kiln", 1000, filters=SearchFilter(zone=deps.settings.zone))
     assert sorted(line.split("]")[0] for line in context.lines) == sorted([f"- [{evening[:10]}", f"- [{night[:10]}"])
 
 
@@ -131,8 +131,8 @@ async def test_yesterday_is_that_of_the_zone(
     told = [("2024-01-01T10:00:00Z", "We meet."), *zip(said_at, texts, strict=True)]
     turns = [{"role": "user", "content": text, "at": at, "conversation": "c"} for at, text in told]
     await db.rows("import_turns", user, "by hand", turns, "test")
-    reach = Reach(as_of=datetime.fromisoformat(now), zone=load_settings(timezone=zone).zone)
-    assert (await search(db, user, question, reach=reach))[0].text == texts[best]
+    filters = SearchFilter(as_of=datetime.fromisoformat(now), zone=load_settings(timezone=zone).zone)
+    assert (await search(db, user, question, filters=filters))[0].text == texts[best]
 
 
 def test_times_without_an_offset_are_those_of_the_zone(database: str, tmp_path_factory: pytest.TempPathFactory) -> None:

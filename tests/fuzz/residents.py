@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from maas.http.access import Owned
-from maas.pipeline.keys import NewKey, create_key
+from maas.http.auth.authorize import Resource
+from maas.users.api_keys import NewKey, create_key
 from shared.db import open_database
 from tests.pictures import picture
 from tests.stack import Stack
@@ -30,7 +30,7 @@ class Resident:
     user_id: UUID
     secret: str
     headers: dict[str, str]
-    things: dict[Owned, UUID]
+    things: dict[Resource, UUID]
     is_named: bool
 
 
@@ -57,7 +57,7 @@ async def _keys(dsn: str, users: Sequence[UUID]) -> list[str]:
         ]
 
 
-def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> dict[Owned, UUID]:
+def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> dict[Resource, UUID]:
     whose: dict[str, Any] = {"user_id": str(user)}
 
     def post(path: str, **options: Any) -> Any:

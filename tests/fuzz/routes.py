@@ -1,4 +1,4 @@
-"""Ways to somebody's memory; each tries one of its doors, drawn at random, as a caller who is or is not the owner."""
+"""Attempts to read a user's memory through routes drawn at random, as a caller who is or is not the owner."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import httpx2
 
-from maas.http.attachments import FORM
-from maas.http.doors import DOORS, Door
-from maas.http.examples import BODIES
+from maas.http.attachments import FORM_TYPE
+from maas.http.openapi import REQUEST_EXAMPLES
+from maas.http.routes import ROUTES, Route
 from tests.fuzz.residents import Resident
 from tests.pictures import picture
 
@@ -28,13 +28,13 @@ TELLING = {
 class Tried:
     """What was tried, so that it can be repeated, and whether it came through."""
 
-    door: str
+    target: str
     is_read: bool
     request: str
 
 
-class Route(Protocol):
-    """A way; `name` stands in the table."""
+class AttackRoute(Protocol):
+    """One kind of attempt; `name` stands in the table of results."""
 
     name: str
 
@@ -44,33 +44,33 @@ class Route(Protocol):
 
 
 class HttpRoute:
-    """Every door of the server that takes the id of somebody's thing, or somebody's own."""
+    """Every route of the server that takes the id of somebody's thing, or somebody's own."""
 
     name = "http"
 
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client
-        self._doors = [door for door in DOORS if door.owned is not None or _takes_user(door)]
-        self._reading = [door for door in self._doors if door.method == "GET" or door.handler.__name__ in ASKING]
+        self._routes = [route for route in ROUTES if route.resource is not None or _takes_user(route)]
+        self._reading = [route for route in self._routes if route.method == "GET" or route.handler.__name__ in ASKING]
 
     def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
         is_own = caller is owner
-        door = draw.choice(self._reading if is_own else self._doors)
-        claimed = owner if door.owned is None else draw.choice((owner, caller))
-        thing = owner.things[door.owned] if door.owned is not None else None
-        options = _options(door, claimed)
-        path = door.path.replace("{id}", str(thing))
-        reply = self._client.request(door.method, path, headers=caller.headers | options.pop("headers", {}), **options)
+        route = draw.choice(self._reading if is_own else self._routes)
+        claimed = owner if route.resource is None else draw.choice((owner, caller))
+        thing = owner.things[route.resource] if route.resource is not None else None
+        options = _options(route, claimed)
+        path = route.path.replace("{id}", str(thing))
+        reply = self._client.request(route.method, path, headers=caller.headers | options.pop("headers", {}), **options)
         is_let_in = reply.status_code < 300
         is_told = owner.secret in reply.text
-        name = door.handler.__name__
+        name = route.handler.__name__
         is_read = is_let_in and (is_told or name not in TELLING) if is_own else is_let_in or is_told
-        command = f"curl -X {door.method} '{reply.url}' -H 'Authorization: ...' # {options} -> {reply.status_code}"
-        return Tried(f"{door.method} {door.path}", is_read, command)
+        command = f"curl -X {route.method} '{reply.url}' -H 'Authorization: ...' # {options} -> {reply.status_code}"
+        return Tried(f"{route.method} {route.path}", is_read, command)
 
 
 class NamingRoute:
-    """A stranger's own requests that name things of the owner where a door looks up more than one."""
+    """A stranger's own requests that name things of the owner where a route looks up more than one."""
 
     name = "http, by reference"
 
@@ -94,20 +94,20 @@ class NamingRoute:
         return Tried(f"{method} {path} that names a {'/'.join(options)}", is_read, request)
 
 
-def _takes_user(door: Door) -> bool:
-    fields = door.body.model_fields if door.body is not None else {}
-    return "user_id" in fields or "user_id" in (door.query or {})
+def _takes_user(route: Route) -> bool:
+    fields = route.body.model_fields if route.body is not None else {}
+    return "user_id" in fields or "user_id" in (route.query or {})
 
 
-def _options(door: Door, claimed: Resident) -> dict[str, Any]:
+def _options(route: Route, claimed: Resident) -> dict[str, Any]:
     """A request that is right in everything but whose it is."""
     whose = {"user_id": str(claimed.user_id)}
-    if FORM in door.takes:
+    if FORM_TYPE in route.request_types:
         return {"data": whose, "files": {"file": ("a.png", picture(), "image/png")}}
-    if door.takes:
-        return {"content": LINE, "headers": {"content-type": door.takes[0]}}
-    if door.body is not None:
-        body = BODIES[door.body.__name__]
-        asked = QUESTION | {"from": None} if door.handler.__name__ == "post_search" else QUESTION
+    if route.request_types:
+        return {"content": LINE, "headers": {"content-type": route.request_types[0]}}
+    if route.body is not None:
+        body = REQUEST_EXAMPLES[route.body.__name__]
+        asked = QUESTION | {"from": None} if route.handler.__name__ == "post_search" else QUESTION
         return {"json": body | (whose if "user_id" in body else {}) | (asked if "query" in body else {})}
-    return {"params": whose} if "user_id" in (door.query or {}) else {}
+    return {"params": whose} if "user_id" in (route.query or {}) else {}

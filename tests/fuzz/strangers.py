@@ -32,7 +32,7 @@ from tests.fuzz.imports import Planted, plant
 from tests.fuzz.protocols import McpRoute, OpenAIRoute
 from tests.fuzz.residents import Resident, settle
 from tests.fuzz.roles import SqlRoute
-from tests.fuzz.routes import HttpRoute, NamingRoute, Route, Tried
+from tests.fuzz.routes import AttackRoute, HttpRoute, NamingRoute, Tried
 from tests.stack import Stack
 
 CONTROL = 10  # one attempt in so many is by the owner
@@ -41,7 +41,7 @@ Progressed = Callable[[int], None]
 
 @dataclass(slots=True)
 class Tally:
-    """Attempts by route and door; `breaches` are strangers who read, `shut` owners who did not."""
+    """Attempts by route and target; `breaches` are strangers who read, `shut` owners who did not."""
 
     strangers: Counter[tuple[str, str]] = field(default_factory=Counter)
     owners: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -53,7 +53,7 @@ class Tally:
         return not self.breaches and not self.shut and self.strangers.total() > 0 and self.owners.total() > 0
 
     def add(self, route: str, tried: Tried, is_own: bool) -> None:
-        (self.owners if is_own else self.strangers)[route, tried.door] += 1
+        (self.owners if is_own else self.strangers)[route, tried.target] += 1
         if tried.is_read is not is_own:
             (self.shut if is_own else self.breaches).append(tried.request)
 
@@ -67,7 +67,7 @@ class Tally:
 
 
 @contextmanager
-def open_routes(url: str, dsn: str) -> Iterator[list[Route]]:
+def open_routes(url: str, dsn: str) -> Iterator[list[AttackRoute]]:
     """Every way there is, for one thread."""
     with (
         httpx2.Client(base_url=url, timeout=120, trust_env=False) as client,
@@ -137,7 +137,7 @@ def strangers(
 
 def report(tally: Tally, told: Planted, seed: int) -> None:
     """Print what was tried by each way, and the verdict."""
-    table = Table("way", "door", "strangers", "owners")
+    table = Table("route", "target", "strangers", "owners")
     for name in sorted(tally.strangers.keys() | tally.owners.keys()):
         table.add_row(*name, str(tally.strangers[name]), str(tally.owners[name]))
     for (held, status), count in sorted(told.files.items()):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from maas.http.doors import DOORS
+from maas.http.routes import ROUTES
 from tests.fuzz.residents import Resident
 from tests.fuzz.runs import long_run
 
@@ -116,7 +116,7 @@ def body(draw: random.Random, who: Resident) -> Attack:
         "noise": (draw.randbytes(draw.randrange(2_000)), b""),
     }  # fmt: skip
     name = draw.choice(list(forms))
-    path = draw.choice([door.path for door in DOORS if door.method == "POST"])
+    path = draw.choice([route.path for route in ROUTES if route.method == "POST"])
     raw, more = forms[name]
     kind = draw.choice(
         [JSON, JSON, JSON, b"Content-Type: multipart/form-data; boundary=x\r\n", b"Content-Type: \xff\r\n"]
@@ -173,9 +173,9 @@ def events(draw: random.Random, who: Resident) -> Attack:
 
 def address(draw: random.Random, who: Resident) -> Attack:
     """Any method on any path."""
-    door = draw.choice(DOORS)
+    route = draw.choice(ROUTES)
     odd = ["%00", "..", "%2e%2e%2f", "%ff%fe", "{id}", "\u0439", "a" * 9_000, "0" * 36, "%", "//", "';--", "%c0%ae"]
-    path = door.path.replace("{id}", draw.choice([*odd, str(who.things["run"]), str(UUID(int=draw.getrandbits(128)))]))
+    path = route.path.replace("{id}", draw.choice([*odd, str(who.things["run"]), str(UUID(int=draw.getrandbits(128)))]))
     query = draw.choice(
         ["", "?limit=1&limit=2", "?user_id=", "?before=%00", "?wait=1e400", "?" + "a=b&" * 2_000, "?%", "?a=%ff"]
     )

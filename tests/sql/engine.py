@@ -9,7 +9,7 @@ import psycopg
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from maas.pipeline.states import NEXT, Status
+from maas.engine.states import NEXT, Status
 
 ALL = [status.value for status in Status if status is not Status.FAILED]
 

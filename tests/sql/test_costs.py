@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.pipeline.states import NEXT
+from maas.engine.states import NEXT
 from tests.sql.engine import Engine, insert
 
 Connection = psycopg.Connection[DictRow]

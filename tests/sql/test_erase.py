@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
-from maas.pipeline.states import Status
+from maas.engine.states import Status
 from tests.polling import poll
 from tests.sql.engine import Engine, failed, insert, run_of
 from tests.sql.traces import tables, tables_with

@@ -13,8 +13,8 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from maas.pipeline.events import FULL, EventLog, EventType, RunEvents
-from maas.pipeline.runs import LostRun
+from maas.engine.claims import LostRun
+from maas.engine.events import MAX_TEXT_CHARS, EventLog, EventType, RunEvents
 from shared.db import open_database
 from tests.polling import apoll
 from tests.sql.engine import Engine, insert, released
@@ -53,21 +53,21 @@ async def test_text_is_gathered(connection: Connection, engine: Engine, events: 
         for _ in range(50):
             said.text("ab ")
         await apoll(lambda: stored(connection, run_id), 5)
-        said.text("x" * FULL)
+        said.text("x" * MAX_TEXT_CHARS)
         await asyncio.sleep(0)
         said.text("tail")
     deltas = [row["payload"]["delta"] for row in stored(connection, run_id)]
-    assert (deltas[0], "".join(deltas)) == ("ab " * 50, "ab " * 50 + "x" * FULL + "tail")
+    assert (deltas[0], "".join(deltas)) == ("ab " * 50, "ab " * 50 + "x" * MAX_TEXT_CHARS + "tail")
     assert len(deltas) <= 3
 
 
 async def test_a_full_row_waits_for_no_clock(
     connection: Connection, engine: Engine, events: EventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("maas.pipeline.events.PAUSE", 3600)
+    monkeypatch.setattr("maas.engine.events.GATHER_S", 3600)
     run_id, _ = claimed(engine)
     async with RunEvents(events, run_id, 1) as said:
-        said.text("x" * FULL)
+        said.text("x" * MAX_TEXT_CHARS)
         assert len(await apoll(lambda: stored(connection, run_id), 5)) == 1
 
 
@@ -109,7 +109,7 @@ async def test_nothing_of_a_lost_run(connection: Connection, engine: Engine, eve
 async def test_a_writer_that_lost_its_run_is_told_at_the_next_piece(engine: Engine, events: EventLog) -> None:
     run_id, _ = claimed(engine)
     said = RunEvents(events, run_id, 7)
-    said.text("x" * FULL)
+    said.text("x" * MAX_TEXT_CHARS)
 
     def goes_on() -> bool:
         try:
@@ -125,7 +125,7 @@ async def test_nobody_waits_for_the_table(
     connection: Connection, engine: Engine, events: EventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Events are taken while the table is locked, up to a limit; then they stand in it in their order."""
-    monkeypatch.setattr("maas.pipeline.events.BACKLOG", 20)
+    monkeypatch.setattr("maas.engine.events.MAX_WAITING", 20)
     run_id, _ = claimed(engine)
     async with RunEvents(events, run_id, 1) as said:
         with connection.transaction():

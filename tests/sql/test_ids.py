@@ -1,6 +1,6 @@
 """Whatever takes an id says here what binds it to a user; a function or a query that is new and says nothing fails.
 
-`USER`: it takes the user, too, and reaches no row of another. `DOOR`: it takes the id alone, and the server asks first
+`USER`: it takes the user, too, and reaches no row of another. `ROUTE`: it takes the id alone, and the server asks first
 whose it is (`admit`, `owner_of_*`). `CLAIM`: the orchestrator alone, with a run that it has claimed; whose rows it
 reaches, the run says. `INSIDE`: nobody but the owner may call it. `ROW`: a trigger; the row that fires it says whose
 rows it reaches. `ALL`: it is for the rows of all users, and tells or changes what is nobody's alone.
@@ -15,13 +15,13 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.http.doors import DOORS, OWNED
+from maas.http.routes import RESOURCES, ROUTES
 from shared.db import queries
 from tests.sql.attempts import ROLES
 
 Connection = psycopg.Connection[DictRow]
 IDS = {"uuid", "uuid[]", "jsonb", "jsonb[]"}  # JSON may hold some
-USER, DOOR, CLAIM, INSIDE, ROW, ALL = "user", "door", "claim", "inside", "row", "all"
+USER, ROUTE, CLAIM, INSIDE, ROW, ALL = "user", "route", "claim", "inside", "row", "all"
 
 FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_compact": (USER, "children, their words and the new record are those of p_user"),
@@ -39,10 +39,10 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_remember": (USER, "as maas_import"),
     "maas_restore": (USER, "ids are made p_user's own, rows that name another's are refused"),
     "maas_settle_restore": (USER, "words, records, messages and notes of p_user"),
-    "maas_forget": (DOOR, "p_user where one is named; all that goes is of the user whose memory it is"),
-    "maas_cancel_run": (DOOR, "one run; operators may cancel any"),
-    "maas_retry_run": (DOOR, "one run, words and records of its user; operators may retry any"),
-    "maas_clear_conversation": (DOOR, "one conversation and its messages, which are of its user"),
+    "maas_forget": (ROUTE, "p_user where one is named; all that goes is of the user whose memory it is"),
+    "maas_cancel_run": (ROUTE, "one run; operators may cancel any"),
+    "maas_retry_run": (ROUTE, "one run, words and records of its user; operators may retry any"),
+    "maas_clear_conversation": (ROUTE, "one conversation and its messages, which are of its user"),
     "maas_active_agent": (CLAIM, "the run's conversation, messages of its user"),
     "maas_add_events": (CLAIM, "by run and attempt"),
     "maas_add_note": (CLAIM, "notes of the run's user"),
@@ -134,19 +134,19 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "client_insert": (USER, "row security, or a program that is there for all; triggers check what the row names"),
     "client_look": (USER, "row security, or a program that is there for all"),
     "insert_runs": (USER, "ids are the server's; triggers check conversation and images of each user"),
-    "cancel_run": (DOOR, "run"),
-    "retry_run": (DOOR, "run"),
-    "run": (DOOR, "run; images of its user"),
-    "run_state": (DOOR, "run"),
-    "run_trace": (DOOR, "run; memories of its user"),
-    "completion": (DOOR, "run: one that the caller has just made"),
-    "follow_runs": (DOOR, "run"),
-    "conversation": (DOOR, "conversation"),
-    "change_conversation": (DOOR, "conversation"),
-    "clear_conversation": (DOOR, "conversation"),
-    "list_messages": (DOOR, "conversation; images of the message's user"),
-    "memory": (DOOR, "memory; the record of a turn is of its user"),
-    **{f"owner_of_{name}": (DOOR, f"{name}: the question itself")
+    "cancel_run": (ROUTE, "run"),
+    "retry_run": (ROUTE, "run"),
+    "run": (ROUTE, "run; images of its user"),
+    "run_state": (ROUTE, "run"),
+    "run_trace": (ROUTE, "run; memories of its user"),
+    "completion": (ROUTE, "run: one that the caller has just made"),
+    "follow_runs": (ROUTE, "run"),
+    "conversation": (ROUTE, "conversation"),
+    "change_conversation": (ROUTE, "conversation"),
+    "clear_conversation": (ROUTE, "conversation"),
+    "list_messages": (ROUTE, "conversation; images of the message's user"),
+    "memory": (ROUTE, "memory; the record of a turn is of its user"),
+    **{f"owner_of_{name}": (ROUTE, f"{name}: the question itself")
        for name in ("run", "conversation", "action", "attachment", "memory")},
     **{name: (CLAIM, "the engine's run") for name in (
         "propose_action", "run_mode", "open_action", "end_action", "photo_of_run", "drawing_of_run", "keep_drawing",
@@ -197,15 +197,15 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
     found = functions(known)
     assert sorted(found.keys() ^ FUNCTIONS.keys()) == []
     may: dict[str, set[str]] = {
-        USER: {"maas_server", "maas_worker"}, DOOR: {"maas_server", "maas_ops"}, CLAIM: {"maas_worker"},
+        USER: {"maas_server", "maas_worker"}, ROUTE: {"maas_server", "maas_ops"}, CLAIM: {"maas_worker"},
         ALL: {"maas_server", "maas_worker", "maas_ops"}, INSIDE: set(), ROW: set(),
     }  # fmt: skip
     for name, (names, roles) in found.items():
         bound, _ = FUNCTIONS[name]
         assert set(roles) <= may[bound], f"{name} may be called by {roles}"
         assert bound != USER or "p_user" in names, f"{name} takes no user"
-    doors = {name for name, (bound, _) in FUNCTIONS.items() if bound == DOOR}
-    assert {name for name, (_, roles) in found.items() if "maas_ops" in roles} <= doors | {"maas_call_words"}
+    routes = {name for name, (bound, _) in FUNCTIONS.items() if bound == ROUTE}
+    assert {name for name, (_, roles) in found.items() if "maas_ops" in roles} <= routes | {"maas_call_words"}
 
 
 def test_every_query_that_takes_an_id_says_what_binds_it(known: Connection) -> None:
@@ -225,8 +225,8 @@ def test_a_query_of_a_user_compares_the_user(name: str) -> None:
     assert re.search(compared, text) or re.search(handed, text)
 
 
-def test_every_door_with_an_id_asks_whose_it_is() -> None:
-    """What `DOOR` relies on."""
-    assert {door.owned for door in DOORS if "{id}" in door.path} == set(OWNED.values())
+def test_every_route_with_an_id_checks_its_owner() -> None:
+    """What `ROUTE` relies on."""
+    assert {route.resource for route in ROUTES if "{id}" in route.path} == set(RESOURCES.values())
     asked = {name.removeprefix("owner_of_") for name in queries() if name.startswith("owner_of_")}
-    assert asked | {"user"} == set(OWNED.values())
+    assert asked | {"user"} == set(RESOURCES.values())

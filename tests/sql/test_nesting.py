@@ -11,11 +11,11 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
-from maas.http.bodies import NewRun
-from shared.text import JSON_LEVELS, is_storable
+from maas.http.runs import NewRun
+from shared.json import MAX_JSON_DEPTH, is_storable
 
 Connection = psycopg.Connection[DictRow]
-DEEPER = (JSON_LEVELS + 1, 900)
+DEEPER = (MAX_JSON_DEPTH + 1, 900)
 
 
 def nested(levels: int) -> dict[str, object]:
@@ -31,8 +31,8 @@ def test_deeper_metadata_is_refused_over_http(levels: int) -> None:
     with pytest.raises(ValidationError, match="must not be nested deeper than 100 levels"):
         NewRun.model_validate(run | {"metadata": nested(levels)})
     assert not is_storable(nested(levels))
-    kept = NewRun.model_validate(run | {"metadata": nested(JSON_LEVELS)})
-    assert kept.metadata == nested(JSON_LEVELS)
+    kept = NewRun.model_validate(run | {"metadata": nested(MAX_JSON_DEPTH)})
+    assert kept.metadata == nested(MAX_JSON_DEPTH)
 
 
 @pytest.mark.parametrize("levels", DEEPER)
@@ -45,7 +45,7 @@ def test_deeper_metadata_is_refused_by_an_insert(connection: Connection, levels:
 
     with pytest.raises(errors.CheckViolation, match="metadata_exceeds_100_levels"):
         insert(levels)
-    insert(JSON_LEVELS)
+    insert(MAX_JSON_DEPTH)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.http import bodies
-from maas.pipeline.states import Status, is_legal
+from maas.engine.states import Status, is_legal
+from maas.http import conversations
 from shared.db import queries
 
 Connection = psycopg.Connection[DictRow]
@@ -215,5 +215,5 @@ def test_every_column_is_filled(connection: Connection) -> None:
 
 
 def test_no_door_shows_what_is_empty() -> None:
-    shown = set(bodies.Message.model_fields) | set(bodies.Conversation.model_fields)
+    shown = set(conversations.ConversationMessage.model_fields) | set(conversations.Conversation.model_fields)
     assert not shown & set().union(*EMPTY.values())

@@ -13,17 +13,17 @@ from psycopg.types.json import Jsonb
 
 from bench.sentences import sentence
 from maas.memory.context import build_context
-from maas.memory.counting import count_due
-from maas.memory.evidence import WHOLE, gather
+from maas.memory.filters import MAX_SEQ, MAX_TIME, SearchFilter
 from maas.memory.ranking import rank
-from maas.memory.reach import END_OF_TIME, EVERY_TURN, Reach
+from maas.memory.retrieval import FULL_READ_MESSAGES, retrieve
 from maas.memory.search import search
+from maas.memory.term_statistics import count_due_terms
 from shared.db import Database, open_database, queries
 from tests.remembering import remember
 
 Connection = psycopg.Connection[DictRow]
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
-LARGE = WHOLE + 400
+LARGE = FULL_READ_MESSAGES + 400
 
 
 @pytest.fixture
@@ -50,12 +50,16 @@ def large(connection: Connection) -> UUID:
     said[900] = (said[900][0], "Аквариум я поставил на кухне.")
     said[1500] = (said[1500][0], "The zeppelin lands on Tuesday.")
     say(connection, user, said)
-    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    connection.execute("select maas_count_terms(%s, %s)", (user, FULL_READ_MESSAGES))
     return user
 
 
-async def texts(db: Database, user: UUID, question: str, limit: int = 3, reach: Reach | None = None) -> list[str]:
-    return [hit.text for hit in await search(db, user, question, limit=limit, reach=reach or Reach(as_of=NOW))]
+async def texts(
+    db: Database, user: UUID, question: str, limit: int = 3, filters: SearchFilter | None = None
+) -> list[str]:
+    return [
+        hit.text for hit in await search(db, user, question, limit=limit, filters=filters or SearchFilter(as_of=NOW))
+    ]
 
 
 async def test_a_large_memory_finds_what_a_whole_read_finds(db: Database, connection: Connection, large: UUID) -> None:
@@ -77,11 +81,11 @@ async def test_what_was_said_since_the_count_is_found(db: Database, connection: 
 
 async def test_a_large_memory_is_not_read_whole(connection: Connection, db: Database, large: UUID) -> None:
     """Of its thousands of turns a search ranks some hundred at most, and touches few pages of the table."""
-    evidence = await gather(db, large, "What is the walrus called?", Reach(), {})
+    evidence = await retrieve(db, large, "What is the walrus called?", SearchFilter(), {})
     assert evidence is not None
-    assert len(evidence.turns) < 100
+    assert len(evidence.candidates) < 100
     connection.execute("analyze raw_logs")
-    arguments = [large, ["walrus", "call"], EVERY_TURN, END_OF_TIME, None, None, None, ["walrus"], [5.0, 1.0], [], None]
+    arguments = [large, ["walrus", "call"], MAX_SEQ, MAX_TIME, None, None, None, ["walrus"], [5.0, 1.0], [], None]
     query = b"explain (analyze, format json) " + queries()["rare_turns"].encode()
     with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
         plan = cursor.execute(query, arguments).fetchone()
@@ -98,7 +102,7 @@ async def test_a_typo_is_mended(db: Database, connection: Connection, is_large: 
         (NOW - timedelta(days=2), "Палатка лежит в гараже."),
     ]
     say(connection, user, [*small_talk(LARGE if is_large else 40, NOW - timedelta(days=400)), *facts])
-    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    connection.execute("select maas_count_terms(%s, %s)", (user, FULL_READ_MESSAGES))
     assert (await texts(db, user, "the wlarus", 1)) == ["My walrus is called Basil."]
     assert (await texts(db, user, "где плаатка?", 1)) == ["Палатка лежит в гараже."]
     assert await texts(db, user, "xylophone") == []
@@ -114,10 +118,10 @@ async def test_a_date_finds_its_day(db: Database, connection: Connection, is_lar
         user,
         [*filler, (NOW - timedelta(days=1), "Borscht for lunch."), (NOW - timedelta(days=41), "Ramen.")],
     )
-    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    connection.execute("select maas_count_terms(%s, %s)", (user, FULL_READ_MESSAGES))
     assert (await texts(db, user, "What was it yesterday?", 1)) == ["Borscht for lunch."]
     assert (await texts(db, user, "что было вчера", 1)) == ["Borscht for lunch."]
-    earlier = Reach(as_of=NOW - timedelta(days=40))
+    earlier = SearchFilter(as_of=NOW - timedelta(days=40))
     assert (await texts(db, user, "вчера", 1, earlier)) == ["Ramen."]
 
 
@@ -129,20 +133,20 @@ async def test_bounds_hold(db: Database, connection: Connection, is_large: bool)
     days = (60, 10, 1)
     for day in days:
         remember(connection, user, [(NOW - timedelta(days=day), f"A kayak trip, day {day}.")], [f"tag{day}"])
-    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    connection.execute("select maas_count_terms(%s, %s)", (user, FULL_READ_MESSAGES))
 
-    async def found(reach: Reach) -> set[int]:
-        hits = await search(db, user, "kayak", limit=10, reach=reach)
+    async def found(filters: SearchFilter) -> set[int]:
+        hits = await search(db, user, "kayak", limit=10, filters=filters)
         return {int(hit.text.split()[-1].rstrip(".")) for hit in hits if "kayak" in hit.text}
 
-    assert await found(Reach(as_of=NOW)) == set(days)
-    assert await found(Reach(as_of=NOW - timedelta(days=5))) == {60, 10}
-    assert await found(Reach(since=NOW - timedelta(days=30))) == {10, 1}
-    assert await found(Reach(until=NOW - timedelta(days=10))) == {60}
-    assert await found(Reach(tags=["tag10", "other"])) == {10}
-    assert await found(Reach(tags=["none"])) == set()
+    assert await found(SearchFilter(as_of=NOW)) == set(days)
+    assert await found(SearchFilter(as_of=NOW - timedelta(days=5))) == {60, 10}
+    assert await found(SearchFilter(since=NOW - timedelta(days=30))) == {10, 1}
+    assert await found(SearchFilter(until=NOW - timedelta(days=10))) == {60}
+    assert await found(SearchFilter(tags=["tag10", "other"])) == {10}
+    assert await found(SearchFilter(tags=["none"])) == set()
     for scope, day in (("cold", 60), ("warm", 10), ("hot", 1)):
-        hits = await search(db, user, "kayak", reach=Reach(as_of=NOW, scope=scope))  # type: ignore[arg-type]
+        hits = await search(db, user, "kayak", filters=SearchFilter(as_of=NOW, scope=scope))  # type: ignore[arg-type]
         assert hits[0].text == f"A kayak trip, day {day}."
         assert len([hit for hit in hits if "kayak" in hit.text]) == 3
 
@@ -154,7 +158,7 @@ async def test_no_id_and_no_text_shows_anothers_turn(connection: Connection, lar
     theirs = [
         row["id"] for row in connection.execute("select id from raw_logs where user_id = %s", (large,)).fetchall()
     ]
-    bounds = (EVERY_TURN, END_OF_TIME, None, None, None)
+    bounds = (MAX_SEQ, MAX_TIME, None, None, None)
     found = await db.rows("rare_turns", mine, ["walrus"], *bounds, ["walrus"], [1.0], theirs, None)
     chosen = await db.rows("rank_turns", mine, ["walrus"], *bounds, [], theirs, None, theirs, True, 0)
     meant = await db.rows("rank_turns", mine, ["walrus"], *bounds, [], theirs, None, None, True, 0)
@@ -175,7 +179,7 @@ async def test_who_is_named_is_no_word_that_was_said(db: Database, connection: C
     told = [(NOW, "Well, the kayak leaks, Marta."), (NOW, "Marta, sure?")]
     say(connection, user, told, conversation="a", speaker="Jonas")
     say(connection, user, [(NOW, "My tent leaks too, Jonas.")], conversation="b", speaker="Marta")
-    connection.execute("select maas_count_terms(%s, %s)", (user, WHOLE))
+    connection.execute("select maas_count_terms(%s, %s)", (user, FULL_READ_MESSAGES))
     assert [hit.speaker for hit in await search(db, user, "Where does it leak, Marta?", limit=1)] == ["Marta"]
     assert {hit.text for hit in await search(db, user, "Who is Marta?")} >= {text for _, text in told}
 
@@ -202,7 +206,7 @@ async def test_the_newest_of_two_facts_comes_first(db: Database, connection: Con
     say(connection, user, [(NOW - timedelta(days=2), "I live in Lisbon, in a flat by the river.")], conversation="b")
     question = "Where do I live, in which flat?"
     assert [text[10:16] for text in await texts(db, user, question, 2)] == ["Lisbon", "Berlin"]
-    context = await build_context(db, user, question, 200, reach=Reach(as_of=NOW))
+    context = await build_context(db, user, question, 200, filters=SearchFilter(as_of=NOW))
     assert "2025-11-18" in context.lines[0] and "2025-09-01" in context.lines[1]
 
 
@@ -217,13 +221,13 @@ async def test_words_of_large_memories_are_counted_and_counted_again(
         rows = connection.execute("select user_id, turns from counted_users").fetchall()
         return {row["user_id"]: row["turns"] for row in rows}
 
-    assert await count_due(db) == 1
+    assert await count_due_terms(db) == 1
     assert counted() == {large: LARGE}
-    assert await count_due(db) == 0
+    assert await count_due_terms(db) == 0
     say(connection, large, small_talk(LARGE // 20, NOW))
-    assert await count_due(db) == 0, "a twentieth more is no reason"
+    assert await count_due_terms(db) == 0, "a twentieth more is no reason"
     say(connection, large, small_talk(LARGE // 9, NOW - timedelta(days=2)))
-    assert await count_due(db) == 1
+    assert await count_due_terms(db) == 1
     assert counted()[large] == LARGE + LARGE // 20 + LARGE // 9
     row = connection.execute("select turns from term_df where user_id = %s and term = 'walrus'", (large,)).fetchone()
     assert row == {"turns": 1}
@@ -232,15 +236,17 @@ async def test_words_of_large_memories_are_counted_and_counted_again(
 async def test_two_count_at_once(database: str, connection: Connection, large: UUID) -> None:
     """Who comes second leaves it to the first."""
     with psycopg.connect(database) as first:
-        first.execute("select maas_count_terms(%s, %s)", (large, WHOLE))
-        assert connection.execute("select maas_count_terms(%s, %s) as n", (large, WHOLE)).fetchone() == {"n": LARGE}
+        first.execute("select maas_count_terms(%s, %s)", (large, FULL_READ_MESSAGES))
+        assert connection.execute("select maas_count_terms(%s, %s) as n", (large, FULL_READ_MESSAGES)).fetchone() == {
+            "n": LARGE
+        }
     assert connection.execute("select count(*) as n from counted_users").fetchone() == {"n": 1}
 
 
 async def test_a_question_without_terms_finds_nothing(db: Database, large: UUID) -> None:
     for question in ("?", "...", "the", "и", "🙂", "' ; --", "\\"):
         assert await search(db, large, question) == []
-        evidence = await gather(db, large, question, Reach(), {})
+        evidence = await retrieve(db, large, question, SearchFilter(), {})
         assert evidence is None or rank(evidence) == []
 
 

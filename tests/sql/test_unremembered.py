@@ -16,9 +16,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from maas.memory.context import build_context
-from maas.memory.export import write_export
-from maas.memory.intake import import_file
 from maas.memory.search import search
+from maas.memory.transfer.export import write_export
+from maas.memory.transfer.import_ import import_file
 from shared.db import Database, open_database
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres

@@ -1,4 +1,4 @@
-"""Buckets that fill by the clock, and answers that are kept for a second."""
+"""Rate limits refill with time, and cached look-ups expire after a second."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.http import lately, rates
-from maas.http.doors import DOORS
-from maas.http.lately import Lately
-from maas.http.rates import Rates
+from maas.http import state
+from maas.http.auth import authenticators
+from maas.http.auth.authenticators import TTLCache
+from maas.http.routes import ROUTES
+from maas.http.state import RateLimiter
 from shared.errors import MaasError
 from shared.log import mask
 from tests.http_calls import user_field
@@ -28,7 +29,7 @@ class Clock:
         return self.now
 
 
-def taken(buckets: Rates, name: str, per_minute: int) -> bool:
+def taken(buckets: RateLimiter, name: str, per_minute: int) -> bool:
     try:
         buckets.take(name, per_minute, "this key")
     except MaasError as error:
@@ -40,7 +41,7 @@ def taken(buckets: Rates, name: str, per_minute: int) -> bool:
 
 def test_a_bucket_holds_a_minute_and_fills_steadily() -> None:
     clock = Clock()
-    buckets = Rates(clock)
+    buckets = RateLimiter(clock)
     assert [taken(buckets, "a", 6) for _ in range(8)] == [True] * 6 + [False] * 2
     clock.now += 9.9
     assert not taken(buckets, "a", 6) and taken(buckets, "b", 6)
@@ -52,9 +53,9 @@ def test_a_bucket_holds_a_minute_and_fills_steadily() -> None:
 
 @given(st.integers(1, 1000), st.lists(st.floats(0, 30), min_size=1, max_size=60))
 def test_never_more_than_the_bucket_and_what_filled_it(per_minute: int, pauses: list[float]) -> None:
-    """And who waits as long as they were told is let through."""
+    """A client that waits for `retry_after` seconds is not refused."""
     clock = Clock()
-    buckets, began, through = Rates(clock), clock.now, 0
+    buckets, began, through = RateLimiter(clock), clock.now, 0
     for pause in pauses:
         clock.now += pause
         through += taken(buckets, "a", per_minute)
@@ -68,10 +69,10 @@ def test_never_more_than_the_bucket_and_what_filled_it(per_minute: int, pauses: 
     assert taken(buckets, "a", per_minute)
 
 
-def test_strangers_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who was silent for the longest is forgotten first."""
-    monkeypatch.setattr(rates, "MOST", 3)
-    buckets = Rates(Clock())
+def test_the_number_of_buckets_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least recently used bucket is dropped first."""
+    monkeypatch.setattr(state, "MAX_RATE_BUCKETS", 3)
+    buckets = RateLimiter(Clock())
     assert taken(buckets, "old", 1) and taken(buckets, "busy", 1)
     for number in range(50):
         taken(buckets, str(number), 1)
@@ -79,40 +80,40 @@ def test_strangers_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(buckets._full_at) == 3 and taken(buckets, "old", 1)
 
 
-async def test_many_share_one_look_and_a_failure_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lately, "MOST", 3)
-    clock, asked = Clock(), list[str]()
+async def test_concurrent_look_ups_are_one_and_a_failure_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(authenticators, "MAX_CACHE_ENTRIES", 3)
+    clock, keys = Clock(), list[str]()
 
     async def look_up(key: str) -> str:
-        asked.append(key)
+        keys.append(key)
         await asyncio.sleep(0)
-        if len(asked) == 1:
+        if len(keys) == 1:
             raise ConnectionError
-        return f"{key} {len(asked)}"
+        return f"{key} {len(keys)}"
 
-    kept = Lately(look_up, clock)
-    lost = await asyncio.gather(*(kept.get("a") for _ in range(5)), return_exceptions=True)
-    assert [type(one) for one in lost] == [ConnectionError] * 5 and asked == ["a"]
-    assert await asyncio.gather(*(kept.get("a") for _ in range(5))) == ["a 2"] * 5
-    clock.now += lately.FOR - 0.01
-    assert await kept.get("a") == "a 2"
+    cache = TTLCache(look_up, clock)
+    results = await asyncio.gather(*(cache.get("a") for _ in range(5)), return_exceptions=True)
+    assert [type(one) for one in results] == [ConnectionError] * 5 and keys == ["a"]
+    assert await asyncio.gather(*(cache.get("a") for _ in range(5))) == ["a 2"] * 5
+    clock.now += authenticators.CACHE_TTL_S - 0.01
+    assert await cache.get("a") == "a 2"
     clock.now += 0.01
-    assert await kept.get("a") == "a 3"
+    assert await cache.get("a") == "a 3"
     for number in range(20):
-        await kept.get(str(number))
-    assert len(kept._kept) == 3 and await kept.get("a") == "a 24"
+        await cache.get(str(number))
+    assert len(cache._entries) == 3 and await cache.get("a") == "a 24"
 
 
-async def test_who_leaves_takes_nobody_along() -> None:
-    """The look goes on for the others when the first who asked is cancelled."""
+async def test_a_cancelled_waiter_does_not_cancel_the_look_up() -> None:
+    """The look-up continues for the others when the first waiter is cancelled."""
     gate = asyncio.Event()
 
     async def look_up(key: str) -> str:
         await gate.wait()
         return key
 
-    kept = Lately(look_up)
-    first, second = asyncio.create_task(kept.get("a")), asyncio.create_task(kept.get("a"))
+    cache = TTLCache(look_up)
+    first, second = asyncio.create_task(cache.get("a")), asyncio.create_task(cache.get("a"))
     await asyncio.sleep(0)
     first.cancel()
     await asyncio.sleep(0)
@@ -127,16 +128,16 @@ def test_keys_and_tokens_are_masked(text: str) -> None:
     assert "deadbeef" not in mask(text.replace("{}", "deadbeef" * 8))
 
 
-def scopes_of_all_doors() -> str:
+def scopes_of_all_routes() -> str:
     """The rows of the table in docs/access.md."""
     lines = []
-    for door in DOORS:
-        owns = [f"the {door.owned}"] if door.owned else []
-        owns += [f"`{field}`"] if (field := user_field(door)) else []
-        lines.append(f"| `{door.method} {door.path}` | {door.scope} | {', '.join(owns)} |\n")
+    for route in ROUTES:
+        owns = [f"the {route.resource}"] if route.resource else []
+        owns += [f"`{field}`"] if (field := user_field(route)) else []
+        lines.append(f"| `{route.method} {route.path}` | {route.scope} | {', '.join(owns)} |\n")
     return "".join(lines)
 
 
-def test_the_page_lists_every_door() -> None:
+def test_the_page_lists_every_route() -> None:
     """docs/access.md; what is missing there is what this prints."""
-    assert scopes_of_all_doors() in (ROOT / "docs" / "access.md").read_text()
+    assert scopes_of_all_routes() in (ROOT / "docs" / "access.md").read_text()

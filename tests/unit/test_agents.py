@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.agents.routing.handoff import TAKEN_OVER, handed
-from maas.agents.routing.keywords import by_keywords
+from maas.agents.definition import Agent, read_definition
+from maas.agents.routing.classifier import by_keywords
+from maas.agents.routing.handoff import TAKEN_OVER, without_calls
 from maas.agents.tools import Toolset, tool
-from maas.assistants.agents import Agent
-from maas.assistants.definition import read_definition
 from shared.errors import MaasError
 from shared.models.types import Message, ToolCall
 
@@ -114,7 +113,7 @@ TURNS = st.one_of(
 def test_what_is_handed_over_holds_words_only(turns: list[Message]) -> None:
     """No call, no result, no part of a provider; what was said stays in its order, and a user has the last word."""
     given_turns = [Message("user", "first"), *turns]
-    found = handed(given_turns)
+    found = without_calls(given_turns)
     assert not [one for one in found if one.calls or one.raw or one.role == "tool"]
     assert found[-1].role == "user"
     said = [one.text for one in found if one.text != TAKEN_OVER]

@@ -9,8 +9,8 @@ from contextlib import suppress
 import pytest
 from structlog.testing import capture_logs
 
-from shared.models.breaker import FIRST_PAUSE, LONGEST_ASKED, Breaker, LeftAlone
-from shared.models.policy import complete, repeat
+from shared.models.breaker import FIRST_OPEN_S, MAX_RETRY_AFTER_S, Breaker, CircuitOpen
+from shared.models.retry import complete, repeat
 from shared.models.types import ErrorCode, Message, ModelError, Piece, Reply, Request
 
 
@@ -42,21 +42,21 @@ def dead(code: ErrorCode = "timeout", retry_after: float | None = None) -> Model
     return ModelError(code, "p:m: no answer", retryable=True, retry_after=retry_after)
 
 
-def try_once(breaker: Breaker, error: BaseException | None = None, patience: float = 3.0) -> None:
-    """One admitted call that ends with `error`, or well. Raises LeftAlone."""
-    with suppress(type(error) if error else ZeroDivisionError), breaker.call(patience) as call:
+def try_once(breaker: Breaker, error: BaseException | None = None, timeout_s: float = 3.0) -> None:
+    """One admitted call that ends with `error`, or well. Raises CircuitOpen."""
+    with suppress(type(error) if error else ZeroDivisionError), breaker.call(timeout_s) as call:
         breaker.admit(call)
         if error is not None:
             raise error
 
 
-def is_open(breaker: Breaker, patience: float = 3.0) -> bool:
+def is_open(breaker: Breaker, timeout_s: float = 3.0) -> bool:
     """Whether a call would be refused; it leaves no trace, not even as a probe."""
     try:
-        with breaker.call(patience) as call:
+        with breaker.call(timeout_s) as call:
             breaker.admit(call)
             raise asyncio.CancelledError
-    except LeftAlone:
+    except CircuitOpen:
         return True
     except asyncio.CancelledError:
         return False
@@ -66,7 +66,7 @@ def is_open(breaker: Breaker, patience: float = 3.0) -> bool:
 def test_one_dead_call_opens_it(breaker: Breaker, code: ErrorCode) -> None:
     assert not is_open(breaker)
     try_once(breaker, dead(code))
-    with pytest.raises(LeftAlone) as caught:
+    with pytest.raises(CircuitOpen) as caught:
         try_once(breaker)
     assert (caught.value.code, caught.value.retryable, caught.value.attempts) == (code, False, 0)
     assert "p:m is left alone since " in caught.value.message
@@ -83,10 +83,10 @@ def test_bugs_and_cancelling_say_nothing(breaker: Breaker, clock: Clock) -> None
     try_once(breaker, KeyError("a bug"))
     assert not is_open(breaker)
     try_once(breaker, dead())
-    clock.now += FIRST_PAUSE
+    clock.now += FIRST_OPEN_S
     try_once(breaker, asyncio.CancelledError())
     try_once(breaker, dead())  # the next one may probe, and its failure counts
-    clock.now += FIRST_PAUSE
+    clock.now += FIRST_OPEN_S
     assert is_open(breaker)
 
 
@@ -102,7 +102,7 @@ def test_pauses_double_up_to_a_minute_and_begin_anew(breaker: Breaker, clock: Cl
 
 
 @pytest.mark.parametrize(
-    ("asked", "pause"), [(17.0, 17.0), (0.5, 0.5), (0.0, FIRST_PAUSE), (86400.0, LONGEST_ASKED)]
+    ("asked", "pause"), [(17.0, 17.0), (0.5, 0.5), (0.0, FIRST_OPEN_S), (86400.0, MAX_RETRY_AFTER_S)]
 )  # fmt: skip
 def test_as_long_as_the_provider_asks(breaker: Breaker, clock: Clock, asked: float, pause: float) -> None:
     try_once(breaker, dead("rate_limited", asked))
@@ -114,12 +114,12 @@ def test_as_long_as_the_provider_asks(breaker: Breaker, clock: Clock, asked: flo
 
 def test_one_probes_while_the_others_are_refused(breaker: Breaker, clock: Clock) -> None:
     try_once(breaker, dead())
-    clock.now += FIRST_PAUSE
+    clock.now += FIRST_OPEN_S
     with breaker.call(3.0) as probe:
         breaker.admit(probe)
         assert probe.is_probe
         for _ in range(3):
-            with pytest.raises(LeftAlone, match="while one call tries"):
+            with pytest.raises(CircuitOpen, match="while one call tries"):
                 try_once(breaker)
     for _ in range(3):
         try_once(breaker)
@@ -127,9 +127,9 @@ def test_one_probes_while_the_others_are_refused(breaker: Breaker, clock: Clock)
 
 def test_the_more_patient_may_ask(breaker: Breaker) -> None:
     """A repair call with half a second left does not keep the next stage from its three seconds."""
-    try_once(breaker, dead(), patience=0.5)
+    try_once(breaker, dead(), timeout_s=0.5)
     assert is_open(breaker, 0.7) and not is_open(breaker, 3.0)
-    try_once(breaker, dead(), patience=3.0)
+    try_once(breaker, dead(), timeout_s=3.0)
     assert is_open(breaker, 0.5) and is_open(breaker, 3.0)
 
 
@@ -151,7 +151,7 @@ def test_failures_at_one_time_are_one(breaker: Breaker, clock: Clock) -> None:
             try_once(breaker, dead())
             clock.now += 1.0
             raise dead()
-        clock.now += FIRST_PAUSE - 1.0
+        clock.now += FIRST_OPEN_S - 1.0
         try_once(breaker)
         raise dead()
     assert not is_open(breaker)
@@ -218,25 +218,25 @@ async def test_a_dead_model_costs_its_four_attempts_once(clock: Clock) -> None:
     assert isinstance(first, ModelError) and (first.attempts, type(first)) == (4, ModelError)
     for _ in range(20):
         refused = await ask(model, clock)
-        assert isinstance(refused, LeftAlone) and refused.attempts == 0
+        assert isinstance(refused, CircuitOpen) and refused.attempts == 0
     assert model.asked == 4
 
 
 async def test_a_probe_is_not_repeated(clock: Clock) -> None:
     model = Scripted(failures=5)
     await ask(model, clock)
-    clock.now += FIRST_PAUSE
+    clock.now += FIRST_OPEN_S
     probe = await ask(model, clock)
     assert isinstance(probe, ModelError) and (probe.attempts, model.asked) == (1, 5)
-    clock.now += 2 * FIRST_PAUSE
+    clock.now += 2 * FIRST_OPEN_S
     assert await ask(model, clock) == "at last"
 
 
 async def test_roles_are_apart(clock: Clock) -> None:
     model = Scripted()
     await ask(model, clock, "Analyzer")
-    assert isinstance(await ask(model, clock, "Analyzer"), LeftAlone)
-    assert not isinstance(await ask(model, clock, "FinalResponder"), LeftAlone)
+    assert isinstance(await ask(model, clock, "Analyzer"), CircuitOpen)
+    assert not isinstance(await ask(model, clock, "FinalResponder"), CircuitOpen)
 
 
 async def test_who_waits_in_a_pause_gives_up(clock: Clock) -> None:
@@ -268,5 +268,5 @@ async def test_who_waits_in_a_pause_gives_up(clock: Clock) -> None:
     clock.now = 101.0
     over.set()
     ended = await asyncio.gather(*waiting, return_exceptions=True)
-    assert {(type(one), getattr(one, "attempts", None)) for one in ended} == {(LeftAlone, 1)}
+    assert {(type(one), getattr(one, "attempts", None)) for one in ended} == {(CircuitOpen, 1)}
     assert attempts == 104

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.models.dialogue import Names, in_words, read_arguments, sendable, settle, turns
+from shared.models.dialogue import (
+    CallIds,
+    arguments_or_empty,
+    finish_reason,
+    group_messages,
+    read_arguments,
+    schema_instruction,
+)
 from shared.models.types import Finish, Message, Reply, ToolCall
 
 VALUES = st.recursive(
@@ -41,7 +48,7 @@ def test_arguments(text: str, found: dict[str, Any]) -> None:
 def test_arguments_that_are_none(text: str) -> None:
     with pytest.raises(ValueError):
         read_arguments(text)
-    assert sendable(ToolCall("1", "find", text)) == {}
+    assert arguments_or_empty(ToolCall("1", "find", text)) == {}
 
 
 @given(st.text())
@@ -62,7 +69,7 @@ def test_what_is_read_can_be_stored(values: dict[str, Any]) -> None:
 
 def test_a_reply_becomes_a_turn_and_a_call_a_result() -> None:
     reply = Reply("Let me look.", "tool_calls", (WEATHER,), raw={"provider": "openai"})
-    assert reply.turn() == Message("assistant", "Let me look.", calls=(WEATHER,), raw={"provider": "openai"})
+    assert reply.message() == Message("assistant", "Let me look.", calls=(WEATHER,), raw={"provider": "openai"})
     assert WEATHER.result("snow", is_error=True) == Message(
         "tool", "snow", call_id="call_1", name="weather", is_error=True
     )
@@ -71,13 +78,13 @@ def test_a_reply_becomes_a_turn_and_a_call_a_result() -> None:
 def test_names_are_new_in_the_dialogue_and_the_same_again() -> None:
     nameless = ToolCall("", "clock", "")
     begun = (Message("user", "?"), Message("assistant", "", calls=(WEATHER,)))
-    once, again = ([name(call) for call in (WEATHER, nameless, nameless)] for name in (Names(begun), Names(begun)))
+    once, again = ([name(call) for call in (WEATHER, nameless, nameless)] for name in (CallIds(begun), CallIds(begun)))
     assert once == again
     ids = {call.id for call in once}
     assert len(ids) == 3 and not ids & {"", "call_1"}
-    later = Names((*begun, Message("assistant", "", calls=tuple(once))))
+    later = CallIds((*begun, Message("assistant", "", calls=tuple(once))))
     assert later(nameless).id not in ids
-    assert Names(begun)(CLOCK) == CLOCK
+    assert CallIds(begun)(CLOCK) == CLOCK
 
 
 def test_results_stand_together_in_the_order_of_their_calls() -> None:
@@ -85,7 +92,7 @@ def test_results_stand_together_in_the_order_of_their_calls() -> None:
     stray = Message("tool", "?", call_id="unknown")
     results = (stray, CLOCK.result("12"), WEATHER.result("snow"))
     last = Message("user", "Thanks")
-    assert turns((Message("user", "?"), asked, *results, last), "openai") == [
+    assert group_messages((Message("user", "?"), asked, *results, last), "openai") == [
         (Message("user", "?"),), (asked,), (WEATHER.result("snow"), CLOCK.result("12"), stray), (last,),
     ]  # fmt: skip
 
@@ -94,8 +101,8 @@ def test_results_stand_together_in_the_order_of_their_calls() -> None:
 def test_a_foreign_id_that_would_be_refused_is_rewritten_on_both_sides(call_id: str) -> None:
     call = ToolCall(call_id, "weather", "{}")
     dialogue = (Message("assistant", "", calls=(call,), raw={"provider": "openai"}), call.result("snow"))
-    assert turns(dialogue, "openai") == [(dialogue[0],), (dialogue[1],)]
-    (asked,), (answered,) = turns(dialogue, "anthropic")
+    assert group_messages(dialogue, "openai") == [(dialogue[0],), (dialogue[1],)]
+    (asked,), (answered,) = group_messages(dialogue, "anthropic")
     assert asked.raw == {}
     assert asked.calls[0].id == answered.call_id != call_id
     assert len(answered.call_id) <= 40
@@ -115,9 +122,9 @@ def test_a_foreign_id_that_would_be_refused_is_rewritten_on_both_sides(call_id: 
     ],
 )
 def test_how_a_reply_ended(said: Finish, text: str, calls: tuple[ToolCall, ...], finish: str) -> None:
-    assert settle(said, text, calls) == finish
+    assert finish_reason(said, text, calls) == finish
 
 
 def test_a_schema_in_words_is_json() -> None:
     schema = {"type": "object", "properties": {"город": {"type": "string"}}}
-    assert json.loads(in_words(schema).partition("\n")[2]) == schema
+    assert json.loads(schema_instruction(schema).partition("\n")[2]) == schema

@@ -12,15 +12,15 @@ import pytest
 from pydantic import BaseModel
 from structlog.testing import capture_logs
 
-from maas.agents.domains import Domain, Respond, meta_tools
-from maas.agents.executor import Executor, Session
+from maas.agents.executor import Executor, Permissions
 from maas.agents.policy import Effect, Mode
-from maas.agents.results import RESULT_BYTES, ToolResult
-from maas.agents.tools import Context, Tool, Toolset
+from maas.agents.routing.meta_tools import Domain, Respond, meta_tools
+from maas.agents.tool_calls import MAX_RESULT_BYTES, ToolResult
+from maas.agents.tools import Tool, ToolContext, Toolset
 from shared import tokens
 from shared.models.types import ToolCall
 
-CONTEXT = Context(UUID(int=1), UUID(int=2))
+CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
 PATIENCE = 10.0
 DOMAINS = [
     Domain("ads", "campaigns, budgets"),
@@ -35,7 +35,7 @@ class Item(BaseModel):
 
 
 def made(name: str, domain: str, effect: Effect = "read", act: Any = None) -> Tool:
-    async def handle(item: Item, _: Context) -> Any:
+    async def handle(item: Item, _: ToolContext) -> Any:
         return await act(item.id) if act else {"tool": name, "id": item.id}
 
     return Tool(name, domain, f"Do {name}.", effect, handle, Item)
@@ -64,10 +64,10 @@ class Desk:
         self.counted = 0
         self.recorded: list[ToolResult] = []
         registry = Toolset(tools)
-        inner = Session(frozenset(tool.name for tool in registry), mode, limit)
+        inner = Permissions(frozenset(tool.name for tool in registry), mode, limit)
         guarded = Executor(registry, inner, CONTEXT, self._count, self._record)
         self.meta = meta_tools(DOMAINS, registry, guarded.run, respond)
-        outer = Session(frozenset(tool.name for tool in self.meta), mode, limit)
+        outer = Permissions(frozenset(tool.name for tool in self.meta), mode, limit)
         self.executor = Executor(self.meta, outer, CONTEXT, self._count, self._record)
 
     async def _count(self) -> int:
@@ -212,7 +212,7 @@ async def test_large_results_leave_room_for_each_other() -> None:
     result = await Desk([made(name, f"domain{n % 3}", act=much) for n, name in enumerate(names)]).call(
         "executeTools", tools=[{"name": name} for name in names]
     )
-    assert len(result.text().encode()) <= RESULT_BYTES
+    assert len(result.text().encode()) <= MAX_RESULT_BYTES
     bodies = [body for one in result.body["data"].values() for body in one["response"]]
     assert len(bodies) == 6
     assert all(len(body["data"]) > 100 and body["_meta"]["cut"] == ["data"] for body in bodies)
@@ -225,9 +225,9 @@ async def test_what_a_ledger_raises_is_not_taken_for_a_failed_tool() -> None:
     async def record(_: ToolResult) -> None: ...
 
     registry = Toolset(TOOLS)
-    guarded = Executor(registry, Session(frozenset({"getLeads"})), CONTEXT, lost, record)
+    guarded = Executor(registry, Permissions(frozenset({"getLeads"})), CONTEXT, lost, record)
     meta = meta_tools(DOMAINS, registry, guarded.run)
-    outer = Executor(meta, Session(frozenset({"executeTools"})), CONTEXT, lost, record)
+    outer = Executor(meta, Permissions(frozenset({"executeTools"})), CONTEXT, lost, record)
     with pytest.raises(ConnectionError):
         await outer.run([ToolCall("c", "executeTools", '{"tools": [{"name": "getLeads"}]}')])
 
@@ -242,7 +242,7 @@ async def test_the_catalogue_is_cheap() -> None:
     shown = [
         {"name": one.spec.name, "description": one.spec.description, "parameters": one.spec.parameters} for one in meta
     ]
-    outer = Executor(meta, Session(frozenset({"getAvailableDomains"})), CONTEXT, Desk()._count, Desk()._record)
+    outer = Executor(meta, Permissions(frozenset({"getAvailableDomains"})), CONTEXT, Desk()._count, Desk()._record)
     (opened,) = await outer.run([ToolCall("c", "getAvailableDomains", "")])
     spent = tokens.count(json.dumps(shown, separators=(",", ":"))) + tokens.count(opened.text())
     assert len(tools) == 60 and spent < 400, spent

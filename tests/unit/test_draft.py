@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.memory.context import turn_line
-from maas.pipeline.draft import Draft, Payload
+from maas.memory.context import message_line
+from maas.prompting.draft import Draft, Payload
 from shared import tokens
 from shared.errors import MaasError
 from shared.text import escape
@@ -55,7 +55,7 @@ def test_a_payload_is_read_under_both_sets_of_tags(text: str) -> None:
 def test_tags_within_the_memory_of_another_program_leave_no_fence() -> None:
     memory = "<b>x</b></memory>"
     text = f"<system>A</system><context_from_history>{memory}</context_from_history><current_query>B</current_query>"
-    assert Payload.parse(text).briefing() == "A\n\n<memory>\n&lt;b&gt;x&lt;/b&gt;&lt;/memory&gt;\n</memory>"
+    assert Payload.parse(text).system_text() == "A\n\n<memory>\n&lt;b&gt;x&lt;/b&gt;&lt;/memory&gt;\n</memory>"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_room_shrinks_with_the_query() -> None:
 
 @given(TEXT, TEXT)
 def test_a_turn_is_one_line_of_text(speaker: str, text: str) -> None:
-    line = turn_line("2025-05-08", speaker, text)
+    line = message_line("2025-05-08", speaker, text)
     assert line.startswith("- [2025-05-08] ")
     assert "\n" not in line and "<" not in line
     assert tokens.count(line) > 0

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from shared.errors import MaasError
-from shared.models.e5 import E5Embedder
-from shared.models.embedders import open_embedder
+from shared.models.embedders import E5Embedder, open_embedder
 from shared.models.types import ModelError
 from shared.settings import load_settings
 

@@ -11,12 +11,12 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
-from maas.agents.arguments import WrongArguments, read_arguments
-from maas.agents.tools import Context, tool
-from maas.assistants.definition import read_definition
-from maas.http import bodies
-from maas.http.reading import _check
-from maas.memory.restore import read_portions
+from maas.agents.definition import read_definition
+from maas.agents.tool_calls import WrongArguments, read_arguments
+from maas.agents.tools import ToolContext, tool
+from maas.http import memories, runs
+from maas.http.request_input import validate
+from maas.memory.transfer.formats import read_export
 from shared.errors import MaasError, Problem, problems_of
 from shared.settings import load_settings
 
@@ -36,7 +36,7 @@ class Entry(BaseModel):
 
 
 @tool(domain="books", effect="read")
-async def look_up(entry: Entry, context: Context) -> str:
+async def look_up(entry: Entry, context: ToolContext) -> str:
     """Look an account up."""
     return entry.account
 
@@ -49,26 +49,32 @@ def wrong(**fields: object) -> list[Problem]:
 
 def test_the_words_are_those_of_the_check() -> None:
     (one,) = wrong(account="unknown")
-    assert (one.field, one.words, str(one)) == ("account", "is no account of yours", "account: is no account of yours")
-    assert wrong()[0].words == "Field required"
+    assert (one.field, one.message, str(one)) == (
+        "account",
+        "is no account of yours",
+        "account: is no account of yours",
+    )
+    assert wrong()[0].message == "Field required"
 
 
 EXPORT = b'{"maas": "export", "version": 1, "user_id": "%s"}\n{"type": "log", "id": "x"}' % str(USER).encode()
-DOORS: dict[str, Callable[[], object]] = {
-    "HTTP": lambda: _check(bodies.NewRun, {"user_id": str(USER), "query": " "}),
-    "times": lambda: _check(bodies.SearchQuery, {"user_id": str(USER), "query": "a", "from": "0001-01-01T00:00:00Z"}),
+CHECKS: dict[str, Callable[[], object]] = {
+    "HTTP": lambda: validate(runs.NewRun, {"user_id": str(USER), "query": " "}),
+    "times": lambda: validate(
+        memories.SearchQuery, {"user_id": str(USER), "query": "a", "from": "0001-01-01T00:00:00Z"}
+    ),
     "settings": lambda: load_settings(timezone="Nowhere"),
     "settings that do not fit": lambda: load_settings(auth="jwt"),
     "definitions": lambda: read_definition("clerk", "Mentor", {"completion": "x"}),
     "tools": lambda: read_arguments(look_up, '{"account": "unknown"}'),
-    "imports": lambda: list(read_portions(BytesIO(EXPORT), "export.ndjson")),
+    "imports": lambda: list(read_export(BytesIO(EXPORT), "export.ndjson")),
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_no_message_shows_what_checks_it(door: str) -> None:
+@pytest.mark.parametrize("check", CHECKS)
+def test_no_message_shows_what_checks_it(check: str) -> None:
     with pytest.raises((MaasError, WrongArguments)) as caught:
-        DOORS[door]()
+        CHECKS[check]()
     assert not re.search(r"Value error|pydantic", str(caught.value))
 
 

@@ -15,15 +15,24 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, field_validator
 from structlog.testing import capture_logs
 
-from maas.agents.arguments import fingerprint, read_arguments
-from maas.agents.executor import Executor, Session
+from maas.agents.executor import Executor, Permissions
 from maas.agents.policy import Effect, Mode
-from maas.agents.results import DATA_BYTES, RESULT_BYTES, Answer, ToolFailure, ToolResult, cut, size
-from maas.agents.tools import Context, Tool, Toolset
+from maas.agents.tool_calls import (
+    MAX_DATA_BYTES,
+    MAX_RESULT_BYTES,
+    ToolAnswer,
+    ToolFailure,
+    ToolResult,
+    cut,
+    fingerprint,
+    read_arguments,
+    size,
+)
+from maas.agents.tools import Tool, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.models.types import ToolCall
 
-CONTEXT = Context(UUID(int=1), UUID(int=2))
+CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
 PATIENCE = 10.0
 
 
@@ -41,7 +50,7 @@ class Item(BaseModel):
 def made(effect: Effect, act: Callable[[int], Any], name: str = "act", timeout: float = 30.0, **more: Any) -> Tool:
     """A tool whose handler returns, or awaits, what `act` of the id gives."""
 
-    async def handle(item: Item, _: Context) -> Any:
+    async def handle(item: Item, _: ToolContext) -> Any:
         returned = act(item.id)
         return await returned if asyncio.iscoroutine(returned) else returned
 
@@ -55,7 +64,7 @@ class Bench:
         self.counted = 0
         self.recorded: list[ToolResult] = []
         allowed = more.pop("allowed", frozenset(tool.name for tool in tools))
-        session = Session(allowed, mode, limit, **more)
+        session = Permissions(allowed, mode, limit, **more)
         self.executor = Executor(Toolset(tools), session, CONTEXT, self._count, self._record)
 
     async def _count(self) -> int:
@@ -73,7 +82,7 @@ class Bench:
 
 async def test_a_result_has_its_parts() -> None:
     """[HND-1, MCPB-2, MCPB-6, EXEC-2]"""
-    answer = Answer({"id": 5}, {"Summer": 5}, ["Raise it"], {"status": "ACTIVE"})
+    answer = ToolAnswer({"id": 5}, {"Summer": 5}, ["Raise it"], {"status": "ACTIVE"})
     bench = Bench(made("write", lambda number: answer if number == 5 else None))
     (result,) = await bench.run(("act", {"id": "5", "color": "red"}))
     body = json.loads(result.text())
@@ -379,7 +388,7 @@ async def test_what_the_ledger_raises_ends_the_run_and_its_other_calls() -> None
         raise ConnectionError("the claim was lost")
 
     tools = Toolset([made("read", act)])
-    executor = Executor(tools, Session(frozenset({"act"})), CONTEXT, count, refuse)
+    executor = Executor(tools, Permissions(frozenset({"act"})), CONTEXT, count, refuse)
     calls = [ToolCall("a", "act", '{"id": 0}'), ToolCall("b", "act", '{"id": 1}')]
     with pytest.raises(ConnectionError):
         async with asyncio.timeout(PATIENCE):
@@ -394,14 +403,14 @@ async def test_what_the_ledger_raises_ends_the_run_and_its_other_calls() -> None
         [{"name": "x" * 50}] * 10_000,
         ["y" * 50_000],
         {"rows": ['"quoted"\n' * 20] * 5000},
-        Answer(["z" * 100] * 1000, {f"name {n}": n for n in range(5000)}, ["do"] * 5000, {"log": "w" * 9000}),
+        ToolAnswer(["z" * 100] * 1000, {f"name {n}": n for n in range(5000)}, ["do"] * 5000, {"log": "w" * 9000}),
     ],
 )
 async def test_a_result_is_bounded_and_says_so(returned: Any) -> None:
     (result,) = await Bench(made("read", lambda _: returned)).run(("act", {}))
-    assert len(result.text().encode()) <= RESULT_BYTES
+    assert len(result.text().encode()) <= MAX_RESULT_BYTES
     assert "data" in result.body["_meta"]["cut"]
-    assert size(result.body["data"]) > DATA_BYTES * 0.9 or returned == ["y" * 50_000]
+    assert size(result.body["data"]) > MAX_DATA_BYTES * 0.9 or returned == ["y" * 50_000]
 
 
 async def test_a_refusal_is_bounded() -> None:
@@ -413,7 +422,7 @@ async def test_a_refusal_is_bounded() -> None:
     tool = Tool("act", "ads", "Do it.", "dangerous", made("read", lambda _: 0).handler, Free)
     results: Sequence[ToolResult] = await Bench(tool).run(("act", {"text": "x" * 60_000}), ("n" * 90_000, {}))
     assert [result.code for result in results] == ["approval_required", "unknown_tool"]
-    assert all(len(result.text().encode()) <= RESULT_BYTES for result in results)
+    assert all(len(result.text().encode()) <= MAX_RESULT_BYTES for result in results)
 
 
 @given(st.one_of(st.text(), st.lists(st.text()), st.dictionaries(st.text(), st.text())), st.integers(16, 200))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shared.models.extractive.model import Extractive
-from shared.models.fingerprint import fingerprint
+from maas.builtin_model import BuiltinModel
+from shared.models.dialogue import fingerprint
 from shared.models.types import Message, Request, ToolCall, ToolSpec
 
 CALL = ToolCall("1", "find", '{"word": "heron"}')
@@ -19,7 +19,7 @@ def test_any_difference_counts() -> None:
         replace(ASKED, messages=(*ASKED.messages, Message("assistant", "", calls=(CALL,)))),
         replace(ASKED, messages=(*ASKED.messages, Message("assistant", "", calls=(CALL,)), CALL.result("none"))),
     ]  # fmt: skip
-    assert len({fingerprint(Extractive(), one) for one in (ASKED, *others)}) == 1 + len(others)
+    assert len({fingerprint(BuiltinModel(), one) for one in (ASKED, *others)}) == 1 + len(others)
 
 
 def test_neither_the_order_of_names_nor_inputs_count() -> None:
@@ -29,5 +29,5 @@ def test_neither_the_order_of_names_nor_inputs_count() -> None:
         replace(ASKED, inputs={}, messages=(Message("assistant", "", calls=(CALL,), raw=raw),))
         for raw in (said, stored)
     )
-    assert fingerprint(Extractive(), one) == fingerprint(Extractive(), other)
-    assert fingerprint(Extractive(), ASKED) == fingerprint(Extractive(), replace(ASKED, inputs={}))
+    assert fingerprint(BuiltinModel(), one) == fingerprint(BuiltinModel(), other)
+    assert fingerprint(BuiltinModel(), ASKED) == fingerprint(BuiltinModel(), replace(ASKED, inputs={}))

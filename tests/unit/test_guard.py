@@ -9,15 +9,14 @@ from uuid import UUID
 
 import pytest
 
-from maas.agents.arguments import fingerprint
-from maas.agents.domains import Domain, meta_tools
-from maas.agents.executor import Executor, Session
+from maas.agents.executor import Executor, Permissions
 from maas.agents.policy import Effect, Mode, decide
-from maas.agents.results import ToolResult
-from maas.agents.tools import Context, Tool, Toolset
+from maas.agents.routing.meta_tools import Domain, meta_tools
+from maas.agents.tool_calls import ToolResult, fingerprint
+from maas.agents.tools import Tool, ToolContext, Toolset
 from shared.models.types import ToolCall
 
-CONTEXT = Context(UUID(int=1), UUID(int=2))
+CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
 CODES = {"run": None, "ask": "approval_required", "refuse": "not_allowed"}
 PATHS = ("direct", "executeTool", "executeTools")
 
@@ -31,10 +30,10 @@ class Room:
         act = Tool("act", "ads", "Do it.", effect, self._act)
         tools = Toolset([act])
         approved = frozenset({fingerprint(act, {})} if is_approved else ())
-        session = Session(frozenset({"act"} if is_allowed else ()), mode, approved=approved)
+        session = Permissions(frozenset({"act"} if is_allowed else ()), mode, approved=approved)
         self.guarded = Executor(tools, session, CONTEXT, self._count, self._record)
         meta = meta_tools([Domain("ads", "campaigns")], tools, self.guarded.run)
-        outer = Session(frozenset(one.name for one in meta), mode)
+        outer = Permissions(frozenset(one.name for one in meta), mode)
         self.meta = Executor(meta, outer, CONTEXT, self._count, self._record)
 
     async def _act(self, *_: Any) -> Any:

@@ -13,21 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from maas.agents.arguments import WrongArguments, read_arguments
-from maas.agents.executor import Executor, Session
-from maas.agents.mcp.content import content_data
-from maas.agents.mcp.remote import MOST_TOOLS, effect_of, fit_name, remote_tools
-from maas.agents.mcp.servers import Server, read_servers
+from maas.agents.executor import Executor, Permissions
+from maas.agents.mcp_client import McpServer, read_servers
+from maas.agents.mcp_client.remote_tools import MAX_TOOLS, content_data, effect_of, fit_name, remote_tools
 from maas.agents.policy import Effect
-from maas.agents.results import DATA_BYTES, ToolDoubt, ToolFailure, size
+from maas.agents.tool_calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, WrongArguments, read_arguments, size
 from maas.agents.toolbox import Toolbox
-from maas.agents.tools import Context, Tool, Toolset
+from maas.agents.tools import Tool, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.log import mask
 from shared.models.types import ToolCall
 from tests.toolbox import TOOLS
 
-CONTEXT = Context(UUID(int=1), UUID(int=2))
+CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
 TIME = {"command": "mcp-server-time"}
 MAIL = {"url": "https://mail.example/mcp", "headers": {"Authorization": "Bearer ${MAIL_TOKEN}"}}
 NO_ARGUMENTS = {"type": "object"}
@@ -46,7 +44,7 @@ def told(name: str = "send", schema: Any = NO_ARGUMENTS, **more: Any) -> dict[st
 
 
 def one_tool(told: Mapping[str, Any], **server: Any) -> Tool:
-    (made,) = remote_tools(Server(name="mail", command="mail", **server), [told], nothing)
+    (made,) = remote_tools(McpServer(name="mail", command="mail", **server), [told], nothing)
     return made
 
 
@@ -124,7 +122,7 @@ def test_a_server_cannot_join_a_domain_of_ours() -> None:
 )
 def test_effect_of_a_remote_tool(trusted: bool, hints: dict[str, Any], listed: Effect | None, effect: Effect) -> None:
     """[A-57] The operator's word first, a trusted server's next; what nobody vouches for is dangerous."""
-    server = Server(name="mail", command="x", trusted=trusted, effects={"send": listed} if listed else {})
+    server = McpServer(name="mail", command="x", trusted=trusted, effects={"send": listed} if listed else {})
     assert effect_of(server, "send", hints) == effect
     assert one_tool(told(annotations=hints), trusted=trusted, effects=server.effects).effect == effect
 
@@ -190,7 +188,7 @@ def bomb(depth: int = 40) -> dict[str, Any]:
 )  # fmt: skip
 def test_a_tool_that_cannot_be_shown_is_left_out(schema: Any, words: str) -> None:
     with capture_logs() as logs:
-        made = remote_tools(Server(name="mail", command="x"), [told("bad", schema), told()], nothing)
+        made = remote_tools(McpServer(name="mail", command="x"), [told("bad", schema), told()], nothing)
     assert [one.name for one in made] == ["mail__send"]
     (line,) = logs
     assert (line["event"], line["server"], line["tool"]) == ("mcp_tool_left_out", "mail", "bad")
@@ -198,9 +196,9 @@ def test_a_tool_that_cannot_be_shown_is_left_out(schema: Any, words: str) -> Non
 
 
 def test_a_server_has_no_more_than_so_many_tools() -> None:
-    found = [told(f"t{n}") for n in range(MOST_TOOLS + 2)]
+    found = [told(f"t{n}") for n in range(MAX_TOOLS + 2)]
     with capture_logs() as logs:
-        assert len(remote_tools(Server(name="mail", command="x"), found, nothing)) == MOST_TOOLS
+        assert len(remote_tools(McpServer(name="mail", command="x"), found, nothing)) == MAX_TOOLS
     assert len(logs) == 2
 
 
@@ -290,7 +288,7 @@ async def made_call(tool: Tool) -> Mapping[str, Any]:
     async def record(_: object) -> None:
         return None
 
-    executor = Executor(Toolset([tool]), Session(frozenset({tool.name})), CONTEXT, count, record)
+    executor = Executor(Toolset([tool]), Permissions(frozenset({tool.name})), CONTEXT, count, record)
     (result,) = await executor.run([ToolCall("c1", tool.name, "{}")])
     return result.body
 
@@ -299,10 +297,10 @@ async def test_a_huge_result_is_cut() -> None:
     async def huge(_: str, __: Mapping[str, Any]) -> Any:
         return content_data({"content": [{"type": "text", "text": "я" * 5_000_000}]})
 
-    server = Server(name="mail", command="x", effects={"send": "read"})
+    server = McpServer(name="mail", command="x", effects={"send": "read"})
     (tool,) = remote_tools(server, [told()], huge)
     body = await made_call(tool)
-    assert body["success"] and size(body["data"]) <= DATA_BYTES
+    assert body["success"] and size(body["data"]) <= MAX_DATA_BYTES
     assert body["_meta"]["cut"] == ["data"] and body["_meta"]["via"] == "mcp" and body["_meta"]["domain"] == "mail"
 
 
@@ -317,6 +315,6 @@ async def test_a_server_lost_during_a_call(effect: Effect, is_idempotent: bool, 
         raise ToolDoubt("the server mail was lost during the call")
 
     hints = {"readOnlyHint": effect == "read", "destructiveHint": False, "idempotentHint": is_idempotent}
-    (tool,) = remote_tools(Server(name="mail", command="x", trusted=True), [told(annotations=hints)], lost)
+    (tool,) = remote_tools(McpServer(name="mail", command="x", trusted=True), [told(annotations=hints)], lost)
     body = await made_call(tool)
     assert body["error_code"] == code and body["message"].startswith("the server mail was lost during the call. ")

@@ -1,11 +1,11 @@
-"""What an orchestrator counts between two looks."""
+"""The counters of an orchestrator."""
 
 from __future__ import annotations
 
 import json
 
-from maas.pipeline.metrics import BUCKETS, Metrics
-from maas.pipeline.runs import ToolUse
+from maas.engine.claims import ToolUse
+from maas.engine.metrics import BUCKETS, Metrics
 
 MODEL = {"model": "m", "provider": "openai"}
 LABELS = MODEL | {"finish": "stop"}
@@ -16,14 +16,14 @@ def test_take_gives_what_came_since_the_last_time() -> None:
     metrics.count("runs_adopted", events=2)
     metrics.count("runs_adopted")
     metrics.count("runs_reclaimed", events=0)
-    metrics.called(
+    metrics.count_model_calls(
         [
             {"provider": "openai", "model": "m", "finish": "stop", "ms": 1500.0, "reply": "text of a user"}
             | {"tokens_in": 100, "tokens_out": 0, "cached": 40}
         ]
         * 2
     )
-    metrics.used([ToolUse("add_task", "done", 0.25)])
+    metrics.count_tool_calls([ToolUse("add_task", "done", 0.25)])
     assert json.loads(json.dumps(metrics.take())) == [
         {"name": "runs_adopted", "labels": {}, "le": None, "events": 3, "seconds": 0},
         {"name": "model_calls", "labels": LABELS, "le": None, "events": 2, "seconds": 3},

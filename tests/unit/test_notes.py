@@ -6,27 +6,27 @@ from uuid import uuid4
 
 import pytest
 
-from maas.memory.notes import Command, Note, note_lines, parse_command
+from maas.memory.notes import Note, NoteCommand, note_lines, parse_note_command
 from shared import tokens
 
 
 @pytest.mark.parametrize(
     ("query", "command"),
     [
-        ("запомни: я не ем мясо", Command("remember", "я не ем мясо", "ru")),
-        ("  ЗАПОМНИ :  два\nслова \t", Command("remember", "два слова", "ru")),
-        ("Remember: I: me", Command("remember", "I: me", "en")),
-        ("забудь: кот", Command("forget", "кот", "ru")),
-        ("forget:the cat", Command("forget", "the cat", "en")),
-        ("заметки", Command("list", "", "ru")),
-        (" Notes? ", Command("list", "", "en")),
-        ("запомни:", Command("remember", "", "ru")),
-        ("remember: \u200b ", Command("remember", "", "en")),
+        ("запомни: я не ем мясо", NoteCommand("remember", "я не ем мясо", "ru")),
+        ("  ЗАПОМНИ :  два\nслова \t", NoteCommand("remember", "два слова", "ru")),
+        ("Remember: I: me", NoteCommand("remember", "I: me", "en")),
+        ("забудь: кот", NoteCommand("forget", "кот", "ru")),
+        ("forget:the cat", NoteCommand("forget", "the cat", "en")),
+        ("заметки", NoteCommand("list", "", "ru")),
+        (" Notes? ", NoteCommand("list", "", "en")),
+        ("запомни:", NoteCommand("remember", "", "ru")),
+        ("remember: \u200b ", NoteCommand("remember", "", "en")),
     ],
 )
-def test_commands(query: str, command: Command) -> None:
+def test_commands(query: str, command: NoteCommand) -> None:
     """[MEM-1]"""
-    assert parse_command(query) == command
+    assert parse_note_command(query) == command
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_commands(query: str, command: Command) -> None:
     ["", "запомни это", "do you remember: what?", "заметки о поездке", "notes of Monday", "remembered: x", "I forget"],
 )
 def test_everything_else_is_a_question(query: str) -> None:
-    assert parse_command(query) is None
+    assert parse_note_command(query) is None
 
 
 def test_notes_cannot_leave_their_lines() -> None:

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from maas.agents.approved import Ending, Settled
-from maas.agents.outcomes import REASONS, SENTENCES, SHOWN, sentence
+from maas.agents.approvals import MAX_RESULT_CHARS, REASONS, SENTENCES, ActionOutcome, ActionStatus, outcome_sentence
 
 CALL = 'pay {"sum": 5, "to": "{call}"}'
 
@@ -25,15 +24,17 @@ CALL = 'pay {"sum": 5, "to": "{call}"}'
     ],
 )
 def test_a_sentence_of_ours(
-    language: Literal["ru", "en"], status: Ending, body: dict[str, Any], words: list[str]
+    language: Literal["ru", "en"], status: ActionStatus, body: dict[str, Any], words: list[str]
 ) -> None:
-    said = sentence(Settled(CALL, status, body, "pay"), language)
+    said = outcome_sentence(ActionOutcome(CALL, status, body, "pay"), language)
     assert [word for word in words if word not in said] == []
 
 
 def test_a_long_result_is_cut() -> None:
-    said = sentence(Settled(CALL, "done", {"success": True, "data": "word " * SHOWN}, "pay"), "en")
-    assert len(said) < SHOWN + 200 and said.endswith("…")
+    said = outcome_sentence(
+        ActionOutcome(CALL, "done", {"success": True, "data": "word " * MAX_RESULT_CHARS}, "pay"), "en"
+    )
+    assert len(said) < MAX_RESULT_CHARS + 200 and said.endswith("…")
 
 
 def test_both_languages_say_the_same() -> None:

@@ -21,8 +21,8 @@ WORST = 8
 # Made where they are used, of what no message can change; the reason stands behind each.
 MADE_ON_THE_SPOT = {
     "maas/memory/spelling.py: count_lexemes",  # escaped pairs of letters before a bounded run
-    "shared/models/extractive/markers.py: _any",  # what it returns is found where modules keep it
-    "shared/models/extractive/tags.py: _is_technology",  # one word of a list of ours
+    "maas/builtin_model/analyzer.py: _any",  # what it returns is found where modules keep it
+    "maas/builtin_model/tags.py: _is_technology",  # one word of a list of ours
     "shared/text.py: fill",  # escaped names of places in our prompts
 }
 
@@ -86,7 +86,7 @@ FOUND, UNREAD = find_patterns()
 
 
 def test_every_pattern_is_found_or_made_of_what_nobody_sends() -> None:
-    assert {"maas/memory/notes.py: _ASKED", "shared/text.py: shorten", "maas/assistants/definition.py: \\S"} <= {
+    assert {"maas/memory/notes.py: _LIST_COMMAND", "shared/text.py: shorten", "maas/agents/definition.py: \\S"} <= {
         one.place for one in FOUND
     }
     assert UNREAD == MADE_ON_THE_SPOT

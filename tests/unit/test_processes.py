@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from maas.agents.mcp.program import NAMELESS, program_of
-from maas.agents.mcp.servers import Server
-from maas.commands.up import without_keys
+from maas.agents.mcp_client import McpServer
+from maas.agents.mcp_client.program import UNPRIVILEGED_ID, program_of
+from maas.cli.up import without_keys
 from server import drop_keys
 from shared.settings import load_settings
 
@@ -57,26 +57,26 @@ def test_the_program_of_a_server_cannot_read_what_is_ours(monkeypatch: pytest.Mo
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
     monkeypatch.chdir(private)
-    program = program_of(Server(name="spy", command="sh", args=("-c", SPY), env={"PATH": os.environ["PATH"]}))
+    program = program_of(McpServer(name="spy", command="sh", args=("-c", SPY), env={"PATH": os.environ["PATH"]}))
     if os.geteuid() != 0:
         assert (program.command, program.args) == ("sh", ["-c", SPY])
         with pytest.raises(PermissionError, match="only root can start it as user root"):
-            program_of(Server(name="spy", command="sh", user="root"))
+            program_of(McpServer(name="spy", command="sh", user="root"))
         return
     done = subprocess.run([program.command, *program.args], env=program.env, capture_output=True, text=True)
     assert program.env is not None
     home = program.env["HOME"]
-    assert done.stdout.splitlines() == [str(NAMELESS), str(NAMELESS), home, home, "written"], done.stderr
+    assert done.stdout.splitlines() == [str(UNPRIVILEGED_ID), str(UNPRIVILEGED_ID), home, home, "written"], done.stderr
     assert "secret-of-ours" not in done.stdout and done.returncode != 0
     assert os.stat(home).st_mode & 0o777 == 0o700
-    assert program_of(Server(name="spy", command="sh", user="root")).command == "sh"
+    assert program_of(McpServer(name="spy", command="sh", user="root")).command == "sh"
 
 
 def test_a_user_that_cannot_be_is_said() -> None:
     with pytest.raises(LookupError, match="this machine has no user 'nobody-of-this-name'"):
-        program_of(Server(name="spy", command="sh", user="nobody-of-this-name"))
+        program_of(McpServer(name="spy", command="sh", user="nobody-of-this-name"))
     with pytest.raises(ValidationError, match="user is for a command"):
-        Server(name="spy", url="http://127.0.0.1/mcp", user="root")
+        McpServer(name="spy", url="http://127.0.0.1/mcp", user="root")
 
 
 def test_a_program_that_its_user_cannot_reach_is_said(tmp_path: Path) -> None:
@@ -87,6 +87,6 @@ def test_a_program_that_its_user_cannot_reach_is_said(tmp_path: Path) -> None:
     hidden = private / "tool"
     hidden.write_text("#!/bin/sh\n")
     hidden.chmod(0o755)
-    program = program_of(Server(name="spy", command=str(hidden)))
+    program = program_of(McpServer(name="spy", command=str(hidden)))
     done = subprocess.run([program.command, *program.args], env=program.env, capture_output=True, text=True)
-    assert done.stderr.startswith(f"cannot start {hidden} as user {NAMELESS} (Permission denied): ")
+    assert done.stderr.startswith(f"cannot start {hidden} as user {UNPRIVILEGED_ID} (Permission denied): ")

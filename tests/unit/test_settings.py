@@ -12,11 +12,10 @@ from urllib.parse import quote
 import pytest
 import structlog
 
-from server import refuse_open_door
+from server import require_loopback
 from shared.errors import MaasError
 from shared.log import configure, hide, mask, redact
-from shared.setting_names import unknown_settings
-from shared.settings import ROLES, load_settings
+from shared.settings import ROLES, load_settings, unknown_settings
 
 
 def test_defaults() -> None:
@@ -76,14 +75,14 @@ def test_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, valu
 def test_open_door_is_refused(host: str) -> None:
     """Without access control nobody else may call."""
     with pytest.raises(MaasError) as caught:
-        refuse_open_door(load_settings(host=host))
+        require_loopback(load_settings(host=host))
     assert caught.value.code == "open_door" and "MAAS_AUTH=keys" in caught.value.message
-    refuse_open_door(load_settings(host=host, auth="keys"))
+    require_loopback(load_settings(host=host, auth="keys"))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_loopback_is_fine(host: str) -> None:
-    refuse_open_door(load_settings(host=host))
+    require_loopback(load_settings(host=host))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.agents.slots.slot import VALUE_CHARS, Slot, declared, merge, mirror, missing, state_block
+from maas.agents.slots.slot import MAX_VALUE_CHARS, Slot, declared, merge, mirror, missing, state_block
 from shared.errors import MaasError
 
 STYLE = Slot("style", "Style", "Which style?", allowed=("anime", "3D", "Акварель"))
@@ -37,7 +37,7 @@ NO_VALUES: list[object] = [
     [],
     {},
     ["anime"],
-    "x" * (VALUE_CHARS + 1),
+    "x" * (MAX_VALUE_CHARS + 1),
 ]
 BAD = st.sampled_from(NO_VALUES)
 PATCHES = st.dictionaries(NAMES, st.one_of(BAD, st.text(max_size=20), st.integers(), st.sampled_from(STYLE.allowed)))

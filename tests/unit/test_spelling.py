@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maas.memory.spelling import beginnings, count_lexemes, is_repairable, repair, swaps
+from maas.memory.spelling import count_lexemes, is_repairable, prefixes, repair, swaps
 
 KNOWN = {"kayak": 3, "basketbal": 9, "палатк": 4, "палатн": 1, "dinner": 5}
 
@@ -37,7 +37,7 @@ def test_two_letters_in_the_wrong_order_mend_a_stem_that_was_cut_elsewhere() -> 
 
 def test_what_was_meant_may_begin_otherwise() -> None:
     for typo, meant in (("kayka", "kayak"), ("akyak", "kayak"), ("kyaak", "kayak"), ("xkayak", "kayak")):
-        assert meant[:2] in beginnings(typo)
+        assert meant[:2] in prefixes(typo)
 
 
 def test_lexemes_are_read_from_what_postgres_prints() -> None:

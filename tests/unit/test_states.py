@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.pipeline.states import NEXT, STAGE_OF, STAGES, TERMINAL, Status, is_legal, statuses_of
+from maas.engine.states import NEXT, STAGE_OF, STAGES, TERMINAL, Status, is_legal, statuses_of
 
 PATH = [*NEXT, Status.COMPLETED]
 

@@ -9,20 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.text import (
-    clean,
-    defuse,
-    escape,
-    excerpt,
-    fill,
-    is_blank,
-    is_storable,
-    json_object,
-    one_line,
-    sentences,
-    shorten,
-    unescape,
-)
+from shared.json import is_storable, json_object
+from shared.text import clean, defuse, escape, excerpt, fill, is_blank, one_line, sentences, shorten, unescape
 
 MARKUP = st.text(alphabet=st.sampled_from("<>&;/{}ampltg \n\"'а"), max_size=60) | st.text()
 unhurried = settings(deadline=None)

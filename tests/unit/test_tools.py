@@ -15,10 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from maas.agents.arguments import CHARS, WrongArguments, fingerprint, read_arguments
 from maas.agents.policy import Effect
-from maas.agents.schemas import plain
-from maas.agents.tools import Context, NoArguments, Tool, Toolset, tool
+from maas.agents.tool_calls import MAX_ARGUMENT_CHARS, WrongArguments, fingerprint, read_arguments
+from maas.agents.tools import NoArguments, Tool, ToolContext, Toolset, plain_schema, tool
 from shared.errors import MaasError
 
 WORDS = {
@@ -63,7 +62,7 @@ class Anything(BaseModel):
 
 
 @tool(domain="ads", effect="write", timeout=5, idempotent=True)
-async def updateBudget(budget: Budget, context: Context) -> Any:
+async def updateBudget(budget: Budget, context: ToolContext) -> Any:
     """Change what a campaign may spend.
 
     Applies from today.
@@ -91,7 +90,7 @@ def nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 async def test_declaration() -> None:
     """[TOOL-4, TOOL-5, TOOL-6, CFG-9] All that a tool is stands beside its function."""
-    context = Context(UUID(int=1), UUID(int=2))
+    context = ToolContext(UUID(int=1), UUID(int=2))
     assert (updateBudget.name, updateBudget.domain, updateBudget.effect) == ("updateBudget", "ads", "write")
     assert updateBudget.description == "Change what a campaign may spend.\n\nApplies from today."
     assert updateBudget.timeout == 5 and updateBudget.is_idempotent
@@ -140,7 +139,7 @@ def test_schema_suits_both_providers(one: Tool) -> None:
     assert function.parameters is not None and function.parameters.type == types.Type.OBJECT
     assert all(node.keys() <= WORDS and ("type" in node or "anyOf" in node) for node in nodes(schema))
     assert json.loads(json.dumps(schema)) == schema
-    assert plain(schema) == schema
+    assert plain_schema(schema) == schema
 
 
 def test_no_arguments_are_an_empty_object() -> None:
@@ -161,7 +160,7 @@ def test_schemas_of_others_are_made_plain() -> None:
         },
         "definitions": {"Kind": {"type": "string", "const": "a"}},
     }
-    assert plain(schema) == {
+    assert plain_schema(schema) == {
         "type": "object",
         "properties": {
             "at": {"type": "string", "format": "date-time"},
@@ -184,7 +183,7 @@ def test_what_no_schema_can_say_is_refused(model: type[BaseModel]) -> None:
 )
 def test_a_value_without_one_type_is_refused(one: Any) -> None:
     with pytest.raises(MaasError, match=r"arguments\.x") as caught:
-        plain({"type": "object", "properties": {"x": one}})
+        plain_schema({"type": "object", "properties": {"x": one}})
     assert caught.value.code == "wrong_tool"
 
 
@@ -250,7 +249,7 @@ def test_toolset() -> None:
 
 def test_secrets_of_a_context_are_not_shown() -> None:
     """[CHAT-4]"""
-    assert "EAAB" not in repr(Context(UUID(int=1), UUID(int=2), values={"accessToken": "EAAB"}))
+    assert "EAAB" not in repr(ToolContext(UUID(int=1), UUID(int=2), values={"accessToken": "EAAB"}))
 
 
 def test_arguments_are_coerced() -> None:
@@ -311,7 +310,7 @@ def test_a_dangerous_tool_takes_no_unknown_argument() -> None:
         ('{"campaign_id": "\\ud83d", "cents": 100}', "surrogate"),
         ('{"campaign_id": "1", "cents": 1e999}', "infinite"),
         ('{"campaign_id": "1", "cents": NaN}', "infinite"),
-        ('{"campaign_id": "' + "a" * CHARS + '"}', "exceed"),
+        ('{"campaign_id": "' + "a" * MAX_ARGUMENT_CHARS + '"}', "exceed"),
         ("[" * 60_000, "not JSON"),
         ("cents=100", "not JSON"),
         ("[1]", "one JSON object"),

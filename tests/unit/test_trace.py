@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from maas.commands.cost import dollars
-from maas.pipeline.trace import build_trace
+from maas.cli.runs import dollars
+from maas.runs.trace import build_trace
 
 START = datetime(2025, 1, 2, 10, tzinfo=UTC)
 TIMES = (

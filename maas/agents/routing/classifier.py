@@ -1,19 +1,19 @@
-"""classifier: a question goes to the agent whose keywords it holds, else to those whom a model names."""
+"""Routing `classifier`: a question goes to the agent whose keywords it holds, else to the agents that a model names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import structlog
 
-from maas.agents.executor import Executor, together
-from maas.agents.routing.keywords import by_keywords
-from maas.agents.turn import Turn, fenced
-from maas.assistants.agents import Agent
-from maas.pipeline.layers import layers
+from maas.agents.definition import Agent
+from maas.agents.executor import Executor, run_concurrently
+from maas.agents.tool_loop import AnswerContext, fenced_json
+from maas.runs.debug_info import debug_log
+from shared.json import json_object
 from shared.models.types import Message, ModelError, Reply, Request
-from shared.text import json_object
 
 MIXED = "mixed"
 INSTRUCTION = """\
@@ -22,84 +22,119 @@ important first. Name several only where one alone cannot answer.
 
 {agents}"""
 SYNTHESIS = "Agents have worked on this question. Make one answer of what they said; where one failed, say so."
+# Russian inflection: what may follow the stem of a noun or an adjective. Any ending would take "лидер" for "лиды".
+_VOWELS = "аеиоуыэюяйь"
+_RUSSIAN_WORD = re.compile("[а-я]+")
+_RUSSIAN_ENDING = re.compile(f"[{_VOWELS}]{{0,2}}(?:ми|го|му|[мвх])?[ийюе]?")
+_SPELLINGS = str.maketrans("ё", "е")
+_MIN_STEM_CHARS = 3
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What came of one agent of several."""
+class AgentAnswer:
+    """The answer of one agent of several, or the error that it ended with."""
 
     agent: Agent
     text: str = "(no answer)"
     error: ModelError | None = None
 
 
-async def answer(turn: Turn) -> Reply:
-    """The agent's words; of several, which work side by side, one answer. Raises MaasError, LostRun."""
-    agents = await _choose(turn)
-    executor = turn.guard(turn.tools)
+async def answer(context: AnswerContext) -> Reply:
+    """The reply of the chosen agent; of several, which work concurrently, one synthesis. Raises MaasError, LostRun."""
+    agents = await _choose(context)
+    executor = context.executor(context.tools)
     if len(agents) == 1:
-        reply = await _speak(turn, agents[0], executor, is_alone=True)
-        await turn.name(agents[0].name, agents[0].name)
+        reply = await _ask_agent(context, agents[0], executor, is_alone=True)
+        await context.record_agent(agents[0].name, agents[0].name)
         return reply
-    said = await together(_work(turn, agent, executor) for agent in agents)
-    errors = [one.error for one in said if one.error is not None]
-    if len(errors) == len(said):
+    answers = await run_concurrently(_ask_one_of_several(context, agent, executor) for agent in agents)
+    errors = [one.error for one in answers if one.error is not None]
+    if len(errors) == len(answers):
         raise errors[0]
-    async with layers().span(10, "synthesis", {"of": [one.agent.name for one in said]}):
-        reply = await turn.asker.ask(_synthesis(turn.request, said))
-    await turn.name(MIXED, MIXED)
+    async with debug_log().span(10, "synthesis", {"of": [one.agent.name for one in answers]}):
+        reply = await context.model.ask(_synthesis(context.request, answers))
+    await context.record_agent(MIXED, MIXED)
     return reply
 
 
-async def _choose(turn: Turn) -> tuple[Agent, ...]:
-    agents = turn.definition.agents
-    chosen = agents[0] if len(agents) == 1 else by_keywords(turn.run.user_query, agents)
-    return (chosen,) if chosen else await _by_model(turn)
+async def _choose(context: AnswerContext) -> tuple[Agent, ...]:
+    agents = context.definition.agents
+    chosen = agents[0] if len(agents) == 1 else by_keywords(context.run.user_query, agents)
+    return (chosen,) if chosen else await _by_model(context)
 
 
-async def _by_model(turn: Turn) -> tuple[Agent, ...]:
-    """Those that a model names, the first of all where it names none: one question, and no second one."""
-    agents = {agent.name: agent for agent in turn.definition.agents}
+async def _by_model(context: AnswerContext) -> tuple[Agent, ...]:
+    """The agents that a model names in one call; the first agent of the assistant if it names none."""
+    agents = {agent.name: agent for agent in context.definition.agents}
     names = {"type": "array", "items": {"type": "string", "enum": list(agents)}}
     request = replace(
-        turn.request,
+        context.request,
         system=INSTRUCTION.format(agents="\n".join(f"{one.name}: {one.about}" for one in agents.values())),
         json_schema={
             "type": "object", "properties": {"agents": names}, "required": ["agents"], "additionalProperties": False,
         },
         temperature=0.0,
     )  # fmt: skip
-    reply = await turn.asker.quietly().ask(request)
-    await turn.asker.pin()
+    reply = await context.model.without_listener().ask(request)
+    await context.model.pin()
     named = (json_object(reply.text) or {}).get("agents")
-    found = [one for one in named if isinstance(one, str) and one in agents] if isinstance(named, list) else []
-    if not found:
-        log.warning("agent_unknown", assistant=turn.definition.name, used=turn.definition.agents[0].name)
-        return turn.definition.agents[:1]
-    return tuple(agents[name] for name in dict.fromkeys(found))
+    chosen = [one for one in named if isinstance(one, str) and one in agents] if isinstance(named, list) else []
+    if not chosen:
+        log.warning("agent_unknown", assistant=context.definition.name, used=context.definition.agents[0].name)
+        return context.definition.agents[:1]
+    return tuple(agents[name] for name in dict.fromkeys(chosen))
 
 
-async def _speak(turn: Turn, agent: Agent, executor: Executor, *, is_alone: bool) -> Reply:
-    tools = turn.definition.tools_of(agent, turn.tools)
-    asker, request = await turn.brief(agent, tools, turn.request.messages)
-    mine = executor.narrowed(one.name for one in tools)
-    async with layers().span(9, agent.name):
-        return (await turn.converse(asker if is_alone else asker.quietly(), request, mine)).reply
+async def _ask_agent(context: AnswerContext, agent: Agent, executor: Executor, *, is_alone: bool) -> Reply:
+    tools = context.definition.tools_of(agent, context.tools)
+    model, request = await context.agent_request(agent, tools, context.request.messages)
+    own_executor = executor.narrowed(one.name for one in tools)
+    async with debug_log().span(9, agent.name):
+        loop = await context.run_tool_loop(model if is_alone else model.without_listener(), request, own_executor)
+    return loop.reply
 
 
-async def _work(turn: Turn, agent: Agent, executor: Executor) -> Said:
-    """Its reply is pinned as soon as it is there: who dies while another works does not ask this one again."""
+async def _ask_one_of_several(context: AnswerContext, agent: Agent, executor: Executor) -> AgentAnswer:
+    """The reply is pinned at once: after a crash while another agent works, this one is not asked again."""
     try:
-        reply = await _speak(turn, agent, executor, is_alone=False)
+        reply = await _ask_agent(context, agent, executor, is_alone=False)
     except ModelError as error:
         log.warning("agent_failed", agent=agent.name, cause=str(error))
-        return Said(agent, error=error)
-    await turn.asker.pin()
-    return Said(agent, reply.text)
+        return AgentAnswer(agent, error=error)
+    await context.model.pin()
+    return AgentAnswer(agent, reply.text)
 
 
-def _synthesis(request: Request, said: Sequence[Said]) -> Request:
-    answers = fenced("answers", {one.agent.name: one.text for one in said})
+def _synthesis(request: Request, answers: Sequence[AgentAnswer]) -> Request:
+    """A request to make one answer of several."""
+    fenced = fenced_json("answers", {one.agent.name: one.text for one in answers})
     question = request.messages[-1].text
-    return replace(request, messages=(Message("user", f"{question}\n\n{SYNTHESIS}\n{answers}"),))
+    return replace(request, messages=(Message("user", f"{question}\n\n{SYNTHESIS}\n{fenced}"),))
+
+
+def by_keywords(question: str, agents: Sequence[Agent]) -> Agent | None:
+    """The agent with at least twice as many keywords in the question as any other; None if there is no such agent."""
+    words = _words(question)
+    hits = {agent.name: sum(_holds(words, keyword) for keyword in agent.keywords) for agent in agents}
+    first, *others = sorted(agents, key=lambda agent: -hits[agent.name])
+    second_hits = hits[others[0].name] if others else 0
+    return first if hits[first.name] >= max(1, 2 * second_hits) else None
+
+
+def _holds(words: Sequence[str], keyword: str) -> bool:
+    """Whether the words of a keyword or phrase follow one another in `words`."""
+    phrase = _words(keyword)
+    starts = range(len(words) - len(phrase) + 1) if phrase else ()
+    return any(all(_is_form(words[start + n], one) for n, one in enumerate(phrase)) for start in starts)
+
+
+def _is_form(word: str, keyword: str) -> bool:
+    stem = keyword.rstrip(_VOWELS)
+    if len(stem) < _MIN_STEM_CHARS or not _RUSSIAN_WORD.fullmatch(keyword):
+        return word == keyword
+    return word.startswith(stem) and _RUSSIAN_ENDING.fullmatch(word, len(stem)) is not None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold().translate(_SPELLINGS))

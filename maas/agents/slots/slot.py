@@ -1,22 +1,36 @@
-"""Slots: what a dialogue has to collect before it may act; code keeps them, the model only fills them."""
+"""Slots: the values that a dialogue collects before it may act, and the session that stores them.
+
+Code keeps the values; the model only fills them. `merge`, `missing`, `state_block` and `mirror` are pure functions.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+from uuid import UUID
 
+from maas.agents.tool_calls import ToolResult
+from maas.engine.claims import LostRun, Run
+from shared.db import Database
 from shared.errors import MaasError
 from shared.text import clean, is_blank, one_line
 
-VALUE_CHARS = 500
+MAX_VALUE_CHARS = 500
+CHAT = "assistant_chat"
+WAIT_PHOTO = "assistant_wait_photo"
+EXPERIENCED_GENERATIONS = 10  # a user with more of them is asked for all values in one question
+WHICH_PHOTO = {"ru": "Взять новое фото или оставить прежнее?", "en": "The new photo or the old one?"}
+NEW_PHOTO_TAKEN = {"ru": "Беру новое фото.", "en": "I take the new photo."}
+OLD_PHOTO_KEPT = {"ru": "Остаётся прежнее.", "en": "The old one stays."}
 _NOTHING = {"null", "none", "undefined", "unknown", "n/a"}
 _QUOTES = "\"'«»“”„‘’"
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One value to collect: `label` names it to the user, `question` asks for it; no `allowed` values: free text."""
+    """One value to collect. `label` names it to the user, `question` asks for it; empty `allowed` means free text."""
 
     name: str
     label: str
@@ -25,7 +39,7 @@ class Slot:
     allowed: tuple[str, ...] = ()
 
     def accept(self, value: object) -> str | None:
-        """The value as it is kept, an allowed one in its own spelling; None if it is none for this slot."""
+        """The value in its stored form, an allowed one in its own spelling; None if the slot does not accept it."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return None
         text = one_line(clean(str(value))).strip(_QUOTES + " ")
@@ -33,58 +47,181 @@ class Slot:
             return None
         if self.allowed:
             return next((one for one in self.allowed if one.casefold() == text.casefold()), None)
-        if len(text) > VALUE_CHARS or text.casefold() in _NOTHING:
+        if len(text) > MAX_VALUE_CHARS or text.casefold() in _NOTHING:
             return None
         return text
 
 
 Slots = Sequence[Slot]
-State = Mapping[str, str]
+SlotValues = Mapping[str, str]
 
 
 def declared(slots: Slots) -> tuple[Slot, ...]:
-    """The slots of a definition. Raises MaasError('wrong_slots') when two have one name or a value cannot be kept."""
+    """The slots of a definition, checked.
+
+    Raises MaasError('wrong_slots') when two have one name or an allowed value would not be accepted.
+    """
     names = [slot.name for slot in slots]
     if doubles := {name for name in names if names.count(name) > 1}:
         raise MaasError("wrong_slots", f"two slots are named {', '.join(sorted(doubles))}: rename one")
     for slot in slots:
-        if lost := [one for one in slot.allowed if slot.accept(one) != one]:
-            raise MaasError("wrong_slots", f"{slot.name}: {lost[0]!r} is twice allowed, blank or quoted")
+        if refused := [one for one in slot.allowed if slot.accept(one) != one]:
+            raise MaasError("wrong_slots", f"{slot.name}: {refused[0]!r} is twice allowed, blank or quoted")
     return tuple(slots)
 
 
-def merge(slots: Slots, state: State, patch: Mapping[str, object]) -> dict[str, str]:
-    """The state with what is good in `patch`: an invalid, empty or unknown value never takes a good one's place."""
+def merge(slots: Slots, values: SlotValues, patch: Mapping[str, object]) -> dict[str, str]:
+    """`values` with the acceptable ones of `patch`. An invalid, empty or unknown value never replaces a good one."""
     accepted = {slot.name: slot.accept(patch[slot.name]) for slot in slots if slot.name in patch}
-    return {**state, **{name: value for name, value in accepted.items() if value is not None}}
+    return {**values, **{name: value for name, value in accepted.items() if value is not None}}
 
 
-def missing(slots: Slots, state: State) -> tuple[Slot, ...]:
-    """The required slots that hold nothing good yet, in their order."""
-    return tuple(slot for slot in slots if slot.is_required and slot.accept(state.get(slot.name)) is None)
+def missing(slots: Slots, values: SlotValues) -> tuple[Slot, ...]:
+    """The required slots without an acceptable value, in order."""
+    return tuple(slot for slot in slots if slot.is_required and slot.accept(values.get(slot.name)) is None)
 
 
-def state_block(slots: Slots, state: State, *, at_once: bool = False) -> str:
-    """What a model is told before each call: what is collected, what is not, and never to ask twice.
+def state_block(slots: Slots, values: SlotValues, *, at_once: bool = False) -> str:
+    """The part of the prompt that says what is collected, what is needed, and what to ask next.
 
-    `at_once`: it asks for all that is open in one question.
+    `at_once`: ask for everything that is missing in one question.
     """
-    collected = json.dumps({slot.name: value for slot, value in _filled(slots, state)}, ensure_ascii=False)
+    collected = json.dumps({slot.name: value for slot, value in _filled(slots, values)}, ensure_ascii=False)
     fenced = collected.replace("<", "\\u003c").replace(">", "\\u003e")
     lines = ["[SYSTEM STATE]", f"Collected: {fenced}"]
-    if open_slots := missing(slots, state):
+    if open_slots := missing(slots, values):
         lines.append(f"Still needed: {', '.join(slot.name for slot in open_slots)}")
-        asked = open_slots if at_once else open_slots[:1]
-        lines.append(f"Ask {'in one question' if at_once else 'next'}: {' '.join(slot.question for slot in asked)}")
+        next_slots = open_slots if at_once else open_slots[:1]
+        questions = " ".join(slot.question for slot in next_slots)
+        lines.append(f"Ask {'in one question' if at_once else 'next'}: {questions}")
     else:
         lines.append("All collected: show the mirror and wait for the user's answer.")
     return "\n".join([*lines, "Never ask again for what is collected."])
 
 
-def mirror(slots: Slots, state: State) -> str:
-    """What was collected, shown to the user for confirmation: a line each, a dash, the label in bold, the value."""
-    return "\n".join(f"- **{slot.label}:** {value}" for slot, value in _filled(slots, state))
+def mirror(slots: Slots, values: SlotValues) -> str:
+    """The collected values as a Markdown list that the user is asked to confirm."""
+    return "\n".join(f"- **{slot.label}:** {value}" for slot, value in _filled(slots, values))
 
 
-def _filled(slots: Slots, state: State) -> list[tuple[Slot, str]]:
-    return [(slot, value) for slot in slots if (value := slot.accept(state.get(slot.name))) is not None]
+def _filled(slots: Slots, values: SlotValues) -> list[tuple[Slot, str]]:
+    return [(slot, value) for slot in slots if (value := slot.accept(values.get(slot.name))) is not None]
+
+
+@dataclass(slots=True)
+class SlotSession:
+    """The collected values of a dialogue while one run works on them; stored in assistant_sessions.
+
+    `messages` are sentences of tools for the user. `is_changed`: this run collected something. `is_choosing`: the run
+    asks which of two photos to use. `attachment_id`: the picture that the run made.
+
+    Tools change a session only by what they return, see `take`. A stored result therefore changes it in the same way
+    after a crash, and the same rounds lead to the same state.
+    """
+
+    id: UUID
+    slots: Slots
+    language: Literal["ru", "en"]
+    state: str = CHAT
+    values: dict[str, str] = field(default_factory=dict)
+    is_confirmed: bool = False
+    photo: UUID | None = None
+    offered_photo: UUID | None = None
+    generations: int = 0
+    first_name: str | None = None
+    messages: list[str] = field(default_factory=list)
+    is_changed: bool = False
+    is_choosing: bool = False
+    attachment_id: str | None = None
+
+    @classmethod
+    async def open(cls, db: Database, run: Run, slots: Slots, language: Literal["ru", "en"]) -> Self:
+        """The session as it was when this try of the run began, whatever earlier claims did. Raises LostRun."""
+        row: dict[str, Any] | None = await db.value("open_session", run.id, run.attempt)
+        if row is None:
+            raise LostRun
+        return cls(
+            UUID(row["id"]), slots, language, row["state"], merge(slots, {}, row["slots"]), row["confirmed"],
+            _uuid(row["photo"]), _uuid(row["offered_photo"]), row["generations"], row["first_name"],
+        )  # fmt: skip
+
+    async def store(self, db: Database, run: Run) -> None:
+        """Raises LostRun."""
+        session = {
+            "id": self.id, "state": self.state, "slots": self.values, "confirmed": self.is_confirmed,
+            "photo": self.photo, "offered_photo": self.offered_photo,
+        }  # fmt: skip
+        if not await db.value("keep_session", run.id, run.attempt, session):
+            raise LostRun
+
+    @property
+    def missing(self) -> tuple[Slot, ...]:
+        return missing(self.slots, self.values)
+
+    @property
+    def mirror(self) -> str:
+        return mirror(self.slots, self.values)
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether to ask the user for confirmation: this run has collected the last value and asks nothing else."""
+        return self.is_changed and not self.missing and not self.is_confirmed and self.state == CHAT
+
+    @property
+    def state_block(self) -> str:
+        """The part of the prompt that describes the session, before each model call."""
+        block = state_block(self.slots, self.values, at_once=self.generations > EXPERIENCED_GENERATIONS)
+        lines = [block, *(["The photo is there."] if self.photo else [])]
+        if self.first_name and not is_blank(self.first_name):
+            name = json.dumps(one_line(self.first_name), ensure_ascii=False).replace("<", "\\u003c")
+            lines.append(f"The user's first name: {name}")
+        return "\n".join(lines)
+
+    def receive(self, photo: UUID) -> None:
+        """Use a photo that arrived with the request; if there is another already, ask the user which one to use."""
+        if self.photo in (None, photo) or self.state == WAIT_PHOTO:
+            self.photo, self.offered_photo, self.state = photo, None, CHAT
+            self.is_confirmed, self.is_changed = False, True
+        else:
+            self.offered_photo, self.is_choosing = photo, True
+            self.messages.append(WHICH_PHOTO[self.language])
+
+    def choose(self, *, is_new: bool) -> None:
+        """Use the photo that the user has chosen; the other values stay."""
+        if is_new:
+            self.photo, self.is_confirmed = self.offered_photo, False
+        self.offered_photo, self.is_changed = None, True
+        self.messages.append((NEW_PHOTO_TAKEN if is_new else OLD_PHOTO_KEPT)[self.language])
+
+    def accept(self, patch: Mapping[str, object]) -> dict[str, str]:
+        """The acceptable values of `patch`."""
+        return merge(self.slots, {}, patch)
+
+    def progress(self, accepted: Mapping[str, str]) -> dict[str, Any]:
+        """What a tool's result tells the model about the session, once `accepted` is merged."""
+        values = merge(self.slots, self.values, accepted)
+        return {"collected": values, "still_needed": [slot.name for slot in missing(self.slots, values)]}
+
+    def take(self, result: ToolResult) -> None:
+        """Apply a tool's result: `accepted` values, `state`, `confirmed`, `attachment_id`; `say` is for the user.
+
+        A failure with a message for the user leaves the values as they are and lets the user confirm again.
+        """
+        data = result.body.get("data") if result.is_success else result.body
+        if not isinstance(data, dict):
+            return
+        if (message := data.get("say")) and message not in self.messages:
+            self.messages.append(message)
+        if not result.is_success:
+            self.is_changed |= "say" in data
+            return
+        if data.get("accepted"):
+            self.values = merge(self.slots, self.values, data["accepted"])
+            self.is_confirmed, self.is_changed = False, True
+        self.state = data.get("state", self.state)
+        self.is_confirmed = data.get("confirmed", self.is_confirmed)
+        self.attachment_id = data.get("attachment_id", self.attachment_id)
+
+
+def _uuid(text: str | None) -> UUID | None:
+    return None if text is None else UUID(text)

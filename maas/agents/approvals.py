@@ -1,0 +1,180 @@
+"""Approvals: an action that the user approved is executed once, and its outcome is told to the user in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Literal
+
+import structlog
+
+from maas.agents.executor import Executor, Permissions
+from maas.agents.tool_calls import fingerprint, read_arguments, refused
+from maas.agents.tool_ledger import CallLog
+from maas.agents.tool_loop import Language, ResponderModel, language_of
+from maas.agents.tools import Tool, ToolContext, Toolset
+from maas.engine.claims import LostRun, Outcome, Run
+from maas.engine.events import RunEvents
+from maas.engine.stages import Deps, Prompt
+from maas.prompting.prompts import read_prompts, read_role_name, role_text
+from shared import tokens
+from shared.db import Database
+from shared.errors import MaasError
+from shared.models.types import Message, Request, ToolCall
+from shared.text import clean, escape, is_blank, shorten
+
+MAX_RESULT_TOKENS = 4000
+MAX_REQUEST_TOKENS = 500
+MAX_RESULT_CHARS = 1000  # of a result in a built-in sentence
+TASK = (
+    "The user has approved the call above and it was attempted once; <outcome> holds its status and what it gave. Tell "
+    "the user in words what came of it, in the language of <request>. `failed`: say why. `in_doubt`: nobody knows "
+    "whether it took effect, it is not repeated, the user should look."
+)
+SENTENCES = {
+    "en": {
+        "done": "Done, as you approved: {call}. Result: {result}",
+        "failed": "What you approved failed: {call}. {why}",
+        "in_doubt": "Nobody knows whether what you approved took effect: {call}. I do not repeat it; please check.",
+    },
+    "ru": {
+        "done": "Сделано, как вы одобрили: {call}. Результат: {result}",
+        "failed": "То, что вы одобрили, не удалось: {call}. {why}",
+        "in_doubt": "Неизвестно, подействовало ли то, что вы одобрили: {call}. Я этого не повторяю; проверьте сами.",
+    },
+}
+REASONS = {
+    "en": {
+        "unknown_tool": "Nothing was done: the tool is not there any more.",
+        "tool_changed": "Nothing was done: the tool has changed since it was proposed. Ask for it again.",
+        "arguments_changed": "Nothing was done: the arguments are not those that were approved. Ask for it again.",
+        "validation_error": "Nothing was done: the tool refuses these arguments.",
+    },
+    "ru": {
+        "unknown_tool": "Ничего не сделано: такого инструмента больше нет.",
+        "tool_changed": "Ничего не сделано: с тех пор инструмент изменился. Попросите об этом ещё раз.",
+        "arguments_changed": "Ничего не сделано: аргументы не те, что были одобрены. Попросите об этом ещё раз.",
+        "validation_error": "Ничего не сделано: инструмент не принимает таких аргументов.",
+    },
+}
+ActionStatus = Literal["done", "failed", "in_doubt"]
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ActionOutcome:
+    """The end of an approved action. `call` shows the call to its user; `body` is its result.
+
+    `request` is the user's request that led to the action.
+    """
+
+    call: str
+    status: ActionStatus
+    body: Mapping[str, Any]
+    request: str
+
+
+async def execute_approved(run: Run, db: Database, tools: Toolset, calls: CallLog) -> ActionOutcome:
+    """Execute the action of a run of kind `action`, unless that was done before.
+
+    Raises LostRun, MaasError('no_action').
+    """
+    row = await db.row("open_action", run.id, run.attempt)
+    assert row is not None
+    match row["verdict"]:
+        case "lost":
+            raise LostRun
+        case "missing":
+            raise MaasError("no_action", f"run {run.id} executes no action; approve one with maas_decide_action")
+        case "settled":
+            status, body = row["status"], row["result"] or {}
+        case _:
+            body = await _execute(run, row, tools, calls)
+            status = await db.value("end_action", run.id, run.attempt, _status(body), body)
+            if status is None:
+                raise LostRun
+    return ActionOutcome(run.user_query, status, body, row["asked"])
+
+
+async def _execute(run: Run, row: Mapping[str, Any], tools: Toolset, calls: CallLog) -> dict[str, Any]:
+    """The result of the call, refused if tool or arguments are not those that the user approved."""
+    name = row["tool"]
+    tool = tools.get(name)
+    if tool is None:
+        return refused("unknown_tool", f"{name} is not there any more")
+    if tool.version != row["version"]:
+        return refused("tool_changed", f"{name} is not what it was when this was proposed")
+    if not row["is_intact"]:
+        return refused("arguments_changed", f"the arguments of {name} are not those that were approved")
+    call = ToolCall(row["call_id"], name, json.dumps(row["arguments"], ensure_ascii=False))
+    permissions = Permissions(frozenset({name}), "ask", 1, approved_fingerprints(tool, call))
+    context = ToolContext(run.user_id, run.id, run.conversation_id)
+    executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger)
+    await calls.announce(call)
+    (result,) = await executor.run([call])
+    return {part: value for part, value in result.body.items() if part != "_meta"}
+
+
+def approved_fingerprints(tool: Tool, call: ToolCall) -> frozenset[str]:
+    """The fingerprints that permit exactly this call; none if the tool refuses its arguments."""
+    with suppress(Exception):
+        return frozenset({fingerprint(tool, read_arguments(tool, call.arguments).values)})
+    return frozenset()
+
+
+def _status(body: Mapping[str, Any]) -> ActionStatus:
+    """The status where the ledger of writes has no other."""
+    if body["success"]:
+        return "done"
+    return "in_doubt" if body["error_code"] == "in_doubt" else "failed"
+
+
+async def narrate_outcome(
+    run: Run, deps: Deps, outcome: ActionOutcome, language: Language, events: RunEvents
+) -> Outcome:
+    """The answer in the model's words, or a built-in sentence where the model gives none. Raises LostRun."""
+    built_in = outcome_sentence(outcome, language_of(language, outcome.request))
+    if deps.models["FinalResponder"].provider == "extractive":
+        return Outcome(answer=built_in)  # the built-in model quotes memory and knows of nothing else
+    try:
+        answer = await _ask_model(run, deps, outcome, events)
+    except MaasError as error:
+        log.warning("outcome_told_by_rule", cause=str(error))
+        answer = ""
+    return Outcome(answer=built_in, degraded="FinalResponder") if is_blank(answer) else Outcome(answer=answer)
+
+
+async def _ask_model(run: Run, deps: Deps, outcome: ActionOutcome, events: RunEvents) -> str:
+    name = await read_role_name(deps.db, run.assistant)
+    prompts = await read_prompts(deps.db, "FinalResponder", name)
+    prompt = Prompt("FinalResponder", role_text(prompts, name), prompts["FinalResponder"].version)
+    result = json.dumps({"status": outcome.status, "result": outcome.body}, ensure_ascii=False)
+    text = (
+        f"<request>\n{escape(tokens.fit(outcome.request, MAX_REQUEST_TOKENS))}\n</request>\n"
+        f"<call>\n{escape(outcome.call)}\n</call>\n"
+        f"<outcome>\n{escape(tokens.fit(result, MAX_RESULT_TOKENS))}\n</outcome>\n{TASK}"
+    )
+    request = Request(
+        role="FinalResponder",
+        system=prompt.text,
+        messages=(Message("user", text),),
+        temperature=deps.settings.temperature,
+        max_tokens=deps.settings.max_tokens,
+        inputs={"user_query": outcome.call, "memory": []},
+    )
+    deadline = monotonic() + deps.settings.responder_timeout
+    reply = await ResponderModel(run, deps, prompt, deadline, events if deps.settings.stream else None).ask(request)
+    return clean(reply.text).strip()
+
+
+def outcome_sentence(outcome: ActionOutcome, language: Literal["ru", "en"]) -> str:
+    """The built-in sentence for an outcome."""
+    code = outcome.body.get("error_code", "")
+    return SENTENCES[language][outcome.status].format(
+        call=outcome.call,
+        result=shorten(json.dumps(outcome.body.get("data"), ensure_ascii=False), MAX_RESULT_CHARS),
+        why=REASONS[language].get(code, shorten(str(outcome.body.get("message", "")), MAX_RESULT_CHARS)),
+    )

@@ -1,0 +1,229 @@
+"""The definition of an assistant as data: its prompt, agents, routing, tools, approval mode, slots and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from maas.agents.executor import MAX_CALLS
+from maas.agents.policy import Mode
+from maas.agents.slots.slot import Slot, declared
+from maas.agents.tools import Toolset
+from shared.errors import MaasError, problems_of
+
+Routing = Literal["single", "meta_tools", "classifier", "handoff"]
+Word = Annotated[str, Field(min_length=1, max_length=50)]
+AgentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=50)]
+_OPTIONAL_AGENT_FIELDS = ("keywords", "toolset", "handoffs")
+_FIELDS_READ_BY: dict[Routing, frozenset[str]] = {
+    "single": frozenset(),
+    "meta_tools": frozenset(),
+    "classifier": frozenset({"keywords", "toolset"}),
+    "handoff": frozenset({"handoffs", "toolset"}),
+}
+
+
+class Limits(BaseModel):
+    """Limits of one answer: model calls (`rounds`), tool calls, seconds in all; of one reply: tokens, attempt seconds.
+
+    None stands for the value of the settings.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rounds: Annotated[int, Field(ge=1, le=50)] = 10
+    calls: Annotated[int, Field(ge=1, le=200)] = MAX_CALLS
+    seconds: Annotated[float, Field(gt=0, le=3600)] = 300.0
+    tokens: Annotated[int | None, Field(ge=1)] = None
+    attempt_seconds: Annotated[float | None, Field(gt=0, le=600)] = None
+
+
+class Texts(BaseModel):
+    """A text for users in each supported language."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ru: Annotated[str, Field(min_length=1, max_length=300)]
+    en: Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class SlotField(BaseModel):
+    """A value to collect before `completion` may be called. Without `allowed` values it is free text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Word
+    label: Word
+    question: Texts
+    required: bool = True
+    allowed: tuple[Word, ...] = ()
+
+    def slot(self, language: Literal["ru", "en"]) -> Slot:
+        return Slot(self.name, self.label, getattr(self.question, language), self.required, self.allowed)
+
+
+class Agent(BaseModel):
+    """One voice of an assistant, with a prompt and tools of its own; the routing decides which agent answers.
+
+    `about` tells models what the agent is good for. `handoffs` names the agents to which it may hand the dialogue over.
+    `role_prompt` is a row of system_prompts, `model` a `provider:model`. `keywords` are words or phrases; Russian ones
+    match in any inflection.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: AgentName
+    role_prompt: Word
+    about: Annotated[str, Field(min_length=1, max_length=300)]
+    keywords: tuple[Word, ...] = ()
+    toolset: tuple[str, ...] = ()
+    handoffs: tuple[str, ...] = ()
+    model: str | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+
+
+class Definition(BaseModel):
+    """One assistant. `role_prompt` is a row of system_prompts; `toolset` names tools or whole domains.
+
+    `context_providers` are read tools without arguments; their results are part of the prompt.
+    With `slots` the assistant collects values; `completion` is the tool that uses them once the user has confirmed.
+    `photo`: an image of a request is one of the collected values.
+    `memory`: `light` uses no model to remember; `off` remembers nothing and only logs messages.
+    `model`: a `provider:model` in place of the Responder's; agents may have others.
+    `channels` are the sources of requests that it answers, such as http, openai, cli, sql; empty for all.
+    `opening`: the message that opens a conversation, so that the assistant speaks first.
+    Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Word
+    role_prompt: Word
+    routing: Routing = "single"
+    agents: tuple[Agent, ...] = ()
+    toolset: tuple[str, ...] = ()
+    context_providers: tuple[str, ...] = ()
+    default_mode: Mode = "auto"
+    limits: Limits = Limits()
+    model: str | None = None
+    temperature: Annotated[float | None, Field(ge=0, le=2)] = None
+    slots: tuple[SlotField, ...] = ()
+    completion: Word | None = None
+    photo: bool = False
+    memory: Literal["full", "light", "off"] = "full"
+    language: Literal["auto", "ru", "en"] = "auto"
+    channels: tuple[Word, ...] = ()
+    opening: Annotated[str | None, Field(pattern=r"\S", max_length=200)] = None
+
+    @model_validator(mode="after")
+    def _check_slots(self) -> Self:
+        try:
+            declared([one.slot("en") for one in self.slots])
+        except MaasError as error:
+            raise ValueError(f"slots: {error.message}") from error
+        if bool(self.slots) != (self.completion is not None):
+            raise ValueError("slots and completion belong together: name both or neither")
+        if self.slots and self.routing != "single":
+            raise ValueError("slots: one voice collects them; leave routing out")
+        return self
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it only answers: no tools, no agents."""
+        return self.routing == "single" and not self.toolset and not self.context_providers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of tools and domains that it or one of its agents may call."""
+        return (*self.toolset, *(name for one in self.agents for name in one.toolset))
+
+    def tools(self, known: Toolset) -> Toolset:
+        """The tools of it and its agents. Raises MaasError('bad_assistant') for a name that `known` cannot hold."""
+        toolsets = [
+            ("", self.toolset),
+            ("context_providers: ", self.context_providers),
+            *((f"agents.{one.name}.toolset: ", one.toolset) for one in self.agents),
+        ]
+        for field, toolset in toolsets:
+            if unknown := [name for name in toolset if not known.may_hold(name)]:
+                names = ", ".join(sorted({one.name for one in known} | set(known.domains())))
+                message = f"there is no tool or domain {unknown[0]!r}; there are, with those of MAAS_TOOLS: {names}"
+                raise bad_assistant(self.name, field + message)
+        tools = within(known, (*self.names, *self.context_providers))
+        self._check_tools(tools)
+        return tools
+
+    def tools_of(self, agent: Agent, tools: Toolset) -> Toolset:
+        """Those of `tools` that an agent may call."""
+        return within(tools, (*self.toolset, *agent.toolset))
+
+    def _check_tools(self, tools: Toolset) -> None:
+        if self.completion is not None and tools.get(self.completion) is None:
+            raise bad_assistant(self.name, f"completion: {self.completion!r} is no tool of its toolset")
+        for name in self.context_providers:
+            one = tools.get(name)
+            if name in tools.domains() or (one and (one.effect != "read" or one.parameters["required"])):
+                raise bad_assistant(
+                    self.name, f"context_providers: {name!r} must be a tool that only reads and needs no arguments"
+                )
+        if self.routing == "meta_tools":
+            if not self.toolset:
+                raise bad_assistant(self.name, "toolset: meta_tools needs tools to stand for")
+            domains = tools.domains()
+            if unknown := [one.name for one in self.agents if one.name not in domains]:
+                message = f"agents: {unknown[0]!r} is no domain of its tools; these are: {', '.join(domains)}"
+                raise bad_assistant(self.name, message)
+        if self.routing == "handoff":
+            for name in (transfer_name(one.name) for one in self.agents):
+                if tools.get(name) is not None:
+                    message = f"{name!r} is a tool and the name of a handoff: rename the tool or the agent"
+                    raise bad_assistant(self.name, message)
+
+
+def read_definition(name: str, role: str, fields: Mapping[str, Any]) -> Definition:
+    """The definition in a row of `assistants`. Raises MaasError('bad_assistant') that names assistant and field."""
+    try:
+        definition = Definition.model_validate({"name": name, "role_prompt": role} | dict(fields))
+    except ValidationError as error:
+        raise bad_assistant(name, "; ".join(map(str, problems_of(error)))) from error
+    if message := _problem_of_agents(definition.routing, definition.agents):
+        raise bad_assistant(name, message)
+    return definition
+
+
+def _problem_of_agents(routing: Routing, agents: Sequence[Agent]) -> str | None:
+    """The first thing that is wrong with these agents under this routing."""
+    if routing == "single" and agents:
+        return "agents: single has none; choose another routing or leave them out"
+    if routing in ("classifier", "handoff") and not agents:
+        return f"agents: {routing} needs at least one"
+    names = [agent.name for agent in agents]
+    for agent in agents:
+        if names.count(agent.name) > 1:
+            return f"agents: two are named {agent.name!r}: rename one"
+        for field in _OPTIONAL_AGENT_FIELDS:
+            if getattr(agent, field) and field not in _FIELDS_READ_BY[routing]:
+                return f"agents.{agent.name}.{field}: {routing} does not read it; leave it out"
+        for target in agent.handoffs:
+            if target not in names or target == agent.name:
+                others = ", ".join(name for name in names if name != agent.name) or "none"
+                return f"agents.{agent.name}.handoffs: there is no other agent {target!r}; there are: {others}"
+    return None
+
+
+def within(tools: Toolset, names: Iterable[str]) -> Toolset:
+    """Those of `tools` whose name or domain is in `names`."""
+    chosen = set(names)
+    return Toolset(one for one in tools if one.name in chosen or one.domain in chosen)
+
+
+def transfer_name(agent: str) -> str:
+    """The name of the tool that hands a dialogue over to this agent."""
+    return f"transfer_to_{agent}"
+
+
+def bad_assistant(name: str, message: str) -> MaasError:
+    return MaasError("bad_assistant", f"assistant {name!r}: {message}")

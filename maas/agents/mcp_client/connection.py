@@ -1,0 +1,351 @@
+"""A connection to one MCP server over the pipes of a program or streamable HTTP, reopened whenever it is lost.
+
+No other file of the MCP client imports the SDK.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import random
+from asyncio.streams import StreamReader, StreamReaderProtocol
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextvars import Context
+from time import monotonic
+from typing import Any, Self, TextIO
+
+import anyio
+import httpx2
+import structlog
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ToolListChangedNotification
+
+from maas.agents.mcp_client import McpServer
+from maas.agents.mcp_client.program import program_of
+from maas.agents.mcp_client.remote_tools import content_data, remote_tools
+from maas.agents.tool_calls import ToolDoubt, ToolFailure
+from maas.agents.tools import Tool
+from shared.log import conceal, mask
+from shared.process import close_to_others
+from shared.text import clean, one_line, shorten
+
+CONNECT_TIMEOUT_S = 10.0
+MIN_BACKOFF_S, MAX_BACKOFF_S = 0.5, 30.0
+REFRESH_INTERVAL_S = 1.0  # the shortest time between two lists of tools, however often a server says that they changed
+MAX_PAGES = 20
+MAX_LINE_CHARS = 500
+MAX_REFUSAL_BYTES = 10_000
+_CODES_WITHOUT_EFFECT = (INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND)
+_BROKEN_STREAM = (anyio.ClosedResourceError, anyio.BrokenResourceError)
+log = structlog.get_logger()
+# The SDK logs what servers send, at any length; what matters of it is logged here.
+logging.getLogger("mcp").setLevel(logging.CRITICAL)
+
+
+class McpConnection:
+    """The connection to one server, kept open by a task of its own.
+
+    `tools` are those of the last list, also while the server is not connected; `cause` says why it is not. `on_change`
+    is called when the tools have changed.
+    """
+
+    def __init__(self, server: McpServer, on_change: Callable[[], None]) -> None:
+        self.server = server
+        self.tools: tuple[Tool, ...] = ()
+        self.cause: str | None = "it has not answered yet"
+        self._on_change = on_change
+        self._client: Client | None = None
+        self._connected = asyncio.Event()
+        self._tried = asyncio.Event()
+        self._wake = asyncio.Event()
+        self._is_over = False
+        self._is_session_lost = False
+        self._last_error_line = ""
+        self._scope = anyio.CancelScope()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Connect, and reconnect until `close`. A second call does nothing."""
+        if self._task is None:
+            name = f"mcp {self.server.name}"
+            # An empty context: the connection outlives the run that asks for it.
+            self._task = asyncio.create_task(self._keep_open(), name=name, context=Context())
+
+    async def tried(self) -> None:
+        """Return when the first attempt has listed the tools or failed."""
+        self.start()
+        await self._tried.wait()
+
+    async def close(self) -> None:
+        """Close the connection and stop the program, if there is one."""
+        self._scope.cancel()
+        if self._task is not None:
+            await self._task
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool and return its data. A call in a session that the server has lost is repeated in a new session.
+
+        Raises ToolFailure; ToolDoubt when the call may have taken effect.
+        """
+        try:
+            return await self._call(name, arguments)
+        except _SessionLost:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                    await self._connected.wait()
+        try:
+            return await self._call(name, arguments)
+        except _SessionLost as error:
+            raise self._unreachable() from error
+
+    async def _call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        client = self._client
+        if client is None:
+            raise self._unreachable()
+        try:
+            result = await client.call_tool(name, dict(arguments))
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                raise self._lost(client) from error
+            if self._is_session_lost:
+                self._drop(client)
+                raise _SessionLost from error
+            failure = ToolFailure if error.code in _CODES_WITHOUT_EFFECT else ToolDoubt
+            raise failure(conceal(error.message)) from error
+        except _BROKEN_STREAM as error:
+            raise self._lost(client) from error
+        except Exception as error:
+            log.warning("mcp_answer_refused", server=self.server.name, tool=name, cause=_root_cause(error))
+            raise ToolDoubt(f"the server {self.server.name} answered what nobody can read") from error
+        return content_data(result.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    def _lost(self, client: Client) -> ToolDoubt:
+        self._drop(client)
+        return ToolDoubt(f"the server {self.server.name} was lost during the call")
+
+    def _unreachable(self) -> ToolFailure:
+        return ToolFailure(f"the server {self.server.name} is not reachable now: tell the user, answer without it")
+
+    async def _keep_open(self) -> None:
+        backoff = MIN_BACKOFF_S
+        with self._scope:
+            while True:
+                started = monotonic()
+                self._last_error_line = ""
+                try:
+                    await self._serve_one_connection()
+                    self.cause = self._explain("it ended the connection")
+                except Exception as error:
+                    self.cause = self._explain(_root_cause(error))
+                finally:
+                    self._client = None
+                    self._connected.clear()
+                self._tried.set()
+                if monotonic() - started > MAX_BACKOFF_S:
+                    backoff = MIN_BACKOFF_S
+                log.warning("mcp_server_lost", server=self.server.name, cause=self.cause, again_in=backoff)
+                await anyio.sleep(backoff * (0.5 + random.random()))
+                backoff = min(backoff * 2, MAX_BACKOFF_S)
+
+    async def _serve_one_connection(self) -> None:
+        """Open one connection and use it until it ends."""
+        self._is_over = self._is_session_lost = False
+        self._wake.clear()
+        with anyio.CancelScope(deadline=anyio.current_time() + CONNECT_TIMEOUT_S) as timeout:
+            async with Client(_open_transport(self), cache=None, message_handler=self._on_message) as client:
+                await self._list_tools(client)
+                timeout.deadline = math.inf
+                self._client, self.cause, self._last_error_line = client, None, ""
+                self._connected.set()
+                self._tried.set()
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._listen, client)
+                    await self._follow_changes(client)
+                    group.cancel_scope.cancel()
+        if timeout.cancelled_caught:
+            raise TimeoutError(f"no answer within {CONNECT_TIMEOUT_S:g} s")
+
+    async def _follow_changes(self, client: Client) -> None:
+        """List the tools again whenever they have changed, until the connection ends."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._is_over:
+                return
+            with anyio.fail_after(CONNECT_TIMEOUT_S):
+                await self._list_tools(client)
+            await anyio.sleep(REFRESH_INTERVAL_S)
+
+    async def _list_tools(self, client: Client) -> None:
+        listed: list[dict[str, Any]] = []
+        cursor = None
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            listed += [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in page.tools]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        tools = remote_tools(self.server, listed, self.call)
+        log.info("mcp_server_reached", server=self.server.name, tools=len(tools))
+        if tools != self.tools:
+            self.tools = tools
+            self._on_change()
+
+    async def _listen(self, client: Client) -> None:
+        """Subscribe to changes of the tools. Older servers have no subscriptions and notify every client."""
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self._wake.set()
+        except SubscriptionLost:
+            self._drop(client)
+        except (ListenNotSupportedError, MCPError):
+            return
+
+    async def _on_message(self, message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._wake.set()
+
+    def on_error_line(self, line: str) -> None:
+        """The transport read an error line of the program, or the status of a refused request."""
+        self._last_error_line = line
+
+    def on_session_lost(self) -> None:
+        """The server does not know the session any more."""
+        self._is_session_lost = True
+
+    def on_end(self) -> None:
+        """The server has closed its stream."""
+        self._is_over = True
+        self._wake.set()
+
+    def _drop(self, client: Client) -> None:
+        """Give this connection up, unless a newer one has replaced it."""
+        if client is self._client:
+            self._client = None
+            self._connected.clear()
+            self.on_end()
+
+    def _explain(self, cause: str) -> str:
+        text = f"{cause}; its last words: {self._last_error_line}" if self._last_error_line else cause
+        return shorten(one_line(mask(text)), 300)
+
+
+class _SessionLost(Exception):
+    """The server does not know the session, so the call had no effect."""
+
+
+def _root_cause(error: BaseException) -> str:
+    """The message of the first exception in a group, masked."""
+    leaf = next(_leaves(error))
+    return shorten(mask(f"{leaf}" or type(leaf).__name__), 300)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _leaves(one)
+    else:
+        yield error
+
+
+@asynccontextmanager
+async def _open_transport(connection: McpConnection) -> AsyncIterator[Any]:
+    """The streams to read from and to write to. Raises OSError, LookupError if the program cannot be started."""
+    server = connection.server
+    async with AsyncExitStack() as stack:
+        if server.url is None:
+            stderr = await stack.enter_async_context(_open_stderr(connection))
+            close_to_others()
+            program = program_of(server)
+            parameters = StdioServerParameters(
+                command=program.command, args=program.args, env=program.env, cwd=program.cwd
+            )
+            reader, writer = await stack.enter_async_context(stdio_client(parameters, errlog=stderr))
+        else:
+            http = httpx2.AsyncClient(
+                headers=server.headers,
+                timeout=httpx2.Timeout(CONNECT_TIMEOUT_S, read=None),
+                event_hooks={"response": [_status_hook(connection)]},
+            )
+            await stack.enter_async_context(http)
+            reader, writer = await stack.enter_async_context(streamable_http_client(server.url, http_client=http))
+        yield _ClosingStream(reader, connection.on_end), writer
+
+
+class _ClosingStream:
+    """A stream that calls `on_close` when its reader leaves it."""
+
+    def __init__(self, stream: Any, on_close: Callable[[], None]) -> None:
+        self._stream = stream
+        self._on_close = on_close
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __aiter__(self) -> Any:
+        return self._stream.__aiter__()
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        self._on_close()
+        return await self._stream.__aexit__(*error)
+
+
+def _status_hook(connection: McpConnection) -> Callable[[httpx2.Response], Any]:
+    async def check_status(response: httpx2.Response) -> None:
+        if response.status_code >= 400:
+            connection.on_error_line(f"HTTP {response.status_code}")
+        request = response.request
+        if request.method == "POST" and MCP_SESSION_ID in request.headers and await _denies_session(response):
+            connection.on_session_lost()
+
+    return check_status
+
+
+async def _denies_session(response: httpx2.Response) -> bool:
+    """Whether the server does not know the session: 404 by the protocol; many servers answer 400 and name it."""
+    length = response.headers.get("content-length", "")
+    if response.status_code == 400 and length.isdecimal() and int(length) <= MAX_REFUSAL_BYTES:
+        return b"session" in (await response.aread()).lower()
+    return response.status_code == 404
+
+
+@asynccontextmanager
+async def _open_stderr(connection: McpConnection) -> AsyncIterator[TextIO]:
+    """A file for the error output of a program; each line goes to the log."""
+    read_fd, write_fd = os.pipe()
+    reader = StreamReader(limit=1 << 16)
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: StreamReaderProtocol(reader), os.fdopen(read_fd, "rb")
+    )
+    logging_task = asyncio.create_task(_log_lines(connection, reader))
+    try:
+        with os.fdopen(write_fd, "w") as stderr:
+            yield stderr
+    finally:
+        pipe.close()
+        logging_task.cancel()
+
+
+async def _log_lines(connection: McpConnection, reader: StreamReader) -> None:
+    while True:
+        try:
+            line = await reader.readline()
+        except ValueError:  # longer than the reader's limit
+            continue
+        if not line:
+            return
+        text = mask(clean(line[: 4 * MAX_LINE_CHARS].decode(errors="replace")).strip()[:MAX_LINE_CHARS])
+        if text:
+            connection.on_error_line(text)
+            log.debug("mcp_server_said", server=connection.server.name, line=text)

@@ -1,0 +1,288 @@
+"""Routing `meta_tools`: the model sees four tools in place of all and opens the domain of tools that it needs.
+
+The meta tools pass its calls on, the domains concurrently. The agent of a domain puts the domain's results into words;
+if one domain alone answers, its words are the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from time import monotonic
+from typing import Annotated, Any
+
+import structlog
+from pydantic import BaseModel, Field
+
+from maas.agents.definition import Agent
+from maas.agents.executor import run_concurrently
+from maas.agents.tool_calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut, size
+from maas.agents.tool_loop import AnswerContext, fenced_json
+from maas.agents.tools import Tool, Toolset, tool
+from maas.engine.claims import LostRun
+from maas.runs.debug_info import debug_log
+from shared.db import CONNECTION_LOST
+from shared.models.retry import StreamListener
+from shared.models.types import Message, Reply, ToolCall
+from shared.text import clean, is_blank, shorten
+
+META = "meta"
+MIXED = "mixed"
+MAX_BATCH_CALLS = 20
+_WRAPPER_BYTES = 700  # of a result beside its data
+_DOMAIN_BYTES = 200  # of a domain's answer beside its results
+log = structlog.get_logger()
+
+Execute = Callable[[Sequence[ToolCall]], Awaitable[list[ToolResult]]]
+Respond = Callable[[str, str, Sequence[ToolResult]], Awaitable[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A set of tools as a model sees it before it opens one; `about` is a few words."""
+
+    name: str
+    about: str
+    is_available: bool = True
+
+
+# The fields of these models are what the model of the assistant has to send; a docstring would be sent to it, too.
+class DomainRequest(BaseModel):
+    domain: str
+
+
+class CallRequest(BaseModel):
+    name: str
+    args: dict[str, Any] = {}
+
+
+class CallsRequest(BaseModel):
+    tools: Annotated[list[CallRequest], Field(min_length=1, max_length=MAX_BATCH_CALLS)]
+    user_question: str = ""
+
+
+class SingleCallRequest(BaseModel):
+    tool_name: str
+    arguments: dict[str, Any] = {}
+
+
+async def answer(context: AnswerContext) -> Reply:
+    """The words of the only domain that answered, else the assistant's own. Raises MaasError, LostRun."""
+    answers = _DomainAnswers()
+    domains = _DomainCalls(context, answers)
+    tools = meta_tools(_domains(context), context.tools, domains.execute, domains.respond)
+    model = context.model
+    if model.listener is not None:
+        model = replace(model, listener=_OwnWordsListener(model.listener, answers))
+    request = replace(context.request, tools=tuple(one.spec for one in tools))
+    reply = (await context.run_tool_loop(model, request, context.executor(tools))).reply
+    await context.record_agent(None, answers.domain)
+    await debug_log().info(10, "words", {"of": "the assistant" if answers.only_text is None else answers.domain})
+    return reply if answers.only_text is None else replace(reply, text=answers.only_text)
+
+
+def meta_tools(domains: Sequence[Domain], tools: Toolset, execute: Execute, respond: Respond | None = None) -> Toolset:
+    """The tools that a model sees in place of `tools`. `execute` is Executor.run over `tools`: it checks every call.
+
+    `respond(domain, question, results)` lets a domain's agent put its results into words. Without it, or where it
+    returns None, the results are given as they are.
+    """
+    catalogue = _Catalogue({domain.name: domain for domain in domains}, tools)
+    router = _CallRouter(tools, execute, respond)
+
+    @tool(domain=META, effect="read")
+    async def getAvailableDomains() -> Any:
+        """List the domains of tools."""
+        return catalogue.domains()
+
+    @tool(domain=META, effect="read")
+    async def getDomainTools(opened: DomainRequest) -> Any:
+        """List a domain's tools with their parameters."""
+        return catalogue.tools(opened.domain)
+
+    @tool(domain=META, effect="read")
+    async def executeTools(calls: CallsRequest) -> Any:
+        """Call tools of any domains, all that you need at once."""
+        return await router.route(calls)
+
+    @tool(domain=META, effect="read")
+    async def executeTool(call: SingleCallRequest) -> Any:
+        """Deprecated: use executeTools."""
+        log.warning("deprecated_tool", tool="executeTool", use="executeTools")
+        return await router.route(CallsRequest(tools=[CallRequest(name=call.tool_name, args=call.arguments)]))
+
+    declared: list[Tool] = [getAvailableDomains, getDomainTools, executeTools, executeTool]
+    return Toolset(replace(one, is_meta=True) for one in declared)
+
+
+class _Catalogue:
+    """The domains and their tools, as the meta tools list them."""
+
+    def __init__(self, domains: dict[str, Domain], tools: Toolset) -> None:
+        self._domains = domains
+        self._tools = tools
+
+    def domains(self) -> dict[str, Any]:
+        shown = [
+            {"name": one.name, "about": one.about, "available": one.is_available} for one in self._domains.values()
+        ]
+        return {"domains": shown, "hint": "call getDomainTools before you use a domain"}
+
+    def tools(self, name: str) -> list[dict[str, Any]]:
+        domain = self._domains.get(name)
+        if domain is None:
+            raise ToolFailure(f"there is no such domain; there are: {', '.join(self._domains)}")
+        if not domain.is_available:
+            raise ToolFailure(f"{name} is not connected: tell the user, answer without it")
+        return [
+            {
+                "name": one.name,
+                "description": one.description,
+                "parameters": one.parameters,
+                "dangerous": one.effect == "dangerous",
+                "timeout_ms": round(one.timeout * 1000),
+            }
+            for one in self._tools.of(name)
+        ]
+
+
+class _CallRouter:
+    """Passes the calls of `executeTools` on, grouped by domain."""
+
+    def __init__(self, tools: Toolset, execute: Execute, respond: Respond | None) -> None:
+        self._tools = tools
+        self._execute = execute
+        self._respond = respond
+        self._numbers = count(1)
+
+    async def route(self, calls: CallsRequest) -> dict[str, Any]:
+        """The answer of each domain; calls of unknown tools are answered under `unknown`."""
+        groups: dict[str, list[ToolCall]] = {}
+        for one in calls.tools:
+            known = self._tools.get(one.name)
+            call = ToolCall(f"{META}-{next(self._numbers)}", one.name, json.dumps(one.args, ensure_ascii=False))
+            groups.setdefault(known.domain if known else "unknown", []).append(call)
+        await debug_log().info(5, "domains", {name: [call.name for call in group] for name, group in groups.items()})
+        limit = (MAX_DATA_BYTES - _DOMAIN_BYTES * len(groups)) // len(calls.tools)
+        answers = await run_concurrently(
+            self._answer(name, group, calls.user_question, limit) for name, group in groups.items()
+        )
+        return dict(zip(groups, answers, strict=True))
+
+    async def _answer(self, domain: str, calls: Sequence[ToolCall], question: str, limit: int) -> dict[str, Any]:
+        """`limit` is the number of bytes for each call."""
+        started = monotonic()
+        async with debug_log().span(6, domain, {"calls": [call.name for call in calls]}):
+            results = await self._execute(calls)
+        is_success = all(result.is_success for result in results)
+        response: Any = [_fit(result.body, limit) for result in results]
+        if self._respond is not None:
+            try:
+                if (text := await self._respond(domain, question, results)) is not None:
+                    response = cut(text, limit * len(calls))[0]
+            except (LostRun, *CONNECTION_LOST):
+                raise
+            except Exception as error:
+                log.error("domain_agent_crashed", domain=domain, exc_info=error)
+                is_success = False
+        return {
+            "success": is_success,
+            "response": response,
+            "toolsExecuted": [result.call.name for result in results if result.code in HANDLER_CODES],
+            "latency_ms": round((monotonic() - started) * 1000),
+        }
+
+
+def _fit(body: Any, limit: int) -> Any:
+    """The body of one call within `limit` bytes: optional parts are dropped first, then the data are cut."""
+    if size(body) <= limit:
+        return body
+    short = {name: value for name, value in body.items() if name not in ("_entityMap", "recommendations", "arguments")}
+    if "data" in short:
+        short["data"], is_cut = cut(short["data"], max(limit - _WRAPPER_BYTES, 0))
+        short["_meta"] = short["_meta"] | ({"cut": ["data"]} if is_cut else {})
+    return short
+
+
+@dataclass(slots=True)
+class _DomainAnswers:
+    """The successful answers of domains in this run, as text where a domain has an agent.
+
+    `is_waiting`: a call needs the user's approval.
+    """
+
+    texts: list[tuple[str, str | None]] = field(default_factory=list)
+    is_waiting: bool = False
+
+    @property
+    def only_text(self) -> str | None:
+        """The text of the only answer in the whole run: it is the answer to the user."""
+        return self.texts[0][1] if len(self.texts) == 1 and not self.is_waiting else None
+
+    @property
+    def domain(self) -> str | None:
+        domains = {domain for domain, _ in self.texts}
+        return None if not domains else domains.pop() if len(domains) == 1 else MIXED
+
+
+class _OwnWordsListener:
+    """Passes generated text on while the assistant's own words are the answer; a domain's words arrive with `done`."""
+
+    def __init__(self, listener: StreamListener, answers: _DomainAnswers) -> None:
+        self._listener = listener
+        self._answers = answers
+
+    def begin(self) -> None:
+        self._listener.begin()
+
+    def text(self, delta: str) -> None:
+        if self._answers.only_text is None:
+            self._listener.text(delta)
+
+
+class _DomainCalls:
+    """Makes the calls that the meta tools pass on, and has the agents of domains put the results into words."""
+
+    def __init__(self, context: AnswerContext, answers: _DomainAnswers) -> None:
+        self._context = context
+        self._answers = answers
+        self._executor = context.executor(context.tools)
+        self._agents = {agent.name: agent for agent in context.definition.agents}
+
+    async def execute(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        for call in calls:
+            await self._context.calls.announce(call)
+        results = await self._executor.run(calls)
+        self._answers.is_waiting |= any(result.code == "approval_required" for result in results)
+        return results
+
+    async def respond(self, domain: str, question: str, results: Sequence[ToolResult]) -> str | None:
+        """The words of the domain's agent; None if the domain has no agent, or the agent no words."""
+        agent = self._agents.get(domain)
+        text = await self._ask_agent(agent, question, results) if agent else None
+        if all(result.is_success for result in results):
+            self._answers.texts.append((domain, text))
+        return text
+
+    async def _ask_agent(self, agent: Agent, question: str, results: Sequence[ToolResult]) -> str | None:
+        """The reply is pinned at once, so that a crash does not repeat it."""
+        shown = [{"tool": result.call.name, "result": result.untimed()} for result in results]
+        message = Message("user", f"{question or self._context.run.user_query}\n\n{fenced_json('results', shown)}")
+        model, request = await self._context.agent_request(agent, Toolset(()), [message])
+        async with debug_log().span(9, agent.name):
+            reply = await model.without_listener().ask(request)
+        await model.pin()
+        text = clean(reply.text).strip()
+        return None if is_blank(text) else text
+
+
+def _domains(context: AnswerContext) -> list[Domain]:
+    agents = {agent.name: agent for agent in context.definition.agents}
+    domains = []
+    for name in context.known.domains():
+        tools = ", ".join(one.name for one in context.known.of(name))
+        about = agents[name].about if name in agents else shorten(tools, 80)
+        domains.append(Domain(name, about, is_available=bool(context.tools.of(name))))
+    return domains

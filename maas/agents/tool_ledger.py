@@ -1,0 +1,130 @@
+"""The tool ledger: calls are counted, writes recorded before and after they are made, results announced as events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from maas.agents.tool_calls import HANDLER_CODES, ToolResult, fingerprint, refused
+from maas.agents.tools import Tool
+from maas.engine.claims import LostRun, Run, ToolUse
+from maas.engine.events import EventType, RunEvents
+from shared.db import Database
+from shared.models.types import ToolCall
+
+_IN_DOUBT = "it was begun and nobody knows whether it took effect: do not repeat it, look, and tell the user"
+
+
+class ToolLedger:
+    """The tool calls of one claimed run, as rows that survive a crash.
+
+    Every method raises LostRun once another orchestrator owns the run.
+    """
+
+    def __init__(self, db: Database, run_id: UUID, attempt: int) -> None:
+        self._db = db
+        self._run = (run_id, attempt)
+
+    async def count(self) -> int:
+        """Increment the number of calls of this claim and return it."""
+        number: int | None = await self._db.value("count_tool_call", *self._run)
+        if number is None:
+            raise LostRun
+        return number
+
+    async def begin(self, call: ToolCall, tool: Tool, digest: str) -> dict[str, Any] | None:
+        """Record a write before it is made; `digest` is the fingerprint of the call.
+
+        Returns None if the write is to be made now. Otherwise returns the body to use instead: the stored result, or
+        `in_doubt` for a write that an earlier owner began and did not finish.
+        """
+        row = await self._db.row(
+            "begin_tool", *self._run, call.id, tool.name, digest, tool.effect, tool.is_idempotent
+        )  # fmt: skip
+        assert row is not None
+        match row["verdict"]:
+            case "run":
+                return None
+            case "kept":
+                return dict(row["result"])
+            case "in_doubt":
+                return refused("in_doubt", f"{tool.name}: {_IN_DOUBT}")
+            case _:
+                raise LostRun
+
+    async def finish(self, tool: Tool, digest: str, body: Mapping[str, Any], ms: float) -> None:
+        """Record the result of a write. One that timed out or lost its server may have taken effect: it is in doubt."""
+        is_doubtful = body.get("error_code") in ("timeout", "in_doubt")
+        status = "done" if body["success"] else "in_doubt" if is_doubtful else "failed"
+        if not await self._db.value("finish_tool", *self._run, tool.name, digest, status, body, ms):
+            raise LostRun
+
+    async def note(self, result: ToolResult) -> None:
+        """Record a read that reached its handler; `begin` and `finish` record writes."""
+        tool, arguments = result.tool, result.arguments
+        is_read = tool is not None and tool.effect == "read" and not tool.is_meta
+        if tool is None or arguments is None or not is_read or result.code not in HANDLER_CODES:
+            return
+        status = "done" if result.is_success else "failed"
+        digest = fingerprint(tool, arguments.values)
+        ms = float(result.body["_meta"]["latency_ms"])
+        if not await self._db.value("note_read", *self._run, result.call.id, tool.name, digest, status, ms):
+            raise LostRun
+
+
+class CallLog:
+    """Records the tool calls of one claimed run: in the ledger, as events, and as actions that wait for approval.
+
+    Every method raises LostRun once another orchestrator owns the run.
+    """
+
+    def __init__(self, db: Database, events: RunEvents, run: Run, assistant: str) -> None:
+        self.ledger = ToolLedger(db, run.id, run.attempt)
+        self._db = db
+        self._events = events
+        self._run = run
+        self._assistant = assistant
+        self._numbers: dict[str, int] = {}
+
+    async def announce(self, call: ToolCall) -> None:
+        """Emit `tool_start` before the call is made."""
+        self._number(call)
+        await self._events.emit(EventType.TOOL_START, {"call_id": call.id, "tool": call.name})
+
+    async def record(self, result: ToolResult) -> None:
+        """Record a result, propose an action if it needs approval, and emit `tool_result`."""
+        await self.ledger.note(result)
+        if result.tool is not None and not result.tool.is_meta:
+            seconds = result.body["_meta"]["latency_ms"] / 1000
+            self._run.log.tools.append(ToolUse(result.tool.name, result.code or "done", seconds))
+        if result.code == "approval_required":
+            await self._propose(result)
+        await self._events.emit(
+            EventType.TOOL_RESULT,
+            {
+                "call_id": result.call.id, "tool": result.call.name, "success": result.is_success,
+                "error_code": result.code, "latency_ms": result.body["_meta"]["latency_ms"],
+            },
+        )  # fmt: skip
+
+    async def _propose(self, result: ToolResult) -> None:
+        assert result.tool is not None and result.arguments is not None
+        tool, arguments = result.tool, result.arguments.values
+        action = await self._db.value(
+            "propose_action", self._run.id, _call_key(result.call), tool.name, arguments, tool.effect, tool.version,
+            self._assistant, self._number(result.call),
+        )  # fmt: skip
+        await self._events.emit(
+            EventType.APPROVAL_REQUIRED,
+            {"action_id": str(action), "tool": tool.name, "arguments": arguments, "reason": result.body["reason"]},
+        )
+
+    def _number(self, call: ToolCall) -> int:
+        """The number of the call in the run, from 1, in the order in which the model made its calls."""
+        return self._numbers.setdefault(_call_key(call), len(self._numbers) + 1)
+
+
+def _call_key(call: ToolCall) -> str:
+    """Agents that work side by side may have calls of one id."""
+    return f"{call.id}:{call.name}"

@@ -1,0 +1,216 @@
+"""The tool loop of one answer: ask the model, make the calls of its reply, ask again, until it replies in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any, Literal
+
+import structlog
+
+from maas.agents.definition import Agent, Definition
+from maas.agents.executor import Executor, Permissions, RecordResult
+from maas.agents.policy import Mode
+from maas.agents.tool_calls import ToolResult
+from maas.agents.tool_ledger import CallLog
+from maas.agents.tools import ToolContext, Toolset
+from maas.builtin_model.assembler import by_importance, keep
+from maas.engine.claims import LostRun, Run
+from maas.engine.stages import Deps, Prompt
+from maas.prompting.draft import Draft, Payload
+from maas.prompting.model_calls import ask, pin
+from maas.prompting.prompts import read_prompts, role_text
+from maas.runs.debug_info import debug_log
+from shared import tokens
+from shared.db import Database
+from shared.models.retry import StreamListener
+from shared.models.types import Message, Reply, Request, ToolCall
+from shared.text import clean, is_blank
+
+STAGE = "final_responder"
+ASK_FOR_WORDS = "Tell the user in words what came of it."
+NO_WORDS = {
+    "ru": "Я выполнил запрос, но не могу описать результат словами. Спросите меня о нём ещё раз.",
+    "en": "I have worked on your request but found no words for the result. Please ask me about it again.",
+}
+_CYRILLIC = re.compile("[А-Яа-яЁё]")
+Language = Literal["auto", "ru", "en"]
+Announce = Callable[[ToolCall], Awaitable[None]]
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ResponderModel:
+    """The Responder's model, asked on behalf of one run until `deadline` of the monotonic clock.
+
+    `listener` receives the text as it is generated.
+    """
+
+    run: Run
+    deps: Deps
+    prompt: Prompt
+    deadline: float
+    listener: StreamListener | None = None
+
+    async def ask(self, request: Request) -> Reply:
+        """Raises MaasError, LostRun."""
+        time_left = self.deadline - monotonic()
+        return await ask(self.run, self.deps, STAGE, self.prompt, request, time_left, self.listener)
+
+    def without_listener(self) -> ResponderModel:
+        """The same model for replies that are not the answer."""
+        return replace(self, listener=None)
+
+    async def pin(self) -> None:
+        """Store the replies so far, so that a crash repeats none of them. Raises LostRun."""
+        await pin(self.run, self.deps)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopResult:
+    """How a tool loop ended: the last reply, all messages that were sent for it, and the number of rounds."""
+
+    reply: Reply
+    messages: tuple[Message, ...]
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """What one answer needs, whichever way it is routed.
+
+    `request` is that of the assistant's own prompt. `known` are the assistant's tools; `tools` those of them that are
+    open to this run. `provided` is the text that `providers`, its context providers, gave.
+    """
+
+    definition: Definition
+    model: ResponderModel
+    request: Request
+    calls: CallLog
+    mode: Mode
+    known: Toolset
+    tools: Toolset
+    providers: Toolset
+    provided: str = ""
+
+    @property
+    def run(self) -> Run:
+        return self.model.run
+
+    @property
+    def db(self) -> Database:
+        return self.model.deps.db
+
+    async def with_provider_context(self) -> AnswerContext:
+        """Call all context providers concurrently and add their results to the request. One that fails is left out.
+
+        Approval modes do not apply: the assistant makes these calls, not its model. Raises LostRun.
+        """
+        calls = [ToolCall(f"context-{number}", one.name, "{}") for number, one in enumerate(self.providers, 1)]
+        results = await replace(self, mode="auto").executor(self.providers).run(calls)
+        bodies = {result.call.name: result.untimed() for result in results if result.is_success}
+        provided = f"\n\n{fenced_json('context', bodies)}" if bodies else ""
+        request = replace(self.request, system=self.request.system + provided)
+        return replace(self, request=request, provided=provided)
+
+    def executor(
+        self, tools: Toolset, record: RecordResult | None = None, values: Mapping[str, Any] | None = None
+    ) -> Executor:
+        """An executor for these tools with the assistant's limits; handlers get `values` in their ToolContext."""
+        run, ledger = self.run, self.calls.ledger
+        permissions = Permissions(frozenset(one.name for one in tools), self.mode, self.definition.limits.calls)
+        context = ToolContext(run.user_id, run.id, run.conversation_id, values or {})
+        return Executor(tools, permissions, context, ledger.count, record or self.calls.record, ledger)
+
+    async def run_tool_loop(
+        self, model: ResponderModel, request: Request, executor: Executor, max_rounds: int | None = None,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> LoopResult:  # fmt: skip
+        """Run the tool loop for at most `max_rounds`, by default as many as the assistant's limits allow."""
+        max_rounds = self.definition.limits.rounds if max_rounds is None else max_rounds
+        language = self.definition.language
+        return await run_tool_loop(model, request, executor, self.calls.announce, max_rounds, language, is_over)
+
+    async def agent_request(
+        self, agent: Agent, tools: Toolset, messages: Sequence[Message]
+    ) -> tuple[ResponderModel, Request]:
+        """The model and the request of an agent: its own role, the same memory. Raises MaasError('missing_role')."""
+        prompts = await read_prompts(self.db, "FinalResponder", agent.role_prompt)
+        deps = self.model.deps.with_responder_model(agent.model)
+        role = role_text(prompts, agent.role_prompt)
+        system = Draft.parse(self.run.draft).system(role) if self.run.draft else role
+        payload = replace(Payload.parse(self.run.payload or ""), system=system)
+        memory = payload.memory.split("\n")
+        room = payload.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
+        request = replace(
+            self.request,
+            system=replace(payload, memory=keep(memory, by_importance(memory), room)).system_text() + self.provided,
+            messages=tuple(messages),
+            temperature=self.request.temperature if agent.temperature is None else agent.temperature,
+            max_tokens=agent.max_tokens or self.request.max_tokens,
+            tools=tuple(one.spec for one in tools),
+        )
+        return replace(self.model, deps=deps, prompt=prompts[agent.role_prompt]), request
+
+    async def record_agent(self, agent: str | None, domain: str | None = None) -> None:
+        """Record which agent answers. The conversation gets it together with the answer. Raises LostRun."""
+        if self.run.conversation_id is not None and not await self.db.value(
+            "name_agent", self.run.id, self.run.attempt, agent, domain
+        ):
+            raise LostRun
+
+
+async def run_tool_loop(
+    model: ResponderModel, request: Request, executor: Executor, announce: Announce, max_rounds: int,
+    language: Language, is_over: Callable[[], bool],
+) -> LoopResult:  # fmt: skip
+    """Ask at most `max_rounds` times, or until `is_over` after a round of calls. Replies are pinned before their calls.
+
+    A model that has no words after its calls is asked once more if a round is left; otherwise NO_WORDS is the answer.
+    """
+    for number in range(1, max_rounds + 1):
+        if number == max_rounds:
+            request = replace(request, tool_choice="none")
+        reply = await model.ask(request)
+        if not reply.calls or request.tool_choice == "none":
+            break
+        await model.pin()
+        await debug_log().info(3, "round", {"number": number, "calls": [call.name for call in reply.calls]})
+        for call in reply.calls:
+            await announce(call)
+        results = await executor.run(reply.calls)
+        request = replace(request, messages=(*request.messages, reply.message(), *map(result_message, results)))
+        if is_over():
+            return LoopResult(reply, request.messages, number)
+    if number == 1 or not is_blank(clean(reply.text)):
+        return LoopResult(reply, request.messages, number)
+    messages = request.messages
+    if number < max_rounds:
+        await model.pin()
+        messages = (*messages, Message("user", ASK_FOR_WORDS))
+        reply = await model.ask(replace(request, messages=messages, tool_choice="none"))
+    if is_blank(clean(reply.text)):
+        log.warning("silent_after_tools", assistant=model.run.assistant)
+        reply = replace(reply, text=NO_WORDS[language_of(language, model.run.user_query)])
+    return LoopResult(reply, messages, number)
+
+
+def result_message(result: ToolResult) -> Message:
+    """The message that gives a result to the model, without latencies: see ToolResult.untimed."""
+    return result.call.result(replace(result, body=result.untimed()).text(), is_error=not result.is_success)
+
+
+def language_of(language: Language, query: str) -> Literal["ru", "en"]:
+    """Resolve `auto` to the language in which the user writes."""
+    if language == "auto":
+        return "ru" if _CYRILLIC.search(query) else "en"
+    return language
+
+
+def fenced_json(tag: str, value: Any) -> str:
+    """A JSON value between tags, as untrusted data for a model: nothing in it can close the tag."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c").replace(">", "\\u003e")
+    return f"<{tag}>\n{text}\n</{tag}>"

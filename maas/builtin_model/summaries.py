@@ -1,0 +1,216 @@
+"""The built-in Archivist and Compactor: summaries made of the sentences that carry most information."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from maas.builtin_model.language import (
+    PHRASES,
+    Phrases,
+    content_words,
+    is_builtin_answer,
+    is_courtesy,
+    is_small_talk,
+    language,
+    words,
+)
+from maas.builtin_model.tags import names_in, tags_of
+from shared.text import one_line, sentences, shorten
+
+_MARKUP = re.compile(r"```.*?(?:```|\Z)|^\s{0,3}(?:#{1,6}|[-*•>]|\d{1,2}[.)])\s+|\*\*|__|`", re.DOTALL | re.MULTILINE)
+_NUMBER = re.compile(r"\d")
+_FIRST_PERSON_TEXT = """
+я мне меня мной мы нас нам мой моя мое мои моего моей моему моим моих мою наш наша наше наши нашу нашей i i'm i've me
+my we our us mine
+"""
+_FIRST_PERSON = frozenset(_FIRST_PERSON_TEXT.split())
+MIN_SENTENCES, MAX_SENTENCES = 2, 4
+MAX_SENTENCE_CHARS = 300
+MAX_LOG_CHARS = 8000
+_DATED = re.compile(r"(\d{4}-\d\d-\d\d): (?=\S)")
+_CLOSINGS = frozenset(line for phrases in PHRASES.values() for line in (phrases.quoted, phrases.unanswered))
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a log row: index of the row, index in the row, and how much information it carries."""
+
+    log: int
+    index: int
+    text: str
+    score: float
+
+    @property
+    def is_question(self) -> bool:
+        return self.text.rstrip("\"'»”)").endswith("?")
+
+
+def archive(inputs: Mapping[str, Any]) -> str:
+    """Return the Archivist's JSON for `logs` (role, speaker, at as ISO time, text; oldest first)."""
+    return json.dumps(summarise(inputs["logs"]), ensure_ascii=False)
+
+
+def summarise(logs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the summary record of an exchange; tags and summary are empty if it holds only courtesies."""
+    days = sorted(str(log["at"])[:10] for log in logs)
+    record: dict[str, Any] = {
+        "time_bucket_start": days[0] if days else None,
+        "time_bucket_end": days[-1] if days else None,
+        "tags": [],
+        "summary": "",
+    }
+    texts = [_MARKUP.sub(" ", str(log["text"])[:MAX_LOG_CHARS]) for log in logs]
+    builtin = [log["role"] == "assistant" and is_builtin_answer(text) for log, text in zip(logs, texts, strict=True)]
+    if all(_is_empty_talk(log, text) or own for log, text, own in zip(logs, texts, builtin, strict=True)):
+        return record
+    candidates = [
+        [] if own else _sentences(row, text, log["role"] == "assistant")
+        for row, (log, text, own) in enumerate(zip(logs, texts, builtin, strict=True))
+    ]
+    chosen = _choose(logs, candidates)
+    if not chosen:
+        return record
+    phrases = PHRASES[language(" ".join(one.text for one in chosen))]
+    closing = _closing(phrases, [text for text, own in zip(texts, builtin, strict=True) if own])
+    record["summary"] = _with_speakers(logs, chosen, phrases, closing)
+    record["tags"] = tags_of([one.text for one in chosen])
+    return record
+
+
+def _is_empty_talk(log: Mapping[str, Any], text: str) -> bool:
+    if log["role"] != "assistant":
+        return is_small_talk(text)
+    return all(is_courtesy(sentence) for sentence in sentences(text))
+
+
+def _sentences(log: int, text: str, is_assistant: bool) -> list[Sentence]:
+    result = []
+    for index, sentence in enumerate(sentences(text)):
+        flat = one_line(sentence)
+        if not content_words(flat) or (is_courtesy(flat) if is_assistant else is_small_talk(flat)):
+            continue
+        score = _score(flat) + 3.0 / (1 + index)
+        if not is_assistant and not _FIRST_PERSON.isdisjoint(words(flat)):
+            score += 3.0
+        result.append(Sentence(log, index, flat, score))
+    return result
+
+
+def _score(sentence: str) -> float:
+    """Return how much information a sentence carries: content words, names, numbers."""
+    named = 2.0 * min(len(names_in([sentence])), 3)
+    return min(len(set(content_words(sentence))), 12) + named + 1.5 * bool(_NUMBER.search(sentence))
+
+
+def _choose(logs: Sequence[Mapping[str, Any]], candidates: Sequence[Sequence[Sentence]]) -> list[Sentence]:
+    """Choose the users' two best sentences, each question with the start of its answer, then the best of the rest.
+
+    Further questions are taken only if there are fewer than two sentences without them.
+    """
+    users = [one for log, many in zip(logs, candidates, strict=True) if log["role"] != "assistant" for one in many]
+    others = [one for log, many in zip(logs, candidates, strict=True) if log["role"] == "assistant" for one in many]
+    picked = sorted(users, key=_rank)[:2]
+    for question in [one for one in picked if one.is_question]:
+        reply = next((one for one in others if one.log > question.log and not one.is_question), None)
+        if reply and reply not in picked:
+            picked.append(reply)
+    rest = [one for one in [*others, *users] if one not in picked]
+    for one in sorted(rest, key=lambda one: (one.is_question, _rank(one))):
+        if len(picked) >= (MIN_SENTENCES if one.is_question else MAX_SENTENCES):
+            break
+        picked.append(one)
+    return sorted(picked[:MAX_SENTENCES], key=lambda one: (one.log, one.index))
+
+
+def _rank(one: Sentence) -> tuple[float, int, int]:
+    return (-one.score, one.log, one.index)
+
+
+def _with_speakers(
+    logs: Sequence[Mapping[str, Any]], chosen: Sequence[Sentence], phrases: Phrases, closing: str
+) -> str:
+    parts: list[str] = []
+    last = ""
+    for one in chosen:
+        log = logs[one.log]
+        speaker = log.get("speaker") or (phrases.assistant if log["role"] == "assistant" else phrases.user)
+        text = shorten(one.text, MAX_SENTENCE_CHARS)
+        text = text if text[-1] in '.!?…»"”。！？' else text.rstrip(",;:") + "."
+        parts.append(text if speaker == last else f"{speaker}: {text}")
+        last = speaker
+    if closing and len(parts) < MAX_SENTENCES:
+        parts.append(closing)
+    return " ".join(parts)
+
+
+def _closing(phrases: Phrases, builtin_answers: Sequence[str]) -> str:
+    """Return the sentence that says what the built-in model answered."""
+    if any(known.results_heading in text for text in builtin_answers for known in PHRASES.values()):
+        return phrases.quoted
+    if any(known.no_result in text for text in builtin_answers for known in PHRASES.values()):
+        return phrases.unanswered
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class DatedSentence:
+    """A sentence of a summary record. `rank` is its place by score among the sentences of that record, from 0."""
+
+    record: int
+    index: int
+    day: str
+    text: str
+    score: float
+    rank: int = 0
+
+
+def compact(inputs: Mapping[str, Any]) -> str:
+    """Return the Compactor's JSON: `records` (day as ISO date, text; oldest first) in `limit` characters."""
+    return json.dumps({"summary": merge(inputs["records"], int(inputs["limit"]))}, ensure_ascii=False)
+
+
+def merge(records: Sequence[Mapping[str, Any]], limit: int) -> str:
+    """Return the best sentence of each record, then the second best, in order of time, in `limit` characters.
+
+    Each day is named before its first sentence if there are several days.
+    """
+    ranked = [one for number, record in enumerate(records) for one in _ranked(number, record)]
+    ranked.sort(key=lambda one: (one.rank, -one.score, one.record, one.index))
+    chosen: list[DatedSentence] = []
+    seen: set[str] = set()
+    room = limit
+    for one in ranked:
+        cost = len(one.text) + len(one.day) + 3
+        if one.text not in seen and (cost <= room or not chosen):
+            chosen.append(one)
+            seen.add(one.text)
+            room -= cost
+    chosen.sort(key=lambda one: (one.day, one.record, one.index))
+    return shorten(_with_days(chosen) or one_line(" ".join(str(record["text"]) for record in records)) or "…", limit)
+
+
+def _ranked(number: int, record: Mapping[str, Any]) -> list[DatedSentence]:
+    by_score = sorted(_dated_sentences(number, record), key=lambda one: (-one.score, one.index))
+    return [replace(one, rank=rank) for rank, one in enumerate(by_score)]
+
+
+def _dated_sentences(number: int, record: Mapping[str, Any]) -> Iterator[DatedSentence]:
+    day = str(record["day"])
+    for index, sentence in enumerate(sentences(one_line(str(record["text"])))):
+        if dated := _DATED.match(sentence):
+            day, sentence = dated[1], sentence[dated.end() :]
+        if content_words(sentence) and sentence not in _CLOSINGS:
+            yield DatedSentence(number, index, day, shorten(sentence, MAX_SENTENCE_CHARS), _score(sentence))
+
+
+def _with_days(chosen: Sequence[DatedSentence]) -> str:
+    is_one_day = len({one.day for one in chosen}) < 2
+    parts, last = [], ""
+    for one in chosen:
+        parts.append(one.text if is_one_day or one.day == last else f"{one.day}: {one.text}")
+        last = one.day
+    return " ".join(parts)

@@ -1,0 +1,274 @@
+"""`maas doctor`: checks of an installation, with a remedy for each problem, and its settings."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from os import environ
+from typing import Annotated
+
+import typer
+import uvloop
+from pydantic import SecretStr
+
+from maas.agents.mcp_client import McpServer, read_servers
+from maas.agents.toolbox import Toolbox
+from maas.agents.tools import Toolset
+from maas.builtin_model import PROVIDERS
+from maas.cli.keys import describe_access
+from maas.cli.probe import describe_price, probe_models
+from maas.cli.ui import Table, note, show, styled, write
+from maas.engine.listener import NotifyListener
+from maas.memory.embeddings import PGVECTOR_HINT
+from maas.prompting.prompts import BUILT_IN_ROLES
+from shared import log
+from shared.db import SQL, Database, open_database
+from shared.errors import MaasError
+from shared.migrate import pending
+from shared.models.embedders import open_embedder
+from shared.models.registry import open_images, open_model
+from shared.postgres import PostgresUrls, find_postgres
+from shared.settings import (
+    ROLES,
+    Settings,
+    attempt_setting,
+    load_settings,
+    names_in_file,
+    unknown_settings,
+    variable_of,
+)
+
+OLDEST_POSTGRES = 150000
+TIMEOUT_MARGIN = 1.3
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one check; `is_advice`: it works and could be improved."""
+
+    is_ok: bool
+    text: str
+    is_advice: bool = False
+
+
+class Advice(MaasError):
+    """A check that works and could be improved."""
+
+
+def doctor(
+    dsn: Annotated[
+        bool, typer.Option("--dsn", help="print the address of the database, with its password, and exit")
+    ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="also call every configured model once; its provider may charge for it")
+    ] = False,
+    all_settings: Annotated[
+        bool, typer.Option("--all", help="print every setting, not only those that are set")
+    ] = False,
+) -> None:  # fmt: skip
+    """Print failed checks, settings and passed checks; exit status 1 if a check fails. Raises MaasError."""
+    settings = load_settings()
+    log.configure("error", settings.log_format)
+    servers = read_servers(settings.mcp_servers, environ)
+    if dsn:
+        with find_postgres(settings, note) as postgres:
+            write(postgres.query)
+        return
+    results = [CheckResult(False, f"settings: {text}") for text in unknown_settings()]
+    try:
+        with find_postgres(settings, note) as postgres:
+            results += uvloop.run(_check_all(settings, postgres, servers, live))
+    except MaasError as error:
+        results.append(CheckResult(False, f"database: {error.message}"))
+    failed = [result for result in results if not result.is_ok]
+    _show(failed)
+    _show_settings(settings, all_settings)
+    _show([result for result in results if result.is_ok])
+    if failed:
+        show(f"checks failed: {len(failed)}")
+        sys.exit(1)
+    show("all checks passed")
+
+
+async def _check_all(
+    settings: Settings, postgres: PostgresUrls, servers: Sequence[McpServer], is_live: bool
+) -> list[CheckResult]:
+    results = []
+    async with open_database(postgres.query, 2, "maas doctor") as db:
+        checks = _Checks(settings, postgres, db)
+        for name, check in CHECKS.items():
+            try:
+                results.append(CheckResult(True, f"{name}: {await check(checks)}"))
+            except Advice as advice:
+                results.append(CheckResult(True, f"{name}: {advice.message}", is_advice=True))
+            except MaasError as error:
+                results.append(CheckResult(False, f"{name}: {error.message}"))
+        if is_live:
+            results += await _probe_models(settings, db)
+    return results + await _check_servers(servers)
+
+
+async def _check_servers(servers: Sequence[McpServer]) -> list[CheckResult]:
+    """Connect to each MCP server: the number of its tools, or why it cannot be reached."""
+    toolbox = Toolbox(Toolset([]), servers)
+    try:
+        await toolbox.reach(server.name for server in servers)
+        return [
+            CheckResult(True, f"mcp {name}: {len(toolbox.tools().of(name))} tools")
+            if cause is None
+            else CheckResult(False, f"mcp {name}: not reachable: {cause}")
+            for name, cause in toolbox.causes().items()
+        ]
+    finally:
+        await toolbox.close()
+
+
+async def _probe_models(settings: Settings, db: Database) -> list[CheckResult]:
+    results = []
+    async for probe in probe_models(settings):
+        duration = f"{probe.ms:.0f} ms"
+        if probe.cause is None:
+            used = f"{probe.usage.tokens_in} tokens in, {probe.usage.tokens_out} out, {await describe_price(db, probe)}"
+            results.append(CheckResult(True, f"{probe.name}: {duration}, {used}"))
+        else:
+            results.append(CheckResult(False, f"{probe.name}: {probe.cause} ({duration})"))
+    return results
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """Each check returns what it found, or raises MaasError with a message that says what to do."""
+
+    settings: Settings
+    postgres: PostgresUrls
+    db: Database
+
+    async def database(self) -> str:
+        await self.db.check_pooler()
+        row = await self.db.row("server_version")
+        assert row is not None
+        if row["number"] < OLDEST_POSTGRES:
+            raise MaasError("postgres_too_old", f"Postgres {row['version']} is too old; 15 or newer is needed")
+        extensions = ", ".join(extension["extname"] for extension in await self.db.rows("extensions")) or "none"
+        return f"Postgres {row['version']}, extensions in use: {extensions}"
+
+    async def migrations(self) -> str:
+        if missing := pending(self.postgres.query, SQL / "migrations"):
+            raise MaasError("no_schema", f"{len(missing)} migrations are pending; run `maas migrate`")
+        return "up to date"
+
+    async def listen(self) -> str:
+        listener = await NotifyListener.open(self.postgres.listen, "maas doctor listener")
+        try:
+            if not await listener.is_listening(self.db):
+                raise MaasError(
+                    "deaf", "LISTEN receives no notification: set LISTEN_DATABASE_URL to a direct connection"
+                )
+        finally:
+            await listener.close()
+        return "notifications arrive"
+
+    async def prompts(self) -> str:
+        if not await self.db.value("schema_is_there"):
+            raise MaasError("no_schema", "there are none yet; run `maas migrate`")
+        rows = {row["role_name"]: row["version"] for row in await self.db.rows("prompts", [*BUILT_IN_ROLES, "Mentor"])}
+        if "Mentor" not in rows:
+            raise MaasError("missing_role", "system_prompts has no active row Mentor; run `maas migrate`")
+        return ", ".join(f"{role} v{version}" for role, version in sorted(rows.items()))
+
+    async def models(self) -> str:
+        for role in ROLES:
+            model = open_model(self.settings.role_model(role), self.settings, PROVIDERS)
+            await model.close()
+        return ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)
+
+    async def attempt_timeout(self) -> str:
+        """Raises Advice if a model is so slow, by its latest answers, that a long one would be cut off."""
+        settings = self.settings
+        timeout, max_tokens = settings.role_attempt_timeout("FinalResponder"), settings.max_tokens
+        rows = await self.db.rows("answer_speeds") if await self.db.value("schema_is_there") else []
+        for row in rows:
+            needed = max_tokens / row["speed"]
+            if needed > timeout:
+                model = f"{row['provider']}:{row['model']}"
+                raise Advice(
+                    "short_attempts", f"{model} writes {row['speed']:.0f} tokens a second, so an "
+                    f"answer of {max_tokens} tokens takes {needed:.0f} s and is cut off after {timeout:g} s; set "
+                    f"{attempt_setting('FinalResponder')} to {math.ceil(needed * TIMEOUT_MARGIN)} or lower "
+                    "MAAS_MAX_TOKENS",
+                )  # fmt: skip
+        return f"{timeout:g} s for an answer"
+
+    async def image_model(self) -> str:
+        async with open_images(self.settings) as images:
+            if images is None:
+                return "not configured (set MAAS_IMAGE_MODEL)"
+            models = (images.model, images.fallback)
+            return ", then ".join(f"{model.provider}:{model.name}" for model in models if model)
+
+    async def embedding_model(self) -> str:
+        if (embedder := open_embedder(self.settings)) is None:
+            return "not configured (set MAAS_EMBEDDING_MODEL)"
+        await embedder.close()
+        model = f"{embedder.provider}:{embedder.name}"
+        if not await self.db.value("vectors_are_there"):
+            raise MaasError("no_vectors", f"{model} cannot be used without pgvector: {PGVECTOR_HINT}")
+        row = await self.db.row("fill", model)
+        return f"{model}, {row['turns'] if row else 0} messages embedded"
+
+    async def orchestrators(self) -> str:
+        rows = await self.db.rows("living_engines") if await self.db.value("schema_is_there") else []
+        if not rows:
+            raise MaasError("no_orchestrator", "none is running, so requests wait; start one with `make run`")
+        return f"{len(rows)} running: " + ", ".join(f"{row['host']}/{row['pid']}" for row in rows)
+
+    async def access(self) -> str:
+        return await describe_access(self.db, self.settings)
+
+
+CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
+    "database": _Checks.database,
+    "migrations": _Checks.migrations,
+    "listen": _Checks.listen,
+    "prompts": _Checks.prompts,
+    "models": _Checks.models,
+    "attempt timeout": _Checks.attempt_timeout,
+    "image model": _Checks.image_model,
+    "embedding model": _Checks.embedding_model,
+    "orchestrators": _Checks.orchestrators,
+    "access": _Checks.access,
+}
+
+
+def _show(results: Sequence[CheckResult]) -> None:
+    for result in results:
+        mark = styled("ok   ", "green") if result.is_ok else styled("wrong", "red")
+        mark = styled("note ", "yellow") if result.is_advice else mark
+        show(mark + styled(f" {result.text}"))
+    if results:
+        show()
+
+
+def _show_settings(settings: Settings, is_whole: bool) -> None:
+    """Print settings with their values, secrets hidden, and their sources; without `is_whole` those that are set."""
+    table = Table()
+    for name in ("setting", "value", "from"):
+        table.add_column(name, overflow="fold")
+    from_file = names_in_file()
+    for name in Settings.model_fields:
+        variable = variable_of(name)
+        value = getattr(settings, name)
+        is_hidden = isinstance(value, SecretStr) or value is None
+        text = ("set, hidden" if value else "") if is_hidden else log.mask(str(value))
+        source = "environment" if environ.get(variable) else ".env" if variable in from_file else "default"
+        if is_whole or source != "default":
+            table.add_row(variable, text, source)
+    if table.row_count:
+        show(table)
+    else:
+        show("every setting has its default")
+    if not is_whole:
+        show("(maas doctor --all prints every setting)")
+    show()

@@ -1,0 +1,74 @@
+"""One invocation of a command: its settings, its database, its event loop, and what main.py hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
+from uuid import UUID
+
+import typer
+import uvloop
+
+from maas.cli.ui import note
+from maas.users import identities
+from shared import log
+from shared.db import Database, open_database
+from shared.errors import MaasError
+from shared.postgres import find_postgres
+from shared.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from maas.agents.toolbox import Toolbox
+    from maas.runs.replay import Replay
+
+Result = TypeVar("Result")
+LOCAL_USER = str(identities.LOCAL_USER)
+User = Annotated[
+    str, typer.Option("--user", "-u", help="user whose memory is used, a UUID", show_default="a user of this machine")
+]
+
+
+class Composition(Protocol):
+    """What commands need of the module that puts the stages together; commands themselves import no stage."""
+
+    def run_orchestrator(self, stages: str | None, is_alone: bool) -> None: ...
+
+    async def compact(
+        self, db: Database, settings: Settings, user_id: UUID | None, on_progress: Callable[[int, int], None]
+    ) -> int: ...
+
+    async def replay(
+        self, db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None
+    ) -> list[Replay]: ...
+
+    def open_tools(self, db: Database, settings: Settings) -> AbstractAsyncContextManager[Toolbox]: ...
+
+
+def composition_of(ctx: typer.Context) -> Composition:
+    """Load the composition root of this command line; takes most of a second."""
+    load: Callable[[], Composition] = ctx.obj
+    return load()
+
+
+def with_database(work: Callable[[Database, Settings], Awaitable[Result]], kind: type[Database] = Database) -> Result:
+    """Run `work` against the configured database. Raises MaasError."""
+    settings = load_settings()
+    log.configure("error", settings.log_format)
+
+    async def run(dsn: str) -> Result:
+        async with open_database(dsn, 4, "maas command", kind=kind) as db:
+            if not await db.value("schema_is_there"):
+                raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate` or `make run`")
+            return await work(db, settings)
+
+    with find_postgres(settings, note) as postgres:
+        return uvloop.run(run(postgres.query))
+
+
+def read_uuid(text: str, name: str) -> UUID:
+    """Parse the argument or option `name`. Raises MaasError('bad_parameter')."""
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise MaasError("bad_parameter", f"{name}: {text!r} is no UUID") from error

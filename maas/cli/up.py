@@ -1,0 +1,179 @@
+"""`maas up` and `maas orchestrator`: all processes on this machine, or one orchestrator."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+import uvloop
+
+from maas.cli.invocation import composition_of
+from maas.cli.keys import describe_access
+from maas.cli.migrate import prepare_database
+from maas.cli.ui import note, show
+from shared import log
+from shared.db import connect, open_database, wait_for_postgres
+from shared.errors import MaasError
+from shared.postgres import find_postgres
+from shared.process import PARENT_VARIABLE, close_to_others
+from shared.settings import ROLES, Settings, load_settings, unneeded_by_server, variable_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = {"orchestrator": "main.py", "server": "server.py"}
+STOP_TIMEOUT_S = 10.0
+POLL_INTERVAL_S = 0.2
+READY_POLL_INTERVAL_S = 0.05
+EARLY_EXIT_S = 5.0
+MAX_EARLY_EXITS = 3  # in a row; then the process is not started again
+
+
+def up() -> None:
+    """Run everything until Ctrl-C or SIGTERM. Raises MaasError('child_ended') if a process keeps ending early."""
+    settings = load_settings()
+    log.configure(settings.log_level, settings.log_format)
+    close_to_others()
+    with find_postgres(settings, note) as postgres:
+        applied = _prepare_database(postgres.query)
+        if applied:
+            note(f"database prepared: {len(applied)} migrations")
+        signal.signal(signal.SIGTERM, _interrupt)
+        environment = os.environ | {
+            "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, PARENT_VARIABLE: str(os.getpid()),
+        }  # fmt: skip
+        environments = {"orchestrator": environment, "server": without_keys(environment, settings)}
+        children = [_Child(name, program, environments[name]) for name, program in PROGRAMS.items()]
+        try:
+            _announce(settings, children, postgres.query)
+            while True:
+                for child in children:
+                    child.restart_if_ended()
+                time.sleep(POLL_INTERVAL_S)
+        except KeyboardInterrupt:
+            note("\nstopping")
+        finally:
+            _stop(children)
+
+
+def orchestrator(
+    ctx: typer.Context,
+    stages: Annotated[str | None, typer.Option(help="run only these stages, separated by commas")] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="execute quarantined runs one at a time, then exit")
+    ] = False,
+) -> None:  # fmt: skip
+    """Run until SIGTERM or Ctrl-C. Raises MaasError."""
+    composition_of(ctx).run_orchestrator(stages, alone)
+
+
+def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """The environment of the server: without the secrets that only orchestrators need."""
+    unneeded = {variable_of(name) for name in unneeded_by_server(settings)}
+    return {name: value for name, value in environment.items() if name not in unneeded}
+
+
+def _prepare_database(dsn: str) -> list[str]:
+    """The applied migrations; waits for a Postgres that does not answer. Raises MaasError."""
+    while True:
+        uvloop.run(wait_for_postgres(partial(_connect, dsn)))
+        try:
+            return prepare_database(dsn)[0]
+        except MaasError as error:
+            if error.code != "database_unreachable":
+                raise
+
+
+async def _connect(dsn: str) -> None:
+    await (await connect(dsn)).close()
+
+
+class _Child:
+    """A child process; it is started again when it ends, unless it keeps ending soon after its start."""
+
+    def __init__(self, name: str, program: str, environment: dict[str, str]) -> None:
+        self.name = name
+        self._command = [sys.executable, str(ROOT / program)]
+        self._environment = environment
+        self._early_exits = 0
+        self._start()
+
+    def _start(self) -> None:
+        self._started = time.monotonic()
+        self.process = subprocess.Popen(self._command, env=self._environment)
+
+    def check(self) -> None:
+        """Raises MaasError('child_ended') if the process has ended."""
+        if self.process.poll() is not None:
+            raise MaasError(
+                "child_ended", f"the {self.name} ended with status {self.process.returncode}; see its last lines above"
+            )
+
+    def restart_if_ended(self) -> None:
+        """Raises MaasError('child_ended') after MAX_EARLY_EXITS."""
+        if self.process.poll() is None:
+            return
+        is_early = time.monotonic() - self._started < EARLY_EXIT_S
+        self._early_exits = self._early_exits + 1 if is_early else 0
+        if self._early_exits >= MAX_EARLY_EXITS:
+            self.check()
+        note(f"the {self.name} ended with status {self.process.returncode}; starting it again")
+        self._start()
+
+
+def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
+    """Wait until the server is ready and an orchestrator is registered, then print address, access and models."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = f"http://{host}:{settings.port}"
+    while not _is_ready(f"{address}/readyz"):
+        for child in children:
+            child.check()
+        time.sleep(READY_POLL_INTERVAL_S)
+    models = sorted({settings.role_model(role) for role in ROLES})
+    show(f"MaaS answers at {address}  (API reference: {address}/docs)")
+    show(f"access: {uvloop.run(_access(settings, dsn))}")
+    show(f"models: {', '.join(models)}; Ctrl-C stops everything")
+
+
+async def _access(settings: Settings, dsn: str) -> str:
+    try:
+        async with open_database(dsn, 1, "maas up") as db:
+            return await describe_access(db, settings)
+    except MaasError as error:
+        return f"no client yet: {error.message}"
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:
+            return b'"orchestrators":0' not in response.read()
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _stop(children: list[_Child]) -> None:
+    """Send SIGTERM to every child; kill those that have not ended after STOP_TIMEOUT_S."""
+    processes = [child.process for child in children]
+    for process in processes:
+        if process.poll() is None:
+            process.terminate()
+    deadline = time.monotonic() + STOP_TIMEOUT_S
+    for process in processes:
+        try:
+            process.wait(max(deadline - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _interrupt(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt

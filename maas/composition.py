@@ -1,0 +1,216 @@
+"""The composition root of everything that runs stages or tools: settings -> pool -> workers -> orchestrator.
+
+Only `main.py` imports this module; the `maas` commands receive it as `maas.cli.invocation.Composition`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from uuid import UUID
+
+import structlog
+import uvloop
+
+from maas.agents.mcp_client import read_servers
+from maas.agents.runtime import Runtime
+from maas.agents.toolbox import Toolbox
+from maas.assistants.registry import load_tools, register, sync_tools
+from maas.builtin_model import PROVIDERS, BuiltinModel
+from maas.engine.events import EventLog
+from maas.engine.orchestrator import Orchestrator
+from maas.engine.stages import Deps, Stage
+from maas.engine.states import STAGES
+from maas.engine.supervision import BackgroundTask, Quarantine
+from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
+from maas.memory.erase import keep_purging
+from maas.memory.term_statistics import keep_terms_counted
+from maas.runs.replay import Replay
+from maas.runs.replay import replay as replay_stages
+from shared import log, tracing
+from shared.db import Database, open_database, wait_for_postgres
+from shared.errors import MaasError
+from shared.models.embedders import open_embedder
+from shared.models.registry import ModelCache, open_images, open_model
+from shared.models.types import Embedder, Model
+from shared.postgres import PostgresUrls, find_postgres
+from shared.process import close_to_others, end_with_parent
+from shared.settings import ROLES, Settings, load_settings, unknown_settings
+from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
+
+PROGRAM = Path(__file__).resolve().parents[1] / "main.py"
+WORKERS: dict[str, Stage] = {
+    "analyzer": analyzer.run,
+    "draft_builder": draft_builder.run,
+    "assembler": assembler.run,
+    "final_responder": final_responder.run,
+    "archivist": archivist.run,
+}
+
+
+def choose_stages(names: tuple[str, ...]) -> dict[str, Stage]:
+    """The named stages in the order of a run; all of them if `names` is empty. Raises MaasError('bad_setting')."""
+    if unknown := [name for name in names if name not in WORKERS]:
+        raise MaasError("bad_setting", f"there is no stage {unknown[0]!r}; stages are {', '.join(STAGES)}")
+    return {name: WORKERS[name] for name in STAGES if not names or name in names}
+
+
+def choose_background_tasks(
+    deps: Deps, stages: Mapping[str, Stage], embedder: Embedder | None
+) -> dict[str, BackgroundTask]:
+    """Background tasks of an orchestrator with these stages, by name; compaction runs where the archivist does."""
+    tasks: dict[str, BackgroundTask] = {"count_terms": partial(keep_terms_counted, deps.db)}
+    if archivist.NAME in stages and deps.settings.compact_every:
+        tasks[compactor.NAME] = partial(compactor.keep_compacting, deps)
+    if (days := deps.settings.retention_days) is not None:
+        tasks["retention"] = partial(keep_purging, deps.db, days)
+    if embedder is not None:
+        tasks["embed"] = EmbeddingBackfill(deps.db, embedder, deps.settings).run
+    return tasks
+
+
+@asynccontextmanager
+async def open_models(settings: Settings, choose: Callable[[str], str | None]) -> AsyncIterator[dict[str, Model]]:
+    """Open the `provider:model` that `choose` returns for each role; roles without one are left out.
+
+    Raises MaasError for a model that cannot be opened.
+    """
+    async with AsyncExitStack() as stack:
+        models = {role: open_model(spec, settings, PROVIDERS) for role in ROLES if (spec := choose(role))}
+        for model in models.values():
+            stack.push_async_callback(model.close)
+        yield models
+
+
+@asynccontextmanager
+async def open_deps(db: Database, settings: Settings, embedder: Embedder | None) -> AsyncIterator[Deps]:
+    """Open the dependencies of stages over an open database; close the embedder, too, at the end. Raises MaasError."""
+    async with (
+        open_query_embedder(db, embedder, settings.embedding_timeout) as questions,
+        open_models(settings, settings.role_model) as models,
+        open_models(settings, settings.role_fallback) as fallbacks,
+        open_images(settings) as images,
+        aclosing(ModelCache(settings, PROVIDERS)) as named,
+    ):
+        rules = BuiltinModel()
+        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), images=images, named_models=named)
+
+
+def add_tools(deps: Deps) -> tuple[Deps, Toolbox]:
+    """Add the tool runtime to `deps`. MCP servers are connected on first use. Raises MaasError."""
+    settings = deps.settings
+    toolbox = Toolbox(load_tools(settings.tools, deps), read_servers(settings.mcp_servers, os.environ))
+    return replace(deps, runtime=Runtime(toolbox)), toolbox
+
+
+@asynccontextmanager
+async def open_tools(db: Database, settings: Settings) -> AsyncIterator[Toolbox]:
+    """Open all configured tools, for `maas tool`."""
+    async with open_deps(db, settings, None) as deps:
+        _, toolbox = add_tools(deps)
+        try:
+            yield toolbox
+        finally:
+            await toolbox.close()
+
+
+async def replay(db: Database, settings: Settings, run_id: UUID, stage: str | None, model: str | None) -> list[Replay]:
+    """Execute stages of a finished run again, all of them or `stage`, with `model` instead of the configured models."""
+    async with AsyncExitStack() as stack:
+        deps, _ = add_tools(await stack.enter_async_context(open_deps(db, settings, open_embedder(settings))))
+        override = open_model(model, settings, PROVIDERS) if model is not None else None
+        if override is not None:
+            stack.push_async_callback(override.close)
+        return await replay_stages(deps, WORKERS, run_id, stage, override)
+
+
+async def compact(
+    db: Database, settings: Settings, user_id: UUID | None, on_progress: Callable[[int, int], None]
+) -> int:  # fmt: skip
+    """Merge all summaries that are due now, of one user or of all; return how many were created."""
+    async with open_deps(db, settings, None) as deps:
+        return await compactor.compact_all(deps, user_id, on_progress=on_progress)
+
+
+def isolate(settings: Settings, postgres: PostgresUrls) -> Quarantine:
+    """The command that executes quarantined runs: this program over the same database and with the same stages."""
+    stages = ["--stages", ",".join(settings.stages)] if settings.stages else []
+    addresses = {"DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen}
+    return Quarantine([sys.executable, str(PROGRAM), "--alone", *stages], addresses)
+
+
+async def orchestrate(settings: Settings, postgres: PostgresUrls, is_alone: bool) -> None:
+    """Process runs until SIGTERM or SIGINT; wait for Postgres at the start. Raises MaasError for a wrong setting."""
+    stages = choose_stages(settings.stages)
+    with tracing.exporting(settings.otlp_endpoint, "maas-orchestrator"):
+        opening = asyncio.create_task(
+            wait_for_postgres(partial(open_orchestrator, settings, postgres, stages, is_alone))
+        )
+        on_signals(opening.cancel)
+        try:
+            orchestrator, stack = await opening
+        except asyncio.CancelledError:
+            return
+        async with stack:
+            on_signals(orchestrator.stop)
+            await orchestrator.run()
+
+
+def on_signals(act: Callable[[], object]) -> None:
+    """Call `act` on SIGTERM and SIGINT."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, act)
+
+
+async def open_orchestrator(
+    settings: Settings, postgres: PostgresUrls, stages: Mapping[str, Stage], is_alone: bool
+) -> tuple[Orchestrator, AsyncExitStack]:
+    """An orchestrator that is ready to run, and the stack that closes its resources. Raises MaasError."""
+    async with AsyncExitStack() as stack:
+        db = await stack.enter_async_context(
+            open_database(
+                postgres.query,
+                settings.pool_size,
+                "maas orchestrator",
+                min_size=settings.pool_size,
+                statement_timeout=settings.statement_timeout,
+            )
+        )
+        await db.check_pooler()
+        if not await db.value("schema_is_there"):
+            raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
+        embedder = open_embedder(settings)
+        deps, toolbox = add_tools(await stack.enter_async_context(open_deps(db, settings, embedder)))
+        stack.push_async_callback(toolbox.close)
+        if final_responder.NAME in stages:
+            await register(deps, toolbox.tools())
+        tasks = {} if is_alone else choose_background_tasks(deps, stages, embedder if deps.query_embedder else None)
+        if final_responder.NAME in stages and not is_alone:
+            tasks["keep_tools"] = partial(sync_tools, db, toolbox)
+            toolbox.start()
+        isolation = None if is_alone else isolate(settings, postgres)
+        return Orchestrator(deps, stages, postgres.listen, isolation, tasks), stack.pop_all()
+
+
+def run_orchestrator(stages: str | None, is_alone: bool) -> None:
+    """Run the orchestrator process until it is stopped.
+
+    `stages` overrides MAAS_STAGES. With `is_alone` it executes quarantined runs only, and ends when there are none.
+    Raises MaasError.
+    """
+    settings = load_settings(**({"stages": stages} if stages is not None else {}))
+    log.configure(settings.log_level, settings.log_format)
+    end_with_parent()
+    close_to_others()
+    logger = structlog.get_logger()
+    for text in unknown_settings():
+        logger.warning("unknown_setting", hint=text)
+    with find_postgres(settings, lambda note: logger.info("postgres", note=note)) as postgres:
+        uvloop.run(orchestrate(settings, postgres, is_alone))

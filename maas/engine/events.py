@@ -1,0 +1,159 @@
+"""Events of a run while it is answered: text, tool calls, debug information. They are rows of run_events.
+
+Only the owner of a run may write its events: every write is fenced by the attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, Self
+from uuid import UUID
+
+from maas.engine.claims import LostRun
+from shared.db import Database
+from shared.group_commit import GroupCommit
+from shared.text import clean
+
+GATHER_S = 0.1
+MAX_TEXT_CHARS = 256
+MAX_WAITING = 100
+
+
+class EventType(StrEnum):
+    """The events that clients receive; other types of run_events are for operators."""
+
+    TEXT = "text"  # {delta, attempt}: a piece of the answer; with another attempt, the answer begins anew
+    TOOL_START = "tool_start"
+    TOOL_RESULT = "tool_result"
+    APPROVAL_REQUIRED = "approval_required"
+    BUTTONS = "buttons"  # {buttons: [{id, label}]}: the buttons that the user may press
+    REQUEST_PHOTO = "request_photo"
+    STICKER = "sticker"  # {attachment_id}: the generated image
+    LAYER = "layer"
+
+
+class EventLog:
+    """Writes events of all runs of a process, those of one moment in one statement, and notifies their followers."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._writes: GroupCommit[dict[str, Any], bool] = GroupCommit(self._write)
+
+    async def add(self, run_id: UUID, attempt: int, kind: EventType, payload: Mapping[str, Any]) -> None:
+        """Write one event. Raises LostRun when another process has claimed the run, or it was erased."""
+        event = {"run_id": str(run_id), "attempt": attempt, "type": str(kind), "payload": _map_texts(payload, clean)}
+        if not await self._writes.submit(event):
+            raise LostRun
+
+    async def _write(self, items: list[dict[str, Any]]) -> list[bool]:
+        written = {row["place"] for row in await self._db.rows("add_events", items)}
+        if written:
+            await self._db.rows("ring_followers", [items[number - 1]["run_id"] for number in written])
+        return [number in written for number in range(1, len(items) + 1)]
+
+
+class RunEvents:
+    """Writes the events of one claimed run, in order; leaving the context writes the rest.
+
+    Events are written in the background; a caller waits only when it is `MAX_WAITING` events ahead. Text is gathered
+    for `GATHER_S` seconds or `MAX_TEXT_CHARS` characters, whichever comes first, and becomes one row. An answer that is
+    finished before its first text was written has no text events: followers get the whole with `done`.
+    Every method raises the error of an earlier write: LostRun.
+    """
+
+    def __init__(self, log: EventLog, run_id: UUID, attempt: int) -> None:
+        self._event_log = log
+        self._run_id = run_id
+        self._attempt = attempt
+        self._parts: list[str] = []
+        self._size = 0
+        self._beginnings = 0
+        self._waiting: list[tuple[EventType, Mapping[str, Any]]] = []
+        self._has_written = False
+        self._is_urgent = asyncio.Event()
+        self._writing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and self._has_written:
+            await self.flush()
+        elif self._writing is not None:
+            self._writing.cancel()
+            await asyncio.gather(self._writing, return_exceptions=True)
+
+    def begin(self) -> None:
+        """The answer begins, or begins anew: its text that is not written yet is dropped."""
+        self._beginnings += 1
+        self._parts, self._size = [], 0
+
+    def text(self, delta: str) -> None:
+        """A piece of the answer."""
+        self._check()
+        self._parts.append(delta)
+        self._size += len(delta)
+        if self._size >= MAX_TEXT_CHARS:
+            self._is_urgent.set()
+        self._write_soon()
+
+    async def emit(self, kind: EventType, payload: Mapping[str, Any]) -> None:
+        """Write an event after all text before it."""
+        self._check()
+        self._close_text()
+        self._waiting.append((kind, payload))
+        self._has_written = True
+        self._is_urgent.set()
+        self._write_soon()
+        if len(self._waiting) >= MAX_WAITING:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Return when everything is written."""
+        while self._writing is not None:
+            self._is_urgent.set()
+            writing = self._writing
+            await writing
+            if self._writing is writing:
+                self._writing = None
+
+    def _check(self) -> None:
+        if self._writing is not None and self._writing.done():
+            self._writing.result()
+            self._writing = None
+
+    def _write_soon(self) -> None:
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_in_time())
+
+    async def _write_in_time(self) -> None:
+        while self._parts or self._waiting:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GATHER_S):
+                    await self._is_urgent.wait()
+            self._is_urgent.clear()
+            self._close_text()
+            events, self._waiting = self._waiting, []
+            self._has_written = self._has_written or bool(events)
+            await asyncio.gather(
+                *(self._event_log.add(self._run_id, self._attempt, kind, payload) for kind, payload in events)
+            )
+
+    def _close_text(self) -> None:
+        text, self._parts, self._size = "".join(self._parts), [], 0
+        if text:
+            self._waiting.append((EventType.TEXT, {"delta": text, "attempt": f"{self._attempt}.{self._beginnings}"}))
+
+
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with `change` applied to each text in it, names included."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(str(name)): _map_texts(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_map_texts(one, change) for one in value]
+    return value

@@ -1,0 +1,101 @@
+"""The interface of a stage: an async function over a run, what it may use, and how its failures are reported."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from maas.engine.claims import Outcome, Run
+from maas.engine.events import EventLog, RunEvents
+from shared.db import Database
+from shared.errors import MaasError
+from shared.models.image_models import ImageModels
+from shared.models.query_embedder import QueryEmbedder
+from shared.models.registry import ModelCache
+from shared.models.types import Model, ModelError, Reply, Request
+from shared.settings import Settings
+
+MODEL_ERROR_MESSAGES = {
+    "timeout": "the model did not answer in time; ask again later",
+    "too_slow": "the model did not finish in time; ask for something shorter",
+    "unreachable": "the model cannot be reached at the moment; ask again later",
+    "rate_limited": "the model is busy at the moment; ask again later",
+    "provider_error": "the model's provider has a fault at the moment; ask again later",
+    "unauthorized": "the model's provider refuses us; an operator must correct the key",
+    "unknown_model": "the model's provider does not know the model; an operator must correct its name",
+    "bad_request": "the model's provider refused the request; an operator sees why in the trace",
+    "filtered": "the model's provider does not answer this; ask in other words",
+    "malformed": "the model gave no answer that can be used; ask again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The text of a role and its version, which each model call is recorded with; version 0 is the built-in text."""
+
+    role: str
+    text: str
+    version: int
+
+
+class AgentRuntime(Protocol):
+    """Answers for assistants that have tools or agents."""
+
+    async def answer(
+        self, definition: Any, run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None
+    ) -> Reply:
+        """The last reply of the tool loop. Raises MaasError, LostRun.
+
+        `definition` is the `maas.agents.definition.Definition` of the run's assistant. Tool calls are written to
+        `events`; without them, in a replay, no tool may act.
+        """
+        ...
+
+    async def act(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
+        """Execute the action that the user approved, once, and answer with its result. Raises MaasError, LostRun."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What a stage may use.
+
+    `models`, `fallbacks`: the model of each role, and its substitute if one is configured. `builtin_model` needs no
+    key. `query_embedder`: None where no embedding model is configured. `events`: None where nobody can follow a run.
+    `runtime` answers for assistants with tools. `images` generates pictures; None where no image model is configured.
+    `named_models`: models that the definition of an assistant names.
+    """
+
+    db: Database
+    settings: Settings
+    models: Mapping[str, Model]
+    builtin_model: Model
+    query_embedder: QueryEmbedder | None = None
+    fallbacks: Mapping[str, Model] = field(default_factory=dict)
+    events: EventLog | None = None
+    runtime: AgentRuntime | None = None
+    images: ImageModels | None = None
+    named_models: ModelCache | None = None
+
+    def with_responder_model(self, model: str | None) -> Deps:
+        """A copy in which `model`, as `provider:model`, answers; None for the configured one. Raises MaasError."""
+        if model is None or self.named_models is None:
+            return self
+        return replace(self, models={**self.models, "FinalResponder": self.named_models.get(model)})
+
+
+Stage = Callable[[Run, Deps], Awaitable[Outcome]]
+
+
+def failure_message(error: Exception) -> str:
+    """The `error_message` of a failed run, which clients see.
+
+    A model's error is replaced by a fixed text, since a provider's may contain keys, accounts and prompts. The whole
+    cause is in the trace, in the rows of model calls and in the log.
+    """
+    if isinstance(error, ModelError):
+        return MODEL_ERROR_MESSAGES.get(error.code, "the model failed; ask again later")
+    if isinstance(error, MaasError):
+        return error.message
+    return f"an error on our side ({type(error).__name__}); it is in the log"

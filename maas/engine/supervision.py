@@ -1,0 +1,152 @@
+"""What an orchestrator keeps running beside its runs: background tasks, and processes for quarantined runs.
+
+A background task that fails is started again later. A quarantined run has crashed its process before; it is executed in
+a process of its own, where a further crash stops no other run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from asyncio.subprocess import Process
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import structlog
+
+from shared.db import CONNECTION_LOST
+from shared.process import PARENT_VARIABLE as PARENT_VARIABLE
+
+FIRST_BACKOFF_S = 1.0
+MAX_BACKOFF_S = 300.0
+MAX_QUARANTINE_PROCESSES = 2
+EXIT_TIMEOUT_S = 10.0
+BackgroundTask = Callable[[], Coroutine[Any, Any, None]]
+log = structlog.get_logger()
+
+
+class Backoff:
+    """Delays in seconds, each twice the one before up to `max_s`.
+
+    A delay is shortened by up to a half at random, so that many processes do not retry at the same moment; `jitter`
+    gives 0 to 1.
+    """
+
+    def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float] = random.random) -> None:
+        self._first_s = first_s
+        self._max_s = max_s
+        self._jitter = jitter
+        self._next_s = first_s
+
+    def next(self) -> float:
+        """The delay before the next attempt."""
+        delay, self._next_s = self._next_s, min(self._next_s * 2, self._max_s)
+        return delay * (0.5 + 0.5 * self._jitter())
+
+    def reset(self) -> None:
+        """Begin with the first delay again."""
+        self._next_s = self._first_s
+
+
+async def keep_running(
+    name: str, task: BackgroundTask, count: Callable[[str], None], jitter: Callable[[], float] = random.random
+) -> None:
+    """Run a background task until cancelled: start it again whenever it fails or ends, at growing intervals.
+
+    `count` is called with the name at each failure; `jitter` gives 0 to 1 and spreads the retries of many processes.
+    """
+    backoff = Backoff(FIRST_BACKOFF_S, MAX_BACKOFF_S, jitter)
+    while True:
+        began = time.monotonic()
+        error = await _failure(task)
+        if time.monotonic() - began > MAX_BACKOFF_S:
+            backoff.reset()
+        delay = backoff.next()
+        is_known = error is None or isinstance(error, CONNECTION_LOST)
+        cause = repr(error) if error is not None else "it ended"
+        log.warning(
+            "background_task_failed", task=name, cause=cause, again_in=round(delay, 1),
+            exc_info=None if is_known else error,
+        )  # fmt: skip
+        count(name)
+        await asyncio.sleep(delay)
+
+
+async def _failure(task: BackgroundTask) -> BaseException | None:
+    """The exception that the task failed with; None when it ended by itself."""
+    try:
+        await task()
+    except asyncio.CancelledError as error:
+        current = asyncio.current_task()
+        if current is None or current.cancelling():
+            raise
+        return error  # the task waited for something that was cancelled
+    except Exception as error:
+        return error
+    return None
+
+
+async def cancel_all(tasks: Iterable[asyncio.Task[Any]], timeout: float) -> None:
+    """Cancel tasks and wait for their end, at most `timeout` seconds."""
+    tasks = list(tasks)
+    for task in tasks:
+        task.cancel()
+        task.add_done_callback(_retrieve_exception)
+    if tasks:
+        await asyncio.wait(tasks, timeout=timeout)
+
+
+async def wait_at_most(seconds: float, work: Coroutine[Any, Any, object]) -> None:
+    """Wait for `work`, then give it up. Raises TimeoutError, and what `work` raises.
+
+    `asyncio.timeout` would wait for the cancelled query to end, which takes long on a connection that is cut.
+    """
+    task = asyncio.create_task(work)
+    await asyncio.wait([task], timeout=seconds)
+    if not task.done():
+        task.cancel()
+        task.add_done_callback(_retrieve_exception)
+        raise TimeoutError
+    task.result()
+
+
+def _retrieve_exception(task: asyncio.Task[Any]) -> None:
+    """Retrieve the exception of a task that nobody awaits, so that asyncio does not report it."""
+    if not task.cancelled():
+        task.exception()
+
+
+class Quarantine:
+    """Starts processes by `command`, a few at a time, that execute quarantined runs one after another.
+
+    Each of them ends by itself when no quarantined run is left.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._command = command
+        self._environment = os.environ | environment | {PARENT_VARIABLE: str(os.getpid())}
+        self._processes: list[Process] = []
+
+    async def start(self, runs: int) -> None:
+        """Have as many processes running as `runs` quarantined runs need, within the limit."""
+        self._processes = [process for process in self._processes if process.returncode is None]
+        for _ in range(min(runs, MAX_QUARANTINE_PROCESSES) - len(self._processes)):
+            process = await asyncio.create_subprocess_exec(*self._command, env=self._environment)
+            log.warning("isolation_started", pid=process.pid, suspects=runs)
+            self._processes.append(process)
+
+    async def close(self) -> None:
+        """Have the processes return their runs and end; kill those that do not."""
+        for process in self._processes:
+            with suppress(ProcessLookupError):
+                process.terminate()
+        for process in self._processes:
+            try:
+                async with asyncio.timeout(EXIT_TIMEOUT_S):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()

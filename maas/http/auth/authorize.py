@@ -1,0 +1,120 @@
+"""What a principal may do: the scope of each route, and the users that its path, query and body name."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+from uuid import UUID
+
+import structlog
+from pydantic import BaseModel
+from starlette.requests import Request
+
+from maas.http.auth.authenticators import Principal, Scope, Unauthenticated
+from maas.http.request_input import read_id, read_json, read_parameter, validate
+from maas.http.state import app_state
+from maas.users.identities import has_name_prefix
+from shared.errors import MaasError
+
+Resource = Literal["run", "conversation", "action", "attachment", "memory", "user"]
+Model = TypeVar("Model", bound=BaseModel)
+log = structlog.get_logger()
+
+
+async def authorize(request: Request, scope: Scope, resource: Resource | None = None) -> None:
+    """Authenticate the request and check its scope, its rate, the owner of its path id and the user of its query.
+
+    Raises MaasError: unauthenticated, rate_limited, forbidden, not_found, bad_parameter.
+    """
+    if scope == "open":
+        return
+    principal = await authenticate(request)
+    if principal.per_minute is not None:
+        app_state(request).rate_limiter.take(principal.name, principal.per_minute, "this key")
+    if not principal.may(scope):
+        raise MaasError("forbidden", f"this needs the scope {scope}; you have {', '.join(sorted(principal.scopes))}")
+    if principal.user_id is not None:
+        count_user(request, principal.user_id)
+    if resource is not None:
+        await _check_owner(request, resource)
+    user_id: UUID | None = read_parameter(request, "user_id", UUID)
+    if user_id is not None:
+        await check_user(request, user_id)
+
+
+async def authenticate(request: Request) -> Principal:
+    """Find the principal of this request and store it for `principal_of`. Raises Unauthenticated."""
+    state = app_state(request)
+    try:
+        principal = request.state.principal = await state.authenticator.authenticate(request)
+    except Unauthenticated as error:
+        state.request_metrics.count_unauthenticated(error.cause)
+        client = request.client.host if request.client is not None else None
+        log.info("unauthenticated", cause=error.cause, path=request.url.path, client=client)
+        raise
+    return principal
+
+
+def principal_of(request: Request) -> Principal:
+    """Return the principal of a request that was authenticated."""
+    principal = request.state.principal
+    assert isinstance(principal, Principal)
+    return principal
+
+
+async def check_user(request: Request, user_id: UUID) -> None:
+    """Raise MaasError('not_found') for a user whom the principal does not serve, or MaasError('rate_limited')."""
+    if not await _serves(request, user_id):
+        raise MaasError("not_found", f"there is no user {user_id}")
+    count_user(request, user_id)
+
+
+def count_user(request: Request, user_id: UUID) -> None:
+    """Count the request once towards MAAS_USER_RATE, for the first user that it names. Raises rate_limited."""
+    per_minute = app_state(request).settings.user_rate
+    if per_minute is not None and getattr(request.state, "counted_user", None) is None:
+        request.state.counted_user = user_id
+        app_state(request).rate_limiter.take(f"user:{user_id}", per_minute, "a user")
+
+
+def read_user(request: Request) -> UUID:
+    """Return the query parameter `user_id`, or the user that the principal is bound to. Raises bad_parameter."""
+    user_id: UUID | None = read_parameter(request, "user_id", UUID, principal_of(request).user_id)
+    if user_id is None:
+        raise MaasError("bad_parameter", "user_id: is required")
+    return user_id
+
+
+async def read_body(request: Request, model: type[Model]) -> Model:
+    """Return the JSON body as `model`, after a check of the user that it names.
+
+    Raises MaasError: unsupported_media_type, too_large, invalid_json, invalid_request, not_found, rate_limited.
+    """
+    return await check_body(request, model, await read_json(request))
+
+
+async def check_body(request: Request, model: type[Model], value: object) -> Model:
+    """Return `value` as `model`, after a check of its `user_id`. Raises invalid_request, not_found, rate_limited."""
+    body = validate(model, value)
+    if (user_id := getattr(body, "user_id", None)) is not None:
+        await check_user(request, user_id)
+    return body
+
+
+async def _check_owner(request: Request, resource: Resource) -> None:
+    """Check the owner of the path id; somebody else's resource is answered like one that does not exist."""
+    if resource == "user":
+        await check_user(request, read_id(request, resource))
+    elif principal_of(request).is_bound:
+        resource_id = read_id(request, resource)
+        owner = await app_state(request).db.value(f"owner_of_{resource}", resource_id)
+        if owner is None or not await _serves(request, owner):
+            raise MaasError("not_found", f"there is no {resource} {resource_id}")
+        count_user(request, owner)
+
+
+async def _serves(request: Request, user_id: UUID) -> bool:
+    """Whether the principal may see the memory of this user."""
+    principal = principal_of(request)
+    if principal.user_id is not None:
+        return principal.user_id == user_id
+    return principal.prefix is None or await has_name_prefix(app_state(request).db, user_id, principal.prefix)

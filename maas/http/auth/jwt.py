@@ -1,0 +1,167 @@
+"""Authenticator of MAAS_AUTH=jwt: requests send a token that an identity provider signed, such as Supabase's."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+from uuid import UUID
+
+import httpx2
+import jwt
+import structlog
+from starlette.requests import Request
+
+from maas.http.auth.authenticators import KeyAuthenticator, Principal, TTLCache, Unauthenticated, read_credential
+from shared.db import Database
+from shared.settings import Settings
+
+USER_SCOPES, ADMIN_SCOPES = frozenset({"ask", "read"}), frozenset({"admin"})
+SUBJECT_IS_NO_USER = "the token's `sub` must be a UUID: it is the user_id whose memory this is"
+JWKS_MIN_INTERVAL_S = 10.0  # between two requests, however many tokens name unknown keys
+JWKS_TTL_S = 300.0  # a key that the provider has withdrawn is refused after this time
+JWKS_TIMEOUT_S = 5.0
+JWKS_ALGORITHMS = {
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+}  # fmt: skip
+log = structlog.get_logger()
+
+
+class SigningKeys(Protocol):
+    """The keys that may have signed a token."""
+
+    async def find(self, token: str) -> tuple[Any, list[str]]:
+        """Return the key that must have signed this token, and the algorithms that it is used with."""
+        ...
+
+
+class SharedSecret:
+    """The HS256 secret that the identity provider shares with this server (MAAS_JWT_SECRET)."""
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret
+
+    async def find(self, token: str) -> tuple[Any, list[str]]:
+        return self._secret, ["HS256"]
+
+
+class JwksCache:
+    """The public keys of an identity provider (MAAS_JWKS_URL), by key id.
+
+    The key set is fetched at the first token, for an unknown key id, and when it is older than JWKS_TTL_S. The present
+    keys stay valid while the provider does not answer.
+    """
+
+    def __init__(self, url: str, client: httpx2.AsyncClient, clock: Callable[[], float] = time.monotonic) -> None:
+        self._url = url
+        self._client = client
+        self._clock = clock
+        self._keys: dict[str | None, jwt.PyJWK] = {}
+        self._fetch_started_at = -JWKS_TTL_S
+        self._fetching: asyncio.Task[None] | None = None
+
+    async def find(self, token: str) -> tuple[Any, list[str]]:
+        """Return the key that the token names, and its algorithm. Raises Unauthenticated when it is unknown."""
+        key_id = jwt.get_unverified_header(token).get("kid")
+        age = self._clock() - self._fetch_started_at
+        if age >= JWKS_TTL_S or (age >= JWKS_MIN_INTERVAL_S and self._choose(key_id) is None):
+            self._fetch_started_at = self._clock()
+            self._fetching = asyncio.create_task(self._fetch())
+        key = self._choose(key_id)
+        if key is None and self._fetching is not None:
+            await asyncio.shield(self._fetching)
+            key = self._choose(key_id)
+        if key is None:
+            raise Unauthenticated("unknown")
+        return key, [key.algorithm_name]
+
+    def _choose(self, key_id: object) -> jwt.PyJWK | None:
+        if isinstance(key_id, str):
+            return self._keys.get(key_id)
+        return next(iter(self._keys.values())) if len(self._keys) == 1 else None
+
+    async def _fetch(self) -> None:
+        try:
+            async with asyncio.timeout(JWKS_TIMEOUT_S):
+                response = await self._client.get(self._url)
+            response.raise_for_status()
+            keys = dict(_parse_keys(response.json()))
+        except (httpx2.HTTPError, TimeoutError, ValueError, TypeError, AttributeError, LookupError) as error:
+            log.warning("jwks_unreachable", cause=repr(error), keys=len(self._keys))
+            return
+        self._keys = keys
+        log.info("jwks_read", keys=len(keys))
+
+
+def _parse_keys(body: Any) -> Iterator[tuple[str | None, jwt.PyJWK]]:
+    """Yield the public signing keys by id; shared secrets and keys of unsupported algorithms are left out."""
+    for item in body["keys"]:
+        if item.get("use", "sig") != "sig":
+            continue
+        try:
+            key = jwt.PyJWK(item)
+        except jwt.PyJWTError as error:
+            log.warning("jwks_key_left_out", cause=type(error).__name__)
+            continue
+        if key.algorithm_name in JWKS_ALGORITHMS:
+            yield item.get("kid"), key
+
+
+class JwtAuthenticator:
+    """Verifies tokens, and keys of `maas keys create` beside them.
+
+    A user's token may ask and read for its `sub`; the role service_role and users listed as admins may do everything.
+    """
+
+    def __init__(self, db: Database, settings: Settings, signing_keys: SigningKeys, keys: KeyAuthenticator) -> None:
+        self._db = db
+        self._settings = settings
+        self._signing_keys = signing_keys
+        self._keys = keys
+        self._admins = TTLCache(self._find_admins)
+
+    async def authenticate(self, request: Request) -> Principal:
+        credential = read_credential(request)
+        if credential.startswith("maas_"):
+            return await self._keys.authenticate_key(credential)
+        claims = await self._verify(credential)
+        role = claims.get("role")
+        if role == "service_role":
+            return Principal("jwt:service_role", ADMIN_SCOPES)
+        if role == "anon":
+            raise Unauthenticated("anonymous")
+        user_id = _parse_subject(claims.get("sub"))
+        if user_id in await self._admins.get(None):
+            return Principal(f"jwt:{user_id}", ADMIN_SCOPES)
+        return Principal(f"jwt:{user_id}", USER_SCOPES, user_id)
+
+    async def _verify(self, token: str) -> Mapping[str, Any]:
+        """Return the claims of a valid token. Raises Unauthenticated."""
+        settings = self._settings
+        try:
+            key, algorithms = await self._signing_keys.find(token)
+            claims: Mapping[str, Any] = jwt.decode(
+                token, key, algorithms, audience=settings.jwt_audience, issuer=settings.jwt_issuer,
+                leeway=settings.jwt_leeway,
+                options={"require": ["exp"], "verify_aud": settings.jwt_audience is not None},
+            )  # fmt: skip
+        except jwt.ExpiredSignatureError as error:
+            raise Unauthenticated("expired") from error
+        except (jwt.InvalidAudienceError, jwt.InvalidIssuerError, jwt.MissingRequiredClaimError) as error:
+            raise Unauthenticated("claims") from error
+        except jwt.InvalidSignatureError as error:
+            raise Unauthenticated("wrong") from error
+        except (jwt.PyJWTError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            raise Unauthenticated("malformed") from error
+        return claims
+
+    async def _find_admins(self, _: None) -> frozenset[UUID]:
+        return frozenset(row["user_id"] for row in await self._db.rows("admins"))
+
+
+def _parse_subject(subject: object) -> UUID:
+    try:
+        return UUID(str(subject))
+    except ValueError as error:
+        raise Unauthenticated("sub", SUBJECT_IS_NO_USER) from error

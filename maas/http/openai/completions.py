@@ -1,0 +1,249 @@
+"""/v1/chat/completions and /v1/models: answers as JSON or as a stream of chat.completion.chunk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from structlog.contextvars import bind_contextvars
+
+from maas.engine.states import TERMINAL, Status
+from maas.http.auth.authorize import principal_of
+from maas.http.openai.request import ignored_header, read_completion_request
+from maas.http.openai.schemas import (
+    ChatAnswer,
+    ChatCompletion,
+    Choice,
+    CompletionUsage,
+    MaasExtension,
+    ModelInfo,
+    ModelList,
+    OpenAIError,
+    OpenAIErrorDetail,
+    client_request_id,
+    error_detail,
+    error_of_failed_run,
+    openai_error_response,
+)
+from maas.http.run_watcher import (
+    EVENT_STREAM,
+    EVENT_STREAM_HEADERS,
+    KEEP_ALIVE_COMMENT,
+    KEEP_ALIVE_S,
+    POLL_INTERVAL_S,
+    watch,
+)
+from maas.http.schemas import json_response
+from maas.http.state import AppState, app_state
+from maas.runs.event_stream import Cursor, Page
+from maas.runs.openai_usage import RunAnswer, list_assistants, read_answer
+from shared.db import CONNECTION_LOST
+from shared.errors import MaasError
+
+END_OF_STREAM = "data: [DONE]\n\n"
+
+
+async def post_chat_completion(request: Request) -> Response:
+    """Ask an assistant in OpenAI's format: the last user message is the query, and MaaS adds history and memory."""
+    completion_request = await read_completion_request(request)
+    state, body, ignored = app_state(request), completion_request.body, completion_request.ignored
+    principal = principal_of(request)
+    if body.stream:
+        state.check_followers(principal)
+    else:
+        state.follower_limit.check(principal)
+    submissions, submission = state.submissions, completion_request.submission
+    run_id = await submissions.find_repeated(submission) if completion_request.is_retry else None
+    run_id = run_id or await submissions.submit(submission)
+    bind_contextvars(run_id=run_id)  # for the log line of this request
+    if body.stream:
+        has_usage = bool(body.stream_options and body.stream_options.include_usage)
+        chunks = state.follower_limit.counting_stream(
+            principal, stream_completion(state, run_id, body.model, has_usage, ignored)
+        )
+        headers = EVENT_STREAM_HEADERS | client_request_id(request) | ignored_header(ignored)
+        return StreamingResponse(chunks, media_type=EVENT_STREAM, headers=headers)
+    with state.follower_limit.counting(principal):
+        completion = await _wait_for_completion(state, run_id)
+    if completion.status is Status.FAILED:
+        status, error = error_of_failed_run(completion.error_code, f"{completion.error_message} (run {run_id})")
+        return openai_error_response(request, status, error, {"x-should-retry": "false"})
+    response = _with_request_id(request, json_response(_to_chat_completion(completion, ignored)))
+    response.headers.update(ignored_header(ignored))
+    return response
+
+
+async def get_models(request: Request) -> Response:
+    """List the active assistants as OpenAI models."""
+    found = await list_assistants(app_state(request).db)
+    models = [_to_model(name, updated_at) for name, updated_at in found.items()]
+    return _with_request_id(request, json_response(ModelList(data=models)))
+
+
+async def get_model(request: Request) -> Response:
+    """Return one active assistant as an OpenAI model."""
+    name = request.path_params["model"]
+    found = await list_assistants(app_state(request).db, name)
+    if not found:
+        raise MaasError("unknown_assistant", f"there is no model {name[:80]!r}; GET /v1/models lists them")
+    return _with_request_id(request, json_response(_to_model(name, found[name])))
+
+
+async def _wait_for_completion(state: AppState, run_id: UUID) -> RunAnswer:
+    """Wait until the run is finished, also across a lost database connection: a retry would insert a second run.
+
+    Raises MaasError: `answer_timeout`, `not_found` for a run that was erased.
+    """
+    deadline = time.monotonic() + state.settings.openai_wait
+    while (remaining_s := deadline - time.monotonic()) > 0 and not state.run_watcher.is_closing:
+        try:
+            await state.run_watcher.wait_for_answer(run_id, remaining_s)
+            completion = await read_answer(state.db, run_id)
+        except CONNECTION_LOST:
+            await asyncio.sleep(min(POLL_INTERVAL_S, remaining_s))
+            continue
+        if completion.status in TERMINAL:
+            return completion
+    raise MaasError("answer_timeout", f"there is no answer yet; it is worked on: GET /v1/runs/{run_id}?wait=60")
+
+
+def _to_chat_completion(completion: RunAnswer, ignored: Sequence[str]) -> ChatCompletion:
+    message = ChatAnswer(content=completion.answer)
+    return ChatCompletion(
+        id=f"chatcmpl-{completion.run_id}", created=int(completion.created_at.timestamp()), model=completion.assistant,
+        choices=[Choice(message=message, finish_reason="length" if completion.is_cut else "stop")],
+        usage=CompletionUsage.of(completion.usage), maas=MaasExtension.of(completion, ignored),
+    )  # fmt: skip
+
+
+def _to_model(name: str, updated_at: datetime) -> ModelInfo:
+    return ModelInfo(id=name, created=int(updated_at.timestamp()))
+
+
+def _with_request_id(request: Request, response: Response) -> Response:
+    response.headers.update(client_request_id(request))
+    return response
+
+
+class StreamedText:
+    """The text that was sent of an answer; it cannot be taken back.
+
+    When a new attempt repeats the text, only what is new is sent; when it differs, the new text is sent as a paragraph
+    of its own. Trailing whitespace is held back until more text follows, because the final answer is stripped.
+    """
+
+    def __init__(self) -> None:
+        self.is_exact = True  # what was sent is the beginning of the answer
+        self._attempt = self._text = self._sent = ""
+
+    def add(self, attempt: str, delta: str) -> str:
+        """Return what must be sent for a delta of this attempt."""
+        if attempt != self._attempt:
+            self._attempt, self._text = attempt, ""
+        self._text += delta
+        text = self._text.strip()
+        return "" if self._sent.startswith(text) else self._send(text)
+
+    def finish(self, answer: str) -> str:
+        """Return what must still be sent of the final answer."""
+        return "" if answer == self._sent else self._send(answer)
+
+    def _send(self, text: str) -> str:
+        sent, self._sent = self._sent, text
+        if text.startswith(sent):
+            return text[len(sent) :]
+        self.is_exact = False
+        return f"\n\n{text}"
+
+
+async def stream_completion(
+    state: AppState,
+    run_id: UUID,
+    model: str,
+    has_usage: bool,
+    ignored: Sequence[str] = (),
+    keep_alive_s: float = KEEP_ALIVE_S,
+) -> AsyncGenerator[str, None]:
+    """Yield the answer of a run as OpenAI chunks, up to [DONE] or an error. Disconnecting does not cancel the run."""
+    chunks = _ChunkWriter(run_id, model, has_usage, ignored)
+    text = StreamedText()
+    yield chunks.content("", role="assistant")
+    first = Page(Cursor(), ())
+    async with aclosing(watch(state.event_stream, state.run_watcher, run_id, first, keep_alive_s)) as pages:
+        async for events in pages:
+            if not events:
+                yield KEEP_ALIVE_COMMENT
+            for event in events:
+                data = json.loads(event.data)
+                if event.type == "text" and (delta := text.add(data["attempt"], data["delta"])):
+                    yield chunks.content(delta)
+                elif event.type in ("done", "error"):
+                    async for chunk in _finish(state, chunks, text, data):
+                        yield chunk
+                    return
+    message = f"this process stops; the answer is still worked on: GET /v1/runs/{run_id}?wait=60"
+    yield chunks.error(error_detail(503, "leaving", message))
+
+
+async def _finish(
+    state: AppState, chunks: _ChunkWriter, text: StreamedText, data: dict[str, Any]
+) -> AsyncGenerator[str, None]:
+    if "final_answer" not in data:
+        yield chunks.error(error_of_failed_run(data["code"], data["message"])[1])
+        return
+    if delta := text.finish(data["final_answer"]):
+        yield chunks.content(delta)
+    try:
+        completion = await read_answer(state.db, chunks.run_id)
+    except (MaasError, *CONNECTION_LOST):
+        message = "the answer above is complete; its sources and usage cannot be read at the moment"
+        yield chunks.error(error_detail(503, "database_unreachable", message))
+        return
+    for chunk in chunks.end(completion, None if text.is_exact else data["final_answer"]):
+        yield chunk
+
+
+class _ChunkWriter:
+    """Writes the chunks of one answer."""
+
+    def __init__(self, run_id: UUID, model: str, has_usage: bool, ignored: Sequence[str]) -> None:
+        self.run_id = run_id
+        self._ignored = ignored
+        self._has_usage = has_usage
+        self._head = {
+            "id": f"chatcmpl-{run_id}", "object": "chat.completion.chunk", "created": int(time.time()), "model": model,
+        }  # fmt: skip
+
+    def content(self, content: str, role: str | None = None) -> str:
+        return self._chunk({"role": role, "content": content} if role else {"content": content})
+
+    def end(self, completion: RunAnswer, final_answer: str | None) -> list[str]:
+        """Return the last chunks: MaaS's extension, with the answer if other text was sent, and the requested usage."""
+        extension = MaasExtension.of(completion, self._ignored).model_dump(mode="json")
+        if final_answer:
+            extension["final_answer"] = final_answer
+        chunks = [self._chunk({}, "length" if completion.is_cut else "stop", maas=extension)]
+        if self._has_usage:
+            usage = CompletionUsage.of(completion.usage).model_dump()
+            chunks.append(_data_line(self._head | {"choices": [], "usage": usage}))
+        return [*chunks, END_OF_STREAM]
+
+    def error(self, error: OpenAIErrorDetail) -> str:
+        return _data_line(OpenAIError(error=error).model_dump())
+
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        usage = {"usage": None} if self._has_usage else {}
+        return _data_line(self._head | {"choices": [choice]} | usage | more)
+
+
+def _data_line(value: dict[str, Any]) -> str:
+    return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"

@@ -1,0 +1,228 @@
+"""A chat completion request as a submission: its last user message is the query, the rest is context."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.requests import Request
+
+from maas.conversations.attachments import store_upload
+from maas.http.auth.authorize import principal_of, read_body
+from maas.http.openai.schemas import ChatMessage, ChatRequest
+from maas.http.request_input import read_idempotency_key
+from maas.http.schemas import QueryText
+from maas.http.state import app_state
+from maas.http.users import resolve_user
+from maas.runs.openai_usage import SOURCE, list_assistants
+from maas.runs.submit import ClientContext, ClientMessage, Role, Submission
+from shared.errors import MaasError, problems_of
+from shared.json import MAX_JSON_DEPTH, is_storable
+from shared.text import clean, is_blank
+
+MAX_IMAGES = 10
+MAX_SYSTEM_BYTES = 65_536
+MAX_EARLIER_CHARS = 32_768
+MAX_EARLIER_MESSAGES = 200
+MAX_IGNORED_NAMES = 100
+MAX_IGNORED_NAMES_IN_HEADER = 40
+MAX_NAME_CHARS = 64
+_DATA_URL = re.compile(r"data:image/[\w.+-]+(?:;[\w.+=-]+)*;base64,", re.ASCII)
+_QUERY: TypeAdapter[str] = TypeAdapter(QueryText)
+_SYSTEM_ROLES = ("system", "developer")
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
+_IGNORED_MESSAGE_FIELDS = ("tool_calls", "function_call", "refusal", "audio")
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """A validated request: `ignored` names the parameters without effect, `is_retry` marks a retry by OpenAI's SDK."""
+
+    body: ChatRequest
+    submission: Submission
+    ignored: tuple[str, ...]
+    is_retry: bool
+
+
+async def read_completion_request(request: Request) -> CompletionRequest:
+    """Validate the body and store the images that it contains.
+
+    Raises MaasError: what `read_body`, `resolve_user` and `keep_upload` raise, `unsupported_parameter`,
+    `unknown_assistant`, `query_too_long`.
+    """
+    body = await read_body(request, ChatRequest)
+    _check_parameters(body)
+    query, images = _read_query(body.messages)
+    context = read_context(body.messages)
+    conversation_id, is_remembered, metadata = _read_metadata(body.metadata)
+    is_remembered = is_remembered and _is_on(request.headers.get("x-maas-remember"), "X-MaaS-Remember")
+    db, key = app_state(request).db, read_idempotency_key(request)
+    if not await list_assistants(db, body.model):
+        raise MaasError("unknown_assistant", f"there is no model {body.model[:80]!r}; GET /v1/models lists them")
+    user_id = await resolve_user(request, body.user or body.safety_identifier or _read_user_header(request))
+    attachment_ids = [(await store_upload(db, user_id, image))["id"] for image in images]
+    submission = Submission(
+        user_id=user_id, query=query, assistant=body.model, conversation_id=conversation_id, metadata=metadata,
+        source=SOURCE, caller=principal_of(request).name, idempotency_key=key,
+        attachment_ids=tuple(dict.fromkeys(attachment_ids)), context=context, is_remembered=is_remembered,
+    )  # fmt: skip
+    return CompletionRequest(body, submission, ignored_parameters(body), _is_retry(request))
+
+
+def _check_parameters(body: ChatRequest) -> None:
+    """Refuse parameters whose value would change the answer if MaaS honoured it."""
+    for name, field in ChatRequest.model_fields.items():
+        allowed = field.json_schema_extra.get("enum") if isinstance(field.json_schema_extra, dict) else None
+        if isinstance(allowed, list) and getattr(body, name) not in allowed:
+            raise _unsupported(name, f"{name}: {field.description}; leave it out")
+
+
+def _read_query(messages: list[ChatMessage]) -> tuple[str, list[bytes]]:
+    """Return text and images of the last message that is not a system message; its role must be user."""
+    dialogue = _without_system(messages)
+    if not dialogue:
+        raise _invalid("messages: there is no message of the user")
+    if dialogue[-1].role != "user":
+        raise _invalid(f"messages: the last one must be the user's; it is of the role {dialogue[-1].role}")
+    parts = _parts(dialogue[-1])
+    texts = [_read_text(part) for part in parts if part.get("type") == "text"]
+    images = [_read_image(part) for part in parts if part.get("type") == "image_url"]
+    if others := [part for part in parts if part.get("type") not in ("text", "image_url")]:
+        kind = str(others[0].get("type"))[:40]
+        raise _unsupported("messages", f"messages: parts of the type {kind!r} are not understood; send text, image_url")
+    if len(images) > MAX_IMAGES:
+        raise _invalid(f"messages: the last one has {len(images)} images; at most {MAX_IMAGES} are allowed")
+    try:
+        return _QUERY.validate_python("\n".join(texts)), images
+    except ValidationError as error:
+        raise _invalid(f"messages: the user's last one: {problems_of(error)[0].message}") from error
+
+
+def _read_text(part: dict[str, Any]) -> str:
+    if not isinstance(text := part.get("text"), str):
+        raise _invalid("messages: a part of the type text needs `text`, a string")
+    return text
+
+
+def _read_image(part: dict[str, Any]) -> bytes:
+    """Return the bytes of a data: URL; other URLs are refused, because the server fetches nothing for a client."""
+    image = part.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else None
+    if not isinstance(url, str) or not (prefix := _DATA_URL.match(url)):
+        raise _invalid("messages: image_url: url must be a data: URL, data:image/png;base64,...; nothing is fetched")
+    try:
+        return b64decode(url[prefix.end() :], validate=True)
+    except ValueError as error:
+        raise _invalid(f"messages: image_url: is not base64: {error}") from error
+
+
+def _read_metadata(metadata: dict[str, Any] | None) -> tuple[UUID | None, bool, dict[str, Any] | None]:
+    """Return `conversation_id` and `remember`, and the metadata without them."""
+    if not is_storable(metadata):
+        raise _invalid(
+            f"metadata: must not contain NUL, lone surrogates, infinite numbers or more than {MAX_JSON_DEPTH} levels",
+            "metadata",
+        )
+    others = dict(metadata or {})
+    text = others.pop("conversation_id", None)
+    is_remembered = _is_on(others.pop("remember", None), "metadata.remember")
+    try:
+        return (None if text is None else UUID(text)), is_remembered, others or None
+    except (ValueError, AttributeError, TypeError) as error:
+        raise _invalid("metadata.conversation_id: must be a UUID", "metadata.conversation_id") from error
+
+
+def _is_on(value: object, name: str) -> bool:
+    """Whether a switch is on, which is the default."""
+    if value not in (None, "on", "off"):
+        raise _invalid(f"{name}: must be on or off", name)
+    return value != "off"
+
+
+def _is_retry(request: Request) -> bool:
+    """Whether the SDK repeats its request without an idempotency key, which would lead to the same run anyway."""
+    count = request.headers.get("x-stainless-retry-count", "")
+    return count.isascii() and count.isdigit() and count.strip("0") != "" and read_idempotency_key(request) is None
+
+
+def _read_user_header(request: Request) -> str | None:
+    """Return X-MaaS-User; Starlette decodes headers as Latin-1, and clients send UTF-8."""
+    text = request.headers.get("x-maas-user")
+    if text is None:
+        return None
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeDecodeError as error:
+        raise MaasError("bad_user", "X-MaaS-User: must be UTF-8") from error
+
+
+def read_context(messages: Sequence[ChatMessage]) -> ClientContext:
+    """Return the system messages and the newest of the earlier messages, within their limits.
+
+    Raises MaasError('query_too_long') when the system messages exceed MAX_SYSTEM_BYTES.
+    """
+    system = "\n\n".join(text for one in messages if one.role in _SYSTEM_ROLES and not is_blank(text := _text(one)))
+    if len(system.encode()) > MAX_SYSTEM_BYTES:
+        raise MaasError("query_too_long", f"messages: the system's exceed {MAX_SYSTEM_BYTES // 1024} KiB; shorten them")
+    earlier: list[ClientMessage] = []
+    chars_left = MAX_EARLIER_CHARS
+    for message in _without_system(messages)[:-1][::-1]:
+        text = _text(message)
+        if is_blank(text):
+            continue
+        if chars_left <= 0 or len(earlier) == MAX_EARLIER_MESSAGES:
+            break
+        earlier.append(ClientMessage(_ROLES[message.role], text[:chars_left]))
+        chars_left -= len(text)
+    return ClientContext(system, tuple(reversed(earlier)))
+
+
+def ignored_parameters(body: ChatRequest) -> tuple[str, ...]:
+    """Return the names of parameters and message fields that have no effect, each once."""
+    unknown = [name for name, value in (body.model_extra or {}).items() if value not in (None, [], {})]
+    names = dict.fromkeys(clean(name)[:MAX_NAME_CHARS] for name in (*unknown, *_ignored_in_messages(body.messages)))
+    return tuple(names)[:MAX_IGNORED_NAMES]
+
+
+def ignored_header(names: Sequence[str]) -> dict[str, str]:
+    """Return the header X-MaaS-Ignored, if there are names; other characters than ASCII are percent-encoded."""
+    shown = names[:MAX_IGNORED_NAMES_IN_HEADER]
+    return {"X-MaaS-Ignored": ", ".join(quote(name, safe="[].-_") for name in shown)} if names else {}
+
+
+def _ignored_in_messages(messages: Sequence[ChatMessage]) -> Iterator[str]:
+    """Yield the fields beside the text of each message, and the parts of all messages but the last that are no text."""
+    last = _without_system(messages)[-1]
+    for message in messages:
+        yield from (f"messages[].{name}" for name in _IGNORED_MESSAGE_FIELDS if (message.model_extra or {}).get(name))
+        if message is not last and isinstance(message.content, list):
+            kinds = (str(part.get("type")) for part in message.content)
+            yield from (f"messages[].{kind}" for kind in kinds if kind != "text")
+
+
+def _without_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    return [message for message in messages if message.role not in _SYSTEM_ROLES]
+
+
+def _parts(message: ChatMessage) -> list[dict[str, Any]]:
+    content = message.content
+    return content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+
+
+def _text(message: ChatMessage) -> str:
+    texts = [part.get("text") for part in _parts(message) if part.get("type") == "text"]
+    return clean("\n".join(text for text in texts if isinstance(text, str)))
+
+
+def _invalid(message: str, param: str = "messages") -> MaasError:
+    return MaasError("bad_parameter", message, {"param": param})
+
+
+def _unsupported(param: str, message: str) -> MaasError:
+    return MaasError("unsupported_parameter", message, {"param": param})

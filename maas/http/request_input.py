@@ -1,0 +1,161 @@
+"""Reading a request: path ids, query parameters, headers, pagination cursors and bodies.
+
+Everything that is wrong raises one MaasError that names the parameter or field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, BinaryIO, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from shared.errors import MaasError, problems_of
+from shared.json import parse_json
+
+MAX_JSON_BODY_BYTES = 1024 * 1024
+MAX_PAGE_SIZE = 100
+DEFAULT_PAGE_SIZE = 50
+CURSOR_EPOCH = datetime.fromtimestamp(0, UTC)
+MAX_CURSOR_US = 60_000_000_000_000_000  # 1,900 years: a datetime can hold the epoch plus or minus as much
+
+# JSON Schema patterns for OpenAPI; the functions below check with the same ones.
+IDEMPOTENCY_KEY_PATTERN = "^[!-~]([ -~]{0,253}[!-~])?$"
+CURSOR_PATTERN = "^-?[0-9]{1,18}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_id(request: Request, resource: str) -> UUID:
+    """Return the id in the path. Raises MaasError('not_found') when it is not a UUID, so that it names nothing."""
+    text = request.path_params["id"]
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise MaasError("not_found", f"there is no {resource} {text[:80]!r}; an id is a UUID") from error
+
+
+def read_parameter(request: Request, name: str, convert: Any, default: Any = None) -> Any:
+    """Return a query parameter, converted by `convert`. Raises MaasError('bad_parameter'), also when it is repeated."""
+    texts = request.query_params.getlist(name)
+    if not texts:
+        return default
+    if len(texts) > 1:
+        raise MaasError("bad_parameter", f"{name}: is sent {len(texts)} times")
+    try:
+        return convert(texts[0])
+    except (ValueError, TypeError, OverflowError) as error:
+        raise MaasError("bad_parameter", f"{name}: {error}"[:300]) from error
+
+
+def to_bool(text: str) -> bool:
+    """Convert `true` or `false`. Raises ValueError."""
+    if text not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return text == "true"
+
+
+def to_seconds(text: str) -> float:
+    """Convert a decimal number. Raises ValueError."""
+    if "_" in text:
+        raise ValueError("must be a number")
+    return float(text)
+
+
+def _to_page_size(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise ValueError("must be a whole number")
+    return int(text)
+
+
+def read_limit(request: Request) -> int:
+    """Return the page size, `limit`: 1 to MAX_PAGE_SIZE. Raises MaasError('bad_parameter')."""
+    limit: int = read_parameter(request, "limit", _to_page_size, DEFAULT_PAGE_SIZE)
+    if not 1 <= limit <= MAX_PAGE_SIZE:
+        raise MaasError("bad_parameter", f"limit: must be between 1 and {MAX_PAGE_SIZE}")
+    return limit
+
+
+def read_cursor(request: Request) -> tuple[datetime, UUID] | None:
+    """Return the time and id that `before` encodes, as `write_cursor` wrote it. Raises MaasError('bad_parameter')."""
+    cursor: tuple[datetime, UUID] | None = read_parameter(request, "before", _to_cursor)
+    return cursor
+
+
+def _to_cursor(text: str) -> tuple[datetime, UUID]:
+    if not re.fullmatch(CURSOR_PATTERN, text):
+        raise ValueError("must be `next` of the previous page, unchanged")
+    microseconds, _, last_id = text.partition("_")
+    since = max(-MAX_CURSOR_US, min(int(microseconds), MAX_CURSOR_US))
+    return CURSOR_EPOCH + timedelta(microseconds=since), UUID(last_id)
+
+
+def write_cursor(rows: list[Any], limit: int) -> str | None:
+    """Return the cursor of the next page, or None when this page is not full and therefore the last."""
+    if len(rows) < limit:
+        return None
+    return f"{(rows[-1]['created_at'] - CURSOR_EPOCH) // timedelta(microseconds=1)}_{rows[-1]['id']}"
+
+
+def read_idempotency_key(request: Request) -> str | None:
+    """Return the header `Idempotency-Key`, if it was sent. Raises MaasError('bad_parameter')."""
+    key = request.headers.get("idempotency-key")
+    if key is not None and not re.fullmatch(IDEMPOTENCY_KEY_PATTERN, key):
+        raise MaasError("bad_parameter", "Idempotency-Key: must be 1 to 255 printable characters of ASCII")
+    return key
+
+
+def content_type(request: Request) -> str:
+    """Return the media type of the body, without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def read_chunks(request: Request, max_bytes: int) -> AsyncGenerator[bytes, None]:
+    """Yield the body as it arrives. Raises MaasError('too_large')."""
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > max_bytes:
+            raise MaasError("too_large", f"the body exceeds {max_bytes} bytes")
+        yield chunk
+
+
+async def read_to_file(request: Request, file: BinaryIO, max_bytes: int, media_types: Sequence[str]) -> None:
+    """Write the body to `file` and rewind it. Raises MaasError: unsupported_media_type, too_large."""
+    if content_type(request) not in media_types:
+        raise MaasError("unsupported_media_type", f"send the body as {' or '.join(media_types)}")
+    async for chunk in read_chunks(request, max_bytes):
+        file.write(chunk)
+    file.seek(0)
+
+
+async def read_json(request: Request) -> object:
+    """Return the body as a JSON value. Raises MaasError: unsupported_media_type, too_large, invalid_json."""
+    media_type = content_type(request)
+    if media_type != "application/json" and not (
+        media_type.startswith("application/") and media_type.endswith("+json")
+    ):
+        raise MaasError("unsupported_media_type", "send the body as application/json")
+    raw = bytearray()
+    async for chunk in read_chunks(request, MAX_JSON_BODY_BYTES):
+        raw += chunk
+    try:
+        value: object = parse_json(bytes(raw), unique_names=True)
+    except UnicodeDecodeError as error:
+        raise MaasError("invalid_json", f"the body is not UTF-8: {error.reason} at byte {error.start}") from error
+    except ValueError as error:
+        raise MaasError("invalid_json", f"the body is not JSON: {error}"[:300]) from error
+    return value
+
+
+def validate(model: type[Model], value: object) -> Model:
+    """Return `value` as `model`. Raises MaasError('invalid_request') with the problem of each field in its details."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        problems = {problem.field or "body": problem.message for problem in problems_of(error)}
+        name, message = next(iter(problems.items()))
+        raise MaasError("invalid_request", f"{name}: {message}", problems) from error

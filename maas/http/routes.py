@@ -1,0 +1,173 @@
+"""The table of all routes; the ASGI routes and the OpenAPI document are both generated from it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from maas.conversations.actions import ActionStatus
+from maas.engine.states import Status
+from maas.http import actions, attachments, conversations, memories, operations, runs, schemas, trace, users
+from maas.http.auth.authenticators import Scope
+from maas.http.auth.authorize import Resource
+from maas.http.openai import completions
+from maas.http.openai import schemas as openai
+from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
+from maas.http.run_watcher import EVENT_ID_PATTERN, EVENT_STREAM
+
+# First part of the path -> the kind of resource whose owner is checked.
+RESOURCES: dict[str, Resource] = {
+    "runs": "run", "conversations": "conversation", "actions": "action", "attachments": "attachment",
+    "memories": "memory", "users": "user",
+}  # fmt: skip
+Handler = Callable[[Request], Awaitable[Response]]
+Parameters = dict[str, tuple[dict[str, Any], str]]  # name -> JSON schema, description
+
+
+def _one_of(values: type[StrEnum]) -> dict[str, Any]:
+    return {"type": "string", "enum": [str(value) for value in values]}
+
+
+_UUID = {"type": "string", "format": "uuid"}
+_EVENT_ID = {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN}
+_USER: Parameters = {"user_id": (_UUID, "The user whose resources are listed.")}
+_OWNER: Parameters = {"user_id": (_UUID, "The user that must own the resource.")}
+_PAGE: Parameters = {
+    "before": ({"type": "string", "pattern": CURSOR_PATTERN}, "`next` of the previous page."),
+    "limit": (
+        {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE}, "The page size.",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method on one path.
+
+    `scope` is what the principal needs. `body` and `response` are the schemas of JSON bodies; `request_types` and
+    `response_types` are the media types of other bodies. `query` are the query parameters, of which `required` must be
+    sent. `errors` are the statuses that a client must expect beside those of every route. `error_schema` is the shape
+    of errors where it differs from ours.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    scope: Scope
+    body: type[BaseModel] | None = None
+    response: type[BaseModel] | None = None
+    status: int = 200
+    query: Parameters | None = None
+    required: tuple[str, ...] = ()
+    errors: tuple[int, ...] = ()
+    request_types: tuple[str, ...] = ()
+    response_types: tuple[str, ...] = ()
+    error_schema: type[BaseModel] | None = None
+
+    @property
+    def resource(self) -> Resource | None:
+        """The kind of resource that the id in the path names; its owner must be a user whom the principal serves."""
+        return RESOURCES[self.path.split("/")[2]] if "{id}" in self.path else None
+
+
+ROUTES = (
+    Route("POST", "/v1/runs", runs.post_run, "ask", runs.NewRun, schemas.RunAccepted, 202,
+          errors=(400, 404, 409, 413, 415, 422, 429)),
+    Route("GET", "/v1/runs", runs.get_runs, "read", response=runs.RunPage, errors=(400,),
+          query={**_USER, "status": (_one_of(Status), "Only runs in this status."), **_PAGE}),
+    Route("GET", "/v1/runs/{id}", runs.get_run, "read", response=runs.RunState, errors=(400, 404),
+          query={"wait": ({"type": "number", "minimum": 0, "maximum": 60}, "Seconds to wait for the answer.")}),
+    Route("GET", "/v1/runs/{id}/trace", trace.get_trace, "admin", response=trace.Trace, errors=(404,)),
+    Route("GET", "/v1/runs/{id}/events", runs.get_events, "read", errors=(400, 404), response_types=(EVENT_STREAM,),
+          query={"last_event_id": (_EVENT_ID, "Like the header Last-Event-ID, which takes precedence.")}),
+    Route("POST", "/v1/runs/{id}/cancel", runs.post_cancel, "ask", response=runs.CancelAccepted, status=202,
+          errors=(404, 409)),
+    Route("POST", "/v1/runs/{id}/retry", runs.post_retry, "ask", response=schemas.RunAccepted, status=202,
+          errors=(404, 409)),
+    Route("POST", "/v1/runs/{id}/press", runs.post_press, "ask", runs.ButtonPress, schemas.RunAccepted, 202,
+          errors=(400, 404, 409, 413, 415, 422, 429)),
+    Route("POST", "/v1/conversations", conversations.post_conversation, "ask", conversations.NewConversation,
+          conversations.OpenedConversation, 201, errors=(400, 413, 415, 422, 429)),
+    Route("GET", "/v1/conversations/{id}", conversations.get_conversation, "read", response=conversations.Conversation,
+          errors=(404,)),
+    Route("PATCH", "/v1/conversations/{id}", conversations.patch_conversation, "ask", conversations.ConversationChange,
+          conversations.Conversation, errors=(400, 404, 413, 415, 422)),
+    Route("POST", "/v1/conversations/{id}/clear", conversations.post_clear, "ask", response=conversations.ClearResult,
+          errors=(404,)),
+    Route("GET", "/v1/conversations/{id}/messages", conversations.get_messages, "read",
+          response=conversations.MessagePage, errors=(400, 404), query=_PAGE),
+    Route("POST", "/v1/attachments", attachments.post_attachment, "ask", attachments.NewAttachment,
+          attachments.Attachment, 201, request_types=(attachments.FORM_TYPE,), errors=(413, 415, 422)),
+    Route("GET", "/v1/attachments/{id}", attachments.get_attachment, "read", response=attachments.Attachment,
+          errors=(400, 404), query=_OWNER, required=("user_id",)),
+    Route("GET", "/v1/attachments/{id}/content", attachments.get_content, "read", errors=(400, 404),
+          response_types=attachments.IMAGE_TYPES, query=_OWNER, required=("user_id",)),
+    Route("DELETE", "/v1/attachments/{id}", attachments.delete_attachment, "ask", status=204, errors=(400, 404),
+          query=_OWNER, required=("user_id",)),
+    Route("GET", "/v1/actions", actions.get_actions, "read", response=actions.ActionPage, errors=(400,),
+          query={
+              **_USER, "status": (_one_of(ActionStatus), "Only actions in this status."),
+              "conversation_id": (_UUID, "Only actions of this conversation."),
+              "run_id": (_UUID, "All actions of this run, without pagination."), **_PAGE,
+          },
+          required=("user_id",)),
+    Route("GET", "/v1/actions/{id}", actions.get_action, "read", response=actions.Action, errors=(400, 404),
+          query=_OWNER),
+    Route("PATCH", "/v1/actions/{id}", actions.patch_action, "ask", actions.ActionEdit, actions.Action,
+          errors=(400, 404, 409, 413, 415, 422)),
+    Route("POST", "/v1/actions/{id}/approve", actions.post_approve, "ask", actions.ActionDecision, actions.Action,
+          errors=(400, 404, 409, 413, 415, 422, 429)),
+    Route("POST", "/v1/actions/{id}/reject", actions.post_reject, "ask", actions.ActionDecision, actions.Action,
+          errors=(400, 404, 409, 413, 415, 422)),
+    Route("POST", "/v1/memories/search", memories.post_search, "read", memories.SearchQuery, memories.MemoryPage,
+          errors=(400, 413, 415, 422)),
+    Route("GET", "/v1/memories", memories.get_memories, "read", response=memories.MemoryPage, errors=(400,),
+          query={**_USER, **_PAGE}, required=("user_id",)),
+    Route("POST", "/v1/memories", memories.post_memories, "ask", memories.NewMemories, memories.MemoriesAccepted, 202,
+          errors=(400, 413, 415, 422)),
+    Route("GET", "/v1/memories/{id}", memories.get_memory, "read", response=memories.Memory, errors=(400, 404),
+          query=_OWNER),
+    Route("DELETE", "/v1/memories/{id}", memories.delete_memory, "ask", response=memories.ForgetResult,
+          errors=(400, 404, 409),
+          query={
+              **_OWNER,
+              "doubtful": (
+                  {"type": "boolean", "default": False},
+                  "Also delete the answers that are listed as doubtful; this works after the memory was deleted, too.",
+              ),
+          }),
+    Route("GET", "/v1/memories/{id}/sources", memories.get_sources, "read", response=memories.MemorySources,
+          errors=(400, 404), query=_OWNER),
+    Route("GET", "/v1/memories/{id}/history", memories.get_history, "read", response=memories.MemoryHistory,
+          errors=(404,)),
+    Route("POST", "/v1/context", memories.post_context, "read", memories.ContextQuery, memories.ContextResult,
+          errors=(400, 413, 415, 422)),
+    Route("POST", "/v1/users", users.post_user, "ask", users.NewUser, users.User, errors=(400, 404, 413, 415, 422)),
+    Route("GET", "/v1/users", users.get_user, "read", response=users.User, errors=(400, 404, 422),
+          query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user's external id.")},
+          required=("external_id",)),
+    Route("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), response_types=(users.NDJSON,)),
+    Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
+          errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),
+    Route("DELETE", "/v1/users/{id}", users.delete_user, "admin", response=users.EraseResult, errors=(404,)),
+    Route("GET", "/v1/caller", operations.get_caller, "read", response=operations.CallerRights),
+    Route("POST", "/v1/chat/completions", completions.post_chat_completion, "ask", openai.ChatRequest,
+          openai.ChatCompletion, errors=(400, 404, 409, 413, 415, 429, 500, 503, 504),
+          response_types=(EVENT_STREAM,), error_schema=openai.OpenAIError),
+    Route("GET", "/v1/models", completions.get_models, "read", response=openai.ModelList,
+          error_schema=openai.OpenAIError),
+    Route("GET", "/v1/models/{model}", completions.get_model, "read", response=openai.ModelInfo, errors=(404,),
+          error_schema=openai.OpenAIError),
+    Route("GET", "/healthz", operations.healthz, "open", response=operations.Health),
+    Route("GET", "/readyz", operations.readyz, "open", response=operations.Readiness, errors=(503,)),
+    Route("GET", "/metrics", operations.metrics, "metrics", response_types=("text/plain",)),
+    Route("GET", "/openapi.json", operations.openapi, "open", response_types=("application/json",)),
+    Route("GET", "/docs", operations.docs, "open", response_types=("text/html",)),
+)  # fmt: skip
+METHODS = sorted({route.method for route in ROUTES})

@@ -1,0 +1,198 @@
+"""Waiting for runs: one LISTEN connection a process wakes waiting requests and event streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from uuid import UUID
+
+import structlog
+
+from maas.engine.listener import NotifyListener, RunChange
+from maas.engine.states import TERMINAL, Status
+from maas.runs.event_stream import END_RANK, Cursor, Event, EventStream, Page
+from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, Database
+from shared.errors import MaasError
+
+POLL_INTERVAL_S = 1.0
+PING_TIMEOUT_S = 2.5
+KEEP_ALIVE_S = 15.0
+KEEP_ALIVE_COMMENT = ": still here\n\n"
+EVENT_ID_PATTERN = "^([0-9]{1,9}\\.[0-9]\\.[0-9]{1,9})?$"  # JSON Schema; the empty id means: from the start
+EVENT_STREAM = "text/event-stream"
+EVENT_STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+Waiters = dict[UUID, set[asyncio.Event]]
+log = structlog.get_logger()
+
+
+class RunWatcher:
+    """Wakes the requests that wait for a run and the streams that follow one.
+
+    Notifications are hints and the table is the truth, so every waiter also polls each POLL_INTERVAL_S. A lost
+    connection is reopened.
+    """
+
+    def __init__(self, db: Database, listen_dsn: str) -> None:
+        self._db = db
+        self._listen_dsn = listen_dsn
+        self._answer_waiters: Waiters = defaultdict(set)
+        self._event_waiters: Waiters = defaultdict(set)
+        self.is_closing = False
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Listen while the context is open."""
+        task = asyncio.create_task(self._listen())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def wait_for_answer(self, run_id: UUID, timeout_s: float) -> None:
+        """Return when the run is finished or does not exist, after `timeout_s` seconds, or when the process stops."""
+        with _waiter(self._answer_waiters, run_id) as changed, suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while not self.is_closing:
+                    row = await self._db.row("run_state", run_id)
+                    if row is None or Status(row["status"]) in TERMINAL:
+                        return
+                    await _wait(changed, POLL_INTERVAL_S)
+                    changed.clear()
+
+    def subscribe(self, run_id: UUID) -> AbstractContextManager[asyncio.Event]:
+        """Return an event that is set whenever the run changes its status or writes an event."""
+        return _waiter(self._event_waiters, run_id)
+
+    def close(self) -> None:
+        """Wake every waiter for the last time: the process stops, and waiting requests and event streams end."""
+        self.is_closing = True
+        for run_id in (*self._answer_waiters, *self._event_waiters):
+            _wake(self._answer_waiters, run_id)
+            _wake(self._event_waiters, run_id)
+
+    @property
+    def watched_runs(self) -> int:
+        """The number of runs that event streams follow."""
+        return len(self._event_waiters)
+
+    @property
+    def subscribers(self) -> int:
+        """The number of event streams."""
+        return sum(map(len, self._event_waiters.values()))
+
+    async def _listen(self) -> None:
+        timeout, is_silent = CONNECT_TIMEOUT_S, False
+        while True:
+            listener: NotifyListener | None = None
+            try:
+                listener = await NotifyListener.open(self._listen_dsn, "maas server listener", timeout=timeout)
+                if is_silent:  # the network was cut: connections that hang in it would block the pool for minutes
+                    await self._db.renew()
+                    is_silent = False
+                await listener.listen(
+                    self._on_change, is_wanted=lambda: bool(self._answer_waiters or self._event_waiters)
+                )
+                await listener.listen_for_events(self._on_event)
+                while not listener.lost.is_set():
+                    await asyncio.sleep(POLL_INTERVAL_S)
+                    await listener.ping(PING_TIMEOUT_S)
+            except (MaasError, *CONNECTION_LOST) as error:
+                log.warning("listener_lost", cause=repr(error))
+                timeout, is_silent = RECONNECT_TIMEOUT_S, is_silent or (listener is not None and listener.is_silent)
+            finally:
+                if listener is not None:
+                    await listener.close()
+            await asyncio.sleep(0.1 + random.random() / 2)
+
+    def _on_change(self, event: RunChange) -> None:
+        self._on_event(event.id)
+        if event.status in TERMINAL:
+            _wake(self._answer_waiters, event.id)
+
+    def _on_event(self, run_id: UUID) -> None:
+        _wake(self._event_waiters, run_id)
+
+
+async def server_sent_events(
+    event_stream: EventStream, watcher: RunWatcher, run_id: UUID, first: Page, keep_alive_s: float = KEEP_ALIVE_S
+) -> AsyncGenerator[str, None]:
+    """Yield the events of a run as `text/event-stream`, with a comment after `keep_alive_s` of silence."""
+    async with aclosing(watch(event_stream, watcher, run_id, first, keep_alive_s)) as pages:
+        async for events in pages:
+            yield _format(events) if events else KEEP_ALIVE_COMMENT
+
+
+async def watch(
+    event_stream: EventStream, watcher: RunWatcher, run_id: UUID, first: Page, keep_alive_s: float = KEEP_ALIVE_S
+) -> AsyncGenerator[Sequence[Event], None]:
+    """Yield the events of the page `first`, then those that follow, until the run ends or the process stops.
+
+    The next page is read when the consumer has taken the one before. An empty sequence means that no event has come
+    for `keep_alive_s`.
+    """
+    page, sent_at = first, time.monotonic()
+    with watcher.subscribe(run_id) as changed:
+        changed.set()  # nobody was notified of what happened since `first` was read
+        while True:
+            if page.events:
+                yield page.events
+                sent_at = time.monotonic()
+            if page.is_over or watcher.is_closing:
+                return
+            if not page.has_more:
+                await _wait(changed, min(POLL_INTERVAL_S, sent_at + keep_alive_s - time.monotonic()))
+            if time.monotonic() >= sent_at + keep_alive_s:
+                yield ()
+                sent_at = time.monotonic()
+            changed.clear()
+            try:
+                next_page = await event_stream.read(run_id, page.cursor)
+            except CONNECTION_LOST as error:
+                log.warning("follower_waits", run_id=str(run_id), cause=repr(error))
+                await asyncio.sleep(POLL_INTERVAL_S)
+                next_page = Page(page.cursor, ())
+            if next_page is None:
+                yield [_erased(run_id, page.cursor)]
+                return
+            page = next_page
+
+
+def _erased(run_id: UUID, cursor: Cursor) -> Event:
+    error = {"code": "erased", "message": f"run {run_id} was erased"}
+    return Event(replace(cursor, rank=END_RANK), "error", json.dumps(error))
+
+
+def _format(events: Sequence[Event]) -> str:
+    return "".join(f"id: {event.cursor}\nevent: {event.type}\ndata: {event.data}\n\n" for event in events)
+
+
+async def _wait(changed: asyncio.Event, timeout_s: float) -> None:
+    try:
+        async with asyncio.timeout(timeout_s):
+            await changed.wait()
+    except TimeoutError:
+        return
+
+
+@contextmanager
+def _waiter(waiters: Waiters, run_id: UUID) -> Iterator[asyncio.Event]:
+    changed = asyncio.Event()
+    waiters[run_id].add(changed)
+    try:
+        yield changed
+    finally:
+        waiters[run_id].discard(changed)
+        if not waiters[run_id]:
+            del waiters[run_id]
+
+
+def _wake(waiters: Waiters, run_id: UUID) -> None:
+    for changed in waiters.get(run_id, ()):
+        changed.set()

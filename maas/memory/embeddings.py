@@ -1,0 +1,235 @@
+"""Embeddings of messages: searching for similar ones, and computing those that are missing in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain
+from uuid import UUID, uuid4
+
+import asyncpg
+import structlog
+
+from shared.db import CONNECTION_LOST, Database
+from shared.models.query_embedder import QueryEmbedder
+from shared.models.retry import once, repeat
+from shared.models.types import Embedder, Embeddings, ModelError
+from shared.settings import Settings
+from shared.text import is_blank
+
+MAX_SIMILAR = 200
+PGVECTOR_HINT = "install pgvector 0.7 or newer, then run `maas embed` and start again"
+PAGE_SIZE = 1000
+MAX_TEXT_CHARS = 4000  # every provider accepts so much, and a message names its subject early
+CALL_BUDGET_S = 60.0
+LEASE = timedelta(seconds=2 * CALL_BUDGET_S)
+POLL_INTERVAL_S = 2.0
+MAX_BACKOFF_S = 300.0
+PROBE_TEXT = "Hello"
+log = structlog.get_logger()
+
+
+@asynccontextmanager
+async def open_query_embedder(
+    db: Database, embedder: Embedder | None, timeout: float
+) -> AsyncIterator[QueryEmbedder | None]:
+    """Yield what `similar_messages` needs, or None without an embedder or without pgvector; then close the embedder."""
+    if embedder is None:
+        yield None
+        return
+    try:
+        has_vectors = await db.value("vectors_are_there")
+        if not has_vectors:
+            log.warning("no_vectors", hint=PGVECTOR_HINT)
+        yield QueryEmbedder(embedder, timeout) if has_vectors else None
+    finally:
+        await embedder.close()
+
+
+async def similar_messages(
+    db: Database,
+    query_embedder: QueryEmbedder | None,
+    user_id: UUID,
+    query: str,
+    *,
+    as_of: datetime | None = None,
+    limit: int = MAX_SIMILAR,
+) -> Mapping[UUID, float]:
+    """Return the similarity of this user's most similar messages by id: 1 for the most similar, 0 for the last one.
+
+    Cosines are scaled this way because every model uses a different range of them. The result is empty without
+    embeddings, or when they cannot be read in time. `as_of` excludes what was not yet known then; other filters are
+    left to the caller.
+    """
+    if query_embedder is None:
+        return {}
+    end = asyncio.get_running_loop().time() + query_embedder.timeout
+    if (vector := await query_embedder.vector(query)) is None:
+        return {}
+    try:
+        async with asyncio.timeout_at(end):
+            rows = await db.rows("similar_turns", user_id, query_embedder.model, vector, as_of, limit)
+    except (TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
+        log.warning("vectors_not_read", cause=repr(error))
+        return {}
+    if not rows:
+        return {}
+    least = rows[-1]["cosine"]
+    spread = rows[0]["cosine"] - least
+    return {row["log_id"]: (row["cosine"] - least) / spread if spread else 1.0 for row in rows}
+
+
+class BackfillTaken(Exception):
+    """Another process holds the lease on the embeddings of this model."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillProgress:
+    """How far the embeddings of a model are complete.
+
+    `scanned_to` is the id up to which all messages were checked, None when every one was. Messages logged before
+    `since` are complete, too.
+    """
+
+    scanned_to: UUID | None
+    since: datetime
+
+
+class EmbeddingBackfill:
+    """Computes missing embeddings of one model; holds no database connection while the provider is called."""
+
+    def __init__(self, db: Database, embedder: Embedder, settings: Settings) -> None:
+        self.model = f"{embedder.provider}:{embedder.name}"
+        self._db = db
+        self._embedder = embedder
+        self._settings = settings
+        self._owner = uuid4()
+        self._is_down = False
+
+    async def run(self) -> None:
+        """Compute embeddings until cancelled. A failure is logged once and retried with a growing delay."""
+        delay_s = POLL_INTERVAL_S
+        try:
+            while True:
+                try:
+                    delay_s = 0.0 if await self.step() else POLL_INTERVAL_S
+                    if self._is_down:
+                        self._is_down = False
+                        log.info("embedding_again", model=self.model)
+                except BackfillTaken:
+                    delay_s = POLL_INTERVAL_S
+                except Exception as error:
+                    delay_s = self._backoff(delay_s, error)
+                await asyncio.sleep(delay_s)
+        finally:
+            with suppress(asyncpg.PostgresError, *CONNECTION_LOST):
+                await self.release()
+
+    def _backoff(self, delay_s: float, error: Exception) -> float:
+        if not self._is_down:
+            is_expected = isinstance(error, (ModelError, asyncpg.PostgresError, *CONNECTION_LOST))
+            log.warning("embedding_down", model=self.model, cause=str(error) or repr(error), exc_info=not is_expected)
+        self._is_down = True
+        return min(max(delay_s * 2, POLL_INTERVAL_S), MAX_BACKOFF_S)
+
+    async def step(self) -> bool:
+        """Complete one page of messages; return whether more are waiting. Raises ModelError, BackfillTaken."""
+        progress = await self.lease()
+        if progress.scanned_to is not None:
+            await self.scan(progress)
+            return True
+        horizon = await self._db.value("log_horizon")
+        rows = await self._db.rows("new_turns", self.model, progress.since, PAGE_SIZE)
+        await self._embed([row["id"] for row in rows])
+        is_full = len(rows) == PAGE_SIZE
+        await self._save(BackfillProgress(None, min(horizon, rows[-1]["created_at"]) if is_full else horizon))
+        return is_full
+
+    async def scan(
+        self, progress: BackfillProgress, on_done: Callable[[int], None] = lambda count: None
+    ) -> BackfillProgress:
+        """Complete the next page of all messages and return the new progress. Raises ModelError, BackfillTaken.
+
+        `on_done` is called with the number of messages that have become complete.
+        """
+        page = await self._db.row("sweep_turns", self.model, progress.scanned_to, PAGE_SIZE)
+        assert page is not None
+        on_done(page["looked_at"] - len(page["missing"]))
+        await self._embed(page["missing"], on_done)
+        after = BackfillProgress(page["last"] if page["looked_at"] == PAGE_SIZE else None, progress.since)
+        await self._save(after)
+        return after
+
+    async def restart(self) -> BackfillProgress:
+        """Take the lease, also from another process, and begin the scan of all messages again."""
+        await self.lease(force=True)
+        await self._db.value("restart_sweep", self.model)
+        return await self.lease()
+
+    async def lease(self, force: bool = False, length: timedelta = LEASE) -> BackfillProgress:
+        """Take or extend the lease and return the progress. Raises BackfillTaken."""
+        row = await self._db.row("lease_embeddings", self.model, self._owner, length, force)
+        if row is None:
+            raise BackfillTaken
+        return BackfillProgress(row["swept_to"], row["since"])
+
+    async def release(self) -> None:
+        """End the lease, so that another process can continue at once."""
+        with suppress(BackfillTaken):
+            await self.lease(length=timedelta())
+
+    async def _save(self, progress: BackfillProgress) -> None:
+        await self._db.value("save_fill", self.model, self._owner, progress.scanned_to, progress.since)
+
+    async def _embed(self, ids: Sequence[UUID], on_done: Callable[[int], None] = lambda count: None) -> None:
+        size = self._embedder.batch
+        for start in range(0, len(ids), size):
+            await self.lease()
+            batch = ids[start : start + size]
+            rows = await self._db.rows("texts", batch, MAX_TEXT_CHARS)
+            blank = [row["id"] for row in rows if is_blank(row["content"])]
+            await self._embed_texts({row["id"]: _text(row) for row in rows if row["id"] not in blank}, blank)
+            on_done(len(batch))
+
+    async def _embed_texts(self, texts: dict[UUID, str], refused: list[UUID]) -> None:
+        try:
+            if texts:
+                await self._write(list(texts), await self._request(list(texts.values())))
+        except ModelError as error:
+            if error.code != "bad_request":
+                raise
+            await self._request([PROBE_TEXT])  # fails, too, where the cause is not in the texts
+            for log_id, text in texts.items():
+                try:
+                    await self._write([log_id], await self._request([text]))
+                except ModelError as refusal:
+                    if refusal.code != "bad_request":
+                        raise
+                    refused.append(log_id)
+        if refused:
+            log.info("turns_not_embedded", model=self.model, turns=len(refused))
+            await self._db.value("write_embeddings", self.model, refused, [], 0)
+
+    async def _request(self, texts: Sequence[str]) -> Embeddings:
+        call = partial(self._embedder.embed, texts, "document")
+        timeout_s = self._settings.attempt_timeout
+        if self._is_down:
+            return await once(self._embedder, call, timeout_s)
+        delay_s = self._settings.retry_delay
+        embeddings, _ = await repeat(
+            self._embedder, call, budget=CALL_BUDGET_S, attempt_timeout=timeout_s, first_delay=delay_s
+        )
+        return embeddings
+
+    async def _write(self, ids: Sequence[UUID], embeddings: Embeddings) -> None:
+        flat = list(chain.from_iterable(embeddings.vectors))
+        await self._db.value("write_embeddings", self.model, ids, flat, embeddings.tokens)
+
+
+def _text(row: asyncpg.Record) -> str:
+    # A speaker seldom gives their own name and often that of the person spoken to, who would be found instead.
+    return f"{row['speaker']}: {row['content']}" if row["speaker"] else str(row["content"])

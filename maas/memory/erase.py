@@ -1,0 +1,81 @@
+"""Deletion: of one memory, of a user, and of everything older than the retention period."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from shared.db import Database
+from shared.errors import MaasError
+
+CANCEL_TIMEOUT_S = 2.0
+CANCEL_POLL_INTERVAL_S = 0.05
+PURGE_INTERVAL_S = 60.0
+PURGE_PAUSE_S = 0.05  # between batches, so that requests are not held up
+log = structlog.get_logger()
+
+
+async def erase_user(db: Database, user_id: UUID, actor: str) -> dict[str, int]:
+    """Delete a user from every table; return the number of rows by table.
+
+    Runs in progress are cancelled first and have two seconds to end, so that models stop working for them. A run that
+    takes longer is not waited for: when it ends, it finds no row to write to.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CANCEL_TIMEOUT_S):
+            while rows := await db.rows("answering", user_id):
+                for row in rows:
+                    await db.value("cancel_run", row["id"], actor)
+                await asyncio.sleep(CANCEL_POLL_INTERVAL_S)
+    return dict(await db.long_value("erase_user", user_id, actor))
+
+
+async def forget_memory(
+    db: Database, memory_id: UUID, user_id: UUID | None, actor: str, *, is_doubtful_too: bool = False
+) -> dict[str, Any]:
+    """Delete a summary or a message, every summary made of it, and the answers that repeat it; return the counts.
+
+    In the result `doubtful` lists the newest hundred of the answers that were given the memory and may repeat it, and
+    `doubtful_runs` counts them all. With `is_doubtful_too` they are deleted, too, also in a second call, when the
+    memory itself is already gone.
+
+    Raises MaasError: `not_found`, also for a memory of another user; `in_use` while the messages are being archived.
+    """
+    counts = dict(await db.long_value("forget", memory_id, user_id, actor, is_doubtful_too))
+    verdict = counts.pop("verdict")
+    if verdict == "not_found":
+        raise MaasError("not_found", f"there is no memory {memory_id}")
+    if verdict == "in_use":
+        raise MaasError("in_use", f"memory {memory_id} is of a run that is not finished yet; wait for its end")
+    return counts
+
+
+async def keep_purging(db: Database, days: int) -> None:
+    """Purge until cancelled what is older than `days`; of several processes one at a time does so."""
+    while True:
+        await purge_expired(db, days)
+        await asyncio.sleep(PURGE_INTERVAL_S * (0.5 + random.random()))
+
+
+async def purge_expired(db: Database, days: int) -> dict[str, int]:
+    """Delete messages and finished runs older than `days`, and keep their summaries; return the counts by kind.
+
+    Each transaction deletes a batch of one user.
+    """
+    total: dict[str, int] = {}
+    while counts := await db.long_value("sweep", days):
+        if not any(counts.values()):
+            break
+        total = {name: total.get(name, 0) + count for name, count in counts.items()}
+        await db.value("add_metrics", [
+            {"name": "words_swept", "events": counts["logs"]}, {"name": "runs_swept", "events": counts["runs"]},
+        ])  # fmt: skip
+        await asyncio.sleep(PURGE_PAUSE_S)
+    if total:
+        log.info("swept", days=days, **total)
+    return total

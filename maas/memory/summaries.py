@@ -1,0 +1,100 @@
+"""Summaries of exchanges, written by the Archivist and the Compactor, and the messages that they were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from maas.memory.filters import NO_FILTER, SearchFilter
+from maas.memory.ranking import RankedMessage
+from shared.db import Database
+from shared.errors import MaasError
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A valid summary, a row of `lsm_storage`; `score` (0 to 1) says how well it fits the query it was read for."""
+
+    id: UUID
+    period: str
+    text: str
+    tags: tuple[str, ...]
+    raw_log_ids: tuple[UUID, ...]
+    occurred_at: datetime
+    score: float = 0.0
+
+    @classmethod
+    def from_row(cls, row: Any, score: float = 0.0) -> Summary:
+        return cls(
+            row["id"], row["period"], row["summary"], tuple(row["tags"]), tuple(row["raw_log_ids"]),
+            row["occurred_at"], score,
+        )  # fmt: skip
+
+
+async def summaries_of_messages(
+    db: Database, user_id: UUID, messages: Sequence[RankedMessage], limit: int = 20, as_of: datetime | None = None
+) -> list[Summary]:
+    """Return the summaries that cover the messages, best first, then the newest ones with score 0; at most `limit`.
+
+    A merged summary is represented by the one that it was merged into, and with `as_of` by that of its exchange.
+    """
+    scores: dict[UUID, float] = {}
+    for one in messages:
+        if (summary_id := one.message.record_id) is not None:
+            scores.setdefault(summary_id, one.coverage)
+    remaining = max(limit - len(scores), 0)
+    if as_of is None:
+        rows = await db.rows("records", user_id, list(scores), remaining)
+    else:
+        rows = await db.rows("records_as_of", user_id, list(scores), remaining, as_of)
+    positions = {summary_id: position for position, summary_id in enumerate(scores)}
+    ranked = []
+    for row in rows:  # newest first
+        best = min((one for one in row["wanted"] if one in positions), key=positions.__getitem__, default=None)
+        position, score = (positions[best], scores[best]) if best is not None else (len(positions), 0.0)
+        ranked.append((position, Summary.from_row(row, score)))
+    ranked.sort(key=lambda pair: pair[0])
+    return [summary for _, summary in ranked[:limit]]
+
+
+async def search_summaries_without_messages(
+    db: Database, user_id: UUID, query: str, limit: int, filters: SearchFilter = NO_FILTER
+) -> list[dict[str, Any]]:
+    """Return rows of matching summaries whose messages retention has removed, best first.
+
+    A search by messages cannot return these. `score` is the share of the query's terms in the summary.
+    """
+    _, _, *bounds = filters.query_args
+    return [dict(row) for row in await db.rows("wordless_records", user_id, query, filters.as_of, *bounds, limit)]
+
+
+async def list_memories(
+    db: Database, user_id: UUID, before: tuple[datetime, UUID] | None = None, limit: int = 50
+) -> list[dict[str, Any]]:
+    """Return a page of the valid summaries of a user, newest first.
+
+    `before` is the cursor: created_at and id of the last summary on the page before.
+    """
+    at, last = before or (None, None)
+    return [dict(row) for row in await db.rows("list_memories", user_id, at, last, limit)]
+
+
+async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None) -> dict[str, Any]:
+    """Return the summary or the message of this id, of this user if one is given. Raises MaasError('not_found')."""
+    row = await db.row("memory", memory_id)
+    if row is None or user_id not in (None, row["user_id"]):
+        raise MaasError("not_found", f"there is no memory {memory_id}")
+    return dict(row)
+
+
+async def read_history(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages of a memory in order of time, then every summary that was made of them."""
+    return [dict(row) for row in await db.rows("history", memory["user_id"], memory["raw_log_ids"])]
+
+
+async def read_sources(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages that a memory was made of, in order of time."""
+    return [dict(row) for row in await db.rows("sources", memory["user_id"], memory["raw_log_ids"])]

@@ -1,0 +1,204 @@
+"""The export of a user: a header and one line of JSON per row; writing it, and the columns that a line may have."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from datetime import date, datetime
+from typing import Annotated, Any, BinaryIO, ClassVar, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from maas.memory.dates import to_utc
+from shared.db import Database
+from shared.images import SanitizedImage, sanitize_image
+from shared.text import visible_json
+
+PARTS = ("logs", "records", "conversations", "messages", "notes", "attachments", "actions", "runs")
+LARGE_PART = "attachments"  # its rows are read one at a time
+PREFETCH_ROWS = 100
+
+
+async def write_export(db: Database, user_id: UUID, out: BinaryIO, actor: str) -> Counter[str]:
+    """Write everything stored about a user, as of one moment, and return the number of lines by part.
+
+    Lines are NDJSON, the first one is the header. `out` should be a file: while it is written, a transaction is open,
+    which a slow reader must not hold. Memory use is about a hundred lines.
+    """
+    counts: Counter[str] = Counter()
+    async with db.transaction(isolation="repeatable_read", readonly=True) as snapshot:
+        await snapshot.allow_long_statements()
+        await snapshot.value("use_utc")
+        out.write((await snapshot.value("export_header", user_id)).encode() + b"\n")
+        for part in PARTS:
+            prefetch = 1 if part == LARGE_PART else PREFETCH_ROWS
+            async for row in snapshot.stream(f"export_{part}", user_id, prefetch=prefetch):
+                out.write(visible_json(row["line"]).encode() + b"\n")
+                counts[part] += 1
+    await db.value("note_audit", "export", user_id, None, counts, actor)
+    return counts
+
+
+def _day(day: date) -> date:
+    to_utc(datetime(day.year, day.month, day.day))
+    return day
+
+
+Time = Annotated[AwareDatetime, AfterValidator(to_utc)]
+Day = Annotated[date, AfterValidator(_day)]
+Name = Annotated[str, Field(max_length=200)]
+
+
+class ExportHeader(BaseModel):
+    """The first line of an export."""
+
+    version: Literal[1]
+    user_id: UUID
+
+
+class ExportRow(BaseModel):
+    """A line of an export, which is a row of `table`; a column that is not declared is refused.
+
+    `ignored` are columns that are exported but not imported. `converted` are those that `row` replaces by others.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    table: ClassVar[str]
+    ignored: ClassVar[frozenset[str]] = frozenset()
+    converted: ClassVar[frozenset[str]] = frozenset()
+
+    id: UUID
+    created_at: Time
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_ignored(cls, line: dict[str, Any]) -> dict[str, Any]:
+        return {name: line[name] for name in line if name != "type" and name not in cls.ignored}
+
+    def row(self) -> dict[str, Any]:
+        """Return the row as JSON, by columns of the table."""
+        return self.model_dump(mode="json", exclude=set(self.converted))
+
+
+class LogRow(ExportRow):
+    """A message in memory."""
+
+    table = "raw_logs"
+    ignored = frozenset({"archive_owed"})  # refers to a run, and runs are not imported
+    converted = frozenset({"role", "at"})
+
+    run_id: UUID
+    known_at: Time
+    turn_no: int = Field(0, ge=0, lt=2**31)
+    role: Literal["user", "assistant"]
+    content: str
+    speaker: str | None
+    conversation: Name
+    external_id: Name | None
+    metadata: dict[str, Any] | None
+    at: Time
+    archived_at: Time | None
+    archived_run_id: UUID | None
+    record_id: UUID | None
+    is_remembered: bool = True
+
+    def row(self) -> dict[str, Any]:
+        kind = "user_query" if self.role == "user" else "assistant_response"
+        row = super().row() | {"message_type": kind, "occurred_at": self.at.isoformat()}
+        return row if self.is_remembered else row | {"archived_at": row["archived_at"] or row["created_at"]}
+
+
+class SummaryRow(ExportRow):
+    """A summary of messages."""
+
+    table = "lsm_storage"
+
+    run_id: UUID | None
+    known_at: Time
+    level: int = Field(ge=0, le=9)
+    time_bucket_start: Day
+    time_bucket_end: Day
+    tags: list[Name] = Field(max_length=1000)
+    summary: str
+    raw_log_ids: list[UUID]
+    is_provisional: Literal[False] = False
+    is_degraded: bool = False
+    words_gone: bool = False
+    occurred_at: Time
+    superseded_by: UUID | None
+    superseded_at: Time | None
+
+
+class ConversationRow(ExportRow):
+    """A conversation."""
+
+    table = "chat_conversations"
+    # The author of a file could name accounts and chats of other users.
+    ignored = frozenset({"telegram_chat_id", "user_account_id", "ad_account_id"})
+
+    assistant: str
+    mode: str
+    title: str | None
+    source: str = "web"
+    rolling_summary: str = ""
+    last_agent: str | None = None
+    last_domain: str | None = None
+
+
+class MessageRow(ExportRow):
+    """A message of a conversation."""
+
+    table = "chat_messages"
+
+    conversation_id: UUID
+    run_id: UUID | None
+    role: str
+    content: str
+    attachment_ids: list[UUID] = Field([], max_length=1000)
+    actions: list[dict[str, Any]] | None = None
+    tool_calls: Any = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    tool_result: Any = None
+    agent: str | None = None
+    tokens_used: int | None = Field(None, ge=0, lt=2**31)
+    is_folded: bool = False
+
+
+class NoteRow(ExportRow):
+    """A note."""
+
+    table = "user_notes"
+
+    run_id: UUID
+    content: str
+
+
+def _picture(text: object) -> SanitizedImage:
+    if not isinstance(text, str):
+        raise ValueError("must be base64")
+    return sanitize_image(base64.b64decode(text, validate=True))
+
+
+class AttachmentRow(ExportRow):
+    """An image in base64; its media type and size are read from its bytes."""
+
+    table = "attachments"
+    ignored = frozenset({"media_type", "width", "height", "sha256"})
+    converted = frozenset({"content"})
+
+    run_id: UUID | None
+    kind: Literal["upload", "generated"]
+    content: Annotated[SanitizedImage, BeforeValidator(_picture)]
+
+    def row(self) -> dict[str, Any]:
+        image = self.content
+        return super().row() | {"media_type": image.media_type, "width": image.width, "height": image.height}
+
+
+ROW_TYPES: dict[str, type[ExportRow]] = {
+    "log": LogRow, "record": SummaryRow, "conversation": ConversationRow, "message": MessageRow, "note": NoteRow,
+    "attachment": AttachmentRow,
+}  # fmt: skip
+SKIPPED_TYPES = frozenset({"run", "action"})  # exported for reading, not imported

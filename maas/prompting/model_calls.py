@@ -1,0 +1,276 @@
+"""Model calls of a run: within its budgets, made once although a process crashes, and recorded.
+
+Every call is recorded in the log of its stage with prompt version, tokens, duration and outcome, whether it succeeds
+or fails. Calls of the stage are stored with its outcome, or before it by `pin`; another process that continues
+the run then takes the stored reply to the same request.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any, Protocol, TypeGuard, TypeVar, cast
+from uuid import UUID
+
+import structlog
+
+from maas.engine.claims import LostRun, Run, StageLog
+from maas.engine.stages import Deps, Prompt
+from shared import tracing
+from shared.errors import MaasError
+from shared.models.dialogue import fingerprint
+from shared.models.retry import MAX_ATTEMPTS, Completion, StreamListener, complete
+from shared.models.types import ErrorCode, Message, Model, ModelError, Reply, Request, ToolCall
+
+REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
+# After these errors the built-in model takes over; the others need an operator.
+TEMPORARY_ERRORS = frozenset(
+    {"timeout", "too_slow", "unreachable", "rate_limited", "provider_error", "filtered", "malformed"}
+)
+Value = TypeVar("Value")
+log = structlog.get_logger()
+
+
+class OverBudget(MaasError):
+    """The run, or its user today, has used all the tokens that it may."""
+
+
+class ModelCaller(Protocol):
+    """An object whose model calls are recorded: a run, or a group of records that is merged."""
+
+    @property
+    def id(self) -> UUID: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+    @property
+    def log(self) -> StageLog: ...
+
+
+async def ask(
+    run: ModelCaller, deps: Deps, stage: str, prompt: Prompt, request: Request, budget: float,
+    listener: StreamListener | None = None,
+) -> Reply:  # fmt: skip
+    """Call the role's model within `budget` seconds, then its fallback in the time that is left. Raises MaasError.
+
+    A configured fallback gets half of the budget, however the first call ends; after `bad_request`, an error of the
+    request itself, it is not called. Where both models are away, the error's `wait` is the shorter of the two.
+    """
+    model, fallback = deps.models[request.role], deps.fallbacks.get(request.role)
+    if fallback is None:
+        return await _call(run, deps, model, stage, prompt, request, budget, listener)
+    end = time.monotonic() + budget
+    try:
+        return await _call(run, deps, model, stage, prompt, request, budget / 2, listener)
+    except ModelError as error:
+        if error.code == "bad_request":
+            raise
+        log.warning("fallback_asked", stage=stage, fallback=f"{fallback.provider}:{fallback.name}", cause=str(error))
+        wait = error.wait
+    try:
+        return await _call(run, deps, fallback, stage, prompt, request, end - time.monotonic(), listener)
+    except ModelError as error:
+        if error.wait is not None and wait is not None:
+            error.wait = min(error.wait, wait)
+        raise
+
+
+async def ask_or_fall_back(
+    run: ModelCaller,
+    deps: Deps,
+    stage: str,
+    prompt: Prompt,
+    request: Request,
+    parse: Callable[[str], Value],
+    budget: float,
+    *,
+    may_fail: bool = True,
+) -> tuple[Value, bool]:
+    """Ask for a reply that `parse` accepts, within `budget` seconds: one repair call, then the built-in model.
+
+    Returns the value and whether the built-in model gave it. `parse` raises ValueError. Raises MaasError for what an
+    operator must correct (a wrong key, an unknown model, a refused request, a spent budget), unless `may_fail` is
+    false.
+    """
+    end = time.monotonic() + budget
+    try:
+        reply = await ask(run, deps, stage, prompt, request, budget)
+        try:
+            return parse(reply.text), False
+        except ValueError as error:
+            log.info("reply_repaired", stage=stage, cause=str(error))
+            await pin(run, deps)
+            reply = await ask(run, deps, stage, prompt, _repair(request, reply, error), end - time.monotonic())
+            return parse(reply.text), False
+    except (ModelError, OverBudget) as error:
+        if may_fail and error.code not in TEMPORARY_ERRORS:
+            raise
+        cause = str(error)
+    except ValueError as error:
+        cause = f"no usable reply: {error}"
+    log.warning("stage_degraded", stage=stage, cause=cause)
+    reply = await _call(run, deps, deps.builtin_model, stage, prompt, request, budget)
+    return parse(reply.text), True
+
+
+def with_builtin_model(deps: Deps) -> Deps:
+    """A copy in which the built-in model has all roles but the Responder's, without fallbacks."""
+    return replace(
+        deps, models={**deps.models, **dict.fromkeys(REMEMBERING_ROLES, deps.builtin_model)}, fallbacks={}
+    )  # fmt: skip
+
+
+def skip_call(run: ModelCaller, deps: Deps, stage: str, prompt: Prompt, role: str) -> None:
+    """Record a call that is not made because its reply could change nothing."""
+    run.log.calls.append(
+        _new_record(run, deps.models[role], stage, prompt) | {"finish": "skipped", "attempts": 0, "ms": 0.0}
+    )
+
+
+async def pin(run: ModelCaller, deps: Deps) -> None:
+    """Store the calls of a stage that goes on asking, so that a crash does not repeat them. Raises LostRun."""
+    if not _is_live(run):
+        return
+    stage_log = run.log
+    async with stage_log.pin_lock:  # calls side by side: each may have stored the other's already
+        if calls := list(stage_log.calls):
+            if not await deps.db.value("pin_calls", run.id, run.attempt, calls):
+                raise LostRun
+            stage_log.pinned += calls
+            del stage_log.calls[: len(calls)]
+
+
+async def check_budget(run: Run, deps: Deps, model: Model) -> None:
+    """Raises OverBudget when MAAS_RUN_MAX_TOKENS or MAAS_USER_DAILY_TOKENS is reached; the built-in model is free."""
+    run_limit, day_limit = deps.settings.run_max_tokens, deps.settings.user_daily_tokens
+    if (run_limit is None and day_limit is None) or model.provider == "extractive":
+        return
+    row = await deps.db.row("spent", run.id, run.user_id)
+    assert row is not None
+    unsaved = sum(call["tokens_in"] + call["tokens_out"] for call in run.log.calls)
+    for limit, used, subject in (
+        (run_limit, row["run"] + unsaved, "MAAS_RUN_MAX_TOKENS: this run"),
+        (day_limit, row["today"] + unsaved, "MAAS_USER_DAILY_TOKENS: this user today"),
+    ):
+        if limit is not None and used >= limit:
+            raise OverBudget("over_budget", f"{subject} has used {used:,} of {limit:,} tokens")
+
+
+def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
+    ask_again = f"That reply cannot be used ({error}). Send the JSON object alone, with every field that was asked for."
+    messages = (Message("assistant", reply.text or "(empty)"), Message("user", ask_again))
+    return replace(request, messages=(*request.messages, *messages))
+
+
+async def _call(
+    run: ModelCaller, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float,
+    listener: StreamListener | None = None,
+) -> Reply:  # fmt: skip
+    began = time.monotonic()
+    request_hash = fingerprint(model, request)
+    await _read_earlier_calls(run, deps, stage)
+    if (stored := _take_stored_reply(run, request_hash)) is not None:
+        return stored
+    if _is_live(run):
+        await check_budget(run, deps, model)
+    record = _new_record(run, model, stage, prompt) | {"request_hash": request_hash}
+    try:
+        failed_attempts = _count_failed_attempts(run, request_hash)
+        if budget <= 0:
+            raise ModelError("timeout", f"{model.provider}:{model.name}: no time is left for another call")
+        with tracing.span(f"chat {model.name}", _request_attributes(model, request), "client") as span:
+            completion = await complete(
+                model, request, budget=budget,
+                attempt_timeout=min(budget, deps.settings.role_attempt_timeout(request.role)),
+                first_delay=deps.settings.retry_delay, listener=listener, attempts=MAX_ATTEMPTS - failed_attempts,
+            )  # fmt: skip
+            span.note(_reply_attributes(completion))
+    except ModelError as error:
+        run.log.calls.append(
+            record | {"finish": "error", "error": str(error), "attempts": error.attempts, "ms": _ms_since(began)}
+        )
+        raise
+    reply = completion.reply
+    calls = [asdict(call) for call in reply.calls] or None
+    run.log.calls.append(
+        record | {"reply": reply.text, "finish": reply.finish, "attempts": completion.attempts, "ms": _ms_since(began),
+                  "tokens_in": reply.usage.tokens_in, "tokens_out": reply.usage.tokens_out,
+                  "cached": reply.usage.tokens_cached, "calls": calls, "parts": reply.raw if calls else None}
+    )  # fmt: skip
+    return reply
+
+
+def _request_attributes(model: Model, request: Request) -> tracing.Attributes:
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "gcp.gemini" if model.provider == "gemini" else model.provider,
+        "gen_ai.request.model": model.name,
+        "gen_ai.request.temperature": request.temperature,
+        "gen_ai.request.max_tokens": request.max_tokens,
+    }
+
+
+def _reply_attributes(completion: Completion) -> tracing.Attributes:
+    return {
+        "gen_ai.response.finish_reasons": (completion.reply.finish,),
+        "gen_ai.usage.input_tokens": completion.reply.usage.tokens_in,
+        "gen_ai.usage.output_tokens": completion.reply.usage.tokens_out,
+        "maas.attempts": completion.attempts,
+    }
+
+
+def _new_record(run: ModelCaller, model: Model, stage: str, prompt: Prompt) -> dict[str, Any]:
+    """The record of a new call, with the next number: calls side by side have different ones."""
+    number = run.log.next_round
+    run.log.next_round += 1
+    return {
+        "run_id": str(run.id), "attempt": run.attempt, "stage": stage, "round": number,
+        "provider": model.provider, "model": model.name, "role_name": prompt.role, "prompt_version": prompt.version,
+        "attempts": 1, "tokens_in": 0, "tokens_out": 0,
+    }  # fmt: skip
+
+
+async def _read_earlier_calls(run: ModelCaller, deps: Deps, stage: str) -> None:
+    """Read, once a stage, the calls that earlier owners of this run have stored."""
+    if not _is_live(run) or run.attempt == 1 or run.log.earlier is not None:
+        return
+    rows = await deps.db.rows("kept_calls", run.id, stage)
+    if run.log.earlier is None:  # a call side by side may have read them meanwhile
+        run.log.earlier = list(rows)
+        run.log.next_round = max(row["round"] + 1 for row in rows) if rows else 0
+
+
+def _count_failed_attempts(run: ModelCaller, request_hash: str) -> int:
+    """How often earlier owners have made this request. Raises its ModelError where no attempt is left."""
+    if not _is_live(run):
+        return 0
+    failed = [row for row in run.log.earlier or () if row["request_hash"] == request_hash and row["error"]]
+    attempts: int = sum(row["attempts"] for row in failed)
+    if failed and (attempts >= MAX_ATTEMPTS or failed[-1]["error"].startswith("too_slow: ")):
+        code, _, cause = failed[-1]["error"].partition(": ")
+        raise ModelError(cast(ErrorCode, code), cause)
+    return attempts
+
+
+def _take_stored_reply(run: ModelCaller, request_hash: str) -> Reply | None:
+    """The reply that an earlier owner has stored for the same request; each is returned once."""
+    earlier = run.log.earlier
+    if not _is_live(run) or earlier is None:
+        return None
+    for index, row in enumerate(earlier):
+        if row["request_hash"] == request_hash and not row["error"]:
+            del earlier[index]
+            calls = tuple(ToolCall(**call) for call in row["calls"] or ())
+            return Reply(row["reply"], row["finish"], calls, raw=row["parts"] or {})
+    return None
+
+
+def _is_live(run: ModelCaller) -> TypeGuard[Run]:
+    """Whether its calls are stored and count for budgets; those of a replay do not."""
+    return isinstance(run, Run) and run.as_of is None
+
+
+def _ms_since(began: float) -> float:
+    return round((time.monotonic() - began) * 1000, 2)

@@ -1,0 +1,133 @@
+"""Debug information of a run: events of type `layer`, written only on request and for callers who may see them."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from maas.engine.events import EventType
+from shared.db import Database
+from shared.log import redact
+from shared.settings import Settings
+
+# 1 HTTP entry, 2 context and memory commands, 3 session and tool loop, 4 meta-tool calls, 5 domain grouping, 6 bridge,
+# 7 validation and limits, 8 handlers, 9 agents, 10 assembly, 11 persistence
+Layer = Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+EmitEvent = Callable[[EventType, Mapping[str, Any]], Awaitable[None]]
+
+
+class DebugLog:
+    """Emits what the layers of one run do, in order; nothing unless enabled.
+
+    Secrets and phone numbers are masked. `clock` returns seconds since 1970.
+    """
+
+    def __init__(self, emit: EmitEvent, is_enabled: bool, clock: Callable[[], float] = time.time) -> None:
+        self._emit = emit
+        self._is_enabled = is_enabled
+        self._clock = clock
+        self._starts: defaultdict[tuple[int, str], list[float]] = defaultdict(list)
+        self._events: list[dict[str, Any]] = []
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every event so far."""
+        return list(self._events)
+
+    async def start(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
+        """A step begins; its `end` has the same layer and name."""
+        if self._is_enabled:
+            self._starts[layer, name].append(self._clock())
+        await self._note(layer, name, "start", data, message)
+
+    async def end(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
+        """A step has ended, with its duration, 0 without a `start`. Of several of one name, the first ends first."""
+        now = self._clock()
+        began = self._pop(layer, name, now)
+        await self._note(layer, name, "end", data, message, duration_ms=round(1000 * (now - began), 1))
+
+    async def error(
+        self, layer: Layer, name: str, error: str, data: object = None, message: str | None = None
+    ) -> None:  # fmt: skip
+        """A step has failed."""
+        self._pop(layer, name, 0)
+        await self._note(layer, name, "error", data, message, error=error)
+
+    async def info(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
+        """Something happened that takes no time."""
+        await self._note(layer, name, "info", data, message)
+
+    @asynccontextmanager
+    async def span(self, layer: Layer, name: str, data: object = None) -> AsyncIterator[None]:
+        """A step from its start to its end, or to the error that it raises."""
+        await self.start(layer, name, data)
+        try:
+            yield
+        except Exception as error:
+            await self.error(layer, name, f"{type(error).__name__}: {error}")
+            raise
+        await self.end(layer, name)
+
+    def _pop(self, layer: Layer, name: str, default: float) -> float:
+        starts = self._starts.get((layer, name))
+        return starts.pop(0) if starts else default
+
+    async def _note(
+        self, layer: Layer, name: str, status: str, data: object, message: str | None, **more: object
+    ) -> None:  # fmt: skip
+        if not self._is_enabled:
+            return
+        fields = {"name": name, "data": data, "message": message, **more}
+        masked = {key: redact(value) for key, value in fields.items() if value is not None}
+        event = {"type": "layer", "layer": layer, "status": status, "timestamp": int(1000 * self._clock()), **masked}
+        self._events.append(event)
+        await self._emit(EventType.LAYER, event)
+
+
+async def _drop(_: EventType, __: Mapping[str, Any]) -> None:
+    """Emit nothing."""
+
+
+_CURRENT: ContextVar[DebugLog] = ContextVar("debug_log", default=DebugLog(_drop, is_enabled=False))  # noqa: B039
+
+
+def debug_log() -> DebugLog:
+    """The debug log of the run that this task works on; a disabled one where none was requested."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def use_debug_log(log: DebugLog) -> Iterator[DebugLog]:
+    """Make `log` the result of `debug_log` inside the context."""
+    token = _CURRENT.set(log)
+    try:
+        yield log
+    finally:
+        _CURRENT.reset(token)
+
+
+async def open_debug_log(db: Database, settings: Settings, run_id: UUID, emit: EmitEvent) -> DebugLog:
+    """The debug log of a run, enabled when its metadata have `debugLayers: true`; in production, only for admins.
+
+    Its first events describe the stages before, from the row of the run.
+    """
+    row = await db.row("layers_wanted", run_id) if settings.layer_logging else None
+    is_enabled = row is not None and row["is_asked"] and (settings.environment == "development" or row["is_tech_admin"])
+    log = DebugLog(emit, is_enabled)
+    if row is not None and is_enabled:
+        await log.info(1, "entry", {"source": row["source"], "at": row["created_at"].isoformat()})
+        waited, built = (_ms(row[first], row[last]) for first, last in (_WAITED, _BUILT))
+        await log.info(2, "context", {"memories": row["memories"], "waited_ms": waited, "built_ms": built})
+    return log
+
+
+_WAITED, _BUILT = ("created_at", "analyzing_at"), ("analyzing_at", "ready_at")
+
+
+def _ms(first: datetime | None, last: datetime | None) -> float | None:
+    return round(1000 * (last - first).total_seconds(), 1) if first and last else None

@@ -1,0 +1,243 @@
+"""Runs from the client's side: submit a request, read, list, cancel and retry runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Literal, Self
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from maas.conversations.conversations import Mode, queue_full
+from maas.engine.states import Status
+from shared.db import Database
+from shared.errors import MaasError
+from shared.group_commit import GroupCommit
+from shared.text import escape, one_line
+
+Role = Literal["user", "assistant", "tool"]
+TRACEPARENT = "traceparent"
+LARGE_REQUEST_CHARS = 8192  # a longer request is inserted alone, since Postgres takes longer to parse its text
+MAX_LARGE_INSERTS = 2  # at one moment
+REPEAT_WINDOW_S = 900.0  # a client that waits longer for one answer has given up
+ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
+KNOWN_MESSAGES = 200  # messages of the user that a client's context is compared with
+_BLANKS = " \t\n\r"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMessage:
+    """A message of a dialogue that only the client has."""
+
+    role: Role
+    content: str
+
+    def line(self) -> str:
+        """The message as one escaped line of memory."""
+        return f"- [earlier] {self.role}: {escape(one_line(self.content))}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientContext:
+    """What a client sends with a request: a system text and earlier messages, in order.
+
+    It is stored with the run and erased with it, and never logged as the user's own messages.
+    """
+
+    system: str = ""
+    messages: tuple[ClientMessage, ...] = ()
+
+    def to_json(self) -> dict[str, Any] | None:
+        """The stored form; None for an empty context."""
+        return asdict(self) | {"messages": [asdict(one) for one in self.messages]} if self != NO_CONTEXT else None
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any] | None) -> Self:
+        """Undo `to_json`."""
+        if stored is None:
+            return cls()
+        return cls(stored["system"], tuple(ClientMessage(**one) for one in stored["messages"]))
+
+
+NO_CONTEXT = ClientContext()
+
+
+async def read_client_context(db: Database, run_id: UUID, user_id: UUID) -> ClientContext:
+    """The context of a run, without messages that are in the user's newest dialogues: memory shows those already."""
+    context = ClientContext.from_json(await db.value("client_context", run_id))
+    if not context.messages:
+        return context
+    texts = [one.content.strip(_BLANKS) for one in context.messages]
+    rows = await db.rows("turns_of_words", user_id, run_id, texts, KNOWN_MESSAGES)
+    known = {row["words"] for row in rows}
+    return ClientContext(context.system, _unknown(context.messages, [text in known for text in texts]))
+
+
+def _unknown(messages: Sequence[ClientMessage], known: Sequence[bool]) -> tuple[ClientMessage, ...]:
+    """The messages that are not in memory. A known text counts only next to another: "Yes" is in many dialogues."""
+    padded = [False, *known, False]
+    return tuple(
+        message for n, message in enumerate(messages)
+        if not (known[n] and (len(messages) == 1 or padded[n] or padded[n + 2]))
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A request as a client sends it. `idempotency_key` is unique per `caller`; `mode` None: that of its conversation.
+
+    `traceparent` (W3C) is the client's span; it is stored in the metadata, where an INSERT may put it, too. A request
+    with `is_remembered` false is answered and logged, but never recalled.
+    """
+
+    user_id: UUID
+    query: str
+    assistant: str = "mentor"
+    conversation_id: UUID | None = None
+    metadata: dict[str, Any] | None = None
+    source: str = "http"
+    caller: str = ""
+    idempotency_key: str | None = None
+    attachment_ids: tuple[UUID, ...] = ()
+    mode: Mode | None = None
+    traceparent: str | None = None
+    context: ClientContext = NO_CONTEXT
+    is_remembered: bool = True
+
+    @property
+    def stored_metadata(self) -> dict[str, Any] | None:
+        """The metadata as they are stored in the row."""
+        return self.metadata if self.traceparent is None else {**(self.metadata or {}), TRACEPARENT: self.traceparent}
+
+
+class Submitter:
+    """Inserts runs; requests of one moment go in one statement, large ones in statements of their own.
+
+    A user with `queue_limit` unfinished runs is refused. Processes that insert at the same moment may exceed the limit
+    a little.
+    """
+
+    def __init__(self, db: Database, queue_limit: int | None = None) -> None:
+        self._db = db
+        self.queue_limit = queue_limit
+        self._inserts: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
+        self._large = asyncio.Semaphore(MAX_LARGE_INSERTS)
+
+    async def submit(self, submission: Submission) -> UUID:
+        """Insert the row and return its id; with a repeated idempotency key, the id of the earlier row.
+
+        Raises MaasError: `unknown_assistant`, `not_found` for a conversation or an attachment of another user,
+        `queue_full` with `retry_after` in seconds, or `idempotency_conflict` for the same key with another body.
+        """
+        run_id = uuid4()
+        try:
+            inserted = await self._insert_one(run_id, submission)
+        except asyncpg.ForeignKeyViolationError as error:
+            if error.column_name in ("conversation_id", "attachment_ids"):
+                raise MaasError("not_found", error.message) from error
+            message = f"assistant: there is no active assistant {submission.assistant!r}"
+            raise MaasError("unknown_assistant", message) from error
+        if isinstance(inserted, MaasError):
+            raise inserted
+        if inserted:
+            return run_id
+        row = await self._db.row("run_of_key", submission.caller, submission.idempotency_key)
+        if row is None:
+            raise MaasError("conflict", "the request was erased while it was being repeated; send it again")
+        is_same = (
+            row["user_id"] == submission.user_id and row["user_query"] == submission.query
+            and row["assistant"] == submission.assistant and row["conversation_id"] == submission.conversation_id
+            and _without_span(row["metadata"]) == _without_span(submission.metadata)
+            and row["mode"] == submission.mode
+            and tuple(row["attachment_ids"]) == submission.attachment_ids
+            and row["client_context"] == submission.context.to_json()
+            and (submission.is_remembered or not row["is_remembered"])
+        )  # fmt: skip
+        if not is_same:
+            raise MaasError("idempotency_conflict", "this Idempotency-Key was used with another body; take a new key")
+        return UUID(str(row["id"]))
+
+    async def find_repeated(self, submission: Submission) -> UUID | None:
+        """The run of an identical request, of this caller and user, that is in flight or has just ended."""
+        run_id: UUID | None = await self._db.value(
+            "repeated_run", submission.user_id, submission.caller, submission.source, submission.query,
+            submission.assistant, submission.conversation_id, submission.metadata, list(submission.attachment_ids),
+            submission.context.to_json(), submission.is_remembered, REPEAT_WINDOW_S, ENDED_WINDOW_S,
+        )  # fmt: skip
+        return run_id
+
+    async def _insert_one(self, run_id: UUID, submission: Submission) -> bool | MaasError:
+        if len(submission.query) < LARGE_REQUEST_CHARS:
+            return await self._inserts.submit((run_id, submission))
+        async with self._large:
+            return (await self._insert([(run_id, submission)]))[0]
+
+    async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool | MaasError]:
+        submissions = [submission for _, submission in items]
+        rows = await self._db.rows(
+            "insert_runs", [run_id for run_id, _ in items], [s.user_id for s in submissions],
+            [s.query for s in submissions], [s.assistant for s in submissions],
+            [s.conversation_id for s in submissions],
+            [s.stored_metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
+            [s.idempotency_key for s in submissions], self.queue_limit,
+            [f"{{{','.join(map(str, s.attachment_ids))}}}" for s in submissions], [s.mode for s in submissions],
+            [s.context.to_json() for s in submissions], [s.is_remembered for s in submissions],
+        )  # fmt: skip
+        verdicts = {row["id"]: row["unfinished"] is None or self._refusal(row) for row in rows}
+        return [verdicts.get(run_id, False) for run_id, _ in items]
+
+    def _refusal(self, row: Mapping[str, int]) -> MaasError:
+        seconds = row["retry_after"]
+        advice = f"and {self.queue_limit} may be; wait for one of them and send this again, in {seconds} s perhaps"
+        return queue_full(self.queue_limit, f" {advice}", unfinished=row["unfinished"], retry_after=seconds)
+
+
+async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:
+    """The whole row. Raises MaasError('not_found')."""
+    row = await db.row("run", run_id)
+    if row is None:
+        raise not_found(run_id)
+    return dict(row)
+
+
+async def list_runs(
+    db: Database,
+    *,
+    user_id: UUID | None = None,
+    status: Status | None = None,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[dict[str, Any]]:
+    """Runs, newest first; `before` is created_at and id of the last run of the previous page."""
+    at, last = before or (None, None)
+    return [dict(row) for row in await db.rows("list_runs", user_id, str(status) if status else None, at, last, limit)]
+
+
+async def cancel_run(db: Database, run_id: UUID, actor: str) -> None:
+    """Request the end of a run. Raises MaasError: `not_found`, `already_finished`."""
+    verdict = await db.value("cancel_run", run_id, actor)
+    if verdict == "not_found":
+        raise not_found(run_id)
+    if verdict == "finished":
+        raise MaasError("already_finished", f"run {run_id} is finished; there is nothing to cancel")
+
+
+async def retry_run(db: Database, run_id: UUID, actor: str) -> None:
+    """Start a FAILED run or a failed archive again. Raises MaasError: `not_found`, `not_failed`."""
+    verdict = await db.value("retry_run", run_id, actor)
+    if verdict == "not_found":
+        raise not_found(run_id)
+    if verdict == "not_failed":
+        raise MaasError("not_failed", f"run {run_id} is not FAILED; only a failed run can be tried again")
+
+
+def _without_span(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Metadata without the span, which differs when a request is sent again."""
+    return {name: value for name, value in (metadata or {}).items() if name != TRACEPARENT}
+
+
+def not_found(run_id: UUID) -> MaasError:
+    return MaasError("not_found", f"there is no run {run_id}")

@@ -1,0 +1,254 @@
+"""The one retry policy: how often, after which pauses, and never beyond its budget."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncGenerator
+
+import pytest
+from structlog.testing import capture_logs
+
+from shared.models.retry import complete
+from shared.models.types import ALIVE, Message, Model, ModelError, Piece, Reply, Request
+
+REQUEST = Request("FinalResponder", (Message("user", "Hello?"),))
+
+
+def busy(code: str = "provider_error", retry_after: float | None = None) -> ModelError:
+    assert code in ("provider_error", "rate_limited", "timeout", "unreachable")
+    return ModelError(code, "busy", retryable=True, retry_after=retry_after)  # type: ignore[arg-type]
+
+
+class Scripted:
+    """A model that fails as told, then answers."""
+
+    provider = "scripted"
+    name = "one"
+
+    def __init__(self, *failures: ModelError) -> None:
+        self.failures = list(failures)
+        self.timeouts: list[float] = []
+
+    async def complete(self, request: Request, timeout: float) -> Reply:
+        self.timeouts.append(timeout)
+        if self.failures:
+            raise self.failures.pop(0)
+        return Reply("at last")
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        yield await self.complete(request, timeout)
+
+    async def close(self) -> None: ...
+
+
+class Slow(Scripted):
+    """A model that never answers."""
+
+    async def complete(self, request: Request, timeout: float) -> Reply:
+        self.timeouts.append(timeout)
+        await asyncio.sleep(60)
+        return Reply("too late")
+
+
+class Talkative(Scripted):
+    """A model that says a word every 20 ms, for ever or so often, and then no more."""
+
+    def __init__(self, words: int = 10_000, word: str = "on ") -> None:
+        super().__init__()
+        self._words, self._word = words, word
+
+    async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+        self.timeouts.append(timeout)
+        for _ in range(self._words):
+            await asyncio.sleep(0.02)
+            yield self._word
+        await asyncio.sleep(60)
+
+
+class Listening:
+    """Hears an answer."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.heard = ""
+
+    def begin(self) -> None:
+        self.begun, self.heard = self.begun + 1, ""
+
+    def text(self, delta: str) -> None:
+        self.heard += delta
+
+
+class Clock:
+    """Time that passes only in pauses."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.pauses: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+async def test_a_good_answer_is_taken_at_once() -> None:
+    model: Model = Scripted()
+    done = await complete(model, REQUEST, budget=10, attempt_timeout=3)
+    assert (done.reply.text, done.attempts) == ("at last", 1)
+
+
+@pytest.mark.parametrize("failures", [1, 2, 3])
+async def test_failures_then_success(failures: int) -> None:
+    clock = Clock()
+    model = Scripted(*(busy() for _ in range(failures)))
+    done = await complete(
+        model, REQUEST, budget=100, attempt_timeout=30, sleep=clock.sleep, clock=clock, jitter=lambda: 0.0
+    )
+    assert (done.reply.text, done.attempts) == ("at last", failures + 1)
+    assert clock.pauses == [1.0, 2.0, 4.0][:failures]
+
+
+async def test_it_gives_up_after_four() -> None:
+    clock = Clock()
+    model = Scripted(*(busy() for _ in range(9)))
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=100, attempt_timeout=30, sleep=clock.sleep, clock=clock)
+    assert (caught.value.attempts, len(model.timeouts), len(clock.pauses)) == (4, 4, 3)
+
+
+@pytest.mark.parametrize("word", ["on ", ALIVE])
+async def test_what_is_still_being_said_is_cut_and_not_asked_for_again(word: str) -> None:
+    """It would be as long the next time; the message names what to set."""
+    model, listener = Talkative(word=word), Listening()
+    began = time.monotonic()
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=20, attempt_timeout=0.4, first_delay=0.01, listener=listener)
+    assert time.monotonic() - began < 5
+    error = caught.value
+    assert (error.code, error.attempts, error.retryable, listener.begun) == ("too_slow", 1, False, 1)
+    assert "MAAS_RESPONDER_ATTEMPT_TIMEOUT" in error.message and "MAAS_MAX_TOKENS" in error.message
+
+
+async def test_who_falls_silent_is_asked_again() -> None:
+    model, listener = Talkative(words=1), Listening()
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=20, attempt_timeout=0.1, first_delay=0.01, listener=listener)
+    assert (caught.value.code, caught.value.attempts, listener.begun) == ("timeout", 4, 4)
+
+
+async def test_attempts_that_were_made_before_count() -> None:
+    clock, model = Clock(), Scripted(*(busy() for _ in range(9)))
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=100, attempt_timeout=30, sleep=clock.sleep, clock=clock, attempts=2)
+    assert (caught.value.attempts, len(model.timeouts), caught.value.wait) == (2, 2, None)
+
+
+async def test_pauses_grow_with_jitter_on_top() -> None:
+    clock = Clock()
+    with pytest.raises(ModelError):
+        await complete(
+            Scripted(*(busy() for _ in range(4))), REQUEST, budget=100, attempt_timeout=30, first_delay=0.5,
+            sleep=clock.sleep, clock=clock,
+        )  # fmt: skip
+    for pause, least in zip(clock.pauses, (0.5, 1.0, 2.0), strict=True):
+        assert least <= pause <= least * 1.25
+    assert all(later > earlier for earlier, later in itertools.pairwise(clock.pauses))
+
+
+async def test_pauses_are_real() -> None:
+    began = time.monotonic()
+    done = await complete(Scripted(busy(), busy()), REQUEST, budget=10, attempt_timeout=3, first_delay=0.02)
+    assert done.attempts == 3
+    assert time.monotonic() - began >= 0.06
+
+
+@pytest.mark.parametrize(("asked", "pause"), [(9.0, 9.0), (0.2, 1.0), (None, 1.0)])
+async def test_retry_after(asked: float | None, pause: float) -> None:
+    clock = Clock()
+    await complete(
+        Scripted(busy("rate_limited", asked)), REQUEST, budget=20, attempt_timeout=3, sleep=clock.sleep, clock=clock,
+        jitter=lambda: 0.0,
+    )  # fmt: skip
+    assert clock.pauses == [pause]
+
+
+async def test_retry_after_beyond_the_budget_is_not_begun() -> None:
+    clock = Clock()
+    with pytest.raises(ModelError) as caught:
+        await complete(
+            Scripted(busy("rate_limited", 30.0)), REQUEST, budget=20, attempt_timeout=3, sleep=clock.sleep, clock=clock
+        )
+    assert (caught.value.code, caught.value.attempts, clock.pauses) == ("rate_limited", 1, [])
+
+
+async def test_a_pause_beyond_the_budget_is_not_begun() -> None:
+    clock = Clock()
+    with pytest.raises(ModelError) as caught:
+        await complete(
+            Scripted(busy(), busy(), busy()), REQUEST, budget=3, attempt_timeout=3, sleep=clock.sleep, clock=clock,
+            jitter=lambda: 0.0,
+        )  # fmt: skip
+    assert (caught.value.attempts, clock.pauses) == (2, [1.0])
+
+
+async def test_an_attempt_gets_no_more_time_than_is_left() -> None:
+    clock = Clock()
+    model = Scripted(busy(), busy())
+    await complete(model, REQUEST, budget=5, attempt_timeout=3.5, sleep=clock.sleep, clock=clock, jitter=lambda: 0.0)
+    assert model.timeouts == [3.5, 3.5, 2.0]
+
+
+@pytest.mark.parametrize("code", ["unauthorized", "unknown_model", "bad_request", "filtered", "malformed"])
+async def test_what_will_not_get_better_is_not_repeated(code: str) -> None:
+    model = Scripted(ModelError(code, "no"))  # type: ignore[arg-type]
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=10, attempt_timeout=3)
+    assert (caught.value.code, caught.value.attempts, len(model.timeouts)) == (code, 1, 1)
+
+
+async def test_other_exceptions_pass() -> None:
+    class Broken(Scripted):
+        async def complete(self, request: Request, timeout: float) -> Reply:
+            raise KeyError("a bug")
+
+    with pytest.raises(KeyError):
+        await complete(Broken(), REQUEST, budget=10, attempt_timeout=3)
+
+
+async def test_a_hanging_attempt_is_cut_and_repeated() -> None:
+    model = Slow()
+    began = time.monotonic()
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=5, attempt_timeout=0.05, first_delay=0.01)
+    assert (caught.value.code, caught.value.retryable, caught.value.attempts) == ("timeout", True, 4)
+    assert "scripted:one gave no answer within" in caught.value.message
+    assert time.monotonic() - began < 2
+
+
+async def test_the_whole_never_exceeds_its_budget() -> None:
+    began = time.monotonic()
+    with pytest.raises(ModelError) as caught:
+        await complete(Slow(), REQUEST, budget=0.2, attempt_timeout=30, first_delay=0.01)
+    assert (caught.value.code, caught.value.attempts) == ("timeout", 1)
+    assert 0.15 < time.monotonic() - began < 1
+
+
+async def test_cancelling_is_not_a_failure() -> None:
+    task = asyncio.create_task(complete(Slow(), REQUEST, budget=9, attempt_timeout=9))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_each_repetition_is_logged() -> None:
+    with capture_logs() as logs:
+        await complete(Scripted(busy("timeout")), REQUEST, budget=9, attempt_timeout=9, first_delay=0)
+    (line,) = logs
+    assert line["event"] == "model_call_repeated"
+    assert (line["provider"], line["model"], line["code"], line["attempts"]) == ("scripted", "one", "timeout", 1)
