@@ -26,9 +26,10 @@ SPAN = "select extract(epoch from max(archived_at) - $1)::float8 from pipeline_r
 HOLD = "select pg_advisory_lock(4712, 1)"
 LET_GO = "select pg_advisory_unlock(4712, 1)"
 SILENCE = "alter table pipeline_runs disable trigger {}"
-ROW_BELLS = ("on_pipeline_change", "on_pipeline_status_change", "on_pipeline_archive_change")
+ROW_BELLS = ("on_pipeline_change", "on_pipeline_status_change")
 FINISHED = """
-insert into pipeline_runs (lane_key, user_id, user_query, status, lane, seq, archive_status, archived_at, final_answer)
+insert into pipeline_runs
+  (queue_key, user_id, user_query, status, queue_state, seq, archive_status, archived_at, final_answer)
 select u, u, 'What is known about garden ' || n || '?', 'COMPLETED', 2, n, 'ARCHIVED', now() - interval '1 day',
   repeat('a', 200)
 from generate_series(1, $1::int) n
@@ -131,7 +132,7 @@ async def drain(bench: Bench, load: Load, orchestrators: int, count: int, histor
 
 async def _insert(system: System, load: Load, count: int) -> None:
     users = [uuid4() for _ in range(USERS[load])]
-    kind = "action" if load == "bare" else "ask"  # the kind of run that leaves no log and no record
+    kind = "archive" if load == "bare" else "ask"  # the kind of run that leaves no log and no record
     for start in range(0, count, 2000):
         numbers = range(start, min(start + 2000, count))
         await system.connection.execute(

@@ -31,9 +31,9 @@ select (extract(epoch from r.analyzing_at - r.created_at) * 1000)::float8 as cla
   (extract(epoch from l.created_at - r.created_at) * 1000)::float8 as trace
 from pipeline_runs r left join lsm_storage l on l.run_id = r.id where r.id = any($1::uuid[])"""
 CLOCK = "select clock_timestamp()"
-INBOX = "select exists (select from pipeline_runs where lane = -2)"
-UNFINISHED_OF = "select exists (select from pipeline_runs where id = any($1::uuid[]) and lane < 2)"
-RESPONDING = "select count(*) from pipeline_runs where lane = 1 and status = 'RESPONDING'"
+INBOX = "select exists (select from pipeline_runs where queue_state = -2)"
+UNFINISHED_OF = "select exists (select from pipeline_runs where id = any($1::uuid[]) and queue_state < 2)"
+RESPONDING = "select count(*) from pipeline_runs where queue_state = 1 and status = 'RESPONDING'"
 TAKEN_OVER = "select count(*) from pipeline_runs where claimed_at > $1"
 TAKEOVER = "select extract(epoch from max(claimed_at) - $1)::float8 from pipeline_runs where claimed_at > $1"
 MILESTONES = {"claimed": "analyzing_at", "COMPLETED": "completed_at", "archived": "archived_at"}

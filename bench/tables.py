@@ -25,7 +25,7 @@ from shared.settings import Settings
 CHUNK = 2000
 TABLES = {
     "pipeline_runs": (
-        "id", "seq", "user_id", "user_query", "lane_key", "conversation_id", "status", "final_answer", "lane",
+        "id", "seq", "user_id", "user_query", "queue_key", "conversation_id", "status", "final_answer", "queue_state",
         "archive_status", "created_at", "updated_at", "completed_at", "archived_at",
     ),
     "raw_logs": (

@@ -43,7 +43,7 @@ CLOSE_GRACE_S = 5.0
 RECONNECT_TIMEOUT_S = 3.0  # an attempt that began while the network was down does not arrive later
 UNDEFINED_IN_SCHEMA = (
     asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.UndefinedFunctionError,
-    asyncpg.UndefinedObjectError,
+    asyncpg.UndefinedObjectError, asyncpg.InvalidSchemaNameError,
 )  # fmt: skip
 LONG_STATEMENT_TIMEOUT_S = 600.0
 BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
@@ -83,9 +83,11 @@ def queries() -> Mapping[str, str]:
 
 
 @cache
-def newest_migration() -> str:
-    """The name of the last file of sql/migrations, as the database records it."""
-    return max(path.stem for path in (SQL / "migrations").glob("*.sql"))
+def schema_fingerprint() -> str:
+    """The hash of all files of `sql/` that a migrated database records; an argument of the query `is_migrated_to`."""
+    from shared.migrate import fingerprint  # its driver is slow to load, and this is called after an error only
+
+    return fingerprint(SQL)
 
 
 async def prepare(connection: asyncpg.Connection) -> None:

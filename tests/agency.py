@@ -106,7 +106,11 @@ class Agency:
 
     def answer(self, run_id: UUID) -> str:
         """The answer, or the error."""
-        poll(lambda: self.stack.rows("select from pipeline_runs where id = %s and lane = 2", run_id), 30, "it is over")
+        poll(
+            lambda: self.stack.rows("select from pipeline_runs where id = %s and queue_state = 2", run_id),
+            30,
+            "it is over",
+        )
         (row,) = self.stack.rows(
             "select final_answer, error_code, error_message from pipeline_runs where id = %s", run_id
         )

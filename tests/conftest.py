@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,10 +24,15 @@ from tests.skips import pytest_collectreport, pytest_runtest_logreport, pytest_s
 __all__ = ["pytest_collectreport", "pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary"]
 
 ROOT = Path(__file__).resolve().parent.parent
-MIGRATIONS = ROOT / "sql" / "migrations"
+SQL_FOLDER = ROOT / "sql"
 TEMPLATE = "maas_template"
 PRIVATE = ("DATABASE_URL", "LISTEN_DATABASE_URL")
 PRIVATE_PREFIXES = ("MAAS_", "OPENAI_", "GEMINI_", "ANTHROPIC_")
+
+
+def pytest_configure() -> None:
+    """Programs that tests start must be stoppable by Ctrl-C, even where a script runs the tests in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,7 +80,7 @@ def template(postgres: EmbeddedPostgres) -> str:
     with psycopg.connect(postgres.dsn, autocommit=True) as admin:
         admin.execute(sql.SQL("create database {}").format(sql.Identifier(TEMPLATE)))
     dsn = make_conninfo(postgres.dsn, dbname=TEMPLATE)
-    migrate(dsn, MIGRATIONS)
+    migrate(dsn, SQL_FOLDER)
     _seed(dsn)
     return TEMPLATE
 

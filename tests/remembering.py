@@ -42,7 +42,9 @@ def remember(
                from raw_logs where run_id = %s""",
             (Jsonb(list(tags)), run),
         )
-        connection.execute("update pipeline_runs set archive_status = 'ARCHIVED', lane = 2 where id = %s", (run,))
+        connection.execute(
+            "update pipeline_runs set archive_status = 'ARCHIVED', queue_state = 2 where id = %s", (run,)
+        )
     rows = connection.execute("select record_id from raw_logs where run_id = %s order by turn_no", (run,)).fetchall()
     return [row["record_id"] for row in rows]
 

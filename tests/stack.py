@@ -110,7 +110,7 @@ class Stack:
     def wait_archived(self, *runs: UUID, seconds: float = 20) -> None:
         """Return when the exchange of every run is in memory."""
         poll(
-            lambda: self.rows("select from pipeline_runs where id = any(%s) and lane < 2", list(runs)) == [],
+            lambda: self.rows("select from pipeline_runs where id = any(%s) and queue_state < 2", list(runs)) == [],
             seconds,
             "runs are archived",
         )

@@ -32,7 +32,7 @@ COMMANDS = (
         "up", "maas.cli.up:up",
         "Start Postgres (unless DATABASE_URL is set), the HTTP server and one orchestrator; Ctrl-C stops all.",
     ),
-    Entry("migrate", "maas.cli.migrate:migrate", "Apply pending migrations and insert missing prompts."),
+    Entry("migrate", "maas.cli.migrate:migrate", "Bring the database to this schema and insert missing prompts."),
     Entry("ask", "maas.cli.chat:ask", "Ask one question, wait for the answer and print it."),
     Entry("chat", "maas.cli.chat:chat", "Chat with an assistant; /help lists the commands of the chat."),
     Entry(

@@ -30,26 +30,26 @@ def embed(
 
 async def _embed_all(db: Database, settings: Settings) -> None:
     embedder = await _open_embedder(db, settings)
-    filler = EmbeddingBackfill(db, embedder, settings)
+    backfill = EmbeddingBackfill(db, embedder, settings)
     try:
-        before = await _counts(db, filler.model)
+        before = await _counts(db, backfill.model)
         with progress_bar() as progress:
             task = progress.add_task("messages", total=await db.value("count_turns"))
-            await _fill(filler, lambda messages: progress.advance(task, messages))
-        after = await _counts(db, filler.model)
+            await _fill(backfill, lambda messages: progress.advance(task, messages))
+        after = await _counts(db, backfill.model)
     except BackfillTaken as error:
         raise MaasError("fill_taken", "another `maas embed` has taken over; wait for its end") from error
     finally:
-        await filler.release()
+        await backfill.release()
         await embedder.close()
     messages, refused, tokens = (now - was for now, was in zip(after, before, strict=True))
-    show(f"{messages} messages embedded with {filler.model}, {refused} refused; {tokens} tokens")
+    show(f"{messages} messages embedded with {backfill.model}, {refused} refused; {tokens} tokens")
 
 
-async def _fill(filler: EmbeddingBackfill, advance: Callable[[int], None]) -> None:
-    fill = await filler.restart()
+async def _fill(backfill: EmbeddingBackfill, advance: Callable[[int], None]) -> None:
+    fill = await backfill.restart()
     while fill.scanned_to is not None:
-        fill = await filler.scan(fill, advance)
+        fill = await backfill.scan(fill, advance)
 
 
 async def _prune(db: Database, settings: Settings) -> None:

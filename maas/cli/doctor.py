@@ -155,7 +155,7 @@ class _Checks:
         return f"Postgres {row['version']}, extensions in use: {extensions}"
 
     async def migrations(self) -> str:
-        if missing := pending(self.postgres.query, SQL / "migrations"):
+        if missing := pending(self.postgres.query, SQL):
             raise MaasError("no_schema", f"{len(missing)} migrations are pending; run `maas migrate`")
         return "up to date"
 

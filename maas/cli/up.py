@@ -46,7 +46,7 @@ def up() -> None:
     with find_postgres(settings, note) as postgres:
         applied = _prepare_database(postgres.query)
         if applied:
-            note(f"database prepared: {len(applied)} migrations")
+            note(f"database prepared: {len(applied)} files of sql/ applied")
         signal.signal(signal.SIGTERM, _interrupt)
         environment = os.environ | {
             "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, PARENT_VARIABLE: str(os.getpid()),
@@ -83,7 +83,7 @@ def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str
 
 
 def _prepare_database(dsn: str) -> list[str]:
-    """The applied migrations; waits for a Postgres that does not answer. Raises MaasError."""
+    """The applied files of `sql/`; waits for a Postgres that does not answer. Raises MaasError."""
     while True:
         uvloop.run(wait_for_postgres(partial(_connect, dsn)))
         try:

@@ -17,7 +17,7 @@ from maas.engine.states import ArchiveStatus, Status
 from shared.db import CONNECT_TIMEOUT_S, Database, connect, queries
 
 RUN_CHANNEL = "pipeline_events"  # a run has changed its status
-WORK_CHANNEL = "pipeline_bell"  # there may be a run to claim
+WORK_CHANNEL = "pipeline_wakeup"  # there may be a run to claim
 EVENT_CHANNEL = "run_events"  # a run has new events
 PING_TIMEOUT_S = 5.0
 CLOSE_TIMEOUT_S = 2.0

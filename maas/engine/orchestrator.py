@@ -242,14 +242,14 @@ class _Session:
         for number in itertools.count():
             row = await self._deps.db.row("reap", self._settings.max_deaths, statuses, number % REAPS_PER_POLL == 0)
             assert row is not None
-            if row["reclaimed"] + row["failed"] + row["adopted"]:
+            if row["reclaimed"] + row["failed"] + row["recovered"]:
                 log.warning("runs_reaped", **{name: count for name, count in row.items() if name != "moved"})
                 for run in row["moved"]:
                     log.warning(f"run_{run['verdict']}", run_id=run["id"], status=run["status"], cause=run["message"])
                 self._metrics.count("runs_reclaimed", events=row["reclaimed"])
-                self._metrics.count("runs_adopted", events=row["adopted"])
-            if self._quarantine is not None and row["suspects"]:
-                await self._quarantine.start(row["suspects"])
+                self._metrics.count("runs_adopted", events=row["recovered"])
+            if self._quarantine is not None and row["quarantined"]:
+                await self._quarantine.start(row["quarantined"])
             await asyncio.sleep(self._settings.poll_interval / REAPS_PER_POLL)
 
     async def _heartbeat_loop(self) -> None:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from maas.http.openai.schemas import in_openai_format
 from maas.http.state import app_state
-from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, newest_migration
+from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, schema_fingerprint
 from shared.errors import MaasError
 
 STATUS = {
@@ -98,7 +98,7 @@ async def on_missing_relation(request: Request, error: Exception) -> JSONRespons
     db = app_state(request).db
     if not await db.value("schema_is_there"):
         cause = "the database holds no MaaS schema"
-    elif not await db.value("is_migrated_to", newest_migration()):
+    elif not await db.value("is_migrated_to", schema_fingerprint()):
         cause = "the database holds the schema of an earlier version"
     else:
         raise error

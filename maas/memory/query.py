@@ -22,14 +22,14 @@ _ASKS_ASSISTANT = re.compile(
     rf"\b(?:you|ты|вы)\b(?:\W+\w+){{0,2}}?\W+{_SPEECH}|\b(?:your|твой|твоя|твои|твоё|твое|ваш|ваша|ваши)\W+{_SPEECH}|"
     rf"\b{_SPEECH}\w*\W+(?:ты|вы)\b"
 )
-_TIME_MARK, _NUMBER_MARK = "#time", "#number"  # lexemes that maas_index adds to a message with a time or a number
+_TIME_MARK, _NUMBER_MARK = "#time", "#number"  # lexemes that maas_index_text adds to a message with a time or a number
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """What ranking needs to know of a query, besides its terms.
 
-    `words` are casefolded. `hints` are the lexemes by which `maas_index` marks messages that may hold the answer.
+    `words` are casefolded. `hints` are the lexemes by which `maas_index_text` marks messages that may hold the answer.
     `asks_assistant` is true where the query asks for something that the assistant itself said.
     """
 

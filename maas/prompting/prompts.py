@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 def built_in_text(role: str) -> str:
     """The first version of a role's prompt."""
-    return (SQL / "prompts" / f"{role}.md").read_text(encoding="utf-8").strip()
+    return (SQL / "prompts" / f"{role}.ru.md").read_text(encoding="utf-8").strip()
 
 
 async def read_prompts(db: Database, *roles: str) -> dict[str, Prompt]:
@@ -69,7 +69,7 @@ def seed_prompts(dsn: str) -> int:
 
     added = 0
     with psycopg.connect(dsn) as connection, psycopg.RawCursor(connection) as cursor:
-        for path in sorted((SQL / "prompts").glob("*.md")):
-            cursor.execute(queries()["seed_prompt"].encode(), (path.stem, built_in_text(path.stem)))
+        for role in sorted(path.name.removesuffix(".ru.md") for path in (SQL / "prompts").glob("*.ru.md")):
+            cursor.execute(queries()["seed_prompt"].encode(), (role, built_in_text(role)))
             added += max(cursor.rowcount, 0)
     return added

@@ -1,57 +1,57 @@
--- Dialogues and what was said in them.
+-- Conversations and their messages.
 
 -- name: create_conversation  -- $1 user, $2 assistant, $3 mode or null, $4 queue limit or null
-select verdict, id, run_id from maas_create_conversation($1, $2, $3, $4);
+select verdict, id, run_id from maas.maas_create_conversation($1, $2, $3, $4);
 
 -- name: conversation
 select id, user_id, assistant, title, source, mode, rolling_summary, last_agent, last_domain, is_processing, created_at
-from ai_conversations where id = $1;
+from maas.ai_conversations where id = $1;
 
--- name: change_conversation  -- $1 id, $2 mode or null, $3 title or null: null leaves it as it is
-update chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1 returning id;
+-- name: change_conversation  -- $1 id, $2 mode or null, $3 title or null: null keeps the value
+update maas.chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1 returning id;
 
 -- name: clear_conversation
-select maas_clear_conversation($1);
+select maas.maas_clear_conversation($1);
 
--- name: fold_conversation  -- $1 id, $2 how many messages a draft shows, $3 the runs whose messages it shows cut
-select maas_fold_conversation($1, $2, $3::uuid[]);
+-- name: fold_conversation  -- $1 id, $2 how many messages a draft shows, $3 the runs whose messages it shows truncated
+select maas.maas_fold_conversation($1, $2, $3::uuid[]);
 
--- name: conversation_summary  -- $1 id, $2 user; and which actions of the last day were not carried out
+-- name: conversation_summary  -- $1 id, $2 user; and the actions of the last day that were not executed
 select rolling_summary, (
-    select string_agg(maas_call_words(a.tool, a.arguments) || ': ' || a.status, '; ' order by a.created_at, a.id)
+    select string_agg(maas.maas_format_call(a.tool, a.arguments) || ': ' || a.status, '; ' order by a.created_at, a.id)
     from (
-      select v.id, v.tool, v.arguments, v.status, v.created_at from v_actions v
-      where v.conversation_id = $1 and v.user_id = $2 and v.created_at > maas_now() - interval '1 day'
+      select v.id, v.tool, v.arguments, v.status, v.created_at from maas.v_actions v
+      where v.conversation_id = $1 and v.user_id = $2 and v.created_at > maas.maas_now() - interval '1 day'
         and v.status in ('pending', 'rejected', 'expired')
       order by v.created_at desc, v.id desc limit 5) a) as actions
-from chat_conversations where id = $1 and user_id = $2;
+from maas.chat_conversations where id = $1 and user_id = $2;
 
 -- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many; newest first
 select id, run_id, role, content, actions, agent, created_at,
   array(select a.id from unnest(m.attachment_ids) with ordinality n(id, place)
-    join attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids
-from chat_messages m
+    join maas.attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids
+from maas.chat_messages m
 where conversation_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
 -- name: recent_messages  -- $1 user, $2 turns before this seq, $3 conversation, $4 how many; newest first
--- Said at one time and answered at another: among the newest by the clock, the turns give the order of the dialogue.
+-- The newest messages by time, ordered by seq: a query may be answered long after it was sent.
 with hidden as materialized (
   select array(
-    select id from pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
+    select id from maas.pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
     union all
-    select id from pipeline_runs where lane = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
+    select id from maas.pipeline_runs where queue_state = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
 ), newest as materialized (
-  select m.run_id, m.role, m.content, m.is_folded, m.created_at from chat_messages m
+  select m.run_id, m.role, m.content, m.is_folded, m.created_at from maas.chat_messages m
   where m.conversation_id = $3 and m.user_id = $1 and m.role in ('user', 'assistant')
     and m.run_id <> all ((select runs from hidden)::uuid[])
-    and not exists (select from raw_logs g where g.user_id = $1 and g.run_id = m.run_id and not g.is_remembered)
+    and not exists (select from maas.raw_logs g where g.user_id = $1 and g.run_id = m.run_id and not g.is_remembered)
   order by m.created_at desc, m.id desc limit 4 * $4
 )
 select l.id, n.run_id, n.is_folded, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
   coalesce(l.occurred_at, n.created_at) as occurred_at
-from newest n left join lateral (select seq from pipeline_runs where id = n.run_id and user_id is not distinct from $1 offset 0) r on true  -- an import brings no runs
+from newest n left join lateral (select seq from maas.pipeline_runs where id = n.run_id and user_id is not distinct from $1 offset 0) r on true  -- imported messages have no runs
 left join lateral (
-  select id, speaker, occurred_at from raw_logs where run_id = n.run_id and user_id is not distinct from $1 and turn_no = 0
+  select id, speaker, occurred_at from maas.raw_logs where run_id = n.run_id and user_id is not distinct from $1 and turn_no = 0
     and message_type = case n.role when 'user' then 'user_query' else 'assistant_response' end offset 0) l on true
 order by r.seq desc nulls last, n.created_at desc limit $4;

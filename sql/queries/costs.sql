@@ -1,24 +1,24 @@
--- What model calls cost.
+-- Costs of model calls.
 
 -- name: price  -- $1 provider, $2 model, $3 tokens in, $4 of these cached, $5 out: micro-dollars, null when unknown
-select maas_price($1, $2, $3, $4, $5);
+select maas.maas_price($1, $2, $3, $4, $5);
 
 -- name: spent  -- $1 run, $2 its user: tokens of this try, and of the user today
 select
-  (select coalesce(sum(c.tokens_in + c.tokens_out), 0)::bigint from llm_calls c join pipeline_runs r on r.id = c.run_id and r.try = c.try
+  (select coalesce(sum(c.tokens_in + c.tokens_out), 0)::bigint from maas.llm_calls c join maas.pipeline_runs r on r.id = c.run_id and r.try = c.try
    where c.run_id = $1) as run,
-  coalesce((select tokens from token_usage where user_id = $2 and day = maas_day(now())), 0) as today;
+  coalesce((select tokens from maas.token_usage where user_id = $2 and day = maas.maas_day(now())), 0) as today;
 
 -- name: pin_calls  -- $1 run, $2 attempt, $3 calls
-select maas_pin_calls($1, $2, $3::jsonb);
+select maas.maas_pin_calls($1, $2, $3::jsonb);
 
--- name: kept_calls  -- $1 run, $2 stage: what an earlier claim of this try stored: replies, and how often it asked in vain
+-- name: kept_calls  -- $1 run, $2 stage: replies that an earlier claim of this try stored, and its failed attempts
 select c.round, c.request_hash, c.reply, c.calls, c.parts, c.finish, c.attempts, c.error
-from llm_calls c join pipeline_runs r on r.id = c.run_id and r.try = c.try
+from maas.llm_calls c join maas.pipeline_runs r on r.id = c.run_id and r.try = c.try
 where c.run_id = $1 and c.stage = $2 and c.finish <> 'skipped' order by c.round;
 
--- name: answer_speeds  -- of late: how many tokens a second each model that answers writes, the wait for the first included
+-- name: answer_speeds  -- recent tokens per second of each answering model, including the time to the first token
 select c.provider, c.model, percentile_cont(0.5) within group (order by c.tokens_out * 1000 / c.ms)::float8 as speed
-from (select id from pipeline_runs order by created_at desc limit 500) r
-join llm_calls c on c.run_id = r.id and c.stage = 'final_responder' and c.error is null and c.attempts = 1
+from (select id from maas.pipeline_runs order by created_at desc limit 500) r
+join maas.llm_calls c on c.run_id = r.id and c.stage = 'final_responder' and c.error is null and c.attempts = 1
 where c.tokens_out >= 50 and c.ms > 0 group by c.provider, c.model having count(*) >= 5 order by speed;

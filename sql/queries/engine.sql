@@ -1,25 +1,25 @@
--- What the orchestrator says to the engine's functions.
+-- Calls of the engine's functions, and settings of its connections.
 
 -- name: step
-select * from maas_step($1, $2::text[], $3, $4::jsonb, $5);
+select * from maas.maas_step($1, $2::text[], $3, $4::jsonb, $5);
 
 -- name: advance
-select id, is_cancelled from maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb);
+select id, is_cancelled from maas.maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb);
 
 -- name: archive_exchange
-select maas_archive_exchange($1, $2, $3, $4::jsonb, $5::jsonb);
+select maas.maas_archive_exchange($1, $2, $3, $4::jsonb, $5::jsonb);
 
 -- name: register_engine
-select maas_register($1, $2, $3::text[], $4, $5::interval);
+select maas.maas_register($1, $2, $3::text[], $4, $5::interval);
 
 -- name: heartbeat
-select maas_heartbeat($1, $2::interval);
+select maas.maas_heartbeat($1, $2::interval);
 
 -- name: reap
-select reclaimed, failed, adopted, suspects, moved from maas_reap($1, $2::text[], $3);
+select reclaimed, failed, recovered, quarantined, moved from maas.maas_reap($1, $2::text[], $3);
 
 -- name: configure_engine
-update engine_settings s set value = v.value
+update maas.engine_settings s set value = v.value
 from (values ('blocking_scope', $1), ('timezone', $2), ('max_in_flight', $3)) as v(key, value) where s.key = v.key and s.value <> v.value;
 
 -- name: ring
@@ -32,8 +32,8 @@ select 1;
 select pg_backend_pid();
 
 -- name: notice_dead_peer
--- Postgres notices within some 10 s that the other end is gone, and frees what it locked. Not told as the connection
--- is opened: a pooler refuses that.
+-- Postgres notices a dead client within about 10 s and releases its locks. Not a startup parameter, because poolers
+-- refuse those.
 select set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
   set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false);
 
@@ -43,21 +43,21 @@ select set_config('statement_timeout', $1::text, false);
 -- name: lift_limit_of_statements  -- for the rest of the transaction
 select set_config('statement_timeout', '0', true);
 
--- name: trace_parent  -- $1 run: the traceparent (W3C) of who asked for it
-select metadata->>'traceparent' from pipeline_runs where id = $1;
+-- name: trace_parent  -- $1 run: the traceparent (W3C) of the request
+select metadata->>'traceparent' from maas.pipeline_runs where id = $1;
 
 -- name: living_engines
-select owner, host, pid, stages, concurrency, started_at from v_engines where is_alive order by owner;
+select owner, host, pid, stages, concurrency, started_at from maas.v_engines where is_alive order by owner;
 
 -- name: unregister_engine
-select maas_unregister($1);
+select maas.maas_unregister($1);
 
--- name: add_metrics  -- $1 items; what their tokens cost now, in micro-dollars, is added to them
-select maas_add_metrics($1::jsonb || coalesce((
+-- name: add_metrics  -- $1 items; the cost of their tokens at current prices, in micro-dollars, is added
+select maas.maas_add_metrics($1::jsonb || coalesce((
   select jsonb_agg(jsonb_build_object('name', 'model_cost', 'events', m.price,
     'labels', jsonb_build_object('provider', m.provider, 'model', m.model)))
   from (
-    select t.provider, t.model, maas_price(t.provider, t.model, t.tokens_in, t.cached, t.tokens_out) as price
+    select t.provider, t.model, maas.maas_price(t.provider, t.model, t.tokens_in, t.cached, t.tokens_out) as price
     from (
       select i.labels->>'provider' as provider, i.labels->>'model' as model,
         coalesce(sum(i.events) filter (where i.labels->>'kind' = 'in'), 0)::int as tokens_in,
@@ -67,20 +67,20 @@ select maas_add_metrics($1::jsonb || coalesce((
       where i.name = 'model_tokens' group by 1, 2) t) m
   where m.price > 0), '[]'));
 
--- name: stock  -- what there is: rows as the planner estimates them, since to count them would take longer with each
+-- name: stock  -- sizes: rows as estimated by the planner, because counting takes longer as they grow
 select pg_database_size(current_database()) as bytes,
-  (select greatest(reltuples, 0)::bigint from pg_class where oid = 'raw_logs'::regclass) as turns,
-  (select greatest(reltuples, 0)::bigint from pg_class where oid = 'lsm_storage'::regclass) as records,
-  (select count(*) from chat_pending_actions where status = 'pending' and expires_at > now()) as actions;
+  (select greatest(reltuples, 0)::bigint from pg_class where oid = 'maas.raw_logs'::regclass) as turns,
+  (select greatest(reltuples, 0)::bigint from pg_class where oid = 'maas.lsm_storage'::regclass) as records,
+  (select count(*) from maas.chat_pending_actions where status = 'pending' and expires_at > now()) as actions;
 
 -- name: fills
-select model, turns, refused, tokens from embedding_fills order by model;
+select model, turns, refused, tokens from maas.embedding_fills order by model;
 
 -- name: metrics
-select name, labels, le, sum(events)::bigint as events, sum(seconds) as seconds from engine_metrics
+select name, labels, le, sum(events)::bigint as events, sum(seconds) as seconds from maas.engine_metrics
 group by name, labels, le order by name, labels, le;
 
 -- name: queue
 select inbox, waiting, runnable, deferred, in_flight, coalesce(extract(epoch from oldest_for), 0)::float8 as oldest_seconds,
   oldest_user, orchestrators, notify_queue_usage
-from v_queue;
+from maas.v_queue;

@@ -1,32 +1,32 @@
--- What runs say while they are answered.
+-- Events of runs.
 
 -- name: add_events
-select maas_add_events($1::jsonb) as place;
+select maas.maas_add_events($1::jsonb) as place;
 
--- name: ring_followers  -- nothing is written, so that the commit that notifies waits for no disk
+-- name: ring_followers  -- writes nothing, so that the commit does not wait for the disk
 select pg_notify('run_events', r.id::text) from (select distinct unnest($1::uuid[])) r(id);
 
 -- name: follow_runs  -- $1 runs, $2 the try and $3 the last event that each follower knows, $4 types, $5 how many
--- One statement, one snapshot: whoever sees a run ended sees all that it had said. An earlier try is left out.
+-- One statement, one snapshot: a reader that sees a run ended sees all its events. Earlier tries are left out.
 select f.place::int as place, r.status, r.try, r.times, r.final_answer, r.error_code, r.error_message,
   e.numbers, e.types, e.payloads, e.moments
 from unnest($1::uuid[], $2::int[], $3::int[]) with ordinality as f(run_id, try, n, place)
 cross join lateral (
   select status, try, array[created_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at, completed_at, failed_at] as times,
     case status when 'COMPLETED' then final_answer end as final_answer, error_code, error_message
-  from pipeline_runs where id = f.run_id offset 0) r
+  from maas.pipeline_runs where id = f.run_id offset 0) r
 cross join lateral (
   select array_agg(x.n order by x.n) as numbers, array_agg(x.type order by x.n) as types,
     array_agg(x.payload::text order by x.n) as payloads, array_agg(x.created_at order by x.n) as moments
   from (
-    select v.n, v.type, v.payload, v.created_at from run_events v
+    select v.n, v.type, v.payload, v.created_at from maas.run_events v
     where v.run_id = f.run_id and v.type = any($4::text[]) and v.n > greatest(f.n, case when f.try < r.try then (
-      select max(t.n) from run_events t where t.run_id = f.run_id and t.type = 'retried') end)
+      select max(t.n) from maas.run_events t where t.run_id = f.run_id and t.type = 'retried') end)
     order by v.n limit $5) x) e;
 
--- name: layers_wanted  -- whether, by whom, and what there is to tell of the time before
+-- name: layers_wanted  -- whether debug information is wanted, by whom, and the timings so far
 select coalesce(r.metadata->'debugLayers' = 'true', false) as is_asked, exists (
-  select from app_users u where u.user_id = r.user_id and u.is_tech_admin) as is_tech_admin,
+  select from maas.app_users u where u.user_id = r.user_id and u.is_tech_admin) as is_tech_admin,
   r.source, r.created_at, r.analyzing_at, r.ready_at,
   case jsonb_typeof(r.sources) when 'array' then jsonb_array_length(r.sources) else 0 end as memories
-from pipeline_runs r where r.id = $1;
+from maas.pipeline_runs r where r.id = $1;

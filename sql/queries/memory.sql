@@ -1,64 +1,64 @@
--- Reads of what is remembered; every one is bound to a user.
+-- Reads of memory; each is bound to a user.
 
 -- name: turns  -- $1 user, $2 ids
 select l.id, l.run_id, l.message_type, l.content, l.speaker, l.conversation, l.external_id, l.occurred_at, l.record_id,
-  l.created_at, s.tags, s.summary, maas_period(maas_day(l.occurred_at)) as period
-from (select * from raw_logs where id = any($2::uuid[]) offset 0) l
-left join lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id
+  l.created_at, s.tags, s.summary, maas.maas_period(maas.maas_day(l.occurred_at)) as period
+from (select * from maas.raw_logs where id = any($2::uuid[]) offset 0) l
+left join maas.lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id
 where l.user_id = $1;
 
 -- name: recent_turns  -- $1 user, $2 turns before this seq, $3 how many; newest first
 with hidden as materialized (
   select array(
-    select id from pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
+    select id from maas.pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
     union all
-    select id from pipeline_runs where lane = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
+    select id from maas.pipeline_runs where queue_state = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
 )
 select l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at
-from raw_logs l
+from maas.raw_logs l
 where l.user_id = $1 and l.is_remembered and l.run_id <> all ((select runs from hidden)::uuid[])
 order by l.occurred_at desc, l.seq desc limit $3;
 
 -- name: records  -- $1 user, $2 ids of level 0, $3 how many of the newest beside what covers them now; newest first
 with recursive covering as (
-  select l.id as wanted, l.id, l.superseded_by, l.superseded_at from lsm_storage l where l.user_id = $1 and l.id = any($2::uuid[])
+  select l.id as wanted, l.id, l.superseded_by, l.superseded_at from maas.lsm_storage l where l.user_id = $1 and l.id = any($2::uuid[])
   union all
   select c.wanted, l.id, l.superseded_by, l.superseded_at
-  from covering c cross join lateral (  -- offset 0: one probe an id, never the whole table
-    select p.id, p.superseded_by, p.superseded_at from lsm_storage p where p.id = c.superseded_by and p.user_id = $1 offset 0) l
+  from covering c cross join lateral (  -- offset 0: one index probe per id, never a scan
+    select p.id, p.superseded_by, p.superseded_at from maas.lsm_storage p where p.id = c.superseded_by and p.user_id = $1 offset 0) l
 ), found as materialized (
   select id, array_agg(wanted) as wanted from covering where superseded_at is null group by id
 ), newest as materialized (
-  select id from lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
+  select id from maas.lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
   order by time_bucket_end desc, created_at desc limit $3 + cardinality($2::uuid[])
 )
-select l.id, l.level, maas_period(l.time_bucket_end, l.level) as period, l.time_bucket_start, l.time_bucket_end, l.tags, l.summary,
+select l.id, l.level, maas.maas_period(l.time_bucket_end, l.level) as period, l.time_bucket_start, l.time_bucket_end, l.tags, l.summary,
   l.raw_log_ids, l.occurred_at, l.created_at, coalesce(f.wanted, '{}') as wanted
 from (select id from found union select id from newest) u
-join lsm_storage l on l.id = u.id and l.user_id = $1 and not l.is_provisional left join found f on f.id = l.id
+join maas.lsm_storage l on l.id = u.id and l.user_id = $1 and not l.is_provisional left join found f on f.id = l.id
 order by l.time_bucket_end desc, l.created_at desc;
 
 -- name: records_as_of  -- $1 user, $2 ids of level 0, $3 how many of the newest beside them, $4 known at, whatever was merged since
 with newest as materialized (
-  select id from lsm_storage
+  select id from maas.lsm_storage
   where user_id = $1 and not is_provisional and level = 0 and (superseded_at is null or superseded_by is not null)
-    and known_at <= $4 and time_bucket_end <= maas_day($4)
+    and known_at <= $4 and time_bucket_end <= maas.maas_day($4)
   order by time_bucket_end desc, created_at desc limit $3 + cardinality($2::uuid[])
 )
-select id, level, maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
+select id, level, maas.maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
   occurred_at, created_at, array[id] as wanted
-from lsm_storage
+from maas.lsm_storage
 where user_id = $1 and id = any ($2::uuid[] || array(select id from newest)) and not is_provisional and level = 0
   and (superseded_at is null or superseded_by is not null) and known_at <= $4
 order by time_bucket_end desc, created_at desc;
 
 -- name: wordless_records  -- $1 user, $2 question, $3 known at or null, $4 from, $5 to, $6 tags, $7 how many; best first
 with question as materialized (
-  select array(select t.lexeme from unnest(maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms
+  select array(select t.lexeme from unnest(maas.maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms
 )
-select l.id, l.level, maas_period(l.time_bucket_end, l.level) as period, l.tags, l.summary, l.raw_log_ids, l.occurred_at, l.created_at,
-  (select count(*) from unnest(maas_terms(q.terms)) t where l.tsv @@ t)::float8 / cardinality(q.terms) as score
-from question q join lsm_storage l on l.tsv @@ maas_any_term(q.terms)
+select l.id, l.level, maas.maas_period(l.time_bucket_end, l.level) as period, l.tags, l.summary, l.raw_log_ids, l.occurred_at, l.created_at,
+  (select count(*) from unnest(maas.maas_terms(q.terms)) t where l.tsv @@ t)::float8 / cardinality(q.terms) as score
+from question q join maas.lsm_storage l on l.tsv @@ maas.maas_any_term(q.terms)
 where l.user_id = $1 and l.words_gone and not l.is_provisional
   and case when $3::timestamptz is null then l.superseded_at is null
     else l.level = 0 and (l.superseded_at is null or l.superseded_by is not null) and l.known_at <= $3 end
@@ -67,67 +67,67 @@ where l.user_id = $1 and l.words_gone and not l.is_provisional
 order by score desc, l.occurred_at desc limit $7;
 
 -- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many
-select id, level, maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
+select id, level, maas.maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
   is_degraded, occurred_at, created_at
-from lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
+from maas.lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
   and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
 -- name: memory  -- $1 id: a record or a turn
-select 'summary' as kind, id, user_id, level, maas_period(time_bucket_end, level) as period, tags, summary as memory, raw_log_ids,
+select 'summary' as kind, id, user_id, level, maas.maas_period(time_bucket_end, level) as period, tags, summary as memory, raw_log_ids,
   null::text as speaker, superseded_at, occurred_at, created_at
-from lsm_storage where id = $1 and not is_provisional
+from maas.lsm_storage where id = $1 and not is_provisional
 union all
-select 'turn', l.id, l.user_id, null, maas_period(maas_day(l.occurred_at)), coalesce(s.tags, '{}'), l.content, array[l.id],
-  coalesce(l.speaker, case l.message_type when 'user_query' then 'user' else 'assistant' end), null, l.occurred_at, l.created_at
-from raw_logs l left join lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id where l.id = $1;
+select 'turn', l.id, l.user_id, null, maas.maas_period(maas.maas_day(l.occurred_at)), coalesce(s.tags, '{}'), l.content, array[l.id],
+  coalesce(l.speaker, maas.maas_role(l.message_type)), null, l.occurred_at, l.created_at
+from maas.raw_logs l left join maas.lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id where l.id = $1;
 
 -- name: sources  -- $1 user, $2 ids of raw logs
 select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at
-from raw_logs where user_id = $1 and id = any($2::uuid[]) order by occurred_at, seq;
+from maas.raw_logs where user_id = $1 and id = any($2::uuid[]) order by occurred_at, seq;
 
--- name: history  -- $1 user, $2 ids of raw logs: the words, then the records made of them, those of higher levels after their own
+-- name: history  -- $1 user, $2 ids of raw logs: the logs, then the records made of them by level
 with recursive words as materialized (
-  select g.* from (select * from raw_logs where id = any($2::uuid[]) offset 0) g where g.user_id = $1
+  select g.* from (select * from maas.raw_logs where id = any($2::uuid[]) offset 0) g where g.user_id = $1
 ), made as (
   select l.id, l.superseded_by from (select distinct record_id from words) w
-  cross join lateral (select * from lsm_storage p where p.id = w.record_id offset 0) l where l.user_id = $1
+  cross join lateral (select * from maas.lsm_storage p where p.id = w.record_id offset 0) l where l.user_id = $1
   union
   select l.id, l.superseded_by
-  from made m cross join lateral (select * from lsm_storage p where p.id = m.superseded_by offset 0) l where l.user_id = $1
+  from made m cross join lateral (select * from maas.lsm_storage p where p.id = m.superseded_by offset 0) l where l.user_id = $1
 )
-select 'turn' as kind, id, -1 as level, content as memory, coalesce(speaker, case message_type when 'user_query' then 'user' else 'assistant' end)
+select 'turn' as kind, id, -1 as level, content as memory, coalesce(speaker, maas.maas_role(message_type))
   as speaker, created_at, record_id as superseded_by, null::timestamptz as superseded_at, occurred_at
 from words
 union all
 select 'summary', l.id, l.level, l.summary, null, l.created_at, l.superseded_by, l.superseded_at, l.occurred_at
-from made m join lsm_storage l on l.id = m.id
+from made m join maas.lsm_storage l on l.id = m.id
 order by level, occurred_at, created_at;
 
--- name: exchange_of_run  -- $1 run: its own words, and those whose archiving failed before
-with me as (select user_id, lane_key, seq from pipeline_runs where id = $1)
+-- name: exchange_of_run  -- $1 run: its own logs, and those whose archiving failed before
+with me as (select user_id, queue_key, seq from maas.pipeline_runs where id = $1)
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
-from me join raw_logs l on l.run_id = $1 and l.user_id is not distinct from me.user_id and l.archived_at is null
+from me join maas.raw_logs l on l.run_id = $1 and l.user_id is not distinct from me.user_id and l.archived_at is null
 union all
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
-from me join raw_logs l on l.user_id = me.user_id and l.archive_owed
-join pipeline_runs r on r.id = l.run_id and r.user_id is not distinct from me.user_id and r.lane_key = me.lane_key and r.seq < me.seq
+from me join maas.raw_logs l on l.user_id = me.user_id and l.archive_owed
+join maas.pipeline_runs r on r.id = l.run_id and r.user_id is not distinct from me.user_id and r.queue_key = me.queue_key and r.seq < me.seq
   and r.kind in ('ask', 'action')
 where l.run_id <> $1 and l.archived_at is null
 order by occurred_at;
 
 -- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no record covers
 select id, message_type, content, speaker, conversation, occurred_at
-from raw_logs
-where run_id = $1 and user_id is not distinct from (select r.user_id from pipeline_runs r where r.id = $1) and archived_at is null
+from maas.raw_logs
+where run_id = $1 and user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = $1) and archived_at is null
 order by turn_no limit $2;
 
 -- name: import_turns  -- $1 user, $2 label, $3 turns, $4 source
-select run_id, added, known from maas_import($1, $2, $3::jsonb, $4);
+select run_id, added, known from maas.maas_import($1, $2, $3::jsonb, $4);
 
 -- name: import_portion  -- $1 user, $2 label, $3 turns as text, $4 source
-select run_id, added, known from maas_import($1, $2, $3::text::jsonb, $4);
+select run_id, added, known from maas.maas_import($1, $2, $3::text::jsonb, $4);
 
 -- name: import_progress  -- $1 runs of kind archive
 select count(*) filter (where l.archived_at is not null) as recorded, count(*) as total
-from pipeline_runs r join raw_logs l on l.run_id = r.id and l.user_id is not distinct from r.user_id where r.id = any($1::uuid[]);
+from maas.pipeline_runs r join maas.raw_logs l on l.run_id = r.id and l.user_id is not distinct from r.user_id where r.id = any($1::uuid[]);

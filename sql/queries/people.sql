@@ -1,29 +1,29 @@
--- A user as a whole.
+-- Users: audit, retention, erasing, forgetting, export and restore.
 
 -- name: note_audit  -- $1 action, $2 user, $3 subject, $4 details, $5 actor
-select maas_note($1, $2, $3, $4::jsonb, $5);
+select maas.maas_write_audit($1, $2, $3, $4::jsonb, $5);
 
 -- name: sweep  -- $1 days
-select maas_sweep($1);
+select maas.maas_purge_expired($1);
 
 -- name: answering  -- $1 user
-select id from pipeline_runs where user_id = $1 and lane = 1 and status <> 'COMPLETED';
+select id from maas.pipeline_runs where user_id = $1 and queue_state = 1 and status <> 'COMPLETED';
 
 -- name: erase_user  -- $1 user, $2 actor
-select maas_erase($1, $2);
+select maas.maas_erase($1, $2);
 
--- name: forget  -- $1 id, $2 user or null, $3 actor, $4 whether doubtful answers go, too
-select maas_forget($1, $2, $3, $4);
+-- name: forget  -- $1 id, $2 user or null, $3 actor, $4 whether to delete doubtful answers, too
+select maas.maas_forget($1, $2, $3, $4);
 
 -- name: remember  -- $1 user, $2 turns
-select run_id, log_ids from maas_remember($1, $2::jsonb);
+select run_id, log_ids from maas.maas_remember($1, $2::jsonb);
 
--- name: restore_rows  -- $1 table, $2 user, $3 rows as text, $4 whether ids that are free stay, $5 the image of the only row, or null
-select maas_restore($1::text::regclass, $2, case when $5::bytea is null then $3::text::jsonb
+-- name: restore_rows  -- $1 table, $2 user, $3 rows as text, $4 whether to keep free ids, $5 the image of the only row, or null
+select maas.maas_restore(('maas.' || $1::text)::regclass, $2, case when $5::bytea is null then $3::text::jsonb
   else jsonb_set($3::text::jsonb, '{0,content}', to_jsonb('\x' || encode($5::bytea, 'hex'))) end, $4);
 
 -- name: settle_restore  -- $1 user, $2 label
-select maas_settle_restore($1, $2);
+select maas.maas_finish_restore($1, $2);
 
 -- name: use_utc
 select set_config('timezone', 'UTC', true);
@@ -33,36 +33,36 @@ select json_build_object('maas', 'export', 'version', 1, 'user_id', $1::uuid, 'e
 
 -- name: export_logs  -- $1 user
 select (jsonb_build_object('type', 'log', 'at', l.occurred_at,
-    'role', case l.message_type when 'user_query' then 'user' else 'assistant' end)
+    'role', maas.maas_role(l.message_type))
   || (to_jsonb(l) - '{message_type,occurred_at}'::text[] - d.names))::text as line
-from raw_logs l cross join (select maas_derived_columns('raw_logs') as names) d
+from maas.raw_logs l cross join (select maas.maas_derived_columns('maas.raw_logs') as names) d
 where l.user_id = $1 order by l.occurred_at, l.seq;
 
 -- name: export_records  -- $1 user
 select (jsonb_build_object('type', 'record') || (to_jsonb(l) - d.names))::text as line
-from lsm_storage l cross join (select maas_derived_columns('lsm_storage') as names) d
+from maas.lsm_storage l cross join (select maas.maas_derived_columns('maas.lsm_storage') as names) d
 where l.user_id = $1 and not l.is_provisional order by l.created_at, l.id;
 
 -- name: export_conversations  -- $1 user
 select (jsonb_build_object('type', 'conversation') || (to_jsonb(c) - 'user_id'))::text as line
-from chat_conversations c where c.user_id = $1 order by c.created_at, c.id;
+from maas.chat_conversations c where c.user_id = $1 order by c.created_at, c.id;
 
 -- name: export_messages  -- $1 user
 select (jsonb_build_object('type', 'message') || (to_jsonb(m) - 'user_id'))::text as line
-from chat_messages m where m.user_id = $1 order by m.created_at, m.id;
+from maas.chat_messages m where m.user_id = $1 order by m.created_at, m.id;
 
 -- name: export_notes  -- $1 user
 select (jsonb_build_object('type', 'note') || (to_jsonb(n) - 'user_id'))::text as line
-from user_notes n where n.user_id = $1 order by n.created_at, n.id;
+from maas.user_notes n where n.user_id = $1 order by n.created_at, n.id;
 
 -- name: export_attachments  -- $1 user; content in base64, without the line breaks of Postgres
 select json_build_object('type', 'attachment', 'id', id, 'kind', kind, 'run_id', run_id, 'media_type', media_type, 'width', width,
   'height', height, 'sha256', sha256, 'created_at', created_at, 'content', translate(encode(content, 'base64'), e'\n', ''))::text as line
-from attachments where user_id = $1 order by created_at, id;
+from maas.attachments where user_id = $1 order by created_at, id;
 
 -- name: export_actions  -- $1 user
 select (jsonb_build_object('type', 'action') || (to_jsonb(a) - 'user_id'))::text as line
-from chat_pending_actions a where a.user_id = $1 order by a.created_at, a.id;
+from maas.chat_pending_actions a where a.user_id = $1 order by a.created_at, a.id;
 
 -- name: export_runs  -- $1 user
 select json_build_object('type', 'run', 'id', id, 'kind', kind, 'source', source, 'assistant', assistant,
@@ -70,4 +70,4 @@ select json_build_object('type', 'run', 'id', id, 'kind', kind, 'source', source
   'archive_status', archive_status, 'error_code', error_code, 'error_message', error_message, 'degraded', degraded,
   'sources', sources, 'is_remembered', is_remembered, 'try', try, 'created_at', created_at, 'analyzing_at', analyzing_at, 'completed_at', completed_at,
   'failed_at', failed_at, 'archived_at', archived_at)::text as line
-from pipeline_runs where user_id = $1 order by seq;
+from maas.pipeline_runs where user_id = $1 order by seq;

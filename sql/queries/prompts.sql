@@ -1,17 +1,17 @@
 -- name: prompts
-select role_name, prompt_template, version from system_prompts where role_name = any($1::text[]) and is_active;
+select role_name, prompt_template, version from maas.system_prompts where role_name = any($1::text[]) and is_active;
 
 -- name: seed_prompt
-insert into system_prompts (role_name, prompt_template) values ($1, $2) on conflict (role_name) do nothing;
+insert into maas.system_prompts (role_name, prompt_template) values ($1, $2) on conflict (role_name) do nothing;
 
 -- name: assistant_role
-select role_name from assistants where name = $1 and is_active;
+select role_name from maas.assistants where name = $1 and is_active;
 
 -- name: assistant_profile
-select coalesce(definition->>'memory', 'full') as memory from assistants where name = $1;
+select coalesce(definition->>'memory', 'full') as memory from maas.assistants where name = $1;
 
 -- name: assistant_models  -- $1 name; its own model, null for the configured one, and those that its agents name
 select (definition->>'model') || array(
   select a->>'model' from jsonb_array_elements(case jsonb_typeof(definition->'agents') when 'array' then definition->'agents' else '[]' end) a
   where a->>'model' is not null) as models
-from assistants where name = $1;
+from maas.assistants where name = $1;

@@ -1,11 +1,11 @@
--- The client's side of pipeline_runs.
+-- Requests: insert, read, cancel, retry; and the version of the schema.
 
--- name: insert_runs  -- $10 how many unfinished runs a user may have, or null; what is above is refused; $11 arrays as text
+-- name: insert_runs  -- $10 how many unfinished runs a user may have, or null; more are refused; $11 arrays as text
 with sent as materialized (
   select s.*,
     row_number() over (partition by s.caller, s.idempotency_key, case when s.idempotency_key is null then s.id end order by s.n) > 1
       or s.idempotency_key is not null and exists (
-        select from pipeline_runs r where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
+        select from maas.pipeline_runs r where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
       $11::text[], $12::text[], $13::jsonb[], $14::boolean[]) with ordinality
     as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids, mode,
@@ -13,15 +13,15 @@ with sent as materialized (
 ), queues as materialized (
   select u.user_id, q.unfinished
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
-    -- a client of SQL may have put in any number; ten times the limit is as good as more
+    -- SQL clients may have inserted any number; counting to ten times the limit is enough
     select count(*) as unfinished from (
-      select from pipeline_runs r where r.user_id = u.user_id and r.lane < 2 and r.kind in ('ask', 'action') limit 10 * $10) r) q
+      select from maas.pipeline_runs r where r.user_id = u.user_id and r.queue_state < 2 and r.kind in ('ask', 'action') limit 10 * $10) r) q
 ), placed as materialized (
   select s.*, q.unfinished, coalesce(not s.is_repeat and
     q.unfinished + count(*) filter (where not s.is_repeat) over (partition by s.user_id order by s.n) > $10, false) as is_refused
   from sent s left join queues q using (user_id)
 ), added as (
-  insert into pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
+  insert into maas.pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
     attachment_ids, mode, client_context, is_remembered)
   select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids::uuid[], mode,
     client_context, is_remembered
@@ -33,7 +33,7 @@ with sent as materialized (
   select u.user_id, (
     select avg(extract(epoch from f.archived_at - f.analyzing_at)) from (
       select r.archived_at, r.analyzing_at from (
-        select archived_at, analyzing_at from pipeline_runs where user_id = u.user_id order by seq desc limit 10 * $10 + 10) r
+        select archived_at, analyzing_at from maas.pipeline_runs where user_id = u.user_id order by seq desc limit 10 * $10 + 10) r
       where r.archived_at is not null limit 10) f) as seconds
   from (select distinct user_id from placed where is_refused) u
 )
@@ -46,10 +46,10 @@ where p.is_refused or exists (
 
 -- name: run_of_key
 select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode, client_context, is_remembered
-from pipeline_runs where caller = $1 and idempotency_key = $2;
+from maas.pipeline_runs where caller = $1 and idempotency_key = $2;
 
 -- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 $12 seconds since it began, and ended
-select id from pipeline_runs
+select id from maas.pipeline_runs
 where user_id = $1 and created_at > now() - make_interval(secs => $11) and caller = $2 and source = $3 and idempotency_key is null
   and user_query = $4 and assistant = $5 and conversation_id is not distinct from $6
   and coalesce(metadata, '{}') - 'traceparent' = coalesce($7::jsonb, '{}') and attachment_ids = $8::uuid[]
@@ -59,49 +59,50 @@ where user_id = $1 and created_at > now() - make_interval(secs => $11) and calle
 order by created_at desc limit 1;
 
 -- name: client_context  -- $1 run
-select client_context from pipeline_runs where id = $1;
+select client_context from maas.pipeline_runs where id = $1;
 
--- name: turns_of_words  -- $1 user, $2 a run, $3 texts without blanks around, $4 how many turns before the run's are looked at
+-- name: turns_of_words  -- $1 user, $2 a run, $3 texts without blanks around, $4 number of the latest turns to search
 select distinct btrim(l.content, E' \t\n\r') as words
 from (
-  select content from raw_logs where user_id = $1 and run_id <> $2 and is_remembered order by occurred_at desc, seq desc limit $4) l
+  select content from maas.raw_logs where user_id = $1 and run_id <> $2 and is_remembered order by occurred_at desc, seq desc limit $4) l
 where btrim(l.content, E' \t\n\r') = any($3::text[]);
 
 -- name: run
-select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status, archive_status, lane, try, attempt,
+select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status, archive_status,
+  queue_state as lane, try, attempt,
   deaths, analysis_result, sources, draft_context, final_context_payload, final_answer, error_code, error_message, degraded,
   cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at,
   completed_at, failed_at, archived_at,
-  (select e.payload->'buttons' from run_events e where e.run_id = $1 and e.type = 'buttons' order by e.n desc limit 1) as buttons,
-  (select array_agg(a.id) from attachments a where a.run_id = r.id and a.user_id is not distinct from r.user_id) as drawn
-from pipeline_runs r where id = $1;
+  (select e.payload->'buttons' from maas.run_events e where e.run_id = $1 and e.type = 'buttons' order by e.n desc limit 1) as buttons,
+  (select array_agg(a.id) from maas.attachments a where a.run_id = r.id and a.user_id is not distinct from r.user_id) as drawn
+from maas.pipeline_runs r where id = $1;
 
 -- name: run_state
-select status, archive_status from pipeline_runs where id = $1;
+select status, archive_status from maas.pipeline_runs where id = $1;
 
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many; nulls mean any; newest first
 -- one branch for a user and one for all: each has its index, and one plan serves both
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
   error_code, error_message, created_at, completed_at
 from (
-  (select * from pipeline_runs where user_id = $1 and ($2::text is null or status = $2)
+  (select * from maas.pipeline_runs where user_id = $1 and ($2::text is null or status = $2)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)
   union all
-  (select * from pipeline_runs where $1::uuid is null and ($2::text is null or status = $2)
+  (select * from maas.pipeline_runs where $1::uuid is null and ($2::text is null or status = $2)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)) r
 order by created_at desc, id desc limit $5;
 
 -- name: cancel_run
-select maas_cancel_run($1, $2);
+select maas.maas_cancel_run($1, $2);
 
 -- name: retry_run
-select maas_retry_run($1, $2);
+select maas.maas_retry_run($1, $2);
 
 -- name: schema_is_there
-select to_regclass('pipeline_runs') is not null and to_regproc('maas_import') is not null;
+select to_regclass('maas.pipeline_runs') is not null and to_regproc('maas.maas_import') is not null;
 
--- name: is_migrated_to  -- $1 a migration
-select exists (select from _yoyo_migration where migration_id = $1);
+-- name: is_migrated_to  -- $1 the fingerprint of sql/
+select coalesce(md5(string_agg(name || ' ' || hash || e'\n', '' order by name collate "C")) = $1, false) from maas.schema_files;
 
 -- name: server_version
 select current_setting('server_version') as version, current_setting('server_version_num')::int as number;

@@ -1,21 +1,21 @@
--- What assistants are, which tools there are, and what these did.
+-- Assistants, tools and the ledger of tool calls.
 
 -- name: keep_assistant  -- $1 name, $2 role, $3 definition
-insert into assistants (name, role_name, definition) values ($1, $2, $3::jsonb)
+insert into maas.assistants (name, role_name, definition) values ($1, $2, $3::jsonb)
 on conflict (name) do update set definition = excluded.definition, updated_at = now()
 where assistants.definition <> excluded.definition;
 
 -- name: assistant_definitions
-select name, role_name, definition from assistants where is_active order by name;
+select name, role_name, definition from maas.assistants where is_active order by name;
 
 -- name: assistant_definition
-select name, role_name, definition from assistants where name = $1 and is_active;
+select name, role_name, definition from maas.assistants where name = $1 and is_active;
 
 -- name: run_source
-select source from pipeline_runs where id = $1;
+select source from maas.pipeline_runs where id = $1;
 
 -- name: keep_tools  -- $1 tools
-insert into tools (name, domain, description, parameters, effect, version, is_idempotent)
+insert into maas.tools (name, domain, description, parameters, effect, version, is_idempotent)
 select t.name, t.domain, t.description, t.parameters, t.effect, t.version, t.is_idempotent
 from jsonb_to_recordset($1::jsonb) as t(name text, domain text, description text, parameters jsonb, effect text, version text,
   is_idempotent boolean)
@@ -26,27 +26,27 @@ where (tools.domain, tools.description, tools.version, tools.is_idempotent)
   is distinct from (excluded.domain, excluded.description, excluded.version, excluded.is_idempotent);
 
 -- name: list_tools  -- $1 domain or null
-select name, domain, effect, description, parameters, version, is_idempotent from tools
+select name, domain, effect, description, parameters, version, is_idempotent from maas.tools
 where $1::text is null or domain = $1 order by domain, name;
 
 -- name: count_tool_call  -- $1 run, $2 attempt
-select maas_count_call($1, $2);
+select maas.maas_count_call($1, $2);
 
 -- name: begin_tool  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 effect, $7 whether it is idempotent
-select verdict, result from maas_begin_tool($1, $2, $3, $4, $5, $6, $7);
+select verdict, result from maas.maas_begin_tool($1, $2, $3, $4, $5, $6, $7);
 
 -- name: finish_tool  -- $1 run, $2 attempt, $3 tool, $4 hash, $5 status, $6 result, $7 milliseconds
-select maas_finish_tool($1, $2, $3, $4, $5, $6::jsonb, $7);
+select maas.maas_finish_tool($1, $2, $3, $4, $5, $6::jsonb, $7);
 
 -- name: note_read  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 status, $7 milliseconds
-select maas_note_read($1, $2, $3, $4, $5, $6, $7);
+select maas.maas_record_read($1, $2, $3, $4, $5, $6, $7);
 
--- name: open_domains  -- those that the metadata of a run names; null: all
+-- name: open_domains  -- named by the metadata of a run; null: all
 select case when jsonb_typeof(metadata->'domains') = 'array' then array(select jsonb_array_elements_text(metadata->'domains')) end
-from pipeline_runs where id = $1;
+from maas.pipeline_runs where id = $1;
 
--- name: active_agent  -- who gave the last answer of a conversation
-select maas_active_agent($1);
+-- name: active_agent  -- the agent that gave the last answer of a conversation
+select maas.maas_active_agent($1);
 
 -- name: name_agent  -- $1 run, $2 attempt, $3 agent, $4 domain
-select maas_name_agent($1, $2, $3, $4);
+select maas.maas_set_agent($1, $2, $3, $4);

@@ -1,7 +1,7 @@
 -- What the run asks while it goes on.
 
 -- name: backlog
-select count(*) from pipeline_runs where lane < 2;
+select count(*) from pipeline_runs where queue_state < 2;
 
 -- name: end_connections  -- of a role, at most so many
 select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity where usename = $1 order by random() limit $2) a;
@@ -14,8 +14,8 @@ where usename like 'chaos\_%' and usename <> 'chaos_application';
 select pid from v_engines where is_alive;
 
 -- name: unfinished  -- what a run that came to a standstill leaves behind
-select id, lane, status, archive_status, owner, attempt, updated_at, left(user_query, 30) as query
-from pipeline_runs where lane < 2 order by seq limit 10;
+select id, queue_state, status, archive_status, owner, attempt, updated_at, left(user_query, 30) as query
+from pipeline_runs where queue_state < 2 order by seq limit 10;
 
 -- name: insert_run
 insert into pipeline_runs (id, user_id, user_query) values ($1, $2, $3);

@@ -21,7 +21,7 @@ with names(n, name) as (values
   (17, 'drafts with a later or another user''s exchange'),
   (18, 'logs that are not archived'),
   (19, 'provisional records'),
-  (20, 'rows in lanes -2 to 1'),
+  (20, 'runs in queue states -2 to 1'),
   (21, 'keys with two rows'),
   (22, 'HTTP replies other than 202 and 503'),
   (23, 'processes that hung or ended by themselves'),
@@ -117,7 +117,7 @@ with names(n, name) as (values
   union all
   select 'provisional records', l.id::text from lsm_storage l where l.is_provisional
   union all
-  select 'rows in lanes -2 to 1', format('%s: %s, lane %s', r.mark, r.status, r.lane) from runs r where r.lane <> 2
+  select 'runs in queue states -2 to 1', format('%s: %s, queue_state %s', r.mark, r.status, r.queue_state) from runs r where r.queue_state <> 2
   union all
   select 'keys with two rows', r.idempotency_key from runs r where r.idempotency_key is not null
   group by r.caller, r.idempotency_key having count(*) > 1

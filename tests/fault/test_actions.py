@@ -69,7 +69,9 @@ def ask(stack: Stack, user: UUID, query: str, conversation: UUID | None) -> UUID
 
 
 def finish(stack: Stack, run_id: UUID) -> dict[str, Any]:
-    poll(lambda: stack.rows("select from pipeline_runs where id = %s and lane = 2", run_id), 30, "it is finished")
+    poll(
+        lambda: stack.rows("select from pipeline_runs where id = %s and queue_state = 2", run_id), 30, "it is finished"
+    )
     return dict(stack.rows("select * from pipeline_runs where id = %s", run_id)[0])
 
 

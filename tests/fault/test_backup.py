@@ -21,7 +21,7 @@ from tests.stack import Stack
 
 TABLES = """
     select table_name from information_schema.tables
-    where table_schema = 'public' and table_type = 'BASE TABLE' and table_name <> 'engine_metrics'
+    where table_schema = 'maas' and table_type = 'BASE TABLE' and table_name not in ('engine_metrics', 'schema_files')
 """
 
 

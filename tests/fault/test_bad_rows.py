@@ -70,7 +70,7 @@ async def test_bad_record_fails_alone(connection: Connection, claims: Claims) ->
         ends.append(ClaimEnd(run, "archived", record=record))
     await claims.step(8, ends)
     assert [run_of(connection, run.id)["archive_status"] for run in (good, bad)] == ["ARCHIVED", "FAILED"]
-    assert [run_of(connection, run.id)["lane"] for run in (good, bad)] == [2, 2]
+    assert [run_of(connection, run.id)["queue_state"] for run in (good, bad)] == [2, 2]
     owed = connection.execute("select distinct run_id from raw_logs where archive_owed").fetchall()
     assert [row["run_id"] for row in owed] == [bad.id]
 
@@ -81,4 +81,4 @@ async def test_bad_error_message_fails_alone(connection: Connection, claims: Cla
         8, [ClaimEnd(good, "failed", code="x", message="fine"), ClaimEnd(bad, "failed", code="x", message="\x00")]
     )
     assert [run_of(connection, run.id)["error_code"] for run in (good, bad)] == ["x", "bad_data"]
-    assert [run_of(connection, run.id)["lane"] for run in (good, bad)] == [2, 2]
+    assert [run_of(connection, run.id)["queue_state"] for run in (good, bad)] == [2, 2]

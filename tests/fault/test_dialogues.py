@@ -46,7 +46,9 @@ def ask(stack: Stack, user: UUID, query: str = "Write it down.") -> UUID:
 
 
 def answer(stack: Stack, run_id: UUID) -> dict[str, Any]:
-    poll(lambda: stack.rows("select from pipeline_runs where id = %s and lane = 2", run_id), 30, "it is finished")
+    poll(
+        lambda: stack.rows("select from pipeline_runs where id = %s and queue_state = 2", run_id), 30, "it is finished"
+    )
     return dict(
         stack.rows("select status, final_answer, error_code, error_message from pipeline_runs where id = %s", run_id)[0]
     )

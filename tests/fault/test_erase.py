@@ -65,9 +65,9 @@ def test_fifty_users_are_erased_under_load(stack: Stack) -> None:
     with ThreadPoolExecutor(4) as pool:
         while len(served) < 50:
             flying = stack.rows(
-                "select user_id, kind, status from pipeline_runs where lane = 1 and user_id = any(%s)", leaving
+                "select user_id, kind, status from pipeline_runs where queue_state = 1 and user_id = any(%s)", leaving
             )
-            assert flying or stack.rows("select from pipeline_runs where lane < 2"), f"{len(served)} were served"
+            assert flying or stack.rows("select from pipeline_runs where queue_state < 2"), f"{len(served)} were served"
             fresh = [
                 row for row in flying
                 if row["user_id"] not in served and met[f"{row['kind']} {row['status']}"] < MOST_ALIKE
@@ -77,7 +77,9 @@ def test_fifty_users_are_erased_under_load(stack: Stack) -> None:
                 served.add(row["user_id"])
                 pool.submit(erase, stack, row["user_id"])
     assert len(met) > 2
-    poll(lambda: stack.rows("select from pipeline_runs where lane < 2") == [], 60, "all is answered and recorded")
+    poll(
+        lambda: stack.rows("select from pipeline_runs where queue_state < 2") == [], 60, "all is answered and recorded"
+    )
     no_trace(stack)
     for table in ("pipeline_runs", "raw_logs", "lsm_storage"):
         assert stack.rows(f"select from {table} where user_id = any(%s)", leaving) == []
@@ -100,13 +102,13 @@ def test_a_model_that_answers_after_the_erasing(stack: Stack, models: ModelServe
     engines = [row["owner"] for row in stack.rows("select owner from v_engines where is_alive order by owner")]
     for user in (*users, other):
         stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, %s)", user, f"Where is {MARK}?")
-    held = "select from pipeline_runs where status = %s and lane = 1"
+    held = "select from pipeline_runs where status = %s and queue_state = 1"
     poll(lambda: len(stack.rows(held, HELD[role])) == 6 and models.calls[role] == 6, 20, "all are at the model")
     for user in users:
         erase(stack, user)
     back = stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, 'Back.') returning id", users[0])
     models.release(role)
-    poll(lambda: stack.rows("select from pipeline_runs where lane < 2") == [], 20, "the others are answered")
+    poll(lambda: stack.rows("select from pipeline_runs where queue_state < 2") == [], 20, "the others are answered")
     assert stack.log().count('"run_lost"') == (5 if role != "archivist" else 0)
     states = stack.rows("select user_id, status, archive_status from pipeline_runs order by created_at")
     assert [tuple(row.values()) for row in states] == [

@@ -69,7 +69,7 @@ def test_inserts_in_opposite_orders_beside_three_orchestrators(stack: Stack) -> 
         application.join()
     assert [application.error for application in applications] == [None] * SESSIONS
     inserted = {run for application in applications for run in application.inserted}
-    poll(lambda: stack.rows("select from pipeline_runs where lane < 2 limit 1") == [], 120)
+    poll(lambda: stack.rows("select from pipeline_runs where queue_state < 2 limit 1") == [], 120)
     runs = stack.rows("select id, status, archive_status, attempt from pipeline_runs")
     assert {run["id"] for run in runs} == inserted
     assert {(run["status"], run["archive_status"], run["attempt"]) for run in runs} == {("COMPLETED", "ARCHIVED", 1)}

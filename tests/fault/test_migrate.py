@@ -1,4 +1,4 @@
-"""Migrations under bad conditions: twice, at once, after a kill, with an error in a file, without a server."""
+"""Migrations under bad conditions: twice, at once, after a kill, with an error in a file, without rights, no server."""
 
 from __future__ import annotations
 
@@ -12,15 +12,25 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from maas.cli.migrate import prepare_database
 from shared.errors import MaasError
-from shared.migrate import LOCK_KEY, migrate, pending
+from shared.migrate import LOCK_KEY, fingerprint, migrate, pending, search_path_advice
 from shared.postgres import EmbeddedPostgres
+from tests.conftest import SQL_FOLDER
 from tests.fault.holder import ROOT
+from tests.logins import login
 from tests.polling import poll
 
-BODY = "create function {name}() returns int language plpgsql as $$ begin return 1; end $$;"
+NEW = ["schema/1_tables", "functions/f", "views/v"]
+FUNCTION = "create or replace function maas.f() returns int language sql as 'select {n}';"
+COLLISIONS = """
+create table public.pipeline_runs (id int primary key, note text);
+create table public.users (id int);
+create table public.ads (id int);
+create function public.maas_step() returns int language sql as 'select 1';
+insert into public.pipeline_runs values (1, 'theirs')"""
 
 
 @pytest.fixture
@@ -35,56 +45,75 @@ def empty(postgres: EmbeddedPostgres) -> Iterator[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """A checkout's `sql` in small: a table, a function, a view."""
     files = tmp_path / "a [odd] name"
-    files.mkdir()
-    (files / "0001_first.sql").write_text(f"-- Напиши 100%.\ncreate table a (n int);\n{BODY.format(name='f')}\n")
-    (files / "0002_second.sql").write_text("insert into a values (2);\n")
+    write(files, "schema/1_tables", "-- Напиши 100%.\ncreate table maas.a (n int);\n")
+    write(files, "functions/f", FUNCTION.format(n=1))
+    write(files, "views/v", "create view maas.v as select n from maas.a;")
     return files
 
 
-def tables(dsn: str) -> set[str]:
-    with psycopg.connect(dsn) as connection:
-        rows = connection.execute(
-            "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind='r'"
-        )
-        return {name for (name,) in rows if "yoyo" not in name}
+def write(folder: Path, name: str, text: str) -> None:
+    path = folder / f"{name}.sql"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
-def values(dsn: str) -> list[int]:
-    with psycopg.connect(dsn) as connection:
-        return [n for (n,) in connection.execute("select n from a order by n")]
+def run(dsn: str, statement: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def values(dsn: str) -> list[object]:
+    return [n for (n,) in run(dsn, "select n from maas.a order by n")]
+
+
+def relations(dsn: str) -> set[object]:
+    return {name for (name,) in run(dsn, "select relname from pg_class where relkind in ('r', 'v') and oid > 16383")}
 
 
 def test_twice(empty: str, folder: Path) -> None:
-    assert pending(empty, folder) == ["0001_first", "0002_second"]
-    assert tables(empty) == set()
-    assert migrate(empty, folder) == ["0001_first", "0002_second"]
+    assert pending(empty, folder) == NEW
+    assert relations(empty) == set()
+    assert migrate(empty, folder) == NEW
+    assert migrate(empty, folder) == pending(empty, folder) == []
+    write(folder, "migrations/0001_first", "insert into maas.a select maas.f();")
+    assert pending(empty, folder) == ["migrations/0001_first"]
+    assert migrate(empty, folder)[0] == "migrations/0001_first"
     assert migrate(empty, folder) == []
-    (folder / "0003_third.sql").write_text("insert into a select f();")
-    assert pending(empty, folder) == ["0003_third"]
-    assert migrate(empty, folder) == ["0003_third"]
-    assert values(empty) == [1, 2]
+    assert values(empty) == [1]
+
+
+def test_a_new_database_has_the_present_state_and_needs_no_migrations(empty: str, folder: Path) -> None:
+    write(folder, "migrations/0001_first", "raise 'never applied'")
+    assert migrate(empty, folder) == NEW
+    assert pending(empty, folder) == []
+
+
+def test_functions_and_views_are_applied_when_they_change(empty: str, folder: Path) -> None:
+    before = fingerprint(folder)
+    migrate(empty, folder)
+    write(folder, "functions/f", FUNCTION.format(n=2))
+    assert fingerprint(folder) != before
+    assert migrate(empty, folder) == ["functions/f"]
+    assert run(empty, "select maas.f()") == [(2,)]
+    write(folder, "views/v", "create view maas.v as select 'x' as other;")  # which `create or replace` would refuse
+    assert migrate(empty, folder) == ["views/v"]
+    assert run(empty, "select other from maas.v") == [("x",)]
 
 
 def test_four_at_once(empty: str, folder: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         applied = list(pool.map(lambda _: migrate(empty, folder), range(4)))
-    assert sorted(applied) == [[], [], [], ["0001_first", "0002_second"]]
-    assert values(empty) == [2]
-
-
-def test_a_lock_that_a_dead_process_left(empty: str, folder: Path) -> None:
-    migrate(empty, folder)
-    with psycopg.connect(empty) as connection:
-        connection.execute("insert into yoyo_lock (locked, ctime, pid) values (1, now(), 1)")
-    (folder / "0003_third.sql").write_text("insert into a values (3)")
-    assert migrate(empty, folder) == ["0003_third"]
+    assert sorted(applied) == [[], [], [], NEW]
 
 
 def test_killed_in_the_middle(empty: str, folder: Path) -> None:
-    (folder / "0003_slow.sql").write_text("insert into a values (3); select pg_sleep(600);")
+    migrate(empty, folder)
+    write(folder, "migrations/0001_slow", "insert into maas.a values (3); select pg_sleep(600);")
     code = f"from pathlib import Path; from shared.migrate import migrate; migrate({empty!r}, Path({str(folder)!r}))"
-    sleeping = "select pid from pg_stat_activity where wait_event = 'PgSleep'"
+    sleeping = "select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
     with (
         subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as process,
         psycopg.connect(empty, autocommit=True) as connection,
@@ -93,36 +122,99 @@ def test_killed_in_the_middle(empty: str, folder: Path) -> None:
         process.kill()
         process.wait()
         connection.execute("select pg_terminate_backend(%s, 10000)", (backend,))
-    (folder / "0003_slow.sql").write_text("insert into a values (4)")
-    assert migrate(empty, folder) == ["0003_slow"]
-    assert values(empty) == [2, 4]
+    write(folder, "migrations/0001_slow", "insert into maas.a values (4)")
+    assert migrate(empty, folder)[0] == "migrations/0001_slow"
+    assert values(empty) == [4]
 
 
 def test_broken_sql_names_its_line_and_leaves_nothing(empty: str, folder: Path) -> None:
-    (folder / "0003_broken.sql").write_text("create table b (n int);\n\ninsert into nowhere\nvalues (1);\n")
+    migrate(empty, folder)
+    write(folder, "migrations/0001_fine", "create table maas.b (n int);")
+    write(folder, "migrations/0002_broken", "create table maas.c (n int);\n\ninsert into nowhere\nvalues (1);\n")
     with pytest.raises(MaasError) as caught:
         migrate(empty, folder)
     assert caught.value.code == "migration_failed"
-    assert '0003_broken.sql line 3: relation "nowhere" does not exist' in caught.value.message
-    assert tables(empty) == {"a"}
-    assert pending(empty, folder) == ["0003_broken"]
-    (folder / "0003_broken.sql").write_text("create table b (n int);")
-    assert migrate(empty, folder) == ["0003_broken"]
-
-
-def test_a_file_outside_a_transaction(empty: str, folder: Path) -> None:
-    (folder / "0003_index.sql").write_text("-- transactional: false\ncreate index concurrently on a (n);")
-    assert migrate(empty, folder)[-1] == "0003_index"
-    assert migrate(empty, folder) == []
+    assert 'migrations/0002_broken.sql line 3: relation "nowhere" does not exist' in caught.value.message
+    assert relations(empty) == {"schema_files", "a", "v"}
+    assert pending(empty, folder) == ["migrations/0001_fine", "migrations/0002_broken"]
+    write(folder, "migrations/0002_broken", "create table maas.c (n int);")
+    assert migrate(empty, folder)[:2] == ["migrations/0001_fine", "migrations/0002_broken"]
 
 
 def test_somebody_holds_the_lock_for_too_long(empty: str, folder: Path) -> None:
     with psycopg.connect(empty) as other:
         other.execute("select pg_advisory_lock(%s)", (LOCK_KEY,))
         with pytest.raises(MaasError) as caught:
-            migrate(empty, folder, lock_patience=0.1)
+            migrate(empty, folder, lock_timeout_s=0.1)
     assert caught.value.code == "migrations_locked"
-    assert tables(empty) == set()
+    assert relations(empty) == set()
+
+
+def test_beside_tables_of_the_same_names(empty: str) -> None:
+    """A database that is not ours alone: its search path stays, and one line says how to change it."""
+    run(empty, COLLISIONS)
+    prepare_database(empty)
+    assert run(empty, "select note from public.pipeline_runs") == [("theirs",)]
+    run(empty, "insert into maas.pipeline_runs (user_id, user_query) values (gen_random_uuid(), 'Hello')")
+    assert run(empty, "select content from maas.raw_logs") == [("Hello",)]
+    assert run(empty, "select id from public.pipeline_runs") == [(1,)]
+    assert run(empty, "select setconfig from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase "
+                      "where datname = current_database()") == []  # fmt: skip
+    assert prepare_database(empty) == ([], 0)
+    with login(empty, "maas_app") as url:
+        name = conninfo_to_dict(empty)["dbname"]
+        assert search_path_advice(url) == f'alter database "{name}" set search_path = "$user", public, maas'
+        run(url, "insert into maas.pipeline_runs (user_id, user_query) values (gen_random_uuid(), 'Hello')")
+
+
+def test_a_database_of_our_own_gets_the_search_path(empty: str, postgres: EmbeddedPostgres) -> None:
+    with login(postgres.dsn) as url:
+        user = sql.Identifier(str(conninfo_to_dict(url)["user"]))
+        name = str(conninfo_to_dict(empty)["dbname"])
+        with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+            admin.execute(sql.SQL("alter database {} owner to {}").format(sql.Identifier(name), user))
+        url = make_conninfo(url, dbname=name)
+        migrate(url, SQL_FOLDER)
+        assert search_path_advice(url) is None
+        assert run(url, "show search_path") == [("public, maas",)]
+        run(url, "insert into pipeline_runs (user_id, user_query) values (gen_random_uuid(), 'Hello')")
+        run(url, "create table mine (n int)")
+        assert run(url, "select to_regclass('public.mine') is not null") == [(True,)]
+        with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+            admin.execute(sql.SQL("alter database {} owner to current_user").format(sql.Identifier(name)))
+        with psycopg.connect(empty, autocommit=True) as admin:
+            admin.execute(sql.SQL("drop owned by {} cascade").format(user))
+
+
+def test_a_login_without_rights_gets_one_clear_line(empty: str) -> None:
+    with login(empty) as url:
+        with pytest.raises(MaasError) as caught:
+            migrate(url, SQL_FOLDER)
+        assert caught.value.code == "migration_failed"
+        assert "permission denied for database" in caught.value.message
+        assert "owner of the database" in caught.value.message
+        run(empty, f"alter role {conninfo_to_dict(url)['user']} set default_transaction_read_only = on")
+        with pytest.raises(MaasError, match="read-only transaction"):
+            migrate(url, SQL_FOLDER)
+    assert relations(empty) == set()
+
+
+def test_a_login_that_may_only_read_finds_nothing_to_do(empty: str) -> None:
+    prepare_database(empty)
+    with login(empty, "maas_server") as url:
+        assert migrate(url, SQL_FOLDER) == pending(url, SQL_FOLDER) == []
+    with login(empty) as url, pytest.raises(MaasError, match=r"may not read maas\.schema_files"):
+        pending(url, SQL_FOLDER)
+
+
+def test_a_database_of_the_former_layout_says_how_to_move(empty: str) -> None:
+    run(empty, "create table _yoyo_migration (migration_id text); create table public.pipeline_runs (id uuid)")
+    with pytest.raises(MaasError) as caught:
+        migrate(empty, SQL_FOLDER)
+    assert caught.value.code == "former_layout"
+    assert "\n" not in caught.value.message
+    assert "maas export" in caught.value.message and "maas import" in caught.value.message
+    assert run(empty, "select to_regnamespace('maas')") == [(None,)]
 
 
 def test_nothing_to_connect_to(folder: Path) -> None:
@@ -148,4 +240,4 @@ def test_a_folder_without_files(empty: str, tmp_path: Path) -> None:
 
 def test_over_the_socket(postgres: EmbeddedPostgres, empty: str, folder: Path) -> None:
     name = empty.rpartition("/")[2]
-    assert migrate(make_conninfo(postgres.socket_dsn, dbname=name), folder) == ["0001_first", "0002_second"]
+    assert migrate(make_conninfo(postgres.socket_dsn, dbname=name), folder) == NEW

@@ -32,7 +32,9 @@ def insert(stack: Stack, user: UUID, query: str = "What is a quark?") -> UUID:
 def assert_answered_once(stack: Stack, *runs: UUID) -> None:
     for run_id in runs:
         run = stack.rows("select * from pipeline_runs where id = %s", run_id)[0]
-        assert (run["status"], run["archive_status"], run["lane"]) == ("COMPLETED", "ARCHIVED", 2), run["error_message"]
+        assert (run["status"], run["archive_status"], run["queue_state"]) == ("COMPLETED", "ARCHIVED", 2), run[
+            "error_message"
+        ]
         logs = stack.rows("select message_type from raw_logs where run_id = %s order by seq", run_id)
         assert [log["message_type"] for log in logs] == ["user_query", "assistant_response"]
         assert len(stack.rows("select from lsm_storage where run_id = %s", run_id)) <= 1
@@ -70,7 +72,7 @@ def test_sigterm_hands_back(stack: Stack, models: ModelServer, user: UUID) -> No
     stack.stop(process)
     assert process.returncode == 0
     run = stack.rows("select * from pipeline_runs where id = %s", run_id)[0]
-    assert (run["status"], run["lane"], run["owner"], run["deaths"]) == ("RESPONDING", 0, None, 0)
+    assert (run["status"], run["queue_state"], run["owner"], run["deaths"]) == ("RESPONDING", 0, None, 0)
     models.release("responder")
     stack.start_orchestrator(**models.settings())
     stack.wait_archived(run_id)
@@ -130,7 +132,7 @@ def test_run_that_kills_its_process(stack: Stack, models: ModelServer) -> None:
             models.release("responder", keeping="poison")
             os.kill(pid, signal.SIGKILL)
             poll(lambda pid=pid: victim() != pid, 20)  # type: ignore[misc]
-    run = poll(lambda: stack.rows("select * from pipeline_runs where id = %s and lane = 2", killer), 20)[0]
+    run = poll(lambda: stack.rows("select * from pipeline_runs where id = %s and queue_state = 2", killer), 20)[0]
     assert (run["status"], run["error_code"]) == ("FAILED", "engine_died")
     assert "RESPONDING" in run["error_message"]
     stack.wait_archived(later, *others, seconds=30)
@@ -166,7 +168,7 @@ def test_concurrency_is_limited(stack: Stack, models: ModelServer) -> None:
     stack.start_orchestrator(**models.settings(), MAAS_CONCURRENCY="2")
     ids = [insert(stack, uuid4()) for _ in range(5)]
     poll(lambda: models.calls["responder"] == 2, 20)
-    assert len(stack.rows("select from pipeline_runs where lane = 1")) == 2
+    assert len(stack.rows("select from pipeline_runs where queue_state = 1")) == 2
     assert models.calls["analyzer"] == 2
     models.release("responder")
     stack.wait_archived(*ids)
@@ -176,7 +178,7 @@ def test_concurrency_is_limited(stack: Stack, models: ModelServer) -> None:
 def test_lost_notification(stack: Stack, user: UUID) -> None:
     """[A-11] The table is the truth: a run whose bell nobody heard is found by the sweep."""
     stack.start_orchestrator()
-    stack.rows("alter table pipeline_runs disable trigger ring_bell")
+    stack.rows("alter table pipeline_runs disable trigger notify_engines")
     stack.rows("alter table pipeline_runs disable trigger on_pipeline_change")
     run_id = insert(stack, user)
     stack.wait_archived(run_id)
@@ -237,7 +239,7 @@ def test_three_processes_share_the_work(stack: Stack) -> None:
         " from generate_series(1, 5) n, unnest(%s::uuid[]) u",
         users,
     )
-    poll(lambda: stack.rows("select from pipeline_runs where lane < 2") == [], 60)
+    poll(lambda: stack.rows("select from pipeline_runs where queue_state < 2") == [], 60)
     runs = stack.rows("select id from pipeline_runs")
     assert len(runs) == 100
     assert_answered_once(stack, *(run["id"] for run in runs))
@@ -254,10 +256,10 @@ def test_postgres_restarts_under_load(reachable_tmp: os.PathLike[str], stack: St
 
     from maas.prompting.prompts import seed_prompts
     from shared.migrate import migrate
-    from tests.conftest import MIGRATIONS
+    from tests.conftest import SQL_FOLDER
 
     with acquire(Path(reachable_tmp) / f"restart-{uuid4().hex[:8]}") as server:
-        migrate(server.dsn, MIGRATIONS)
+        migrate(server.dsn, SQL_FOLDER)
         seed_prompts(server.dsn)
         with Stack(server.dsn, stack.folder) as running:
             running.start_server()
@@ -286,8 +288,8 @@ def test_cancel_of_a_run_in_flight(stack: Stack, models: ModelServer, user: UUID
 
 
 def _lane_and_status(stack: Stack, run_id: UUID) -> tuple[int, str]:
-    row = stack.rows("select lane, status from pipeline_runs where id = %s", run_id)[0]
-    return row["lane"], row["status"]
+    row = stack.rows("select queue_state, status from pipeline_runs where id = %s", run_id)[0]
+    return row["queue_state"], row["status"]
 
 
 def _kill_postgres(server: EmbeddedPostgres) -> None:

@@ -20,7 +20,9 @@ def ask(stack: Stack, user: UUID, query: str) -> UUID:
 
 
 def answer(stack: Stack, run_id: UUID) -> dict[str, Any]:
-    poll(lambda: stack.rows("select from pipeline_runs where id = %s and lane = 2", run_id), 30, "it is finished")
+    poll(
+        lambda: stack.rows("select from pipeline_runs where id = %s and queue_state = 2", run_id), 30, "it is finished"
+    )
     return dict(stack.rows("select status, final_answer, attempt, try from pipeline_runs where id = %s", run_id)[0])
 
 
@@ -70,7 +72,7 @@ def test_a_failed_run_keeps_what_it_collected(stack: Stack, models: ModelServer,
     assert slots(stack, user) == {"style": "anime"}
     del models.statuses["responder"]
     stack.rows("select maas_retry_run(%s)", run_id)
-    poll(lambda: stack.rows("select from pipeline_runs where id = %s and try = 2 and lane = 2", run_id), 30)
+    poll(lambda: stack.rows("select from pipeline_runs where id = %s and try = 2 and queue_state = 2", run_id), 30)
     assert answer(stack, run_id)["status"] == "COMPLETED"
     assert 'Collected: {"style": "anime"}' in systems(models)[-2]
     assert slots(stack, user) == {"style": "anime"}

@@ -63,7 +63,7 @@ def confirm(stack: Stack, user: UUID, models: ModelServer) -> UUID:
 
 def say_yes(stack: Stack, user: UUID) -> UUID:
     """Of a user who has everything that it takes."""
-    keep = "select maas_keep_attachment(%s, null, 'image/png', 40, 20, %s) as id"
+    keep = "select maas_store_attachment(%s, null, 'image/png', 40, 20, %s) as id"
     photo = stack.rows(keep, user, picture())[0]["id"]
     insert = "insert into assistant_sessions (user_id, assistant, slots, photo) values (%s, 'stickers', %s, %s)"
     stack.rows(insert, user, json.dumps(FULL), photo)
@@ -72,7 +72,9 @@ def say_yes(stack: Stack, user: UUID) -> UUID:
 
 
 def ending(stack: Stack, run_id: UUID) -> dict[str, Any]:
-    poll(lambda: stack.rows("select from pipeline_runs where id = %s and lane = 2", run_id), 30, "it is finished")
+    poll(
+        lambda: stack.rows("select from pipeline_runs where id = %s and queue_state = 2", run_id), 30, "it is finished"
+    )
     query = """
         select r.status, r.final_answer, r.attempt, u.total_generations, s.confirmed,
           (select array_agg(a.id::text) from attachments a where a.run_id = r.id) as drawn
@@ -125,7 +127,7 @@ def test_killed_while_a_button_is_worked_on(stack: Stack, painted: tuple[Painter
     asked = say_yes(stack, user)
     offer = '{"buttons": [{"id": "assistant_confirm", "label": "Подтвердить"}]}'
     stack.rows("select maas_add_event(%s, 'buttons', %s)", asked, offer)
-    poll(lambda: stack.rows("select from pipeline_runs where id = %s and lane = 2", asked), 30, "it is answered")
+    poll(lambda: stack.rows("select from pipeline_runs where id = %s and queue_state = 2", asked), 30, "it is answered")
     pressed = {
         stack.rows("select run_id from maas_press_button(%s, %s, 'assistant_confirm')", asked, user)[0]["run_id"]
         for _ in range(2)

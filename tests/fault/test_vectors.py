@@ -22,7 +22,7 @@ from pytest_httpserver import HTTPServer
 from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres
-from tests.conftest import MIGRATIONS
+from tests.conftest import SQL_FOLDER
 from tests.embedding_server import EmbeddingServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -46,7 +46,7 @@ def plain(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[Stack]:
         dsn = make_conninfo(postgres.dsn, dbname=name, user=name, password="plain")
         parts = psycopg.conninfo.conninfo_to_dict(dsn)
         url = f"postgresql://{name}:plain@{parts['host']}:{parts['port']}/{name}"
-        migrate(url, MIGRATIONS)
+        migrate(url, SQL_FOLDER)
         seed_prompts(url)
         with Stack(url, tmp_path) as stack:
             yield stack
@@ -57,7 +57,7 @@ def plain(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[Stack]:
 def maas(stack: Stack, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "import sys; from main import cli; sys.argv[0] = 'maas'; cli()", *words],
-        env=os.environ | {"DATABASE_URL": stack.dsn, "PYTHONPATH": str(MIGRATIONS.parents[1])} | environment,
+        env=os.environ | {"DATABASE_URL": stack.dsn, "PYTHONPATH": str(SQL_FOLDER.parent)} | environment,
         cwd=stack.folder, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
     )  # fmt: skip
 

@@ -50,8 +50,8 @@ def test_a_run_waits_for_its_model(stack: Stack, models: ModelServer, user: UUID
     wait_deferred(stack, waiting)
     wait_deferred(stack, cancelled)
     run = row(stack, waiting)
-    assert (run["status"], run["lane"], run["owner"], run["error_code"]) == ("RESPONDING", 0, None, None)
-    assert row(stack, behind)["lane"] == -1
+    assert (run["status"], run["queue_state"], run["owner"], run["error_code"]) == ("RESPONDING", 0, None, None)
+    assert row(stack, behind)["queue_state"] == -1
     (stuck,) = stack.rows("select why from v_runs_stuck where id = %s", waiting)
     assert "its model is away" in stuck["why"]
     assert stack.rows("select deferred, runnable from v_queue") == [{"deferred": 2, "runnable": 0}]

@@ -61,7 +61,7 @@ def victim(stack: Stack) -> UUID:
 
 
 def new_user(stack: Stack) -> UUID:
-    return UUID(str(stack.rows("select maas_name_user('api', %s) as id", f"inside:{uuid4()}")[0]["id"]))
+    return UUID(str(stack.rows("select maas_resolve_user('api', %s) as id", f"inside:{uuid4()}")[0]["id"]))
 
 
 def name_of(stack: Stack, user: UUID) -> str:

@@ -198,7 +198,7 @@ def test_a_full_queue_takes_no_decision(idle: Stack, user: UUID) -> None:
     assert (error(refused)[:2], refused.headers["retry-after"]) == ((429, "queue_full"), "5")
     assert idle.client.get(f"/v1/actions/{kept}").json()["status"] == "pending"
     assert decide(idle, dropped, user, "reject").status_code == 200
-    idle.rows("update pipeline_runs set lane = 2, status = 'FAILED' where id = %s", run)
+    idle.rows("update pipeline_runs set queue_state = 2, status = 'FAILED' where id = %s", run)
     assert decide(idle, kept, user).status_code == 200
     posted = idle.client.post("/v1/runs", json={"user_id": str(user), "query": "One more."})
     assert error(posted)[:2] == (429, "queue_full")

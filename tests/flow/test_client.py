@@ -197,7 +197,7 @@ def test_an_answer_that_is_late_is_named(maas: MaaS, stack: Stack) -> None:
     stack.rows(
         f"""begin;
         insert into pipeline_runs (id, user_id, user_query) values ('{run_id}', '{run_id}', 'nobody claims me');
-        update pipeline_runs set lane = 2 where id = '{run_id}';
+        update pipeline_runs set queue_state = 2 where id = '{run_id}';
         commit"""
     )
     with pytest.raises(TimedOut) as late:
@@ -270,7 +270,7 @@ def test_a_stream_of_what_failed_says_so(maas: MaaS, user: UUID, stack: Stack) -
     stack.rows(
         f"""begin;
         insert into pipeline_runs (id, user_id, user_query) values ('{user}', '{user}', 'nobody claims me');
-        update pipeline_runs set lane = 2, status = 'FAILED', error_code = 'tired', error_message = 'too tired'
+        update pipeline_runs set queue_state = 2, status = 'FAILED', error_code = 'tired', error_message = 'too tired'
         where id = '{user}';
         commit"""
     )

@@ -32,7 +32,7 @@ def unclaimed(stack: Stack) -> UUID:
     stack.rows(
         f"""begin;
         insert into pipeline_runs (id, user_id, user_query) values ('{run_id}', '{run_id}', 'nobody claims me');
-        update pipeline_runs set lane = 2 where id = '{run_id}';
+        update pipeline_runs set queue_state = 2 where id = '{run_id}';
         commit"""
     )
     return run_id

@@ -28,7 +28,7 @@ def live(stack: Stack, user: UUID) -> UUID:
     runs.append(stack.ask(user, "Это мой сад «ёж» \\ 😀", conversation_id=opened, attachment_ids=[photo]))
     stack.wait_archived(runs[1])
     stack.client.patch(f"/v1/conversations/{opened}", json={"title": "Сад"})
-    keep = "select maas_keep_attachment(%s, %s, 'image/png', 40, 20, %s) as id"
+    keep = "select maas_store_attachment(%s, %s, 'image/png', 40, 20, %s) as id"
     (drawn,) = stack.rows(keep, user, runs[1], picture("PNG"))
     show = "update chat_messages set attachment_ids = %s where run_id = %s and role = 'assistant'"
     stack.rows(show, [drawn["id"]], runs[1])
@@ -184,7 +184,7 @@ def test_the_largest_image_comes_back(stack: Stack, user: UUID, tmp_path: Path) 
 
     large = encode(Image.effect_noise((3600, 2900), 200), "PNG", compress_level=0)
     assert 9_000_000 < len(large) < 10 * 1024 * 1024 + 500_000
-    stack.rows("select maas_keep_attachment(%s, null, 'image/png', 3600, 2900, %s)", user, large)
+    stack.rows("select maas_store_attachment(%s, null, 'image/png', 3600, 2900, %s)", user, large)
     path = tmp_path / "large.ndjson"
     maas(stack, "export", str(user), "--out", str(path))
     maas(stack, "erase", str(user), "--yes")

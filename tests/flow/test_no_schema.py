@@ -15,7 +15,7 @@ from psycopg import sql
 from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres
-from tests.conftest import MIGRATIONS
+from tests.conftest import SQL_FOLDER
 from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
@@ -75,7 +75,7 @@ def test_every_door(empty: str, tmp_path: Path) -> None:
             assert "maas migrate" in reply.json()["error"]["message"], route
         assert "run `maas migrate`" in stack.client.post("/mcp", json=CALL, headers=MCP).text
 
-        migrate(empty, MIGRATIONS)
+        migrate(empty, SQL_FOLDER)
         seed_prompts(empty)
         assert stack.client.get("/readyz").status_code == 200
         for path, body in POSTED.items():
@@ -83,7 +83,7 @@ def test_every_door(empty: str, tmp_path: Path) -> None:
                 assert stack.client.post(path, json=body).is_success, path
         assert "maas migrate" not in stack.client.post("/mcp", json=CALL, headers=MCP).text
 
-        stack.rows("delete from _yoyo_migration where migration_id = (select max(migration_id) from _yoyo_migration)")
+        stack.rows("delete from maas.schema_files where name = 'functions/step'")
         stack.rows("alter table raw_logs rename column is_remembered to was_remembered")
         old = stack.client.post("/v1/memories/search", json=POSTED["/v1/memories/search"])
         assert (old.status_code, old.json()["error"]["code"]) == (503, "no_schema")

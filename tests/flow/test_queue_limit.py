@@ -39,7 +39,7 @@ def insert(stack: Stack, user: UUID, count: int = 1, **columns: str) -> None:
 
 
 def unfinished(stack: Stack, user: UUID) -> int:
-    return len(stack.rows("select from pipeline_runs where user_id = %s and lane < 2 and kind = 'ask'", user))
+    return len(stack.rows("select from pipeline_runs where user_id = %s and queue_state < 2 and kind = 'ask'", user))
 
 
 def test_the_limit_without_any_orchestrator(idle: Stack, user: UUID) -> None:

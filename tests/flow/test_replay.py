@@ -49,7 +49,7 @@ def answered(stack: Stack, user: UUID, *queries: str, **settings: str) -> list[U
 
 def everything(stack: Stack) -> dict[str, list[str]]:
     """Every row of every table."""
-    tables = stack.rows("select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace")
+    tables = stack.rows("select relname from pg_class where relkind = 'r' and relnamespace = 'maas'::regnamespace")
     names = [row["relname"] for row in tables]
     return {name: sorted(row["t"] for row in stack.rows(f'select t::text from "{name}" t')) for name in names}
 
@@ -183,7 +183,7 @@ def test_mistakes_get_one_line(stack: Stack, user: UUID) -> None:
     """[RH-6] Each says what to do; nothing is asked and nothing changed."""
     finished, noted = answered(stack, user, "Hello there, my name is Ann.", "remember: figs are good")
     waiting, cancelled = (insert(stack, user, word) for word in ("nobody takes this", "nor this"))
-    stack.rows("update pipeline_runs set status = 'FAILED', lane = 2 where id = %s", cancelled)
+    stack.rows("update pipeline_runs set status = 'FAILED', queue_state = 2 where id = %s", cancelled)
     turns = json.dumps([{"role": "user", "content": "I like figs."}])
     imported = stack.rows("select run_id from maas_import(%s, 'two', %s)", user, turns)[0]["run_id"]
     before = everything(stack)

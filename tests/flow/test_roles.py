@@ -128,7 +128,9 @@ def test_a_memory_from_import_to_erasing(
     added = {"user_id": str(user), "memory": "I live in Bergen."}
     assert call(stack, "POST", "/v1/memories", 202, json=added)["raw_log_ids"]
     poll(
-        lambda: not stack.rows("select from pipeline_runs where user_id = %s and lane < 2", user), 20, "all is archived"
+        lambda: not stack.rows("select from pipeline_runs where user_id = %s and queue_state < 2", user),
+        20,
+        "all is archived",
     )
     found = call(stack, "POST", "/v1/memories/search", json={"user_id": str(user), "query": "Zephyr boat"})["results"]
     assert found

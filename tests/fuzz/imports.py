@@ -111,7 +111,7 @@ def _furnish(stack: Stack, owner: Resident) -> None:
     """A note, a drawing, and records of which one was merged; all of it tells the secret."""
     run, user, words = owner.things["run"], owner.user_id, f"about {owner.secret}"
     stack.rows("insert into user_notes (user_id, run_id, content) values (%s, %s, %s)", user, run, words)
-    stack.rows("select maas_keep_attachment(%s, %s, 'image/png', 1, 1, %s)", user, run, owner.secret.encode())
+    stack.rows("select maas_store_attachment(%s, %s, 'image/png', 1, 1, %s)", user, run, owner.secret.encode())
     stack.rows(
         """with parent as (
              insert into lsm_storage (user_id, level, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids)
@@ -230,7 +230,8 @@ def _use(connection: Connection, user: UUID) -> list[DictRow]:
             (user,),
         ).fetchall()
         + connection.execute(
-            """with g as (select array_agg(id) as ids from maas_group(%s, 1, '2024-01-01') having bool_or(level = 0))
+            """with g as (
+             select array_agg(id) as ids from maas_bucket_records(%s, 1, '2024-01-01') having bool_or(level = 0))
            select maas_compact(%s, 1, '2024-01-01', g.ids, %s, false, '{}') from g where g.ids is not null""",
             (user, user, PLANTED),
         ).fetchall()

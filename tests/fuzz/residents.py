@@ -16,7 +16,7 @@ from tests.pictures import picture
 from tests.stack import Stack
 
 SCOPES = ("ask", "read", "admin")
-NAME = "select maas_name_user('api', %s) as id"
+NAME = "select maas_resolve_user('api', %s) as id"
 ACTION = "select maas_propose_action(%s, 'call', 'send_mail', jsonb_build_object('to', %s::text), 'dangerous') as id"
 
 

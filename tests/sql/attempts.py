@@ -55,8 +55,9 @@ def ask(user: UUID, **columns: str) -> str:
 
 
 OWN_STATES = {
-    "status": "'READY'", "final_answer": "'mine'", "final_context_payload": "'mine'", "lane": "2", "kind": "'task'",
-    "seq": "0", "lane_key": f"'{BEN}'", "owner": "1", "archive_status": "'SKIPPED'", "created_at": "'1970-01-01'",
+    "status": "'READY'", "final_answer": "'mine'", "final_context_payload": "'mine'", "queue_state": "2",
+    "kind": "'task'", "seq": "0", "queue_key": f"'{BEN}'", "owner": "1", "archive_status": "'SKIPPED'",
+    "created_at": "'1970-01-01'",
 }  # fmt: skip
 TOLD = ("draft_context", "final_context_payload", "analysis_result")
 MEMORY = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "attachments", "user_notes")
@@ -152,8 +153,8 @@ def populate(connection: Connection) -> None:
     connection.execute("insert into user_roles (user_id, role) values (%s, 'admin')", (ADMIN,))
     engine = Engine(connection)
     for user, name in ((ANN, "ann"), (BEN, "ben")):
-        connection.execute("select maas_name_user('api', %s)", (name,))
-        connection.execute("select maas_keep_attachment(%s, null, 'image/png', 1, 1, 'x')", (user,))
+        connection.execute("select maas_resolve_user('api', %s)", (name,))
+        connection.execute("select maas_store_attachment(%s, null, 'image/png', 1, 1, 'x')", (user,))
         connection.execute(
             "insert into pipeline_runs (user_id, user_query, conversation_id) values (%s, %s, %s)",
             (user, f"The secret of {name}", uuid4()),
@@ -168,8 +169,8 @@ def populate(connection: Connection) -> None:
             "tokens_out": 1, "ms": 1,
         }  # fmt: skip
         connection.execute("select maas_pin_calls(%s, %s, %s)", (run["id"], run["attempt"], Jsonb([call])))
-        connection.execute("select maas_note_read(%s, %s, 'c', 't', 'h', 'done', 1)", (run["id"], run["attempt"]))
-        connection.execute("select maas_note('export', %s, null, '{}', 'test')", (user,))
+        connection.execute("select maas_record_read(%s, %s, 'c', 't', 'h', 'done', 1)", (run["id"], run["attempt"]))
+        connection.execute("select maas_write_audit('export', %s, null, '{}', 'test')", (user,))
         engine.finish(run)
 
 

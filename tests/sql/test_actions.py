@@ -51,7 +51,7 @@ def row_of(connection: Connection, action: UUID) -> DictRow:
 
 
 def test_an_action_is_what_was_asked_for(connection: Connection) -> None:
-    """[DNG-2, A-30] The same call again is the same action; other arguments are another."""
+    """The same call again is the same action; other arguments are another."""
     user = uuid4()
     run = insert(connection, user)
     action = propose(connection, run, args={"a": 1, "b": [2]})
@@ -170,12 +170,12 @@ def test_of_many_claimers_one_executes(connection: Connection, database: str) ->
 
 
 def test_an_approval_inserts_its_run(connection: Connection) -> None:
-    """[A-30] One function decides and inserts; what is refused decides nothing."""
+    """One function decides and inserts; what is refused decides nothing."""
     user = uuid4()
     action = propose(connection, insert(connection, user), args={"text": "я" * 3000})
     decided = one(connection, "select * from maas_decide_action(%s, %s, 'approve', 'sql')", action, user)
     run = one(connection, "select * from pipeline_runs where id = %s", decided["run_id"])
-    assert (run["kind"], run["user_id"], run["lane_key"], run["metadata"]) == (
+    assert (run["kind"], run["user_id"], run["queue_key"], run["metadata"]) == (
         "action", user, user, {"action_id": str(action)}
     )  # fmt: skip
     assert run["user_query"].startswith('send_mail {"text": "яя') and run["user_query"].endswith("я…")
@@ -272,7 +272,7 @@ def test_a_user_is_erased_whatever_became_of_the_actions(connection: Connection)
 
 
 def test_what_waits_is_in_no_answer(connection: Connection) -> None:
-    """[A-30] An approval behind a request is later than it, as every request is."""
+    """An approval behind a request is later than it, as every request is."""
     user = uuid4()
     action = propose(connection, insert(connection, user))
     run_id = one(connection, "select run_id from maas_decide_action(%s, %s, 'approve', 'sql')", action, user)["run_id"]

@@ -24,7 +24,7 @@ def begun(connection: Connection, conversation: UUID) -> UUID:
 
 
 def name(connection: Connection, run: UUID, attempt: int, agent: str | None, domain: str | None = None) -> bool:
-    query = "select maas_name_agent(%s, %s, %s, %s) as found"
+    query = "select maas_set_agent(%s, %s, %s, %s) as found"
     row = connection.execute(query, (run, attempt, agent, domain)).fetchone()
     assert row is not None
     return bool(row["found"])

@@ -20,7 +20,7 @@ def one(connection: Connection, query: str, *args: Any) -> Any:
 
 
 def keep(connection: Connection, user: UUID, content: bytes = b"x", run: UUID | None = None) -> UUID:
-    query = "select maas_keep_attachment(%s, %s, 'image/png', 1, 1, %s)"
+    query = "select maas_store_attachment(%s, %s, 'image/png', 1, 1, %s)"
     return one(connection, query, user, run, content)  # type: ignore[no-any-return]
 
 

@@ -171,10 +171,10 @@ def test_images_show_those_of_their_user_only(connection: Connection, engine: En
     assert [row["attachment_ids"] for row in read("list_messages", elsewhere, None, None, 9)] == [[], []]
     assert read("drawing_of_run", run_id) == []
     assert read("run", run_id)[0]["drawn"] is None
-    (drawn,) = connection.execute("select maas_keep_drawing(%s, 'image/png', 1, 1, 'the drawing') as id", (run_id,))
+    (drawn,) = connection.execute("select maas_store_drawing(%s, 'image/png', 1, 1, 'the drawing') as id", (run_id,))
     assert read("run", run_id)[0]["drawn"] == [drawn["id"]]
     (run,) = engine.claim()
-    connection.execute("select maas_name_agent(%s, %s, 'sales', 'money')", (run_id, run["attempt"]))
+    connection.execute("select maas_set_agent(%s, %s, 'sales', 'money')", (run_id, run["attempt"]))
     write(connection, "chat_messages", **(message | {"role": "assistant"}), run_id=run_id)
     engine.finish(run)
     agents = connection.execute("select agent from chat_messages where user_id = %s", (stranger,)).fetchall()
@@ -219,6 +219,6 @@ def test_words_that_name_a_run_of_another_do_not_keep_it(connection: Connection,
     assert valid(connection, owner)
     for words in connection.execute("select id from raw_logs where user_id = %s", (owner,)).fetchall():
         forget(connection, words["id"])
-    (swept,) = connection.execute("select count(*) from maas_old_runs(now() + interval '1 day')")
+    (swept,) = connection.execute("select count(*) from maas_expired_runs(now() + interval '1 day')")
     assert swept["count"] == 1
     assert log is not None

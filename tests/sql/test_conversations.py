@@ -9,13 +9,11 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from psycopg import RawCursor, sql
+from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from shared.db import queries
-from shared.migrate import migrate
-from shared.postgres import EmbeddedPostgres
 from tests.sql.engine import Engine, failed
 from tests.sql.traces import tables_with
 
@@ -65,7 +63,6 @@ def one(connection: Connection, query: str, *args: object) -> DictRow:
 
 
 def test_the_first_run_opens_the_conversation(connection: Connection) -> None:
-    """[CHAT-5, CHAT-7, A-31]"""
     user, conversation = uuid4(), uuid4()
     say(connection, user, conversation, "  What is\n\nthe   weather? " + "x" * 300, source="telegram")
     say(connection, user, conversation, "And tomorrow?")
@@ -107,7 +104,6 @@ def test_a_conversation_belongs_to_one(connection: Connection, whose: str) -> No
 
 
 def test_the_answer_comes_with_the_run_and_once(connection: Connection, engine: Engine) -> None:
-    """[CHAT-23, A-72]"""
     user, conversation = uuid4(), uuid4()
     say(connection, user, conversation, "a question")
     (run,) = engine.claim()
@@ -122,7 +118,7 @@ def test_the_answer_comes_with_the_run_and_once(connection: Connection, engine: 
 
 
 def test_a_question_stands_whatever_becomes_of_it(connection: Connection, engine: Engine) -> None:
-    """[CHAT-7] And a second try does not say it again."""
+    """And a second try does not say it again."""
     user, conversation = uuid4(), uuid4()
     run_id = say(connection, user, conversation, "a question")
     (run,) = engine.claim()
@@ -143,7 +139,7 @@ def test_a_run_without_a_conversation_touches_none(connection: Connection, engin
 def test_the_draft_gets_the_last_ten_in_the_order_of_turns(
     connection: Connection, engine: Engine, read: Read
 ) -> None:  # fmt: skip
-    """[CHAT-8, STO-2, A-13] Sent at once they are exchanges all the same; what is elsewhere is not seen."""
+    """Sent at once they are exchanges all the same; what is elsewhere is not seen."""
     user, conversation, elsewhere = uuid4(), uuid4(), uuid4()
     say(connection, user, elsewhere, "elsewhere")
     engine.finish(engine.claim()[0])
@@ -161,7 +157,6 @@ def test_the_draft_gets_the_last_ten_in_the_order_of_turns(
 
 
 def test_clearing_keeps_what_is_remembered(connection: Connection, engine: Engine, read: Read) -> None:
-    """[STO-5]"""
     user, conversation, other = uuid4(), uuid4(), uuid4()
     for place in (other, conversation):
         say(connection, user, place)
@@ -199,7 +194,6 @@ def fold(connection: Connection, conversation: UUID, keep: int = 10) -> bool:
 
 
 def test_what_is_old_becomes_a_summary_once(connection: Connection, engine: Engine) -> None:
-    """[CHAT-24, STO-7, A-36]"""
     user, conversation, other = uuid4(), uuid4(), uuid4()
     talk(connection, engine, user, conversation, 5)
     talk(connection, engine, user, other, 1)
@@ -299,33 +293,3 @@ def test_the_engine_waits_for_no_client(connection: Connection, database: str, e
         connection.execute("set lock_timeout = '2s'")
         engine.finish(engine.claim()[0])
         assert len(messages(connection, conversation)) == 2
-
-
-def test_earlier_runs_get_their_conversations(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
-    """The migration finds what runs of earlier versions named; an id that two users took belongs to the first."""
-    folder = tmp_path / "migrations"
-    folder.mkdir()
-    for path in sorted((ROOT / "sql" / "migrations").glob("*.sql")):
-        if path.name < "0019":
-            (folder / path.name).write_text(path.read_text())
-    name = f"test_{uuid4().hex[:12]}"
-    dsn = postgres.dsn.rpartition("/")[0] + f"/{name}"
-    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
-        admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-        try:
-            migrate(dsn, folder)
-            first, second, conversation = uuid4(), uuid4(), uuid4()
-            with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
-                for user in (first, second):
-                    say(connection, user, conversation, "an old question")
-                for run in (engine := Engine(connection)).claim():
-                    engine.complete(run)
-            path = ROOT / "sql" / "migrations" / "0019_conversations.sql"
-            (folder / path.name).write_text(path.read_text())
-            migrate(dsn, folder)
-            with psycopg.connect(dsn, row_factory=dict_row) as connection:
-                row = one(connection, "select user_id, title from chat_conversations")
-                assert row == {"user_id": first, "title": "an old question"}
-                assert messages(connection, conversation) == [("user", "an old question"), ("assistant", "an answer")]
-        finally:
-            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))

@@ -19,7 +19,7 @@ def engine(connection: Connection) -> Engine:
 
 @pytest.mark.parametrize("size", [64, 1200, 4000])
 def test_status_updates_are_hot(connection: Connection, engine: Engine, size: int) -> None:
-    """Texts of any size in the same UPDATE keep it heap-only: no transition inside lane 1 touches an index."""
+    """Texts of any size in the same UPDATE keep it heap-only: no transition inside queue_state 1 touches an index."""
     for _ in range(40):
         insert(connection)
     runs = engine.claim()
@@ -66,7 +66,7 @@ def test_notifications_are_bounded(connection: Connection, database: str, engine
     """One event a change of status, one at the archive's end, and no more than a ring a batch."""
     with psycopg.connect(database, autocommit=True) as listener:
         listener.execute("listen pipeline_events")
-        listener.execute("listen pipeline_bell")
+        listener.execute("listen pipeline_wakeup")
         for _ in range(10):
             insert(connection)
         runs = engine.claim()
@@ -75,26 +75,29 @@ def test_notifications_are_bounded(connection: Connection, database: str, engine
         engine.step(done=[engine.archived(run) for run in runs])
         heard = [note.channel for note in listener.notifies(timeout=2)]
     assert heard.count("pipeline_events") == 10 * len(("NEW", *NEXT, "ARCHIVED"))
-    assert heard.count("pipeline_bell") <= 10
+    assert heard.count("pipeline_wakeup") <= 10
 
 
 def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -> None:
     """Finished runs cost the queue nothing."""
     connection.execute("set session_replication_role = replica")
     connection.execute(
-        """insert into pipeline_runs (lane_key, user_id, user_query, status, lane, seq, archive_status)
+        """insert into pipeline_runs (queue_key, user_id, user_query, status, queue_state, seq, archive_status)
            select u, u, 'q', 'COMPLETED', 2, n, 'ARCHIVED'
            from (select gen_random_uuid() u, n from generate_series(1, 20000) n) s"""
     )
     connection.execute("reset session_replication_role")
     connection.execute("analyze pipeline_runs")
     for condition, index in (
-        ("lane = 0 and not_before is null order by seq limit 10", "idx_pipeline_runs_status"),
-        ("lane = 0 and not_before <= now() order by not_before limit 10", "idx_pipeline_runs_deferred"),
-        ("lane = -2 order by seq limit 10", "idx_pipeline_runs_inbox"),
-        ("lane = -1 and lane_key = gen_random_uuid() order by seq limit 1", "idx_pipeline_runs_waiting"),
-        ("lane < 2 and kind in ('ask', 'action') and user_id = gen_random_uuid()", "idx_pipeline_runs_unfinished"),
-        ("lane in (0, 1) and lane_key = '00000000-0000-0000-0000-000000000000'", "idx_pipeline_runs_baton"),
+        ("queue_state = 0 and not_before is null order by seq limit 10", "idx_pipeline_runs_status"),
+        ("queue_state = 0 and not_before <= now() order by not_before limit 10", "idx_pipeline_runs_deferred"),
+        ("queue_state = -2 order by seq limit 10", "idx_pipeline_runs_inbox"),
+        ("queue_state = -1 and queue_key = gen_random_uuid() order by seq limit 1", "idx_pipeline_runs_waiting"),
+        (
+            "queue_state < 2 and kind in ('ask', 'action') and user_id = gen_random_uuid()",
+            "idx_pipeline_runs_unfinished",
+        ),
+        ("queue_state in (0, 1) and queue_key = '00000000-0000-0000-0000-000000000000'", "idx_pipeline_runs_key_lock"),
     ):
         plan = connection.execute(f"explain select id from pipeline_runs where {condition}").fetchall()
         assert index in str(plan), plan

@@ -36,7 +36,6 @@ async def test_who_gets_layers(
     database: str, connection: psycopg.Connection[DictRow], settings: dict[str, Any], is_admin: bool, metadata: object,
     told: list[int],
 ) -> None:  # fmt: skip
-    """[DBG-2, DBG-3, A-47, CFG-6]"""
     user, run_id = uuid4(), uuid4()
     connection.execute("insert into app_users values (%s, %s), (%s, %s)", (user, is_admin, uuid4(), not is_admin))
     connection.execute(

@@ -15,7 +15,7 @@ from tests.polling import poll
 from tests.sql.engine import Engine, failed, insert, released, run_of
 
 Connection = psycopg.Connection[DictRow]
-REAP = "select reclaimed, suspects from maas_reap(3, array['ANALYZING']) where reclaimed > 0"
+REAP = "select reclaimed, quarantined from maas_reap(3, array['ANALYZING']) where reclaimed > 0"
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def engine(connection: Connection) -> Engine:
 
 
 def test_claim_is_exclusive(connection: Connection, database: str) -> None:
-    """[ARCH-4, REQ-ANL-5, DC-4] Two engines step over the same inbox: each run is claimed once."""
+    """Two engines step over the same inbox: each run is claimed once."""
     for _ in range(20):
         insert(connection)
     with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as second:
@@ -36,7 +36,7 @@ def test_claim_is_exclusive(connection: Connection, database: str) -> None:
 
 
 def test_next_run_waits_until_the_last_is_archived(connection: Connection, engine: Engine) -> None:
-    """[ARCH-5, REQ-ARC-5, A-4] COMPLETED is not enough; ARCHIVED is."""
+    """COMPLETED is not enough; ARCHIVED is."""
     user = uuid4()
     first, second = insert(connection, user), insert(connection, user)
     (run,) = engine.claim()
@@ -75,11 +75,11 @@ def test_two_runs_of_a_key_in_flight_are_impossible(connection: Connection, engi
     second = insert(connection, user)
     engine.claim()
     with pytest.raises(errors.UniqueViolation):
-        connection.execute("update pipeline_runs set lane = 1 where id = %s", (second,))
+        connection.execute("update pipeline_runs set queue_state = 1 where id = %s", (second,))
 
 
 def test_whole_way_is_recorded(connection: Connection, engine: Engine) -> None:
-    """[ARCH-3, ARCH-7, SM-2, ANL-9, ASM-9, FIN-9, REQ-ARC-2] The history of a run is a query."""
+    """The history of a run is a query."""
     run_id = insert(connection)
     (run,) = engine.claim()
     trace = connection.execute("select * from lsm_storage where run_id = %s", (run_id,)).fetchone()
@@ -92,7 +92,6 @@ def test_whole_way_is_recorded(connection: Connection, engine: Engine) -> None:
 
 
 def test_answer_is_logged_once(connection: Connection, engine: Engine) -> None:
-    """[REQ-LOG-2, REQ-FIN-5, LOG-6]"""
     run_id = insert(connection)
     (run,) = engine.claim()
     engine.finish(run)
@@ -107,7 +106,7 @@ def test_answer_is_logged_once(connection: Connection, engine: Engine) -> None:
 
 
 def test_archiving_writes_one_record_with_its_logs(connection: Connection, engine: Engine) -> None:
-    """[REQ-ARC-4, ARC-9, FMT-4, A-3, A-21] The provisional trace becomes the record; logs point to it."""
+    """The provisional trace becomes the record; logs point to it."""
     run_id = insert(connection)
     (run,) = engine.claim()
     engine.finish(run, summary="A decision was made. It is final.", tags=("Decision",))
@@ -121,7 +120,7 @@ def test_archiving_writes_one_record_with_its_logs(connection: Connection, engin
 
 
 def test_archiving_twice_changes_nothing(connection: Connection, engine: Engine) -> None:
-    """[REQ-ARC-6] The second word of a run that ended is not heard."""
+    """The second word of a run that ended is not heard."""
     run_id = insert(connection)
     (run,) = engine.claim()
     engine.complete(run)
@@ -134,7 +133,6 @@ def test_archiving_twice_changes_nothing(connection: Connection, engine: Engine)
 
 
 def test_small_talk_leaves_no_record_but_is_processed(connection: Connection, engine: Engine) -> None:
-    """[REQ-ARC-7, A-21]"""
     run_id = insert(connection, query="привет")
     (run,) = engine.claim()
     engine.finish(run, summary="", tags=())
@@ -157,14 +155,13 @@ def test_record_of_nothing_is_none(connection: Connection, engine: Engine) -> No
 
 
 def test_failed_run_frees_its_user_and_keeps_what_was_said(connection: Connection, engine: Engine) -> None:
-    """[REQ-ORC-4, SM-3, REQ-LOG-4, A-3, A-5]"""
     user = uuid4()
     first, second = insert(connection, user, "remember my number is 7"), insert(connection, user)
     (run,) = engine.claim()
     found = engine.step(done=[failed(run, "unauthorized", "final_responder: no key")])
     assert [one["id"] for one in found["claimed"]] == [second]
     row = run_of(connection, first)
-    assert (row["status"], row["archive_status"], row["lane"]) == ("FAILED", "SKIPPED", 2)
+    assert (row["status"], row["archive_status"], row["queue_state"]) == ("FAILED", "SKIPPED", 2)
     assert (row["error_code"], row["error_message"]) == ("unauthorized", "final_responder: no key")
     record = connection.execute("select * from lsm_storage where run_id = %s", (first,)).fetchone()
     assert record is not None and not record["is_provisional"] and record["summary"] == "remember my number is 7"
@@ -174,7 +171,6 @@ def test_failed_run_frees_its_user_and_keeps_what_was_said(connection: Connectio
 
 @pytest.mark.parametrize("advances", range(5))
 def test_every_status_in_progress_may_fail(connection: Connection, engine: Engine, advances: int) -> None:
-    """[SM-3]"""
     run_id = insert(connection)
     (run,) = engine.claim()
     for _ in range(advances):
@@ -190,13 +186,18 @@ def test_completed_run_cannot_fail(connection: Connection, engine: Engine) -> No
     engine.complete(run)
     engine.step(done=[failed(run)], capacity=0)
     row = run_of(connection, run_id)
-    assert (row["status"], row["lane"], row["archive_status"], row["error_code"]) == ("COMPLETED", 0, "PENDING", "test")
+    assert (row["status"], row["queue_state"], row["archive_status"], row["error_code"]) == (
+        "COMPLETED",
+        0,
+        "PENDING",
+        "test",
+    )
     (again,) = engine.claim()
     assert again["status"] == "COMPLETED"
 
 
 def test_illegal_jump_is_refused(connection: Connection, engine: Engine) -> None:
-    """[SM-5, A-71] The error says what to do; the maintenance switch lets it through."""
+    """The error says what to do; the maintenance switch lets it through."""
     run_id = insert(connection)
     (run,) = engine.claim()
     engine.finish(run)
@@ -208,7 +209,7 @@ def test_illegal_jump_is_refused(connection: Connection, engine: Engine) -> None
 
 
 def test_write_of_an_older_attempt_is_refused(connection: Connection, database: str) -> None:
-    """[A-22] The returned one cannot overwrite."""
+    """The returned one cannot overwrite."""
     run_id = insert(connection)
     with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
         silent = Engine(other)
@@ -227,7 +228,7 @@ def test_write_of_an_older_attempt_is_refused(connection: Connection, database: 
 
 
 def test_status_never_moves_backwards_by_a_reclaim(connection: Connection, database: str) -> None:
-    """[SM-4] A run goes on from the status that its dead owner reached."""
+    """A run goes on from the status that its dead owner reached."""
     run_id = insert(connection)
     with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
         dying = Engine(other)
@@ -241,20 +242,20 @@ def test_status_never_moves_backwards_by_a_reclaim(connection: Connection, datab
 
 
 def test_run_that_kills_its_engine_fails(connection: Connection, database: str) -> None:
-    """[A-22] Alone in flight each time, so it is to blame: FAILED with its cause, and its user is free."""
+    """Alone in flight each time, so it is to blame: FAILED with its cause, and its user is free."""
     user = uuid4()
     first, second = insert(connection, user), insert(connection, user)
     for is_alone in (False, False, True):
         assert [run["id"] for run in _die(database, is_alone)] == [first]
         _reap_the_dead(connection)
     row = run_of(connection, first)
-    assert (row["status"], row["error_code"], row["deaths"], row["lane"]) == ("FAILED", "engine_died", 3, 2)
-    assert run_of(connection, second)["lane"] == 0
+    assert (row["status"], row["error_code"], row["deaths"], row["queue_state"]) == ("FAILED", "engine_died", 3, 2)
+    assert run_of(connection, second)["queue_state"] == 0
     assert len(connection.execute("select from run_events where run_id = %s", (first,)).fetchall()) == 3
 
 
 def test_bystanders_are_not_blamed(connection: Connection, database: str) -> None:
-    """[A-22] Of several in flight nobody is blamed; lost twice in a row they are executed alone, one by one."""
+    """Of several in flight nobody is blamed; lost twice in a row they are executed alone, one by one."""
     runs = {insert(connection) for _ in range(3)}
     for _ in range(2):
         assert {run["id"] for run in _die(database)} == runs
@@ -271,18 +272,18 @@ def test_bystanders_are_not_blamed(connection: Connection, database: str) -> Non
     assert engine.step(capacity=1, is_alone=True)["claimed"] == []
 
 
-def test_suspects_are_told_to_one(connection: Connection, database: str) -> None:
+def test_quarantined_runs_are_reported_to_one_process(connection: Connection, database: str) -> None:
     """Who reaps hears of them at once, the others only when nobody came."""
     insert(connection)
     for _ in range(2):
         _die(database)
         found = poll(lambda: connection.execute(REAP).fetchone(), 10)
-    assert found == {"reclaimed": 1, "suspects": 1}
-    count = "select suspects from maas_reap(3, array['ANALYZING'])"
-    assert connection.execute(count).fetchone() == {"suspects": 0}
+    assert found == {"reclaimed": 1, "quarantined": 1}
+    count = "select quarantined from maas_reap(3, array['ANALYZING'])"
+    assert connection.execute(count).fetchone() == {"quarantined": 0}
     connection.execute("update pipeline_runs set updated_at = now() - interval '6 seconds'")
-    assert connection.execute(count).fetchone() == {"suspects": 1}
-    assert connection.execute("select suspects from maas_reap(3, array['READY'])").fetchone() == {"suspects": 0}
+    assert connection.execute(count).fetchone() == {"quarantined": 1}
+    assert connection.execute("select quarantined from maas_reap(3, array['READY'])").fetchone() == {"quarantined": 0}
 
 
 def test_runs_in_flight_are_limited_over_all_engines(connection: Connection, database: str) -> None:
@@ -294,24 +295,24 @@ def test_runs_in_flight_are_limited_over_all_engines(connection: Connection, dat
         one, two = Engine(connection), Engine(other)
         first, second = one.claim(2), two.claim()
         assert (len(first), len(second), two.claim()) == (2, 1, [])
-        assert [run_of(connection, run["id"])["lane"] for run in first] == [1, 1]
+        assert [run_of(connection, run["id"])["queue_state"] for run in first] == [1, 1]
         assert len(one.finish(first[0])["claimed"]) == 1
 
 
-def test_orphaned_key_is_adopted(connection: Connection, engine: Engine) -> None:
+def test_a_key_without_a_head_is_recovered(connection: Connection, engine: Engine) -> None:
     """A baton that was lost on purpose is found again."""
     user = uuid4()
     insert(connection, user)
     second = insert(connection, user)
     (run,) = engine.claim()
-    connection.execute("update pipeline_runs set lane = 2, owner = null where id = %s", (run["id"],))
+    connection.execute("update pipeline_runs set queue_state = 2, owner = null where id = %s", (run["id"],))
     assert engine.claim() == []
-    assert connection.execute("select adopted from maas_reap(3)").fetchone() == {"adopted": 1}
+    assert connection.execute("select recovered from maas_reap(3)").fetchone() == {"recovered": 1}
     assert [one["id"] for one in engine.claim()] == [second]
 
 
 def test_released_run_goes_to_the_engine_of_its_stage(connection: Connection, database: str) -> None:
-    """[ARCH-1, ARCH-2] Each engine names the statuses that it can work on."""
+    """Each engine names the statuses that it can work on."""
     insert(connection)
     with psycopg.connect(database, autocommit=True, row_factory=psycopg.rows.dict_row) as other:
         one, two = Engine(connection), Engine(other)
@@ -331,7 +332,7 @@ def test_cancel_of_a_waiting_run(connection: Connection, engine: Engine) -> None
     assert _cancel(connection, second) == "cancelling"
     engine.step()
     row = run_of(connection, second)
-    assert (row["status"], row["error_code"], row["lane"]) == ("FAILED", "cancelled", 2)
+    assert (row["status"], row["error_code"], row["queue_state"]) == ("FAILED", "cancelled", 2)
     assert [one["id"] for one in engine.finish(run)["claimed"]] == [third]
     assert _cancel(connection, first) == "finished"
     assert _cancel(connection, uuid4()) == "not_found"
@@ -345,13 +346,13 @@ def test_cancel_of_a_run_in_flight_is_told_to_its_owner(connection: Connection, 
 
 
 def test_retry_is_a_new_try_in_a_new_turn(connection: Connection, engine: Engine) -> None:
-    """[A-71] The query's log is unprocessed again, the failed try's record superseded."""
+    """The query's log is unprocessed again, the failed try's record superseded."""
     run_id = insert(connection)
     (run,) = engine.claim()
     engine.step(done=[failed(run)])
     assert _retry(connection, run_id) == "retrying"
     row = run_of(connection, run_id)
-    assert (row["status"], row["lane"], row["try"], row["error_message"]) == ("NEW", -2, 2, None)
+    assert (row["status"], row["queue_state"], row["try"], row["error_message"]) == ("NEW", -2, 2, None)
     log = connection.execute("select archived_at from raw_logs where run_id = %s", (run_id,)).fetchone()
     assert log == {"archived_at": None}
     (again,) = engine.claim()
@@ -366,7 +367,7 @@ def test_retry_is_a_new_try_in_a_new_turn(connection: Connection, engine: Engine
 
 
 def test_archive_that_failed_is_owed(connection: Connection, engine: Engine) -> None:
-    """[A-5] The user is released, and the next exchange takes the logs along."""
+    """The user is released, and the next exchange takes the logs along."""
     user = uuid4()
     first, second = insert(connection, user, "first"), insert(connection, user, "second")
     (run,) = engine.claim()
@@ -393,7 +394,7 @@ def test_failed_archive_is_tried_again(connection: Connection, engine: Engine) -
     assert (row["archive_status"], row["try"]) == ("ARCHIVING", 1)
     engine.step(done=[engine.archived(again)])
     row = run_of(connection, first)
-    assert (row["archive_status"], row["final_answer"], row["lane"]) == ("ARCHIVED", "an answer", 2)
+    assert (row["archive_status"], row["final_answer"], row["queue_state"]) == ("ARCHIVED", "an answer", 2)
     assert len(connection.execute("select from lsm_storage where run_id = %s", (first,)).fetchall()) == 1
     assert connection.execute("select from raw_logs where archive_owed").fetchall() == []
 
@@ -453,7 +454,7 @@ def test_who_leaves_gives_back_without_blame(connection: Connection, database: s
         engine.claim()
         other.execute("select maas_unregister(%s)", (engine.owner,))
     row = run_of(connection, run_id)
-    assert (row["lane"], row["owner"], row["losses"], row["deaths"]) == (0, None, 0, 0)
+    assert (row["queue_state"], row["owner"], row["losses"], row["deaths"]) == (0, None, 0, 0)
     assert connection.execute("select from engines").fetchall() == []
 
 
@@ -464,7 +465,7 @@ def test_a_restart_of_postgres_blames_nobody(connection: Connection, database: s
     connection.execute("update engines set started_at = pg_postmaster_start_time() - interval '1 second'")
     _reap_the_dead(connection)
     row = run_of(connection, run_id)
-    assert (row["lane"], row["losses"], row["deaths"]) == (0, 0, 0)
+    assert (row["queue_state"], row["losses"], row["deaths"]) == (0, 0, 0)
 
 
 def _die(database: str, is_alone: bool = False) -> list[Any]:

@@ -20,7 +20,7 @@ Connection = psycopg.Connection[DictRow]
 MARK = "qzx77wv"
 NO_USERS = {
     "assistants", "audit", "embedding_fills", "engine_metrics", "engine_settings", "engines", "model_prices",
-    "restore_key", "system_prompts", "system_prompts_history", "tools",
+    "restore_key", "schema_files", "system_prompts", "system_prompts_history", "tools",
 }  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def test_the_shared_baton_goes_on(connection: Connection, engine: Engine) -> Non
     waiting = insert(connection, second)
     assert [run["user_id"] for run in engine.claim()] == [first]
     erase(connection, first)
-    assert run_of(connection, waiting)["lane"] == 0
+    assert run_of(connection, waiting)["queue_state"] == 0
     assert [run["id"] for run in engine.claim()] == [waiting]
 
 

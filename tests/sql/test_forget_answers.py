@@ -186,7 +186,7 @@ def test_an_answer_on_its_way_is_doubtful(connection: Connection, engine: Engine
 
 LARGE = (
     """with r as (
-         insert into pipeline_runs (user_id, user_query, lane_key, seq, lane, status, archive_status)
+         insert into pipeline_runs (user_id, user_query, queue_key, seq, queue_state, status, archive_status)
          select %(user)s, 'Ask ' || n || ' of ' || md5(n::text), gen_random_uuid(), n, 2, 'COMPLETED', 'ARCHIVED'
          from generate_series(1, %(exchanges)s) n returning id, user_query),
        l as (

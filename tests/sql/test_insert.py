@@ -16,15 +16,20 @@ Connection = psycopg.Connection[DictRow]
 
 
 def test_insert_starts_a_run(connection: Connection) -> None:
-    """[DB-13, SM-1] Two columns are enough; everything else has a default."""
+    """Two columns are enough; everything else has a default."""
     run = run_of(connection, insert(connection))
-    assert (run["status"], run["archive_status"], run["lane"], run["assistant"]) == ("NEW", "PENDING", -2, "mentor")
-    assert run["lane_key"] == run["user_id"]
+    assert (run["status"], run["archive_status"], run["queue_state"], run["assistant"]) == (
+        "NEW",
+        "PENDING",
+        -2,
+        "mentor",
+    )
+    assert run["queue_key"] == run["user_id"]
     assert run["created_at"].tzinfo is not None
 
 
 def test_query_is_logged_in_the_same_transaction(connection: Connection) -> None:
-    """[REQ-RH-3, REQ-LOG-1, REQ-LOG-4, REQ-LOG-5, LOG-6, FMT-5, A-12] Committed together, gone together."""
+    """Committed together, gone together."""
     run_id = insert(connection, query="what did we decide?")
     log = connection.execute("select * from raw_logs where run_id = %s", (run_id,)).fetchone()
     assert log is not None
@@ -47,7 +52,7 @@ def test_many_rows_in_one_insert_are_logged_in_order(connection: Connection) -> 
 
 
 def test_notification_payload(connection: Connection, database: str) -> None:
-    """[ORC-7, DB-11, DB-12, A-25] {id, status, operation}, at INSERT and at a change of status, at nothing else."""
+    """{id, status, operation}, at INSERT and at a change of status, at nothing else."""
     with psycopg.connect(database, autocommit=True) as listener:
         listener.execute("listen pipeline_events")
         run_id = insert(connection)
@@ -64,16 +69,17 @@ def test_notification_payload(connection: Connection, database: str) -> None:
 
 
 def test_client_cannot_skip_a_stage_or_set_outputs(connection: Connection) -> None:
-    """[A-27] Whatever a client writes into the engine's columns is put back."""
+    """Whatever a client writes into the engine's columns is put back."""
     row = connection.execute(
-        """insert into pipeline_runs (user_id, user_query, status, final_context_payload, final_answer, lane, owner,
-             attempt, archive_status, seq, try)
+        """insert into pipeline_runs (user_id, user_query, status, final_context_payload, final_answer, queue_state,
+             owner, attempt, archive_status, seq, try)
            values (%s, 'q', 'READY', 'my own prompt', 'my own answer', 2, 7, 9, 'ARCHIVED', -5, 4) returning *""",
         (uuid4(),),
     ).fetchone()
     assert row is not None
-    kept = ("status", "final_context_payload", "final_answer", "lane", "owner", "attempt", "archive_status", "try")
-    assert [row[name] for name in kept] == ["NEW", None, None, -2, None, 0, "PENDING", 1]
+    columns = ["status", "final_context_payload", "final_answer", "queue_state", "owner", "attempt"]
+    columns += ["archive_status", "try"]
+    assert [row[name] for name in columns] == ["NEW", None, None, -2, None, 0, "PENDING", 1]
     assert row["seq"] > 0
 
 
@@ -125,7 +131,6 @@ def test_strange_text_is_kept_as_it_is(connection: Connection, query: str) -> No
 
 
 def test_log_refuses_other_message_types(connection: Connection) -> None:
-    """[LOG-7, DB-9]"""
     with pytest.raises(errors.CheckViolation):
         connection.execute(
             "insert into raw_logs (user_id, run_id, message_type, content, conversation)"
@@ -135,10 +140,9 @@ def test_log_refuses_other_message_types(connection: Connection) -> None:
 
 
 def test_global_blocking_scope_puts_all_on_one_key(connection: Connection) -> None:
-    """[A-4]"""
     connection.execute("update engine_settings set value = 'global' where key = 'blocking_scope'")
     first, second = run_of(connection, insert(connection)), run_of(connection, insert(connection))
-    assert first["lane_key"] == second["lane_key"]
+    assert first["queue_key"] == second["queue_key"]
     assert first["user_id"] != second["user_id"]
 
 

@@ -32,7 +32,7 @@ def value(connection: Connection, query: str, *args: object) -> object:
 
 
 async def test_only_the_hash_is_kept(database: str, connection: Connection) -> None:
-    """[A-69] Nothing in any row of the key opens a door."""
+    """Nothing in any row of the key opens a door."""
     async with open_database(database, 2, "test") as db:
         key = await create_key(db, NewKey("app", {"read", "ask"}, per_minute=60, days=30), "test")
         other = await create_key(db, NewKey("another"), "test")
@@ -126,7 +126,7 @@ def test_one_name_is_one_user_whoever_races(database: str, connection: Connectio
         with psycopg.connect(database, autocommit=True) as mine:
             barrier.wait(20)
             for name in names if number % 2 else reversed(names):
-                row = mine.execute("select maas_name_user('api', %s)", (name,)).fetchone()
+                row = mine.execute("select maas_resolve_user('api', %s)", (name,)).fetchone()
                 assert row is not None
                 found[number][name] = row[0]
 

@@ -70,7 +70,7 @@ def test_buckets_tile_the_calendar(connection: Connection, level: int) -> None:
 
 
 def test_labels(connection: Connection) -> None:
-    """[FMT-2] A week is of the month of its Thursday."""
+    """A week is of the month of its Thursday."""
     assert one(connection, "select maas_period('2025-11-20', 2)") == "2025-Week-47"
     assert one(connection, "select maas_period('2025-11-02', 3)") == "2025-Month-10"
     assert one(connection, "select maas_period('2026-01-01', 3)") == "2026-Month-01"
@@ -243,7 +243,7 @@ def test_no_bucket_is_left_with_two_records(connection: Connection) -> None:
 
 
 def test_a_retried_run_leaves_the_record_of_its_day(connection: Connection) -> None:
-    """[A-22] The failed try was merged days later; after the retry its words stand in the new record only."""
+    """The failed try was merged days later; after the retry its words stand in the new record only."""
     user, engine = uuid4(), Engine(connection)
     run_id = insert(connection, user, "Why did it fail?")
     (run,) = engine.claim()

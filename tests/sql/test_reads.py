@@ -57,7 +57,7 @@ def test_a_search_as_of_then_counts_what_was_known_then(connection: Connection, 
 
 
 def test_archive_input(connection: Connection, engine: Engine, read: Read) -> None:
-    """[ARC-8, A-2, A-73, A-74] This run's words and those owed of earlier ones, in order, no others."""
+    """This run's words and those owed of earlier ones, in order, no others."""
     user, other = uuid4(), uuid4()
     first, second, third = (insert(connection, user, word) for word in ("first", "second", "third"))
     stranger = insert(connection, other, "stranger")
@@ -81,7 +81,7 @@ def test_archive_input(connection: Connection, engine: Engine, read: Read) -> No
 
 
 def test_waiting_and_later_queries_are_hidden(connection: Connection, engine: Engine, read: Read) -> None:
-    """[A-73, REQ-DRB-2] A run sees neither itself nor what comes after it, in search and in history."""
+    """A run sees neither itself nor what comes after it, in search and in history."""
     user = uuid4()
     for number in range(3):
         insert(connection, user, f"the kayak number {number}")
@@ -99,13 +99,13 @@ def test_waiting_and_later_queries_are_hidden(connection: Connection, engine: En
     "question", ["kayak", "' or true --", "kayak:*", "!!&|()<->", "\\", "'", "к" * 3000, "%", "kayak\t\n"]
 )
 def test_nobody_reads_anothers_turns(connection: Connection, read: Read, question: str) -> None:
-    """[A-1] Whatever is asked, whatever ids are given."""
+    """Whatever is asked, whatever ids are given."""
     mine, theirs = uuid4(), uuid4()
     log = connection.execute(
         "select id from raw_logs where run_id = %s", (insert(connection, theirs, "a kayak"),)
     ).fetchone()
     assert log is not None
-    connection.execute("update pipeline_runs set lane = 2")
+    connection.execute("update pipeline_runs set queue_state = 2")
     assert rank(read, mine, question) == []
     assert read("turns", mine, [log["id"]]) == []
     assert ("kayak" in question and ":" not in question) <= (rank(read, theirs, question) == [log["id"]])
@@ -115,7 +115,7 @@ def test_search_knows_both_languages(connection: Connection, read: Read) -> None
     user = uuid4()
     for text in ("Мы купили зелёные палатки", "we were buying tents", "ничего общего"):
         insert(connection, user, text)
-    connection.execute("update pipeline_runs set lane = 2")
+    connection.execute("update pipeline_runs set queue_state = 2")
     assert len(rank(read, user, "зеленая палатка")) >= 1
     assert len(rank(read, user, "buy a tent")) >= 1
     masks = {row["id"]: row["mask"] for row in rank_rows(read, user, "палатку")}

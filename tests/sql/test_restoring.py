@@ -99,7 +99,7 @@ def test_what_names_rows_of_another_is_refused_whatever_it_is_called(connection:
     record_id, log_ids = exchange(connection, engine, owner, "mine")
     (theirs, *_) = rows(connection, "raw_logs", owner)
     connection.execute(
-        """create or replace function maas_name_ids(p_user uuid, p_ids uuid[], p_keep boolean) returns jsonb
+        """create or replace function maas.maas_map_ids(p_user uuid, p_ids uuid[], p_keep boolean) returns jsonb
            language sql as 'select jsonb_object_agg(i, i) from unnest(p_ids) i'"""
     )
     for table, row in (
@@ -117,7 +117,7 @@ def test_nobody_reaches_the_secret(sessions: dict[str, Connection]) -> None:
     for one in sessions.values():
         for attempt in (
             "select * from restore_key", "select maas_restored_id(gen_random_uuid(), gen_random_uuid())",
-            "select maas_name_ids(gen_random_uuid(), '{}', false)", "update restore_key set inner_pad = ''",
+            "select maas_map_ids(gen_random_uuid(), '{}', false)", "update restore_key set inner_pad = ''",
         ):  # fmt: skip
             with pytest.raises(errors.InsufficientPrivilege):
                 one.execute(attempt.encode())
@@ -148,4 +148,4 @@ def test_levels_of_records_belong_together(connection: Connection, is_named_by_w
     if is_named_by_words:
         restore(connection, "raw_logs", user, log(record_id=above["id"]))
     with pytest.raises(errors.ForeignKeyViolation, match="do not belong together"):
-        connection.execute("select maas_settle_restore(%s, 'x')", (user,))
+        connection.execute("select maas_finish_restore(%s, 'x')", (user,))

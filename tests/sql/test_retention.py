@@ -35,7 +35,7 @@ def later(connection: Connection, days: int) -> None:
 def sweep(connection: Connection, limit: int = 500) -> list[dict[str, Any]]:
     """What each batch took, until nothing is left to do."""
     batches = []
-    while (row := connection.execute("select maas_sweep(%s, %s) as c", (KEEP, limit)).fetchone()) and row["c"]:
+    while (row := connection.execute("select maas_purge_expired(%s, %s) as c", (KEEP, limit)).fetchone()) and row["c"]:
         if not any(row["c"].values()):
             break
         batches.append(row["c"])
@@ -88,7 +88,7 @@ def test_what_is_in_flight_or_not_recorded_stays(connection: Connection, engine:
     engine.step(done=[{"id": str(run["id"]), "attempt": run["attempt"], "outcome": "archive_failed", "calls": []}])
     later(connection, KEEP + 1)
     assert sweep(connection) == []
-    assert [run_of(connection, one)["lane"] for one in (waiting, running["id"], unarchived)] == [1, 1, 2]
+    assert [run_of(connection, one)["queue_state"] for one in (waiting, running["id"], unarchived)] == [1, 1, 2]
     assert count(connection, "raw_logs", third) == 2
 
 

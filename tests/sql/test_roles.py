@@ -16,12 +16,14 @@ from psycopg.rows import dict_row
 
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres, acquire
-from tests.conftest import MIGRATIONS, ROOT
+from tests.conftest import ROOT, SQL_FOLDER
 from tests.logins import login
 from tests.polling import poll
 from tests.sql.attempts import ANN, CLIENTS, ROLES, Connection, become, matrix, values
 from tests.sql.engine import insert
 
+RELATIONS = "(select * from pg_class where relnamespace = 'maas'::regnamespace and relkind in ('r', 'v', 'S', 'p'))"
+FUNCTIONS = "(select * from pg_proc where pronamespace = 'maas'::regnamespace)"
 OF_AN_EXTENSION = "exists (select from pg_depend d where d.objid = x.oid and d.deptype = 'e')"
 
 
@@ -33,50 +35,48 @@ def test_the_matrix_of_the_documents_is_what_happens(known: Connection) -> None:
 
 
 def test_every_table_has_row_security(known: Connection) -> None:
-    """[RLS-4]"""
     loose = """select relname from pg_class
-        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relrowsecurity"""
+        where relnamespace = 'maas'::regnamespace and relkind in ('r', 'p') and not relrowsecurity"""
     assert values(known, loose) == []
 
 
-def test_all_that_is_there_is_known_to_be_ours(known: Connection) -> None:
-    """Whoever adds a table, a view or a function names it in maas_relations or maas_functions."""
+def test_all_that_is_ours_is_in_our_schema(known: Connection) -> None:
     relations = f"""select relname from pg_class x where relnamespace = 'public'::regnamespace
-        and relkind in ('r', 'v', 'm', 'S', 'p') and not {OF_AN_EXTENSION} and oid not in (select maas_relations())"""
-    functions = f"""select proname from pg_proc x where pronamespace = 'public'::regnamespace
-        and not {OF_AN_EXTENSION} and oid not in (select maas_functions())"""
-    assert values(known, relations) == [] == values(known, functions)
+        and relkind in ('r', 'v', 'm', 'S', 'p') and not {OF_AN_EXTENSION}"""
+    functions = (
+        f"""select proname from pg_proc x where pronamespace = 'public'::regnamespace and not {OF_AN_EXTENSION}"""
+    )
+    extensions = "select extname from pg_extension where extnamespace = 'maas'::regnamespace"
+    assert values(known, relations) == values(known, functions) == values(known, extensions) == []
 
 
 def closed_to_everybody(connection: Connection) -> bool:
-    functions = """select f from maas_functions() f where has_function_privilege('public', f, 'execute')
-        or has_function_privilege('anon', f, 'execute')"""
-    relations = """select r from maas_relations() r join pg_class c on c.oid = r cross join aclexplode(c.relacl) a
+    functions = f"""select oid from {FUNCTIONS} f where has_function_privilege('public', oid, 'execute')
+        or has_function_privilege('anon', oid, 'execute')"""
+    relations = f"""select oid from {RELATIONS} c cross join aclexplode(c.relacl) a
         where a.grantee = 0 or a.grantee = 'anon'::regrole"""
-    columns = """select attname from maas_relations() r join pg_attribute on attrelid = r
+    columns = f"""select attname from {RELATIONS} c join pg_attribute on attrelid = c.oid
         cross join aclexplode(attacl) a where a.grantee = 0 or a.grantee = 'anon'::regrole"""
     return all(values(connection, query) == [] for query in (functions, relations, columns))
 
 
 def test_everybody_may_do_nothing(known: Connection) -> None:
-    """[A-27] Nor may anon."""
+    """Nor may anon."""
     assert closed_to_everybody(known)
     for role in ROLES:
-        assert values(known, "select has_schema_privilege(%s, 'public', 'create')", role) == [False]
+        assert values(known, "select has_schema_privilege(%s, 'maas', 'create')", role) == [False]
 
 
 def test_a_later_function_is_closed(known: Connection) -> None:
     with known.transaction(force_rollback=True):
-        known.execute("create function maas_later() returns int language sql as 'select 1'")
+        known.execute("create function maas.maas_later() returns int language sql as 'select 1'")
         assert values(known, "select has_function_privilege('maas_server', 'maas_later()', 'execute')") == [False]
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_functions_are_executed_by_those_named(known: Connection, role: str) -> None:
-    allowed = """select p.proname from maas_functions() f join pg_proc p on p.oid = f
-        where has_function_privilege(%s, f, 'execute')"""
-    named = """select distinct p.proname from maas_verbs() v join pg_proc p on p.proname = any(v.names)
-        where v.who = %s"""
+    allowed = f"""select proname from {FUNCTIONS} f where has_function_privilege(%s, oid, 'execute')"""
+    named = "select distinct unnest(functions) from maas_function_rights() where role_name = %s"
     found = set(values(known, allowed, role))
     assert found == set(values(known, named, role))
     assert role not in CLIENTS or found <= {"maas_is_admin"}
@@ -84,25 +84,24 @@ def test_functions_are_executed_by_those_named(known: Connection, role: str) -> 
 
 def test_who_runs_as_the_owner_finds_our_tables(known: Connection) -> None:
     """Every trigger of ours among them: an insert of a client fires some."""
-    loose = """select f from maas_functions() f join pg_proc p on p.oid = f
+    loose = f"""select proname from {FUNCTIONS} p
         where (p.prosecdef or p.prorettype = 'trigger'::regtype)
-          and (not p.prosecdef or coalesce(p.proconfig::text, '') !~ 'search_path=public, (\\w+, )?pg_temp')"""
+          and (not p.prosecdef or coalesce(p.proconfig::text, '') !~ 'search_path=pg_catalog, (public, )?pg_temp')"""
     assert values(known, loose) == []
 
 
 def test_views_that_see_all_are_for_the_trusted(known: Connection) -> None:
-    views = """select r from maas_relations() r join pg_class c on c.oid = r and c.relkind = 'v'
-        where has_table_privilege(%s, r, 'select')"""
+    views = f"select relname from {RELATIONS} c where relkind = 'v' and has_table_privilege(%s, oid, 'select')"
     assert [role for role in CLIENTS if values(known, views, role)] == []
 
 
 def test_rights_may_be_granted_again(known: Connection) -> None:
-    relations = """select c.relname, c.relacl::text,
+    relations = f"""select c.relname, c.relacl::text,
           (select array_agg(attacl::text order by attnum) from pg_attribute where attrelid = c.oid) as columns,
           (select array_agg(polname order by polname) from pg_policy where polrelid = c.oid) as policies
-        from maas_relations() r join pg_class c on c.oid = r order by 1"""
-    functions = """select p.oid::regprocedure::text as name, p.prosecdef, p.proconfig, p.proacl::text
-        from maas_functions() f join pg_proc p on p.oid = f order by 1"""
+        from {RELATIONS} c order by 1"""
+    functions = f"""select p.oid::regprocedure::text as name, p.prosecdef, p.proconfig, p.proacl::text
+        from {FUNCTIONS} p order by 1"""
 
     def state() -> list[object]:
         return [known.execute(query).fetchall() for query in (relations, functions)]
@@ -136,7 +135,7 @@ def test_row_security_keeps_the_plans_of_a_search(known: Connection) -> None:
     plans = []
     for role in ("maas_server", "maas_worker", None):
         with known.transaction(force_rollback=True):
-            known.execute("drop index idx_raw_logs_user_id, idx_raw_logs_external_id")
+            known.execute("drop index maas.idx_raw_logs_user_id, maas.idx_raw_logs_external_id")
             known.execute("set local enable_seqscan = off")
             if role is not None:
                 become(known, role, None)
@@ -163,11 +162,11 @@ def test_supabase_keeps_what_it_has_made(postgres: EmbeddedPostgres, template: s
                alter default privileges in schema public grant all on functions to anon, authenticated;
                create table public.theirs (x int)""".replace("{user}", str(ANN)).encode()
         )
-        migrate(url, MIGRATIONS)
+        migrate(url, SQL_FOLDER)
         assert closed_to_everybody(connection)
         with connection.transaction(force_rollback=True):
             become(connection, "authenticated", None)
-            ask = "insert into pipeline_runs (user_id, user_query) values (%s, 'x') returning user_id"
+            ask = "insert into maas.pipeline_runs (user_id, user_query) values (%s, 'x') returning user_id"
             assert values(connection, ask, ANN) == [ANN]
             assert values(connection, "select count(*) from theirs") == [0]
 
@@ -186,7 +185,7 @@ def owner(bare: EmbeddedPostgres) -> Iterator[Connection]:
         name = sql.Identifier(str(conninfo_to_dict(url)["user"]))
         admin.execute(sql.SQL("create database plain owner {}").format(name))
         url = make_conninfo(url, dbname="plain")
-        migrate(url, MIGRATIONS)
+        migrate(url, SQL_FOLDER)
         with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
             yield connection
         admin.execute("drop database plain with (force)")
@@ -201,7 +200,7 @@ def migrate_beside(bare: EmbeddedPostgres) -> None:
 
         def second() -> None:
             try:
-                migrate(make_conninfo(bare.dsn, dbname="second"), MIGRATIONS)
+                migrate(make_conninfo(bare.dsn, dbname="second"), SQL_FOLDER)
             except BaseException as error:
                 failed.append(error)
 

@@ -15,19 +15,19 @@ from tests.sql.attempts import ANN, BEN, CLIENTS, MEMORY, ROLES, Connection, bec
 from tests.sql.engine import run_of
 
 HIDDEN = {
-    "analysis_result", "draft_context", "final_context_payload", "caller", "idempotency_key", "lane", "lane_key",
-    "owner", "attempt", "try", "deaths", "losses", "client_context",
+    "analysis_result", "draft_context", "final_context_payload", "caller", "idempotency_key", "queue_state",
+    "queue_key", "owner", "attempt", "try", "deaths", "losses", "client_context",
     "answer_by", "not_before",
 }  # fmt: skip
 
 
 def test_a_user_reaches_no_column_of_anybody_else(known: Connection) -> None:
-    """[RLS-1] Each column of each table and view, alone, so that a grant of one column is found."""
+    """Each column of each table and view, alone, so that a grant of one column is found."""
     columns = known.execute(
         """select c.relname as name, a.attname as column, exists (
              select from pg_attribute u where u.attrelid = c.oid and u.attname = 'user_id') as has_user
-           from maas_relations() r join pg_class c on c.oid = r and c.relkind <> 'S'
-           join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped"""
+           from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+           where c.relnamespace = 'maas'::regnamespace and c.relkind in ('r', 'v')"""
     ).fetchall()
     reached: dict[str, set[str]] = {}
     for one in columns:
@@ -51,7 +51,7 @@ def test_a_user_reaches_no_column_of_anybody_else(known: Connection) -> None:
 
 
 def test_what_a_user_asks_is_answered_like_any_request(known: Connection) -> None:
-    """[RLS-2] All that the triggers do happens with nothing but the columns that a client may set."""
+    """All that the triggers do happens with nothing but the columns that a client may set."""
     with known.transaction(force_rollback=True):
         become(known, "authenticated", ANN)
         dialogue, photo = uuid4(), values(known, "select id from attachments where kind = 'upload'")
@@ -69,7 +69,7 @@ def test_what_a_user_asks_is_answered_like_any_request(known: Connection) -> Non
         assert values(known, "select title from chat_conversations where id = %s", dialogue) == ["And now?"]
         known.execute("reset role")
         found = run_of(known, row["id"])
-    assert (found["lane"], found["lane_key"], found["attachment_ids"]) == (-2, ANN, photo)
+    assert (found["queue_state"], found["queue_key"], found["attachment_ids"]) == (-2, ANN, photo)
 
 
 @pytest.mark.parametrize("role", ["authenticated", "maas_app"])
@@ -176,15 +176,15 @@ def test_tables_of_a_session_mislead_nobody(sessions: dict[str, Connection], con
     for session in sessions.values():
         for name in names:
             session.execute(f"create temp table {name} (id uuid, user_id uuid, role text)".encode())
-        session.execute("set search_path = pg_temp, public")
+        session.execute("set search_path = pg_temp, public, maas")
         session.execute("insert into user_roles (user_id, role) values (%s, 'admin')", (ANN,))
     client, server, ops = sessions["authenticated"], sessions["maas_server"], sessions["maas_ops"]
     client.execute("select set_config('request.jwt.claims', %s, false)", (json.dumps({"sub": str(ANN)}),))
-    assert values(client, "select distinct user_id from public.pipeline_runs") == [ANN]
-    (run,) = values(client, "insert into public.pipeline_runs (user_id, user_query) values (%s, 'x') returning id", ANN)
+    assert values(client, "select distinct user_id from maas.pipeline_runs") == [ANN]
+    (run,) = values(client, "insert into maas.pipeline_runs (user_id, user_query) values (%s, 'x') returning id", ANN)
     assert values(client, "select count(*) from raw_logs") == [0]
     assert values(connection, "select content from raw_logs where run_id = %s", run) == ["x"]
-    server.execute("insert into raw_logs (id, user_id) select id, user_id from public.raw_logs")
+    server.execute("insert into raw_logs (id, user_id) select id, user_id from maas.raw_logs")
     with pytest.raises(errors.FeatureNotSupported):
         server.execute("select maas_restore('pg_temp.raw_logs', %s, '[{\"id\": null}]')", (ANN,))
     assert values(ops, "select maas_cancel_run(%s)", run) == ["cancelling"]

@@ -127,7 +127,7 @@ async def test_a_date_finds_its_day(db: Database, connection: Connection, is_lar
 
 @pytest.mark.parametrize("is_large", [False, True])
 async def test_bounds_hold(db: Database, connection: Connection, is_large: bool) -> None:
-    """[ANL-13, A-16] as_of, from, to and tags leave out; a scope only prefers."""
+    """as_of, from, to and tags leave out; a scope only prefers."""
     user = uuid4()
     say(connection, user, small_talk(LARGE if is_large else 40, NOW - timedelta(days=400)))
     days = (60, 10, 1)
@@ -152,7 +152,7 @@ async def test_bounds_hold(db: Database, connection: Connection, is_large: bool)
 
 
 async def test_no_id_and_no_text_shows_anothers_turn(connection: Connection, large: UUID, db: Database) -> None:
-    """[A-1] Ids of other people's turns, given where queries take ids, are asked whose they are."""
+    """Ids of other people's turns, given where queries take ids, are asked whose they are."""
     mine = uuid4()
     say(connection, mine, [(NOW, "my own walrus")])
     theirs = [

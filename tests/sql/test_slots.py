@@ -24,14 +24,13 @@ def opened(connection: Connection, run: DictRow, attempt: int | None = None) -> 
 
 def kept(connection: Connection, run: DictRow, session: DictRow, attempt: int | None = None) -> bool:
     row = connection.execute(
-        "select maas_keep_session(%s, %s, %s) as done", (run["id"], attempt or run["attempt"], Jsonb(session))
+        "select maas_save_session(%s, %s, %s) as done", (run["id"], attempt or run["attempt"], Jsonb(session))
     ).fetchone()
     assert row is not None
     return bool(row["done"])
 
 
 def test_a_run_begins_where_it_began(connection: Connection) -> None:
-    """[STK-15, STK-16]"""
     user = uuid4()
     insert(connection, user)
     engine = Engine(connection)
@@ -60,7 +59,7 @@ def test_who_lost_the_run_opens_and_keeps_nothing(connection: Connection) -> Non
 
 
 def test_one_session_is_active(connection: Connection) -> None:
-    """[STK-16] Of a user, an assistant and a conversation, where there is one."""
+    """Of a user, an assistant and a conversation, where there is one."""
     values = "insert into assistant_sessions (user_id, assistant) values (%s, 'stickers')"
     user = uuid4()
     connection.execute(values, (user,))
@@ -72,7 +71,6 @@ def test_one_session_is_active(connection: Connection) -> None:
 
 @pytest.mark.parametrize("change", ["insert", "update"])
 def test_the_old_state_is_turned(connection: Connection, change: str) -> None:
-    """[STK-14, STK-54, A-63]"""
     state = "wait_assistant_confirm" if change == "insert" else "assistant_wait_photo"
     values = "insert into assistant_sessions (user_id, assistant, state) values (%s, 'stickers', %s)"
     connection.execute(values, (uuid4(), state))
@@ -83,7 +81,7 @@ def test_the_old_state_is_turned(connection: Connection, change: str) -> None:
 
 
 def test_a_button_is_pressed_once(connection: Connection) -> None:
-    """[STK-34] Only one that was offered, by its user, within the limit of unfinished requests."""
+    """Only one that was offered, by its user, within the limit of unfinished requests."""
     user = uuid4()
     run = insert(connection, user)
     offer = Jsonb({"buttons": [{"id": "assistant_confirm", "label": "Confirm"}]})

@@ -7,9 +7,6 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg.rows import DictRow
-from psycopg.types.json import Jsonb
-
-from tests.conftest import MIGRATIONS
 
 Connection = psycopg.Connection[DictRow]
 MOST_BYTES = 65_536
@@ -69,25 +66,3 @@ def test_words_at_both_ends_of_a_long_run_are_found(connection: Connection) -> N
     found = lexemes(connection, f"walrus {'a_' * 300} zeppelin <!-- aquarium {'<!-- ' * 50}")
     for word in ("walrus", "zeppelin", "aquarium"):
         assert f"'{word}" in found
-
-
-def test_rows_that_were_written_before_are_read_anew(connection: Connection) -> None:
-    user = uuid4()
-    connection.execute(
-        "create or replace function maas_lexemes(p_text text) returns tsvector language sql immutable as $$"
-        "select strip(to_tsvector('russian', translate(left(p_text, 200000), 'ёЁ’', 'еЕ'''))) $$"
-    )
-    said = ["walrus " + "a_" * 300, "An ordinary word.", "<!-- aquarium -->"]
-    turns = [{"role": "user", "content": text, "at": "2025-11-20T10:00:00Z"} for text in said]
-    connection.execute("select maas_import(%s, 'said', %s)", (user, Jsonb(turns)))
-    connection.execute(
-        "insert into lsm_storage (user_id, time_bucket_start, time_bucket_end, tags, summary)"
-        " values (%s, '2025-11-20', '2025-11-20', '{}', %s)",
-        (user, said[0]),
-    )
-    connection.execute((MIGRATIONS / "0044_long_runs.sql").read_bytes())
-    stale = connection.execute(
-        "select content from raw_logs where tsv <> maas_index(content)"
-        " union all select summary from lsm_storage where tsv <> maas_lexemes(summary)"
-    ).fetchall()
-    assert stale == []

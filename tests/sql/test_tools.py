@@ -53,7 +53,7 @@ def test_calls_are_counted_for_each_claim(connection: Connection) -> None:
 
 
 def test_a_write_is_done_once(connection: Connection) -> None:
-    """[A-46] In this claim and in later ones it gives what it gave."""
+    """In this claim and in later ones it gives what it gave."""
     run = claimed(connection)
     assert begin(connection, run) == ("run", None)
     assert finish(connection, run, "done") and not finish(connection, run, "failed")
@@ -64,7 +64,7 @@ def test_a_write_is_done_once(connection: Connection) -> None:
 
 
 def test_a_write_of_the_dead_is_in_doubt(connection: Connection) -> None:
-    """[A-46] Who was taken over cannot settle it any more."""
+    """Who was taken over cannot settle it any more."""
     run = claimed(connection)
     assert begin(connection, run) == ("run", None)
     taken_over(connection, run)
@@ -103,6 +103,6 @@ def test_only_an_end_finishes(connection: Connection) -> None:
 
 def test_reads_are_noted_each_time(connection: Connection) -> None:
     run = claimed(connection)
-    note = "select maas_note_read(%s, %s, 'c1', 'look', 'hash', 'done', 5)"
+    note = "select maas_record_read(%s, %s, 'c1', 'look', 'hash', 'done', 5)"
     assert [value(connection, note, run, attempt) for attempt in (1, 1, 2)] == [True, True, False]
     assert value(connection, "select count(*) from tool_executions where run_id = %s", run) == 2

@@ -5,24 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 
 from maas.memory.context import build_context
 from maas.memory.search import search
 from maas.memory.transfer.export import write_export
 from maas.memory.transfer.import_ import import_file
 from shared.db import Database, open_database
-from shared.migrate import migrate
-from shared.postgres import EmbeddedPostgres
-from tests.conftest import MIGRATIONS
 from tests.sql.engine import Engine, failed, run_of
 
 Connection = psycopg.Connection[DictRow]
@@ -171,28 +166,3 @@ async def test_an_export_keeps_it_apart(connection: Connection, engine: Engine, 
     await import_file(db, other, file, "export.jsonl", "test")
     assert [log["is_remembered"] for log in logs(connection, other)] == [False, False]
     assert await search(db, other, SECRET) == []
-
-
-def test_what_was_said_before_to_such_an_assistant(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
-    for file in sorted(MIGRATIONS.glob("*.sql")):
-        if file.name < "0050":
-            (tmp_path / file.name).write_text(file.read_text())
-    name = f"test_{uuid4().hex[:12]}"
-    dsn = make_conninfo(postgres.dsn, dbname=name)
-    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
-        admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-        try:
-            migrate(dsn, tmp_path)
-            with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
-                connection.execute(DEAF)
-                engine, user = Engine(connection), uuid4()
-                say(connection, user, SECRET, assistant="deaf")
-                say(connection, user, "The harbour is closed on Monday.")
-                engine.step(0, done=[failed(engine.claim()[0])])
-                engine.finish(*engine.claim())
-                migrate(dsn, MIGRATIONS)
-                assert [log["is_remembered"] for log in logs(connection, user)] == [False, True, True]
-                records = connection.execute("select summary from lsm_storage where user_id = %s", (user,)).fetchall()
-                assert [record["summary"] for record in records] == ["They talked."]
-        finally:
-            admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))

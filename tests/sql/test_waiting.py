@@ -1,4 +1,4 @@
-"""Runs that wait for their model: put off in lane 0, behind a time, at no cost for all others."""
+"""Runs that wait for their model: put off in queue_state 0, behind a time, at no cost for all others."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_a_deferred_run_keeps_its_turn_until_its_time(connection: Connection, en
     respond(engine, run)
     assert engine.step(done=[deferred(run, "away")]) == engine_words(ended=[first])
     row = run_of(connection, first)
-    assert (row["status"], row["lane"], row["owner"]) == ("RESPONDING", 0, None)
-    assert run_of(connection, second)["lane"] == -1
+    assert (row["status"], row["queue_state"], row["owner"]) == ("RESPONDING", 0, None)
+    assert run_of(connection, second)["queue_state"] == -1
     assert engine.claim() == []
     (event,) = connection.execute("select payload from run_events where type = 'deferred'").fetchall()
     assert (event["payload"]["code"], event["payload"]["cause"]) == ("timeout", "away")
@@ -101,7 +101,7 @@ def test_the_reaper_names_what_it_moved(connection: Connection, engine: Engine) 
     user = uuid4()
     lost, adopted = insert(connection), insert(connection, user)
     engine.claim(1)
-    connection.execute("update pipeline_runs set lane = -1 where id = %s", (adopted,))
+    connection.execute("update pipeline_runs set queue_state = -1 where id = %s", (adopted,))
     connection.execute("update engines set lease_until = now() - interval '1 s'")
     row = connection.execute("select * from maas_reap(3)").fetchone()
     assert row is not None

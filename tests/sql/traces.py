@@ -9,8 +9,8 @@ from psycopg.rows import DictRow
 
 def tables(connection: psycopg.Connection[DictRow]) -> list[str]:
     rows = connection.execute(
-        """select relname from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace
-           and relname not like '\\_yoyo%' and relname not like 'yoyo%' order by 1"""
+        """select relname from pg_class where relkind in ('r', 'p') and relnamespace = 'maas'::regnamespace
+           order by 1"""
     ).fetchall()
     return [row["relname"] for row in rows]
 

@@ -101,7 +101,7 @@ def test_two_to_four_sentences_where_the_exchange_has_them(turns: list[tuple[str
 
 def test_the_prompt_asks_for_two_to_four_sentences() -> None:
     """With one alone only where there is nothing else to keep."""
-    prompt = (Path(__file__).resolve().parents[2] / "sql" / "prompts" / "Archivist.md").read_text(encoding="utf-8")
+    prompt = (Path(__file__).resolve().parents[2] / "sql" / "prompts" / "Archivist.ru.md").read_text(encoding="utf-8")
     assert "Пиши сводку из 2–4 предложений, одно — только если больше сохранять нечего." in prompt
 
 

@@ -34,7 +34,7 @@ def took(one: SlotSession, data: dict[str, Any]) -> SlotSession:
 
 def test_the_prompt_is_short_and_plain() -> None:
     """At most 60 lines, and not a word about models, algorithms or AI."""
-    text = (ROOT / "sql" / "prompts" / "Stickers.md").read_text(encoding="utf-8")
+    text = (ROOT / "sql" / "prompts" / "Stickers.ru.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 60
     assert not re.search(r"нейро|\bИИ\b|\bAI\b|\bLLM\b|модел|алгоритм", text, re.IGNORECASE)
 

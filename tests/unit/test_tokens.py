@@ -61,7 +61,7 @@ ARABIC = (
     "بجانب النهر. بدأت مؤخرا أتعلم قواعد البيانات وأرجو أن أنهي المشروع قبل نهاية السنة."
 )
 CODE = (ROOT / "shared" / "settings.py").read_text()
-SQL = (ROOT / "sql" / "migrations" / "0001_runs.sql").read_text()
+SQL = (ROOT / "sql" / "schema" / "04_runs.sql").read_text()
 LINES = "\n".join(
     f"- [{2015 + number}-{number % 12 + 1:02}-{number * 7 % 28 + 1:02}{number % 2 * ' 09:41'}] {name}: {sentence}"
     for number, (name, sentence) in enumerate(

@@ -1,0 +1,159 @@
+-- Tool calls that wait for the user.
+--
+--   maas_propose_action   a run proposes a call
+--   maas_edit_action      other arguments, while it is pending
+--   maas_decide_action    approving inserts a run of kind action in the same transaction: no run, no approval
+--   maas_open_action      that run claims it: approved -> executing
+--   maas_begin_tool, maas_finish_tool    execute it once, like every write; the trigger settle_action follows
+--   maas_end_action       settles what was never started, and reads
+--
+-- Deciding locks the action and inserts a run. It locks no existing run, and the engine locks no action.
+
+create or replace function maas.maas_hash_arguments(p_args jsonb) returns text language sql immutable as $$
+  select encode(sha256(convert_to(p_args::text, 'UTF8')), 'hex')
+$$;
+comment on function maas.maas_hash_arguments is 'SHA-256 of a JSON value, independent of its formatting';
+
+create or replace function maas.maas_format_call(p_tool text, p_args jsonb) returns text language sql immutable as $$
+  select p_tool || ' ' || left(p_args::text, 2000) || case when char_length(p_args::text) > 2000 then '…' else '' end
+$$;
+comment on function maas.maas_format_call is 'A call as text for people: its tool and the first 2000 characters of its arguments';
+
+create or replace function maas.maas_propose_action(p_run uuid, p_call text, p_tool text, p_args jsonb, p_effect text,
+  p_tool_version text default '', p_agent text default null, p_lives interval default '00:30:00', p_place int default 1)
+returns uuid language sql security definer set search_path = pg_catalog, pg_temp as $$
+  insert into maas.chat_pending_actions (user_id, run_id, conversation_id, call_id, tool_name, tool_version, tool_args, args_hash, asked_hash,
+    effect, agent, place, created_at, expires_at)
+  select r.user_id, r.id, c.id, p_call, p_tool, p_tool_version, p_args, maas.maas_hash_arguments(p_args), maas.maas_hash_arguments(p_args),
+    p_effect, p_agent, p_place, maas.maas_now(), maas.maas_now() + p_lives
+  from maas.pipeline_runs r left join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id where r.id = p_run for key share of r
+  on conflict (run_id, call_id, asked_hash) do update set call_id = excluded.call_id
+  returning id
+$$;
+comment on function maas.maas_propose_action is
+  'Stores a call that waits for the user; repeating it returns the same action, null if the run was erased';
+
+create or replace function maas.maas_edit_action(p_id uuid, p_user uuid, p_args jsonb)
+returns table (verdict text, status text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  update maas.chat_pending_actions a set tool_args = p_args, args_hash = maas.maas_hash_arguments(p_args)
+  where a.id = p_id and a.user_id = p_user and a.status = 'pending' and a.expires_at > maas.maas_now();
+  if found then
+    return query select 'edited', 'pending';
+    return;
+  end if;
+  return query select case v.status when 'expired' then 'expired' else 'already_decided' end, v.status::text
+  from maas.v_actions v where v.id = p_id and v.user_id = p_user;
+  if not found then
+    return query select 'not_found', null;
+  end if;
+end
+$$;
+comment on function maas.maas_edit_action is
+  'Returns edited, already_decided, expired or not_found (also for an action of another user), and the action''s status';
+
+create or replace function maas.maas_decide_action(p_id uuid, p_user uuid, p_decision text, p_by text, p_args jsonb default null,
+  p_queue_limit int default null)
+returns table (verdict text, status text, run_id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  action record;
+  args jsonb;
+begin
+  if p_decision not in ('approve', 'reject') or p_decision is null then
+    raise invalid_parameter_value using message = format('decision: approve or reject, not %s', coalesce(p_decision, 'null'));
+  end if;
+  select a.status, a.expires_at, a.run_id, a.conversation_id, a.tool_name, a.tool_args, a.action_run_id into action
+  from maas.chat_pending_actions a where a.id = p_id and a.user_id = p_user for update;
+  if not found then
+    return query select 'not_found', null, null::uuid;
+  elsif action.status <> 'pending' then
+    return query select case v.status when 'expired' then 'expired' else 'already_decided' end, v.status::text, v.action_run_id
+    from maas.v_actions v where v.id = p_id;
+  elsif action.expires_at <= maas.maas_now() then
+    update maas.chat_pending_actions a set status = 'expired' where a.id = p_id;
+    return query select 'expired', 'expired', null::uuid;
+  elsif p_decision = 'reject' then
+    update maas.chat_pending_actions a set decided_by = p_by, decided_at = maas.maas_now(), status = 'rejected' where a.id = p_id;
+    return query select 'decided', 'rejected', null::uuid;
+  elsif p_queue_limit <= (
+    select count(*) from maas.pipeline_runs r where r.user_id = p_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
+    return query select 'queue_full', action.status::text, null::uuid;
+  else
+    args := coalesce(p_args, action.tool_args);
+    action.action_run_id := gen_random_uuid();
+    insert into maas.pipeline_runs (id, user_id, user_query, assistant, conversation_id, kind, source, metadata, is_remembered)
+    select action.action_run_id, r.user_id, maas.maas_format_call(action.tool_name, args), r.assistant, action.conversation_id, 'action',
+      r.source, jsonb_build_object('action_id', p_id), r.is_remembered
+    from maas.pipeline_runs r where r.id = action.run_id and r.user_id = p_user;
+    if not found then  -- the user was erased while this waited
+      return query select 'not_found', null, null::uuid;
+      return;
+    end if;
+    return query update maas.chat_pending_actions a set decided_by = p_by, decided_at = maas.maas_now(), status = 'approved',
+      tool_args = args, args_hash = maas.maas_hash_arguments(args), action_run_id = action.action_run_id
+    where a.id = p_id returning 'decided', a.status::text, a.action_run_id;
+  end if;
+end
+$$;
+comment on function maas.maas_decide_action is
+  'Returns decided, already_decided, expired, queue_full or not_found (also for an action of another user), the action''s status, and the run that executes it. p_args replaces the proposed arguments, p_queue_limit bounds the user''s unfinished requests';
+
+create or replace function maas.maas_open_action(p_run uuid, p_attempt int)
+returns table (verdict text, call_id text, tool text, version text, arguments jsonb, is_intact boolean, status text, result jsonb, asked text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  perform from maas.pipeline_runs r where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  if not found then
+    return query select 'lost', null, null, null, null::jsonb, null::boolean, null, null::jsonb, null;
+    return;
+  end if;
+  perform maas.maas_claim_action(a.id) from maas.chat_pending_actions a where a.action_run_id = p_run;
+  return query select case a.status when 'executing' then 'open' else 'settled' end, a.call_id, a.tool_name::text, a.tool_version,
+    a.tool_args, a.args_hash = maas.maas_hash_arguments(a.tool_args), a.status::text, a.result, q.user_query
+  from maas.chat_pending_actions a join maas.pipeline_runs q on q.id = a.run_id where a.action_run_id = p_run;
+  if not found then
+    return query select 'missing', null, null, null, null::jsonb, null::boolean, null, null::jsonb, null;
+  end if;
+end
+$$;
+comment on function maas.maas_open_action is
+  'Returns the action of a run of kind action: open (it is executing now), settled before, missing, or lost: the caller no longer owns the run';
+
+create or replace function maas.maas_claim_action(p_id uuid) returns setof maas.chat_pending_actions language sql as $$
+  update maas.chat_pending_actions set status = 'executing' where id = p_id and status = 'approved' returning *
+$$;
+comment on function maas.maas_claim_action is 'approved -> executing: returns the action to one caller only, no row to any other';
+
+create or replace function maas.maas_finish_action(p_id uuid, p_status text, p_result jsonb default null)
+returns boolean language plpgsql as $$
+begin
+  if p_status not in ('done', 'failed', 'in_doubt') or p_status is null then
+    raise invalid_parameter_value using message = format('status: done, failed or in_doubt, not %s', coalesce(p_status, 'null'));
+  end if;
+  update maas.chat_pending_actions set status = p_status, result = p_result where id = p_id and status = 'executing';
+  return found;
+end
+$$;
+comment on function maas.maas_finish_action is 'executing -> done, failed or in_doubt; false if it was not executing';
+
+create or replace function maas.maas_end_action(p_run uuid, p_attempt int, p_status text, p_result jsonb)
+returns text language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  action uuid;
+begin
+  perform from maas.pipeline_runs r where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  if not found then
+    return null;
+  end if;
+  -- Started in an earlier claim by a tool that no longer exists: whether it took effect is unknown.
+  update maas.tool_executions set status = 'in_doubt' where run_id = p_run and effect <> 'read' and status = 'started';
+  select id into action from maas.chat_pending_actions where action_run_id = p_run;
+  perform maas.maas_finish_action(action, p_status, p_result);
+  update maas.chat_pending_actions set result = p_result where id = action and result is null;
+  return (select status from maas.chat_pending_actions where id = action);
+end
+$$;
+comment on function maas.maas_end_action is
+  'Settles an action that has no line in the tool ledger; returns its status, null if the caller no longer owns the run';

@@ -1,0 +1,81 @@
+-- Vectors of turns, where pgvector 0.7 or later is available. Search works without them.
+--
+-- A vector is made of one turn's own text, so it is deleted with it.
+
+create or replace function maas.maas_prepare_embeddings() returns boolean language plpgsql as $$
+declare
+  vector_schema text := coalesce((select name from unnest(current_schemas(false)) name where name <> 'maas' limit 1), 'public');
+begin
+  if to_regclass('maas.embeddings') is not null then
+    return true;
+  end if;
+  begin
+    execute format('create extension if not exists vector schema %I', vector_schema);
+  exception when insufficient_privilege or undefined_file or feature_not_supported or invalid_schema_name then
+    return false;
+  end;
+  select n.nspname into vector_schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector';
+  if to_regtype(format('%I.halfvec', vector_schema)) is null then
+    return false;
+  end if;
+  -- Vectors are stored inline up to a page: fetching each one from TOAST would more than double the time of a scan.
+  execute format('create table maas.embeddings (
+    log_id uuid not null references maas.raw_logs (id) on delete cascade,
+    user_id uuid not null,
+    model text not null,
+    embedding %I.halfvec,
+    primary key (log_id, model)
+  ) with (toast_tuple_target = 8160)', vector_schema);
+  create index idx_embeddings_user on maas.embeddings (user_id, model);
+  comment on table maas.embeddings is 'Vectors of raw_logs with length 1, per model; can be computed again at any time';
+  comment on column maas.embeddings.embedding is 'Null where the provider rejected the text';
+  perform maas.maas_grant_rights();
+  return true;
+end $$;
+comment on function maas.maas_prepare_embeddings is
+  'Creates the table embeddings if pgvector 0.7 or later is available; returns whether the table exists';
+
+create or replace function maas.maas_log_horizon()
+returns timestamptz language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select greatest(now() - interval '10 minutes', least(now(), (
+    select min(case when xact_start is null and backend_xid is not null then '-infinity' else xact_start end)
+    from pg_stat_activity where datname = current_database()))) - interval '1 minute'
+$$;
+comment on function maas.maas_log_horizon is
+  'Every turn logged before this time is committed, unless its transaction runs for more than ten minutes';
+
+create or replace function maas.maas_lease_embeddings(p_model text, p_owner uuid, p_for interval, p_force boolean default false)
+returns table (swept_to uuid, since timestamptz) language sql security definer set search_path = pg_catalog, pg_temp as $$
+  insert into maas.embedding_fills as f (model, owner, leased_until, since)
+  values (p_model, p_owner, clock_timestamp() + p_for, maas.maas_log_horizon())
+  on conflict (model) do update set owner = p_owner, leased_until = clock_timestamp() + p_for
+  where p_force or f.owner = p_owner or f.leased_until < clock_timestamp()
+  returning f.swept_to, f.since
+$$;
+comment on function maas.maas_lease_embeddings is
+  'Makes one process the one that embeds turns with a model; no row if another process holds the lease';
+
+create or replace function maas.maas_write_embeddings(p_model text, p_ids uuid[], p_vectors real[], p_tokens int default 0)
+returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  dimensions constant int := case when cardinality(p_ids) > 0 then cardinality(p_vectors) / cardinality(p_ids) end;
+  written int;
+begin
+  -- The lock waits for an erasure in progress, which then leaves no row to lock.
+  with live as (
+    select l.id, l.user_id, u.n from unnest(p_ids) with ordinality u(id, n) join maas.raw_logs l on l.id = u.id for key share of l
+  ), added as (
+    insert into maas.embeddings (log_id, user_id, model, embedding)
+    select l.id, l.user_id, p_model,
+      case when dimensions > 0 then l2_normalize(p_vectors[(l.n - 1) * dimensions + 1 : l.n * dimensions]::vector)::halfvec end
+    from live l on conflict do nothing returning 1
+  )
+  select count(*) into written from added;
+  update maas.embedding_fills set tokens = tokens + p_tokens, turns = turns + case when dimensions > 0 then written else 0 end,
+    refused = refused + case when dimensions > 0 then 0 else written end
+  where model = p_model;
+  return written;
+end
+$$;
+comment on function maas.maas_write_embeddings is
+  'Stores vectors, concatenated, of turns that still exist; no vectors at all: the provider rejected the turns';

@@ -1,0 +1,252 @@
+-- All triggers of pipeline_runs, in the order in which they fire.
+--
+-- Postgres fires triggers of one kind by name. No two of one kind depend on each other here: what must happen in an order is one
+-- function. A bare run pays for run_intake, the insert notifications and one notification per change of status.
+
+-- Before insert -------------------------------------------------------------------------------------------------------
+
+create or replace function maas.run_intake() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if new.status in ('ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED') then
+    new.status := 'NEW';  -- a client cannot skip a stage; an unknown status is left to the CHECK
+  end if;
+  new.is_remembered := (
+    select coalesce(new.is_remembered, true) and (new.kind = 'archive' or a.definition->>'memory' is distinct from 'off')
+    from maas.assistants a where a.name = new.assistant and a.is_active);
+  if new.is_remembered is null then
+    raise foreign_key_violation using message = format('assistant: there is no active assistant "%s"', new.assistant),
+      hint = 'select name from assistants where is_active', table = 'pipeline_runs', column = 'assistant';
+  end if;
+  new.queue_key := case
+    when new.kind = 'archive' then md5('archive:' || new.user_id)::uuid
+    when new.kind = 'task' then new.id
+    when (select value from maas.engine_settings where key = 'blocking_scope') = 'global' then '00000000-0000-0000-0000-000000000000'
+    else new.user_id
+  end;
+  new.seq := nextval('maas.run_seq');
+  new.queue_state := -2; new.owner := null; new.attempt := 0; new.losses := 0; new.deaths := 0; new.try := 1;
+  new.cancel_requested_at := null; new.archive_status := 'PENDING'; new.degraded := '{}';
+  new.analysis_result := null; new.sources := null; new.draft_context := null; new.final_context_payload := null; new.final_answer := null;
+  new.error_code := null; new.error_message := null;
+  new.created_at := now(); new.updated_at := now();
+  new.claimed_at := null; new.analyzing_at := null; new.analyzed_at := null; new.assembling_at := null;
+  new.ready_at := null; new.responding_at := null; new.completed_at := null; new.failed_at := null; new.archived_at := null; new.not_before := null; new.answer_by := null;
+  return new;
+end
+$$;
+comment on function maas.run_intake is
+  'Gives every new run a clean start, whatever the client sets: status NEW, inbox, its queue_key; refuses unknown assistants';
+
+create or replace trigger run_intake before insert on maas.pipeline_runs
+  for each row execute function maas.run_intake();
+
+create or replace function maas.check_attachments()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  stranger record;
+begin
+  if cardinality(new.attachment_ids) > 10 then
+    raise check_violation using message = format('attachment_ids: %s are too many, a request takes at most 10', cardinality(new.attachment_ids)),
+      hint = 'send several requests', table = 'pipeline_runs', column = 'attachment_ids';
+  end if;
+  select n.id into stranger from unnest(new.attachment_ids) n(id)
+  where not exists (select from maas.attachments a where a.id = n.id and a.user_id = new.user_id) limit 1;
+  if found then
+    raise foreign_key_violation using
+      message = format('attachment_ids: %s is no attachment of this user', coalesce(stranger.id::text, 'null')),
+      hint = 'upload it first: POST /v1/attachments', table = 'pipeline_runs', column = 'attachment_ids';
+  end if;
+  return new;
+end
+$$;
+comment on function maas.check_attachments is 'Refuses more than 10 attachments, and attachments of another user';
+
+create or replace trigger check_attachments before insert or update of attachment_ids on maas.pipeline_runs
+  for each row when (new.attachment_ids <> '{}') execute function maas.check_attachments();
+
+-- After insert: each row ----------------------------------------------------------------------------------------------
+
+create or replace function maas.join_conversation()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into maas.chat_conversations (id, user_id, assistant, source, mode)
+  values (new.conversation_id, new.user_id, new.assistant,
+    case new.source when 'telegram' then 'telegram' else 'web' end, maas.maas_default_mode(new.assistant))
+  on conflict (id) do nothing;
+  if not exists (
+    select from maas.chat_conversations where id = new.conversation_id and user_id = new.user_id and assistant = new.assistant) then
+    raise foreign_key_violation using
+      message = format('conversation_id: %s is no conversation of this user with the assistant "%s"', new.conversation_id, new.assistant),
+      hint = 'take a new id, or leave it out', table = 'pipeline_runs', column = 'conversation_id';
+  end if;
+  if new.kind in ('ask', 'action') then
+    insert into maas.chat_messages (conversation_id, user_id, run_id, role, content)
+    values (new.conversation_id, new.user_id, new.id, 'user', new.user_query);
+  end if;
+  if new.kind = 'ask' then
+    update maas.chat_conversations set title = maas.maas_title(new.user_query)
+    where id = new.conversation_id and title is null;
+  end if;
+  return null;
+end
+$$;
+comment on function maas.join_conversation is
+  'Creates the conversation of a run unless it exists, refuses one of another user or assistant, and adds the query to its messages';
+
+create or replace trigger join_conversation after insert on maas.pipeline_runs
+  for each row when (new.conversation_id is not null) execute function maas.join_conversation();
+
+create or replace function maas.notify_pipeline_change()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_notify('pipeline_events', json_build_object(
+    'id', new.id, 'status', new.status, 'operation', tg_op, 'archive_status', new.archive_status)::text);
+  return null;
+end
+$$;
+comment on function maas.notify_pipeline_change is
+  'Sends {id, status, operation, archive_status} to the channel pipeline_events. A hint; the table is the truth';
+
+create or replace trigger on_pipeline_change after insert on maas.pipeline_runs
+  for each row execute function maas.notify_pipeline_change();
+
+-- After insert: each statement ----------------------------------------------------------------------------------------
+
+create or replace function maas.log_queries() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into maas.raw_logs (user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at)
+  select user_id, id, 'user_query', user_query,
+    coalesce(conversation_id::text, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD')),
+    jsonb_build_object('request_id', id, 'timestamp', created_at), is_remembered, case when not is_remembered then created_at end
+  from inserted where kind in ('ask', 'action') order by seq;
+  return null;
+end
+$$;
+comment on function maas.log_queries is 'Writes queries to raw_logs in the transaction that inserts the runs';
+
+create or replace trigger log_queries after insert on maas.pipeline_runs
+  referencing new table as inserted for each statement execute function maas.log_queries();
+
+create or replace function maas.notify_engines() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_notify('pipeline_wakeup', '');
+  return null;
+end
+$$;
+comment on function maas.notify_engines is
+  'Wakes all orchestrators. Without payload, so that many notifications in a transaction are sent as one';
+
+create or replace trigger notify_engines after insert on maas.pipeline_runs
+  for each statement execute function maas.notify_engines();
+
+-- Before update -------------------------------------------------------------------------------------------------------
+
+create or replace function maas.maas_is_legal(p_from text, p_to text) returns boolean language sql immutable as $$
+  select (p_from, p_to) in (
+    ('NEW', 'ANALYZING'), ('ANALYZING', 'ANALYZED'), ('ANALYZED', 'ASSEMBLING'), ('ASSEMBLING', 'READY'),
+    ('READY', 'RESPONDING'), ('RESPONDING', 'COMPLETED'), ('FAILED', 'NEW'))
+    or (p_to = 'FAILED' and p_from not in ('COMPLETED', 'FAILED'))
+$$;
+comment on function maas.maas_is_legal is 'The state machine of statuses; FAILED -> NEW only as a new try';
+
+create or replace function maas.refuse_transition()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if current_setting('maas.maintenance', true) = 'on' then
+    return new;
+  end if;
+  raise check_violation using message = format('status: illegal transition %s -> %s', old.status, new.status),
+    hint = case when old.status = 'FAILED' then 'select maas_retry_run(id)' else 'set maas.maintenance = on, if you must' end,
+    table = 'pipeline_runs', column = 'status';
+end
+$$;
+comment on function maas.refuse_transition is 'Raises check_violation for a status that may not follow';
+
+create or replace trigger refuse_transition before update of status on maas.pipeline_runs
+  for each row when (old.status <> new.status and not (
+    maas.maas_is_legal(old.status, new.status) and (new.status <> 'NEW' or new.try = old.try + 1)))
+  execute function maas.refuse_transition();
+
+create or replace function maas.skip_archive() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  new.archive_status := 'SKIPPED';
+  new.archived_at := null;
+  return new;
+end
+$$;
+comment on function maas.skip_archive is 'Leaves a note command, which was answered without a draft, without a record';
+
+create or replace trigger skip_archive before update of archive_status on maas.pipeline_runs
+  for each row when (new.archive_status = 'ARCHIVED' and old.archive_status = 'ARCHIVING' and new.kind = 'ask'
+    and new.draft_context is null and new.analysis_result->>'fast_path' = 'memory_command')
+  execute function maas.skip_archive();
+
+create or replace function maas.touch_updated_at()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  new.updated_at := now();
+  return new;
+end
+$$;
+comment on function maas.touch_updated_at is 'Sets updated_at unless the statement does';
+
+create or replace trigger touch_updated_at before update on maas.pipeline_runs
+  for each row when (new.updated_at = old.updated_at and old.updated_at <> now()) execute function maas.touch_updated_at();
+
+-- After update --------------------------------------------------------------------------------------------------------
+
+create or replace function maas.count_failure() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if old.status <> 'FAILED' and new.status = 'FAILED' then
+    perform maas.maas_add_metrics(jsonb_build_array(jsonb_build_object('name', 'runs_finished', 'events', 1,
+      'labels', jsonb_build_object('kind', new.kind, 'status', new.status, 'code', coalesce(new.error_code, '')))));
+  end if;
+  if old.archive_status <> 'FAILED' and new.archive_status = 'FAILED' then
+    perform maas.maas_add_metrics(jsonb_build_array(jsonb_build_object(
+      'name', 'archives_failed', 'events', 1, 'labels', jsonb_build_object('kind', new.kind))));
+  end if;
+  return null;
+end $$;
+comment on function maas.count_failure is 'Counts failures where they are written, whoever writes them; they are rare';
+create or replace trigger count_failure after update of status, archive_status on maas.pipeline_runs
+  for each row when (old.status <> 'FAILED' and new.status = 'FAILED'
+    or old.archive_status <> 'FAILED' and new.archive_status = 'FAILED')
+  execute function maas.count_failure();
+
+-- One notification for an update that changes both columns; UPDATE OF alone would fire for unchanged values, too.
+create or replace trigger on_pipeline_status_change after update of status, archive_status on maas.pipeline_runs
+  for each row when (old.status is distinct from new.status or old.archive_status is distinct from new.archive_status)
+  execute function maas.notify_pipeline_change();
+
+create or replace function maas.store_answer() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if new.kind in ('ask', 'action') then
+    insert into maas.raw_logs (user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at)
+    values (new.user_id, new.id, 'assistant_response', new.final_answer,
+      coalesce(new.conversation_id::text, to_char(new.created_at at time zone 'UTC', 'YYYY-MM-DD')),
+      jsonb_build_object('request_id', new.id, 'timestamp', now()), new.is_remembered, case when not new.is_remembered then now() end)
+    on conflict do nothing;
+  end if;
+  if new.conversation_id is not null then
+    insert into maas.chat_messages (conversation_id, user_id, run_id, role, content, agent, actions)
+    select c.id, new.user_id, new.id, 'assistant', new.final_answer, new.agent, (
+      select jsonb_agg(jsonb_build_object('id', a.id, 'tool', a.tool_name, 'arguments', a.tool_args) order by a.created_at, a.id)
+      from maas.chat_pending_actions a where a.run_id = new.id)
+    from maas.chat_conversations c where c.id = new.conversation_id and c.user_id = new.user_id;
+    if new.agent is not null or new.domain is not null then
+      -- Do not wait for a client that holds the row: the columns keep their value until the next answer.
+      perform from maas.chat_conversations where id = new.conversation_id and user_id = new.user_id for no key update skip locked;
+      if found then
+        update maas.chat_conversations set last_agent = coalesce(new.agent, last_agent), last_domain = coalesce(new.domain, last_domain)
+        where id = new.conversation_id;
+      end if;
+    end if;
+  end if;
+  return null;
+end $$;
+comment on function maas.store_answer is
+  'Writes an answer to raw_logs and to the messages of its conversation, and notes there which agent gave it';
+create or replace trigger store_answer after update of final_answer on maas.pipeline_runs
+  for each row when (old.final_answer is null and new.final_answer is not null
+    and (new.kind in ('ask', 'action') or new.conversation_id is not null))
+  execute function maas.store_answer();

@@ -1,0 +1,239 @@
+-- The heart of the engine: maas_step and maas_advance.
+--
+-- A plan is made once per session, often while the queue is empty, and must hold when it is full. So these functions make a plan
+-- cost the rows that it touches: a probe by key is then always the cheapest way, and no scan is tempting.
+
+create or replace function maas.maas_step(p_owner int, p_statuses text[], p_capacity int, p_done jsonb default '[]',
+  p_is_alone boolean default false)
+returns table (verdict text, id uuid, attempt int, seq bigint, kind varchar, status varchar, user_id uuid, user_query text, assistant varchar, conversation_id uuid, created_at timestamptz, waited float8, analysis_result jsonb, draft_context text, final_context_payload text, time_left float8, note text) language plpgsql security definer set search_path = pg_catalog, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+  set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
+  set cpu_index_tuple_cost = 0 set cpu_tuple_cost = 1 as $$
+#variable_conflict use_column
+declare
+  now_at timestamptz;
+  ended uuid[] := '{}';       -- runs of p_done that the caller still owned
+  records jsonb;
+  failures uuid[] := '{}';
+  freed uuid[] := '{}';       -- keys that lost their head
+  taking int := 0;            -- how many runs to take from the inbox
+  waiting_elsewhere boolean := false;
+  is_due boolean := false;    -- whether the time of a deferred run has come
+  today date;
+  most int;                   -- limit of runs in flight in all orchestrators together
+begin
+  perform maas.maas_lock_engine();
+  now_at := clock_timestamp();  -- after the lock, so that it is later than what a concurrent step wrote
+
+  -- An owner that was reaped, or will be, claims nothing more.
+  if not exists (select from maas.engines where owner = p_owner and lease_until > maas.maas_now()) then
+    p_capacity := 0;
+  end if;
+
+  if jsonb_array_length(p_done) > 0 then
+    if jsonb_path_exists(p_done, '$[*].calls[0]') then
+      -- Model calls first: they are fenced by the owner, which the next statement clears.
+      perform maas.maas_add_calls((select jsonb_agg(c) from jsonb_array_elements(p_done) d, jsonb_array_elements(d->'calls') c));
+    end if;
+    with done as materialized (
+      -- the owner is joined: filtering by it makes the planner scan the table
+      select *, p_owner as owner
+      from jsonb_to_recordset(p_done) as d(id uuid, attempt int, outcome text, code text, message text, item jsonb, wait float8, time_left float8)
+    ), u as (
+      update maas.pipeline_runs r set
+        queue_state = case when d.outcome in ('released', 'deferred') or (d.outcome = 'failed' and r.status = 'COMPLETED') then 0 else 2 end,
+        owner = null,
+        status = case when d.outcome = 'failed' and r.status <> 'COMPLETED' then 'FAILED' else r.status end,
+        error_code = case d.outcome when 'failed' then d.code else r.error_code end,
+        error_message = case d.outcome when 'failed' then d.message else r.error_message end,
+        failed_at = case d.outcome when 'failed' then now_at else r.failed_at end,
+        degraded = case when (d.item->>'degraded')::boolean then r.degraded || 'Archivist'::text else r.degraded end,
+        archive_status = case when d.outcome = 'archived' then 'ARCHIVED' when d.outcome = 'archive_failed' then 'FAILED'
+          when d.outcome = 'failed' and r.status <> 'COMPLETED' then 'SKIPPED' else 'PENDING' end,
+        archived_at = case d.outcome when 'archived' then now_at end,
+        not_before = case d.outcome when 'deferred' then now_at + make_interval(secs => d.wait) end,
+        answer_by = case d.outcome when 'deferred' then coalesce(r.answer_by, now_at + make_interval(secs => d.time_left)) else r.answer_by end,
+        updated_at = now_at
+      from done d where r.id = d.id and r.owner = d.owner and r.attempt = d.attempt
+      returning r.id, r.queue_key, r.user_id, r.kind, r.queue_state, r.status, r.analyzing_at, d.outcome, d.item
+    )
+    select coalesce(array_agg(u.id), '{}'),
+      coalesce(array_agg(u.queue_key) filter (where u.queue_state = 2), '{}'),
+      coalesce(array_agg(u.id) filter (where u.status = 'FAILED'), '{}'),
+      coalesce(jsonb_agg(u.item || jsonb_build_object(
+          'run_id', u.id, 'archiver', u.id, 'user_id', u.user_id, 'began', u.analyzing_at))
+        filter (where u.outcome = 'archived' and u.kind in ('ask', 'action')), '[]'),
+      coalesce(bool_or(u.queue_state = 0 and u.outcome <> 'deferred'), false)
+    into ended, freed, failures, records, waiting_elsewhere from u;
+    if jsonb_array_length(records) > 0 then
+      perform maas.maas_write_records(records);
+    end if;
+    if cardinality(failures) > 0 then
+      perform maas.maas_record_failures(failures);
+    end if;
+    if jsonb_path_exists(p_done, '$[*] ? (@.outcome == "archive_failed")') then
+      update maas.raw_logs g set archive_owed = true from jsonb_to_recordset(p_done) as d(id uuid, outcome text)
+      where d.outcome = 'archive_failed' and d.id = any(ended) and g.run_id = d.id
+        and g.user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = d.id) and g.archived_at is null;
+      delete from maas.lsm_storage l using jsonb_to_recordset(p_done) as d(id uuid, outcome text)  -- the record will not be written
+      where d.outcome = 'archive_failed' and d.id = any(ended) and l.run_id = d.id and l.superseded_at is null
+        and l.user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = d.id) and l.is_provisional;
+    end if;
+    if jsonb_path_exists(p_done, '$[*] ? (@.outcome == "deferred" && @.message != null)') then
+      perform maas.maas_add_event(d.id, 'deferred', jsonb_build_object(
+        'until', now_at + make_interval(secs => d.wait), 'code', d.code, 'cause', d.message))
+      from jsonb_to_recordset(p_done) as d(id uuid, outcome text, code text, message text, wait float8)
+      where d.outcome = 'deferred' and d.message is not null and d.id = any(ended);
+    end if;
+    return query select 'ended', e, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
+      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text
+    from unnest(ended) e;
+  end if;
+
+  -- Runs that were cancelled before they were claimed.
+  if exists (select from maas.pipeline_runs where cancel_requested_at is not null and queue_state < 2) then
+    with u as (
+      update maas.pipeline_runs r set queue_state = 2, status = 'FAILED', error_code = 'cancelled',
+        error_message = 'cancelled before it was answered', failed_at = now_at, archive_status = 'SKIPPED', not_before = null,
+        updated_at = now_at
+      where r.cancel_requested_at is not null and r.queue_state < 1 and r.status <> 'COMPLETED' returning r.id, r.queue_key
+    )
+    select freed || coalesce(array_agg(u.queue_key), '{}'), coalesce(array_agg(u.id), '{}') into freed, failures from u;
+    perform maas.maas_record_failures(failures);
+    return query select 'cancelled', f, null::int, null::bigint, null::varchar, 'FAILED'::varchar, null::uuid, null::text,
+      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8,
+      'cancelled before it was answered' from unnest(failures) f;
+    return query select 'cancel', r.id, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
+      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text
+    from maas.pipeline_runs r where r.cancel_requested_at is not null and r.queue_state = 1 and r.owner = p_owner;
+  end if;
+
+  is_due := p_capacity > 0 and exists (select from maas.pipeline_runs where queue_state = 0 and not_before <= now_at);
+  if cardinality(freed) = 0 and not waiting_elsewhere and not is_due and (p_capacity <= 0 or (
+    not exists (select from maas.pipeline_runs where queue_state = -2)
+    and not exists (select from maas.pipeline_runs where queue_state = 0 and not_before is null))) then
+    return;
+  end if;
+  select (now_at at time zone max(value) filter (where key = 'timezone'))::date,
+    nullif(max(value) filter (where key = 'max_in_flight'), '')::int
+  into today, most from maas.engine_settings;
+  if most is not null and p_capacity > 0 then
+    p_capacity := least(p_capacity, most - (select count(*)::int from maas.pipeline_runs where queue_state = 1));
+  end if;
+  if p_capacity > 0 and 'NEW' = any(p_statuses) and not p_is_alone then
+    -- Bounded by free capacity: a flood is taken in portions.
+    taking := greatest(16, p_capacity - (select count(*)::int from (select from maas.pipeline_runs where queue_state = 0 and not_before is null limit p_capacity) ready));
+  end if;
+
+  return query with inbox as materialized (
+    select i.id, i.queue_key, nextval('maas.run_seq') as turn
+    from (select id, queue_key from maas.pipeline_runs where queue_state = -2 order by seq limit taking) i
+  ), keys as materialized (
+    -- every key that may get a new head: its longest waiting run, its new runs in order, and whether the key is free
+    select k.ids, k.turns, w.id as waiting_id, w.seq as waiting_turn, h.is_taken is null as is_free
+    from (
+      select i.queue_key, array_agg(i.id order by i.turn) filter (where i.id is not null) as ids,
+        array_agg(i.turn order by i.turn) filter (where i.id is not null) as turns
+      from (select queue_key, id, turn from inbox union all select f, null, null from unnest(freed) f) i group by i.queue_key
+    ) k left join lateral (
+      select w.id, w.seq from maas.pipeline_runs w where w.queue_key = k.queue_key and w.queue_state = -1 order by w.seq limit 1) w on true
+    left join lateral (
+      select true as is_taken from maas.pipeline_runs h where h.queue_key = k.queue_key and h.queue_state in (0, 1) limit 1) h on true
+  ), candidates as (
+    select coalesce(k.waiting_id, k.ids[1]) as id, coalesce(k.waiting_turn, k.turns[1]) as turn, true as is_new
+    from keys k where k.is_free and coalesce(k.waiting_id, k.ids[1]) is not null
+    union all
+    (select r.id, r.seq, false from maas.pipeline_runs r
+     where r.queue_state = 0 and r.not_before is null and r.status = any(p_statuses) and (r.losses > 1) = p_is_alone
+     order by r.seq limit greatest(p_capacity, 0))
+    union all
+    (select r.id, r.seq, false from maas.pipeline_runs r
+     where is_due and r.queue_state = 0 and r.not_before <= now_at and r.status = any(p_statuses) and (r.losses > 1) = p_is_alone
+     order by r.not_before limit greatest(p_capacity, 0))
+  ), ranked as (
+    select c.id, c.turn, c.is_new,
+      not (c.is_new and (p_is_alone or not 'NEW' = any(p_statuses)))
+        and row_number() over (order by (c.is_new and (p_is_alone or not 'NEW' = any(p_statuses))), c.turn) <= p_capacity as is_mine
+    from candidates c
+  ), plan as materialized (
+    select r.id, case when r.is_mine then 1 else 0 end as queue_state, r.turn from ranked r where r.is_mine or r.is_new
+    union all
+    select u.id, -1, u.turn from keys k cross join lateral unnest(k.ids, k.turns) with ordinality as u(id, turn, place)
+    where not (k.is_free and k.waiting_id is null and u.place = 1)
+  ), moved as (
+    update maas.pipeline_runs r set
+      queue_state = p.queue_state, seq = p.turn,
+      status = case when p.queue_state < 1 then r.status when r.status = 'NEW' then 'ANALYZING' when r.status = 'READY' then 'RESPONDING' else r.status end,
+      archive_status = case when p.queue_state = 1 and r.status = 'COMPLETED' then 'ARCHIVING' else r.archive_status end,
+      owner = case when p.queue_state = 1 then p_owner end,
+      attempt = r.attempt + (p.queue_state = 1)::int,
+      -- Not now_at: rows inserted since are claimed, too.
+      claimed_at = case when p.queue_state = 1 then clock_timestamp() else r.claimed_at end,
+      analyzing_at = case when p.queue_state = 1 and r.status = 'NEW' then clock_timestamp() else r.analyzing_at end,
+      responding_at = case when p.queue_state = 1 and r.status = 'READY' then clock_timestamp() else r.responding_at end,
+      not_before = null,
+      updated_at = now_at
+    from plan p where r.id = p.id
+    returning r.id, r.queue_state, r.attempt, r.seq, r.kind, r.status, r.user_id, r.user_query, r.assistant, r.conversation_id,
+      r.created_at, r.try, r.analysis_result, r.draft_context, r.final_context_payload, r.answer_by
+  ), traces as (
+    -- Signal 1 of the Archivist: a provisional record of the query, without a model call.
+    insert into maas.lsm_storage (user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, is_provisional)
+    select m.user_id, m.id, today, today, '{}', left(m.user_query, 200), true
+    from moved m where m.queue_state = 1 and m.status = 'ANALYZING' and m.kind in ('ask', 'action')
+    on conflict (run_id, uuid_send(user_id)) where superseded_at is null do nothing
+  )
+  select 'claimed', m.id, m.attempt, m.seq, m.kind, m.status, m.user_id, m.user_query, m.assistant, m.conversation_id,
+    m.created_at, case m.try when 1 then extract(epoch from now_at - m.created_at) end::float8, m.analysis_result,
+    m.draft_context, m.final_context_payload, extract(epoch from m.answer_by - now_at)::float8, null::text
+  from moved m where m.queue_state = 1
+  union all
+  select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+  from (select count(*) as taken from inbox) t where t.taken = taking and taking > 0;
+
+  if waiting_elsewhere or cardinality(freed) > 0 then
+    perform pg_notify('pipeline_wakeup', '') where exists (select from maas.pipeline_runs where queue_state = 0 and not_before is null);
+  end if;
+end
+$$;
+comment on function maas.maas_step is
+  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed, more';
+
+create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[], p_wrote text[],
+  p_sources text[], p_degraded text[], p_calls jsonb)
+returns table (id uuid, is_cancelled boolean) language plpgsql security definer set search_path = pg_catalog, pg_temp
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
+  set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
+  set cpu_index_tuple_cost = 0 set cpu_tuple_cost = 1 as $$
+#variable_conflict use_column
+declare
+  now_at timestamptz := clock_timestamp();
+begin
+  if jsonb_array_length(p_calls) > 0 then
+    perform maas.maas_add_calls(p_calls);
+  end if;
+  -- No condition on queue_state: it would make the planner scan the small queue index instead of the primary key.
+  return query update maas.pipeline_runs r set
+    status = t.status,
+    analysis_result = case when t.status = 'ANALYZED' then t.wrote::jsonb else r.analysis_result end,
+    draft_context = case when t.status = 'ASSEMBLING' then t.wrote else r.draft_context end,
+    final_context_payload = case when t.status = 'READY' then t.wrote else r.final_context_payload end,
+    final_answer = case when t.status = 'COMPLETED' then t.wrote else r.final_answer end,
+    sources = coalesce(t.sources::jsonb, r.sources),
+    degraded = case when t.degraded is null then r.degraded else r.degraded || t.degraded end,
+    archive_status = case when t.status = 'COMPLETED' then 'ARCHIVING' else r.archive_status end,
+    analyzed_at = case when t.status = 'ANALYZED' then now_at else r.analyzed_at end,
+    assembling_at = case when t.status = 'ASSEMBLING' then now_at else r.assembling_at end,
+    ready_at = case when t.status = 'READY' then now_at else r.ready_at end,
+    responding_at = case when t.status = 'RESPONDING' then now_at else r.responding_at end,
+    completed_at = case when t.status = 'COMPLETED' then now_at else r.completed_at end,
+    losses = 0, deaths = 0, updated_at = now_at
+  from unnest(p_ids, p_attempts, p_statuses, p_wrote, p_sources, p_degraded) as t(id, attempt, status, wrote, sources, degraded)
+  where r.id = t.id and r.owner = p_owner and r.attempt = t.attempt and r.status = case t.status
+    when 'ANALYZED' then 'ANALYZING' when 'ASSEMBLING' then 'ANALYZED' when 'READY' then 'ASSEMBLING'
+    when 'RESPONDING' then 'READY' when 'COMPLETED' then 'RESPONDING' end
+  returning r.id, r.cancel_requested_at is not null;
+end
+$$;
+comment on function maas.maas_advance is
+  'Moves runs to their next status and stores what their stage wrote; a run missing from the result was lost: drop the work';

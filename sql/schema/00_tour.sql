@@ -1,0 +1,56 @@
+-- MaaS in Postgres: a tour
+-- ========================
+--
+-- Everything of MaaS is in the schema `maas`. A client inserts one row into pipeline_runs (user_id, user_query); all else
+-- follows from that row. This page names the tables and functions in the order of a run's life.
+--
+--   insert            run_intake gives the row a clean start (status NEW, queue state inbox) and its queue_key. log_queries
+--                     writes the query to raw_logs in the same transaction. join_conversation adds it to chat_messages.
+--                     notify_pipeline_change sends it to the channel pipeline_events, notify_engines wakes the
+--                     orchestrators. An insert takes no lock and waits for nobody.
+--   maas_step         the heart. One call, one commit, under the engine lock: finish what is done, take the inbox in order,
+--                     promote the next run of every key that became free, claim. It writes a provisional record (lsm_storage)
+--                     for every query that it claims.
+--   maas_advance      moves many runs one status on in one statement, fenced by owner and attempt, and stores what their
+--                     stage wrote. maas_add_calls writes the model calls to llm_calls, maas_add_events the events to
+--                     run_events. maas_begin_tool and maas_finish_tool keep the ledger of tools (tool_executions),
+--                     maas_propose_action the actions that wait for the user (chat_pending_actions).
+--   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run COMPLETED.
+--   maas_step again   takes the Archivist's record: maas_write_records makes the provisional record final, marks the logs
+--                     archived, and the key is free for its next run.
+--   maas_reap         recovers runs of dead or silent orchestrators (engines): they become runnable again; a run that lost two
+--                     processes in a row is run alone, one that kills its process becomes FAILED.
+--   maas_cancel_run   marks a run; the next step makes it FAILED. maas_retry_run: FAILED -> NEW, a new try.
+--   maas_import       logs turns from elsewhere, and inserts a run of kind archive that records them.
+--   maas_compact      merges the records of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
+--                     maas_purge_expired what is older than the retention period.
+--
+-- Two columns say where a run is. `status` is the public state machine, eight words that never change:
+--
+--   NEW -> ANALYZING -> ANALYZED -> ASSEMBLING -> READY -> RESPONDING -> COMPLETED     any but COMPLETED -> FAILED
+--
+-- `queue_state` is the queue's own. A smallint, because it is in the predicates of the queue's indexes:
+--
+--   -2 inbox       inserted, not yet seen by maas_step
+--   -1 waiting     behind the head of its key
+--    0 runnable    the head of its key; may be claimed, after not_before if that is set
+--    1 in_flight   claimed; archiving included
+--    2 finished    COMPLETED and archived, or FAILED
+--
+-- At most one run of a queue_key is runnable or in flight: a unique index says so (idx_pipeline_runs_key_lock). A user's next
+-- request starts only when the last exchange is in memory. `seq` is drawn again at intake, under the engine lock; "earlier" means a
+-- lower seq, everywhere. `attempt` counts claims and fences writers; `try` counts retries; `losses` and `deaths` count processes.
+--
+-- Advisory locks:
+--
+--   4711, owner        held by a session while its orchestrator lives
+--   4712, 1            engine lock: maas_step, maas_reap, maas_unregister, maas_lock_runs; never an insert
+--   4713, 1            engine_metrics: one process sums up old slots
+--   4714, hash(user)   memory lock of a user: compaction, forgetting, erasing, retry, retention
+--   4715, hash(user)   one process counts the terms of a user
+--   4716, 1            one process purges what has expired
+--   0x6D616173         `maas migrate` (shared/migrate.py)
+--
+-- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 logs, 06 records, 07 search, 08 model calls, 09 conversations and
+-- notes, 10 actions, 11 tools, 12 images and sessions, 13 users, 14 audit. Functions are in sql/functions by subject, triggers of
+-- pipeline_runs in run_triggers.sql, views for people in sql/views.

@@ -1,0 +1,32 @@
+-- Functions that stored data depends on: generated columns, indexes. A change needs a migration that writes the data again.
+--
+-- The text search parser of Postgres looks ahead for addresses, numbers and comments, again at each sign: its time is quadratic
+-- in the length of text without spaces. So runs of more than 100 characters are broken, in logs and questions alike.
+-- No text has a lexeme that begins with '#': #time and #number mark turns that answer questions for a time or a number.
+
+create function maas.maas_lexemes(p_text text) returns tsvector language sql immutable parallel safe as $$
+  select strip(to_tsvector('russian', regexp_replace(replace(translate(left(p_text, 200000), 'ёЁ’', 'еЕ'''), '<!--', '<--'),
+    '[^\s\u2010-\u205e\u3000-\u303f\uff01-\uff0f\uff1a-\uff20]{100}', '\& ', 'g')))
+$$;
+comment on function maas.maas_lexemes is
+  'Lexemes without positions: Russian stemmer for Cyrillic, English for Latin. Reads the first 200,000 characters; breaks words at 100 characters';
+
+create function maas.maas_index_text(p_text text) returns tsvector language plpgsql immutable parallel safe as $$
+    declare
+      lexemes tsvector := maas.maas_lexemes(p_text);
+    begin
+      return lexemes || case when lexemes @@ '''ago'' | ''april'' | ''august'' | ''day'' | ''decemb'' | ''even'' | ''februari'' | ''friday'' | ''januari'' | ''juli'' | ''june'' | ''last'' | ''march'' | ''monday'' | ''month'' | ''morn'' | ''next'' | ''night'' | ''novemb'' | ''octob'' | ''recent'' | ''saturday'' | ''septemb'' | ''sinc'' | ''soon'' | ''sunday'' | ''thursday'' | ''today'' | ''tomorrow'' | ''tonight'' | ''tuesday'' | ''wednesday'' | ''week'' | ''weekend'' | ''year'' | ''yesterday'' | ''август'' | ''апрел'' | ''вечер'' | ''воскресен'' | ''вторник'' | ''вчер'' | ''год'' | ''декабр'' | ''ден'' | ''дне'' | ''дня'' | ''завтр'' | ''июл'' | ''июн'' | ''лет'' | ''ма'' | ''март'' | ''месяц'' | ''назад'' | ''недавн'' | ''недел'' | ''ноч'' | ''ноябр'' | ''октябр'' | ''понедельник'' | ''прошл'' | ''пятниц'' | ''сегодн'' | ''сентябр'' | ''скор'' | ''след'' | ''сред'' | ''суббот'' | ''утр'' | ''феврал'' | ''четверг'' | ''январ'' | ''19'':* | ''20'':*'::tsquery then '''#time''' else '' end::tsvector
+        || case when lexemes @@ '''coupl'' | ''dozen'' | ''eight'' | ''five'' | ''four'' | ''hundr'' | ''nine'' | ''seven'' | ''sever'' | ''six'' | ''ten'' | ''thousand'' | ''three'' | ''twice'' | ''two'' | ''восем'' | ''дважд'' | ''две'' | ''дво'' | ''девя'' | ''деся'' | ''нескольк'' | ''одн'' | ''пар'' | ''пят'' | ''сем'' | ''сто'' | ''тро'' | ''тысяч'' | ''четыр'' | ''шест'' | ''1'':* | ''2'':* | ''3'':* | ''4'':* | ''5'':* | ''6'':* | ''7'':* | ''8'':* | ''9'':*'::tsquery then '''#number''' else '' end::tsvector;
+    end
+$$;
+comment on function maas.maas_index_text is 'The lexemes of a turn, plus #time if it names a time and #number if it contains a number';
+
+create function maas.maas_question_flags(p_text text) returns smallint language sql immutable parallel safe as $$
+  select ((position('?' in p_text) > 0)::int + (right(rtrim(left(p_text, 200000), E' \n\r\t'), 1) = '?')::int)::smallint
+$$;
+comment on function maas.maas_question_flags is '2 if the text ends with a question mark, 1 if it contains one, else 0';
+
+create function maas.maas_note_key(p_words text) returns text language sql immutable as $$
+  select md5(lower(rtrim(p_words, ' .!?…')))
+$$;
+comment on function maas.maas_note_key is 'A hash that is equal for notes that differ only in case and final punctuation';

@@ -1,0 +1,51 @@
+-- The engine: numbers, settings, orchestrators, metrics.
+--
+-- Metrics are counted in slots of five seconds for five minutes (v_rates, v_stage_recent); older slots are added to the slot
+-- -infinity, so that sums never decrease.
+
+create sequence maas.run_seq;
+create sequence maas.owner_seq as int cycle;
+
+create table maas.engine_settings (
+  key text primary key,
+  value text not null
+);
+comment on table maas.engine_settings is 'Settings that triggers and functions read; the orchestrator writes them at start';
+
+insert into maas.engine_settings (key, value) values
+  ('blocking_scope', 'user'), ('timezone', 'UTC'), ('max_in_flight', ''), ('terms_counted_until', '-infinity');
+
+create table maas.engines (
+  owner int primary key,
+  host text not null,
+  pid int not null,
+  stages text[] not null,
+  concurrency int not null,
+  started_at timestamptz not null default now(),
+  lease_until timestamptz not null
+);
+comment on table maas.engines is 'One row per orchestrator connection; it is alive while advisory lock (4711, owner) is held and the lease has not expired';
+
+create table maas.engine_metrics (
+  slot timestamptz not null,
+  name text not null,
+  labels jsonb not null default '{}',
+  le float8 not null default 'Infinity'::float8,
+  events bigint not null,
+  seconds float8 not null default 0,
+  primary key (slot, name, labels, le)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.5);
+comment on table maas.engine_metrics is 'Counters and histograms shown at /metrics: the value is the sum over all slots';
+comment on column maas.engine_metrics.le is 'Upper bound of the histogram bucket in seconds; buckets do not overlap';
+comment on column maas.engine_metrics.seconds is 'Sum of the durations of these events';
+
+-- Series that alerts watch exist before their first event.
+insert into maas.engine_metrics (slot, name, labels, events) values
+  ('-infinity', 'runs_finished', '{"kind": "ask", "status": "COMPLETED", "code": ""}', 0),
+  ('-infinity', 'runs_finished', '{"kind": "ask", "status": "FAILED", "code": "engine_died"}', 0),
+  ('-infinity', 'archives_failed', '{"kind": "ask"}', 0),
+  ('-infinity', 'runs_reclaimed', '{}', 0), ('-infinity', 'runs_adopted', '{}', 0),
+  ('-infinity', 'words_swept', '{}', 0), ('-infinity', 'runs_swept', '{}', 0);
+insert into maas.engine_metrics (slot, name, labels, events)
+select '-infinity', 'background_failures', jsonb_build_object('task', task), 0
+from unnest(array['compactor', 'count_terms', 'embed', 'keep_tools', 'metrics', 'retention']) as task;

@@ -1,0 +1,62 @@
+-- Conversations, messages, notes.
+
+create table maas.chat_conversations (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  assistant varchar(50) not null default 'mentor',
+  title text check (char_length(title) between 1 and 200),
+  source varchar(20) not null default 'web' check (source in ('telegram', 'web')),
+  telegram_chat_id text,
+  user_account_id text,
+  ad_account_id text,
+  mode varchar(10) not null default 'auto' check (mode in ('auto', 'plan', 'ask')),
+  rolling_summary text not null default '' check (char_length(rolling_summary) <= 2000),
+  last_agent text,
+  last_domain text,
+  created_at timestamptz not null default now()
+);
+comment on table maas.chat_conversations is 'A dialogue of one user with one assistant';
+comment on column maas.chat_conversations.title is 'The beginning of the first message, unless somebody set another';
+comment on column maas.chat_conversations.rolling_summary is
+  'What was said before the last messages that a draft shows, and in those that it shows truncated';
+create index idx_chat_conversations_user_id on maas.chat_conversations (user_id, created_at);
+
+create table maas.chat_messages (
+  id uuid primary key default gen_random_uuid(),
+  conversation_id uuid not null references maas.chat_conversations on delete cascade,
+  user_id uuid not null,
+  run_id uuid,
+  role varchar(10) not null check (role in ('user', 'assistant', 'system', 'tool')),
+  content text not null,
+  actions jsonb,
+  tool_calls jsonb,
+  tool_call_id text,
+  tool_name text,
+  tool_result jsonb,
+  agent text,
+  tokens_used int,
+  is_folded boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  attachment_ids uuid[] not null default '{}'
+);
+comment on table maas.chat_messages is 'The messages that a dialogue shows; raw_logs keeps the text when the dialogue is cleared';
+comment on column maas.chat_messages.run_id is 'The run that wrote the message';
+comment on column maas.chat_messages.actions is 'The actions that the run of this answer proposed: [{id, tool, arguments}]';
+comment on column maas.chat_messages.is_folded is 'The exchange is part of the conversation''s rolling summary';
+comment on column maas.chat_messages.attachment_ids is 'Images that came with a query, or were generated for an answer';
+create index idx_chat_messages_conversation on maas.chat_messages (conversation_id, created_at, id);
+create index idx_chat_messages_run_id on maas.chat_messages (run_id);
+create index idx_chat_messages_unfolded on maas.chat_messages (conversation_id, created_at) where not is_folded;
+create index idx_chat_messages_user_id on maas.chat_messages (user_id);
+
+create table maas.user_notes (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  run_id uuid not null,
+  content text not null check (char_length(content) between 1 and 1000),
+  created_at timestamptz not null default clock_timestamp()
+);
+comment on table maas.user_notes is 'Notes that a user asked to keep; shown in every later draft';
+comment on column maas.user_notes.run_id is 'The run in which the user asked for it';
+create unique index idx_user_notes_key on maas.user_notes (user_id, maas.maas_note_key(content));
+create index idx_user_notes_run_id on maas.user_notes (run_id);

@@ -1,0 +1,50 @@
+-- Users: facts, names, roles, API keys.
+
+create table maas.app_users (
+  user_id uuid primary key,
+  is_tech_admin boolean not null default false,
+  total_generations int not null default 0 check (total_generations >= 0)
+);
+comment on table maas.app_users is 'Facts about a user that are not memory; most users have no row';
+comment on column maas.app_users.is_tech_admin is 'May see debug information of their own requests in production';
+comment on column maas.app_users.total_generations is 'Number of pictures generated for the user';
+
+create table maas.user_identities (
+  provider varchar(20) not null,
+  external_id text not null check (length(external_id) between 1 and 200),
+  user_id uuid not null,
+  created_at timestamptz not null default now(),
+  primary key (provider, external_id)
+);
+comment on table maas.user_identities is 'Maps a user''s name in another system to a user id; a user may have many names';
+comment on column maas.user_identities.provider is 'The system of the name: api for names that clients send, or a channel';
+create index idx_user_identities_user_id on maas.user_identities (user_id);
+
+create table maas.user_roles (
+  user_id uuid not null,
+  role varchar(20) not null check (role in ('admin')),
+  granted_at timestamptz not null default now(),
+  primary key (user_id, role)
+);
+comment on table maas.user_roles is 'Users who may see data of others; operators write it';
+
+create table maas.api_keys (
+  id varchar(12) primary key check (id ~ '^[0-9a-f]{12}$'),
+  name text not null check (length(name) between 1 and 100),
+  secret_hash bytea not null check (length(secret_hash) = 32),
+  scopes text[] not null check (cardinality(scopes) > 0 and scopes <@ array['ask', 'read', 'metrics', 'admin']),
+  user_id uuid,
+  prefix text check (length(prefix) between 1 and 200),
+  per_minute int check (per_minute > 0),
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz,
+  check (user_id is null or prefix is null)
+);
+comment on table maas.api_keys is 'Keys of programs that call over HTTP; `maas keys` writes them';
+comment on column maas.api_keys.user_id is 'The key acts for this user only';
+comment on column maas.api_keys.prefix is 'The key acts only for users with a name that begins with this prefix';
+comment on column maas.api_keys.per_minute is 'Requests per minute that each server process allows';
+comment on column maas.api_keys.last_used_at is 'Up to a minute late';
+create index idx_api_keys_user_id on maas.api_keys (user_id) where user_id is not null;

