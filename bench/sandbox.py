@@ -66,6 +66,8 @@ def open_sandbox(settings: Settings) -> Iterator[Sandbox]:
 def _database(server_dsn: str, template: str) -> Iterator[str]:
     name = f"maas_bench_{secrets.token_hex(6)}"
     _administer(server_dsn, "create database {} template {}", name, template)
+    if template != "template1":  # Postgres does not copy the settings of a database
+        _administer(server_dsn, "alter database {} set search_path = public, maas", name)
     try:
         yield beside(server_dsn, name)
     finally:
