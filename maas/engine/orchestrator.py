@@ -27,10 +27,10 @@ from maas.engine.listener import NotifyListener
 from maas.engine.metrics import FLUSH_INTERVAL_S, Metrics
 from maas.engine.stages import Deps, Stage, failure_message
 from maas.engine.states import NEXT, STAGE_OF, Status, statuses_of
-from maas.engine.supervision import BackgroundTask, Backoff, Quarantine, cancel_all, keep_running, wait_at_most
+from maas.engine.supervision import BackgroundTask, Quarantine, cancel_all, keep_running, wait_at_most
 from shared import tracing
 from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, SlowStatement, queries
-from shared.errors import MaasError
+from shared.errors import Backoff, MaasError
 
 PING_INTERVAL_S = 1.0
 CLOSE_TIMEOUT_S = 2.0
@@ -85,10 +85,10 @@ class Orchestrator:
                 backoff.reset()
                 await session.work()
             except (LostSession, MaasError, *CONNECTION_LOST) as error:
-                delay = backoff.next()
+                delay = backoff.next_s()
                 log.warning("session_lost", cause=repr(error), again_in=round(delay, 1))
             except Exception:
-                delay = backoff.next()
+                delay = backoff.next_s()
                 log.exception("session_failed", again_in=round(delay, 1))
             finally:
                 await session.close()

@@ -18,6 +18,7 @@ from typing import Any
 import structlog
 
 from shared.db import CONNECTION_LOST
+from shared.errors import Backoff
 from shared.process import PARENT_VARIABLE as PARENT_VARIABLE
 
 FIRST_BACKOFF_S = 1.0
@@ -28,29 +29,6 @@ BackgroundTask = Callable[[], Coroutine[Any, Any, None]]
 log = structlog.get_logger()
 
 
-class Backoff:
-    """Delays in seconds, each twice the one before up to `max_s`.
-
-    A delay is shortened by up to a half at random, so that many processes do not retry at the same moment; `jitter`
-    gives 0 to 1.
-    """
-
-    def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float] = random.random) -> None:
-        self._first_s = first_s
-        self._max_s = max_s
-        self._jitter = jitter
-        self._next_s = first_s
-
-    def next(self) -> float:
-        """The delay before the next attempt."""
-        delay, self._next_s = self._next_s, min(self._next_s * 2, self._max_s)
-        return delay * (0.5 + 0.5 * self._jitter())
-
-    def reset(self) -> None:
-        """Begin with the first delay again."""
-        self._next_s = self._first_s
-
-
 async def keep_running(
     name: str, task: BackgroundTask, count: Callable[[str], None], jitter: Callable[[], float] = random.random
 ) -> None:
@@ -58,13 +36,13 @@ async def keep_running(
 
     `count` is called with the name at each failure; `jitter` gives 0 to 1 and spreads the retries of many processes.
     """
-    backoff = Backoff(FIRST_BACKOFF_S, MAX_BACKOFF_S, jitter)
+    backoff = Backoff(FIRST_BACKOFF_S, MAX_BACKOFF_S, spread=lambda: 0.5 + 0.5 * jitter())
     while True:
         began = time.monotonic()
         error = await _failure(task)
         if time.monotonic() - began > MAX_BACKOFF_S:
             backoff.reset()
-        delay = backoff.next()
+        delay = backoff.next_s()
         is_known = error is None or isinstance(error, CONNECTION_LOST)
         cause = repr(error) if error is not None else "it ended"
         log.warning(

@@ -28,7 +28,7 @@ class NoteCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
+class NotePhrases:
     """Answers to commands in one language; a verdict of the database is the name of its phrase."""
 
     noted: str
@@ -44,7 +44,7 @@ class Phrases:
 
 
 PHRASES = {
-    "ru": Phrases(
+    "ru": NotePhrases(
         noted="Запомнил: {content}",
         known="Это уже есть в заметках: {content}",
         full="Заметок уже слишком много. Сначала удалите ненужную: «забудь: …».",
@@ -56,7 +56,7 @@ PHRASES = {
         all="Ваши заметки:",
         none="Заметок пока нет. Добавить: «запомни: …».",
     ),
-    "en": Phrases(
+    "en": NotePhrases(
         noted="Noted: {content}",
         known="This is in your notes already: {content}",
         full="There are too many notes. Delete one first: “forget: …”.",

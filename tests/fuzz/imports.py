@@ -31,6 +31,8 @@ AT = "2024-01-01T00:00:00Z"
 PLANTED = "planted"
 TABLES = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "user_notes", "attachments")
 NOT_COMPARED = ("api_keys", "counted_users")  # when a key was used; how many turns were counted
+# Shorter than the five seconds of the server: a request on a connection that it is just closing would be reset.
+KEPT_ALIVE = httpx2.Limits(keepalive_expiry=2)
 Connection = psycopg.Connection[DictRow]
 Ids = dict[str, list[str]]
 
@@ -77,7 +79,9 @@ def plant(
     def work(number: int) -> None:
         draw = random.Random(seed * WORKERS + number)
         with (
-            httpx2.Client(base_url=f"http://127.0.0.1:{stack.port}", timeout=120, trust_env=False) as client,
+            httpx2.Client(
+                base_url=f"http://127.0.0.1:{stack.port}", timeout=120, trust_env=False, limits=KEPT_ALIVE
+            ) as client,
             psycopg.connect(stack.dsn, autocommit=True, row_factory=dict_row) as connection,
         ):
             for count in range(number, attempts, WORKERS):

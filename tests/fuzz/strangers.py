@@ -28,7 +28,7 @@ from bench.command import prepare_output, run_command
 from bench.report import console, write_json
 from bench.sandbox import notes, open_sandbox
 from shared.settings import load_settings
-from tests.fuzz.imports import Planted, plant
+from tests.fuzz.imports import KEPT_ALIVE, Planted, plant
 from tests.fuzz.protocols import McpRoute, OpenAIRoute
 from tests.fuzz.residents import Resident, settle
 from tests.fuzz.roles import SqlRoute
@@ -70,7 +70,7 @@ class Tally:
 def open_routes(url: str, dsn: str) -> Iterator[list[AttackRoute]]:
     """Every way there is, for one thread."""
     with (
-        httpx2.Client(base_url=url, timeout=120, trust_env=False) as client,
+        httpx2.Client(base_url=url, timeout=120, trust_env=False, limits=KEPT_ALIVE) as client,
         psycopg.connect(dsn, autocommit=True) as connection,
     ):
         yield [
