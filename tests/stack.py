@@ -18,6 +18,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from tests.polling import poll
+from tests.programs import Process, run_maas, start
 
 ROOT = Path(__file__).resolve().parent.parent
 NOBODY = UUID(int=404)  # an id that nothing has, the same in every process that collects tests
@@ -41,7 +42,9 @@ def free_port() -> int:
 
 
 class Stack:
-    """Processes over one database; every one is ended by `close`."""
+    """Processes over one database; every one is ended by `close`. Without `is_forking` they start from nothing."""
+
+    is_forking = True
 
     def __init__(self, dsn: str, folder: Path, **settings: str) -> None:
         self.dsn = dsn
@@ -55,7 +58,7 @@ class Stack:
             "MAAS_POOL_SIZE": "4",
         }
         self._settings = usual | settings
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Process] = []
         self._logs: dict[int, Path] = {}
 
     def __enter__(self) -> Self:
@@ -64,23 +67,23 @@ class Stack:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start_server(self, **settings: str) -> subprocess.Popen[bytes]:
+    def start_server(self, **settings: str) -> Process:
         """Start server.py and wait until it is ready."""
         process = self.launch("server.py", **settings)
         poll(lambda: process.poll() is not None or self.is_ready(), 20, "server is ready")
         assert process.poll() is None, self.log()
         return process
 
-    def start_orchestrator(self, *stages: str, **settings: str) -> subprocess.Popen[bytes]:
+    def start_orchestrator(self, *stages: str, **settings: str) -> Process:
         """Start main.py, all stages or some, and wait until it is registered."""
         arguments = ["--stages", ",".join(stages)] if stages else []
         return self._wait_registered(self.launch("main.py", *arguments, **settings))
 
-    def start_noop(self, **settings: str) -> subprocess.Popen[bytes]:
+    def start_noop(self, **settings: str) -> Process:
         """Start an orchestrator whose stages compute nothing, and wait until it is registered."""
         return self._wait_registered(self.launch("bench/noop.py", **settings))
 
-    def _wait_registered(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+    def _wait_registered(self, process: Process) -> Process:
         poll(
             lambda: process.poll() is not None or self.rows("select from engines where pid = %s", process.pid),
             20,
@@ -119,11 +122,11 @@ class Stack:
         """Everything that the processes have logged."""
         return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))
 
-    def last_words(self, process: subprocess.Popen[bytes]) -> str:
+    def last_words(self, process: Process) -> str:
         """The last lines that this process has logged."""
         return "\n".join(self._logs[process.pid].read_text(errors="replace").splitlines()[-20:])
 
-    def stop(self, process: subprocess.Popen[bytes], how: int = signal.SIGTERM) -> None:
+    def stop(self, process: Process, how: int = signal.SIGTERM) -> None:
         """Signal a process and wait for its end."""
         with suppress(ProcessLookupError):
             process.send_signal(how)
@@ -135,16 +138,20 @@ class Stack:
         for process in list(self._processes):
             self.stop(process, signal.SIGKILL)
 
-    def launch(self, name: str, *arguments: str, **settings: str) -> subprocess.Popen[bytes]:
+    def launch(self, name: str, *arguments: str, **settings: str) -> Process:
         """Start a program of the checkout and wait for nothing."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith(PRIVATE)}
         environment |= {"DATABASE_URL": self.dsn, "MAAS_PORT": str(self.port)} | self._settings | settings
         path = self.folder / f"{Path(name).name}-{len(list(self.folder.glob('*.log')))}.log"
+        process: Process
         with path.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, str(ROOT / name), *arguments], env=environment, cwd=self.folder, stdout=output,
-                stderr=output, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
+            if self.is_forking:
+                process = start(ROOT / name, *arguments, environment=environment, folder=self.folder, output=output)
+            else:
+                process = subprocess.Popen(
+                    [sys.executable, str(ROOT / name), *arguments], env=environment, cwd=self.folder, stdout=output,
+                    stderr=output, stdin=subprocess.DEVNULL,
+                )  # fmt: skip
         self._processes.append(process)
         self._logs[process.pid] = path
         return process
@@ -154,3 +161,8 @@ class Stack:
             return self.client.get("/readyz").status_code == 200
         except httpx2.TransportError:
             return False
+
+
+def maas(stack: Stack, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of `maas` on the database of this stack."""
+    return run_maas(*words, environment=os.environ | {"DATABASE_URL": stack.dsn} | environment, folder=stack.folder)

@@ -22,6 +22,7 @@ from shared.process import PARENT_VARIABLE
 from tests.chaos.schedule import Blow, Strike
 from tests.chaos.witness import Witness
 from tests.polling import NotWithin, apoll
+from tests.programs import Process
 from tests.stack import Stack, free_port
 
 STOPPED = 5.0
@@ -57,7 +58,7 @@ class Member:
     program: str
     arguments: tuple[str, ...]
     settings: dict[str, str]
-    process: subprocess.Popen[bytes] = field(init=False)
+    process: Process = field(init=False)
     is_stopped: bool = False
 
     @property

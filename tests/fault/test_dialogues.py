@@ -12,10 +12,9 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from tests.flow.test_commands import maas
 from tests.model_server import ModelServer
 from tests.polling import poll
-from tests.stack import ROOT, Stack
+from tests.stack import ROOT, Stack, maas
 
 WRITE = ("write_line", '{"text": "one"}')
 Clerk = Callable[..., None]

@@ -15,11 +15,10 @@ import pytest
 
 from tests.contract.test_mcp import FAULTY, SELF, TIME, children
 from tests.fault.test_dialogues import answer, ask, executions, kill, told
-from tests.flow.test_commands import maas
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.sql.traces import tables_with
-from tests.stack import Stack, free_port
+from tests.stack import Stack, free_port, maas
 
 NOW = ("time__get_current_time", '{"timezone": "Europe/Moscow"}')
 SECRET = "planted-server-token-9"

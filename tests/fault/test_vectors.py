@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +22,7 @@ from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.embedding_server import EmbeddingServer
 from tests.polling import poll
-from tests.stack import Stack
+from tests.stack import Stack, maas
 
 
 @pytest.fixture
@@ -52,14 +49,6 @@ def plain(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[Stack]:
             yield stack
         admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
         admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
-
-
-def maas(stack: Stack, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "import sys; from main import cli; sys.argv[0] = 'maas'; cli()", *words],
-        env=os.environ | {"DATABASE_URL": stack.dsn, "PYTHONPATH": str(SQL_FOLDER.parent)} | environment,
-        cwd=stack.folder, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
 
 
 def embedded(stack: Stack, model: str = "openai:words") -> int:

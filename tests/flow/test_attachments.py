@@ -9,9 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.flow.test_commands import maas
 from tests.pictures import FORMATS, MAKER, exif, opened, picture
-from tests.stack import NOBODY, Stack
+from tests.stack import NOBODY, Stack, maas
 
 Upload = dict[str, Any]
 

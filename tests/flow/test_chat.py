@@ -17,12 +17,12 @@ from pytest_httpserver import HTTPServer
 from tests.contract.dialects import OPENAI
 from tests.contract.test_images import DRAWN
 from tests.contract.test_images import OPENAI as BRUSH
-from tests.flow.test_commands import MAAS, maas
 from tests.model_server import ModelServer
 from tests.pictures import picture
 from tests.polling import poll
+from tests.programs import MAAS
 from tests.scripted import ScriptedModel
-from tests.stack import ROOT, Stack
+from tests.stack import ROOT, Stack, maas
 
 PROMPT = b"\x1b[?2004h"  # pasting is switched on when a line is asked for
 WRITE = ("write_line", '{"text": "one"}')

@@ -20,9 +20,9 @@ from bench.processes import children_of
 from maas.cli.app import COMMANDS, Entry, execute
 from main import commands
 from tests.polling import poll
-from tests.stack import ROOT, Stack, free_port
+from tests.programs import MAAS
+from tests.stack import ROOT, Stack, free_port, maas
 
-MAAS = str(Path(sys.executable).parent / "maas")
 HISTORY = [
     ("user", "Ann", "2024-03-01T10:00:00Z", "I finally adopted a greyhound, she is called Comet."),
     ("assistant", "Ben", "2024-03-01T10:01:00Z", "Lovely! How old is she?"),
@@ -41,13 +41,6 @@ def history(tmp_path: Path) -> Path:
     ]
     path.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
     return path
-
-
-def maas(stack: Stack, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [MAAS, *words], env=os.environ | {"DATABASE_URL": stack.dsn} | environment, cwd=stack.folder,
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
 
 
 def test_import_then_ask(stack: Stack, user: UUID, history: Path) -> None:

@@ -9,9 +9,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from tests.embedding_server import EmbeddingServer
-from tests.flow.test_commands import maas
 from tests.model_server import ModelServer
-from tests.stack import Stack, free_port
+from tests.stack import Stack, free_port, maas
 
 
 @pytest.fixture

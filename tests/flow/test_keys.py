@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
-import structlog
-from typer.testing import CliRunner, Result
 
-from main import commands
 from shared.errors import MaasError
 from shared.settings import load_settings
-from tests.stack import Stack, free_port
+from tests.stack import Stack, free_port, maas
 
 SECRET = "a secret of thirty-two bytes or more"
 
@@ -24,18 +21,10 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield running
 
 
-def maas(stack: Stack, *arguments: str, **settings: str) -> Result:
-    """The command, without a process of its own."""
-    try:
-        return CliRunner().invoke(commands(), arguments, env={"DATABASE_URL": stack.dsn} | settings)
-    finally:
-        structlog.reset_defaults()
-
-
 def test_a_key_is_made_shown_once_and_revoked(stack: Stack) -> None:
     """[A-69] From the command to the door and back."""
     none = maas(stack, "doctor", MAAS_AUTH="keys")
-    assert none.exit_code == 1 and "maas keys create NAME" in none.stdout
+    assert none.returncode == 1 and "maas keys create NAME" in none.stdout
     made = maas(
         stack, "keys", "create", "shop", "--scope", "read", "--scope", "metrics", "--user", "anna", "--rate", "60/min",
         "--expires", "30",
@@ -86,7 +75,7 @@ def test_a_key_for_everybody_is_told_from_one_for_metrics(stack: Stack) -> None:
 def test_a_wrong_word_is_one_line_and_changes_nothing(stack: Stack, arguments: tuple[str, ...], word: str) -> None:
     before = stack.rows("select from api_keys")
     done = maas(stack, "keys", *arguments)
-    assert (done.exit_code, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
     assert word in done.stderr
     assert stack.rows("select from api_keys") == before
 

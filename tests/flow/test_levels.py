@@ -22,11 +22,10 @@ from maas.memory.search import rank_messages
 from maas.memory.summaries import summaries_of_messages
 from shared.db import open_database
 from shared.settings import ROLES, load_settings
-from tests.flow.test_commands import maas
 from tests.polling import poll
 from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
 from tests.sql.engine import Engine, failed, insert
-from tests.stack import Stack
+from tests.stack import Stack, maas
 from workers import analyzer, compactor
 
 Connection = psycopg.Connection[DictRow]

@@ -10,10 +10,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.flow.test_commands import maas
 from tests.flow.test_users import export, of, post
 from tests.pictures import MAKER, encode, exif, picture
-from tests.stack import Stack
+from tests.stack import Stack, maas
 
 RESTORED = ("log", "record", "conversation", "message", "note", "attachment")
 

@@ -11,9 +11,8 @@ from uuid import UUID, uuid4
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.flow.test_commands import maas
 from tests.model_server import ModelServer
-from tests.stack import Stack
+from tests.stack import Stack, maas
 
 STAGES = ["analyzer", "assembler", "final_responder", "archivist"]
 

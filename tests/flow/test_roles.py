@@ -14,14 +14,12 @@ from pytest_httpserver import HTTPServer
 
 from maas.http.routes import ROUTES
 from tests.embedding_server import EmbeddingServer
-from tests.flow.test_commands import maas
-from tests.flow.test_keys import maas as command
 from tests.flow.test_users import export, post
 from tests.logins import logins
 from tests.model_server import ModelServer
 from tests.pictures import picture
 from tests.polling import poll
-from tests.stack import Stack
+from tests.stack import Stack, maas
 
 CLERK = json.dumps({"toolset": ["box"], "default_mode": "plan"})
 NOTHING_OF_THIS = ("permission denied", "row-level security", "must be owner")
@@ -54,7 +52,7 @@ def stack(
     with Stack(fresh_database, tmp_path_factory.mktemp("roles"), **settings) as running:
         running.rows("insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)", CLERK)
         scopes = [word for scope in ("ask", "read", "metrics", "admin") for word in ("--scope", scope)]
-        key = command(running, "keys", "create", "all", *scopes).stdout.strip()
+        key = maas(running, "keys", "create", "all", *scopes).stdout.strip()
         running.client.headers["authorization"] = f"Bearer {key}"
         running.start_server(DATABASE_URL=addresses["maas_server"])
         running.start_orchestrator(DATABASE_URL=addresses["maas_worker"], TOOLBOX=str(running.folder))
@@ -82,7 +80,7 @@ def test_who_they_are(stack: Stack, addresses: dict[str, str]) -> None:
     assert len(users) == 2
     for role in ("maas_server", "maas_worker"):
         address = addresses[role]
-        assert "migrations: up to date" in command(stack, "doctor", DATABASE_URL=address).stdout
+        assert "migrations: up to date" in maas(stack, "doctor", DATABASE_URL=address).stdout
     call(stack, "GET", "/v1/actions", params={"user_id": str(uuid4())})
     poll(lambda: stack.rows("select from api_keys where last_used_at is not null"), 10, "the use of a key is noted")
 
@@ -156,8 +154,8 @@ def test_operators_verbs(
     poll(lambda: models.calls["responder"], 20, "it is being answered")
     call(stack, "POST", f"/v1/runs/{asked}/cancel", 202)
     assert stack.answer(asked)["error_code"] == "cancelled"
-    looked = command(stack, "top", "--once", DATABASE_URL=addresses["maas_ops"])
-    assert looked.exit_code == 0, looked.stderr
+    looked = maas(stack, "top", "--once", DATABASE_URL=addresses["maas_ops"])
+    assert looked.returncode == 0, looked.stderr
     models.release("responder")
     call(stack, "POST", f"/v1/runs/{asked}/retry", 202)
     assert stack.answer(asked)["status"] == "COMPLETED"

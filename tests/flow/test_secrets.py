@@ -17,10 +17,9 @@ from psycopg import sql
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from tests.flow.test_commands import maas
 from tests.model_server import REPLIES, ROLES
 from tests.sql.traces import tables_with
-from tests.stack import Stack
+from tests.stack import Stack, maas
 
 OPENAI_KEY = "Zq/planted+openai.key=0=x7"
 GEMINI_KEY = "Zq-planted~gemini_key.0-x8"

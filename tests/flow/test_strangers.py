@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from tests.fuzz.storm import throw
 from tests.fuzz.strangers import intrude
 from tests.fuzz.wire import PATIENCE, Attack, Heard, judge
 from tests.polling import poll
+from tests.programs import Process
 from tests.stack import Stack
 
 
@@ -26,12 +26,12 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture(scope="module")
-def orchestrator(stack: Stack) -> subprocess.Popen[bytes]:
+def orchestrator(stack: Stack) -> Process:
     return stack.start_orchestrator()
 
 
 @pytest.fixture(scope="module")
-def residents(stack: Stack, orchestrator: subprocess.Popen[bytes]) -> list[Resident]:
+def residents(stack: Stack, orchestrator: Process) -> list[Resident]:
     return settle(stack, 4, seed=1)
 
 
@@ -74,7 +74,7 @@ def test_a_finding_would_be_one(residents: list[Resident]) -> None:
 
 
 def test_files_that_name_what_is_of_others_touch_nothing_of_it(
-    stack: Stack, orchestrator: subprocess.Popen[bytes], residents: list[Resident]
+    stack: Stack, orchestrator: Process, residents: list[Resident]
 ) -> None:
     """The last test here: it stops the orchestrator and starts another."""
     told = plant(stack, orchestrator, residents, 60, seed=1)

@@ -19,10 +19,10 @@ from uuid import UUID, uuid4
 import psycopg
 
 from shared.postgres import EmbeddedPostgres
-from tests.flow.test_commands import MAAS, maas
 from tests.logins import login
 from tests.polling import poll
-from tests.stack import Stack
+from tests.programs import MAAS
+from tests.stack import Stack, maas
 
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 

@@ -10,8 +10,7 @@ import psycopg
 import pytest
 
 from maas.http.trace import Trace
-from tests.flow.test_commands import maas
-from tests.stack import NOBODY, Stack
+from tests.stack import NOBODY, Stack, maas
 
 
 @pytest.fixture

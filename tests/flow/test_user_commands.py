@@ -10,8 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.cli.runs import memory_lines
-from tests.flow.test_commands import maas
-from tests.stack import Stack
+from tests.stack import Stack, maas
 
 
 def remember(stack: Stack, user: UUID, *sentences: str) -> None:

@@ -23,8 +23,7 @@ from maas.prompting.draft import Draft
 from shared.db import Database, open_database
 from shared.models.types import Reply, Request
 from shared.settings import ROLES, load_settings
-from tests.flow.test_commands import maas
-from tests.stack import Stack
+from tests.stack import Stack, maas
 from workers import archivist, draft_builder
 
 EAST, WEST = "Asia/Vladivostok", "America/Los_Angeles"  # UTC+10, and UTC-7 in May

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 import random
-import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from psycopg.rows import DictRow, dict_row
 
 from tests.fuzz.residents import Resident
 from tests.pictures import picture
+from tests.programs import Process
 from tests.stack import Stack
 
 CONTROL = 10  # one file in so many is honest, and must come in
@@ -61,7 +61,7 @@ class Planted:
 
 
 def plant(
-    stack: Stack, orchestrator: subprocess.Popen[bytes], residents: Sequence[Resident], attempts: int, seed: int,
+    stack: Stack, orchestrator: Process, residents: Sequence[Resident], attempts: int, seed: int,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Planted:  # fmt: skip
     """Half of the residents try, the others have a run that waits: the orchestrator is stopped, and started again."""
