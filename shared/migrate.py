@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
 
 import psycopg
-from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow, dict_row
 
+from shared.db import queries
 from shared.errors import MaasError
 from shared.log import mask
 
@@ -30,31 +30,7 @@ BASELINE_VERSION = "0.1.0"
 DEFAULT_SEARCH_PATH = '"$user", public'
 OWN_SEARCH_PATH = "public"  # without "$user": new tables of others must not get into the schema of a user named maas
 
-VERSION_TABLE = """
-create table if not exists maas.schema_files (
-  name text primary key,
-  hash text not null,
-  applied_at timestamptz not null default now()
-);
-comment on table maas.schema_files is 'Files of sql/ that were applied to this database; written by `maas migrate`'"""
-LEAVE_SCHEMA = """
-select set_config('search_path', coalesce(string_agg(quote_ident(name), ', '), 'public'), true)
-from unnest(current_schemas(false)) name where name <> 'maas'"""
-DROP_VIEWS = """
-select format('drop view %s', string_agg(oid::regclass::text, ', ')) from pg_class
-where relnamespace = 'maas'::regnamespace and relkind = 'v' having count(*) > 0"""
-FORMER_LAYOUT = (
-    "select to_regclass('public._yoyo_migration') is not null and to_regclass('public.pipeline_runs') is not null"
-)
-SEARCH_PATH = """
-select d.datname, pg_has_role(current_user, d.datdba, 'usage') as is_owned, (
-    select substr(setting, 13) from pg_db_role_setting s cross join unnest(s.setconfig) setting
-    where s.setdatabase = d.oid and s.setrole = 0 and setting like 'search_path=%'), not exists (
-    select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname not in ('maas', 'information_schema') and n.nspname !~ '^pg_' and not exists (
-      select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')
-  ) as is_alone
-from pg_database d where d.datname = current_database()"""
+Connection = psycopg.Connection[DictRow]
 
 
 def migrate(dsn: str, folder: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> list[str]:
@@ -92,12 +68,10 @@ def fingerprint(folder: Path) -> str:
 def search_path_advice(dsn: str) -> str | None:
     """The statement that makes unqualified names find MaaS; None where they do. Raises MaasError."""
     with _connect(dsn) as connection:
-        row = connection.execute("select 'maas' = any(current_schemas(false)), current_database()").fetchone()
-        assert row is not None
-        if row[0]:
+        if _value(connection, "finds_maas"):
             return None
-        name, _, former, _ = cast(tuple[str, bool, str | None, bool], connection.execute(SEARCH_PATH).fetchone())
-        return _search_path(name, former or DEFAULT_SEARCH_PATH).as_string(connection)
+        statement: str = _query(connection, "search_path", DEFAULT_SEARCH_PATH)[0]["statement"]
+        return statement
 
 
 def _read(folder: Path) -> dict[str, str]:
@@ -117,16 +91,12 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _missing(connection: psycopg.Connection[Any], files: dict[str, str]) -> list[str]:
+def _missing(connection: Connection, files: dict[str, str]) -> list[str]:
     """The files to apply; all of them but migrations where there is no schema yet."""
-    # Not to_regclass: after waiting for a lock it may still answer from a cache.
-    if (
-        connection.execute("select from pg_tables where schemaname = 'maas' and tablename = 'schema_files'").rowcount
-        < 1
-    ):
+    if not _value(connection, "schema_files_exist"):
         return [name for name in files if not name.startswith("migrations/")]
     try:
-        recorded = dict(connection.execute("select name, hash from maas.schema_files").fetchall())
+        recorded = {row["name"]: row["hash"] for row in _query(connection, "schema_files")}
     except psycopg.errors.InsufficientPrivilege as error:
         raise MaasError(
             "migration_failed", "this database user may not read maas.schema_files: use the owner of the schema maas"
@@ -144,72 +114,62 @@ def _is_step(name: str) -> bool:
     return name.startswith("migrations/")
 
 
-def _apply_missing(dsn: str, connection: psycopg.Connection[Any], files: dict[str, str]) -> list[str]:
+def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> list[str]:
     missing = _missing(connection, files)
     if not missing:
         return []
-    if connection.execute("select from pg_namespace where nspname = 'maas'").fetchone() is None:
-        if (row := connection.execute(FORMER_LAYOUT).fetchone()) and row[0]:
+    if not _value(connection, "schema_exists"):
+        if _value(connection, "former_layout_exists"):
             raise MaasError(
                 "former_layout",
                 "this database has the layout of an earlier version, in the schema public: export each user with that "
                 "version (maas export USER), migrate a new database with this one, and import them (maas import FILE)",
             )
-        connection.execute("create schema maas")
-    connection.execute(VERSION_TABLE)
-    connection.execute("set local check_function_bodies = off")  # functions may call those of later files
-    connection.execute(LEAVE_SCHEMA)  # extensions do not belong into it
+        _query(connection, "create_schema")
+    _query(connection, "create_schema_files")
+    _query(connection, "comment_schema_files")
+    _query(connection, "begin_migration")
     is_new = any(name.startswith("schema/") for name in missing)
     if any(name.startswith(("views/", "migrations/")) for name in missing):
         missing = [name for name in files if name in missing or name.startswith("views/")]
-        for (statement,) in connection.execute(DROP_VIEWS).fetchall():
-            connection.execute(statement)
+        for row in _query(connection, "view_drops"):
+            connection.execute(row["format"])
     for name in [name for name in missing if name != "finish"] + ["finish"] * ("finish" in files):
         with _described(dsn, connection, name, files[name]):
             connection.execute(files[name].encode())
     recorded = {name: _hash(text) for name, text in files.items() if _is_recorded(name) and (is_new or name in missing)}
     if is_new:
         recorded[BASELINE] = BASELINE_VERSION
-    connection.cursor().executemany(
-        "insert into maas.schema_files (name, hash) values (%s, %s) "
-        "on conflict (name) do update set hash = excluded.hash, applied_at = now()",
-        list(recorded.items()),
-    )
-    connection.execute("delete from maas.schema_files where name <> all(%s)", ([BASELINE, *files],))
+    for name, hash_ in recorded.items():
+        _query(connection, "record_schema_file", name, hash_)
+    _query(connection, "forget_schema_files", [BASELINE, *files])
     return missing
 
 
-def _add_to_search_path(connection: psycopg.Connection[Any]) -> None:
+def _add_to_search_path(connection: Connection) -> None:
     """Let unqualified names find MaaS in a database that holds nothing else and belongs to this user."""
-    name, is_owned, former, is_alone = cast(
-        tuple[str, bool, str | None, bool], connection.execute(SEARCH_PATH).fetchone()
-    )
-    if is_owned and is_alone and not re.search(r"\bmaas\b", former or ""):
-        connection.execute(_search_path(name, former or OWN_SEARCH_PATH))
-        connection.execute("alter default privileges revoke execute on functions from public")
+    (row,) = _query(connection, "search_path", OWN_SEARCH_PATH)
+    if row["is_owned"] and row["is_alone"] and not re.search(r"\bmaas\b", row["path"] or ""):
+        connection.execute(row["statement"])
+        _query(connection, "hide_new_functions")
 
 
-def _search_path(database: str, former: str) -> sql.Composed:
-    path = sql.SQL(former)
-    return sql.SQL("alter database {} set search_path = {}, maas").format(sql.Identifier(database), path)
-
-
-def _lock(connection: psycopg.Connection[Any], timeout_s: float) -> None:
+def _lock(connection: Connection, timeout_s: float) -> None:
     """Lock out other migrations until the transaction ends, which it does with its process, also behind a pooler."""
-    connection.execute(sql.SQL("set local lock_timeout = {}").format(int(timeout_s * 1000)))
+    _query(connection, "limit_lock_wait", str(int(timeout_s * 1000)))
     try:
-        connection.execute(sql.SQL("select pg_advisory_xact_lock({})").format(LOCK_KEY))
+        _query(connection, "lock_schema", LOCK_KEY)
     except psycopg.errors.LockNotAvailable as error:
         raise MaasError(
             "migrations_locked",
             f"another process has migrated this database for more than {timeout_s:.0f} s; wait for it or stop it, "
             "then try again",
         ) from error
-    connection.execute("set local lock_timeout = default")
+    _query(connection, "limit_lock_wait", None)
 
 
 @contextmanager
-def _described(dsn: str, connection: psycopg.Connection[Any], name: str, text: str = "") -> Iterator[None]:
+def _described(dsn: str, connection: Connection, name: str, text: str = "") -> Iterator[None]:
     """Turn an error of Postgres into a MaasError that names the file and the line."""
     try:
         yield
@@ -228,9 +188,21 @@ def _described(dsn: str, connection: psycopg.Connection[Any], name: str, text: s
         ) from error
 
 
-def _connect(dsn: str) -> psycopg.Connection[Any]:
+def _query(connection: Connection, name: str, *args: object) -> list[DictRow]:
+    """Execute a query of `sql/queries`; return its rows, and none of a statement that returns nothing."""
+    cursor = psycopg.RawCursor(connection, row_factory=dict_row)
+    cursor.execute(queries()[name].encode(), args or None)
+    return cursor.fetchall() if cursor.description is not None else []
+
+
+def _value(connection: Connection, name: str) -> bool:
+    (row,) = _query(connection, name)
+    return bool(next(iter(row.values())))
+
+
+def _connect(dsn: str) -> Connection:
     try:
-        connection: psycopg.Connection[Any] = psycopg.connect(dsn, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S)
+        connection = psycopg.connect(dsn, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S, row_factory=dict_row)
     except psycopg.Error as error:
         raise _unreachable(dsn, error) from error
     if connection.info.server_version < MINIMUM_POSTGRES * 10_000:

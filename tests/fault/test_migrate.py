@@ -163,7 +163,7 @@ def test_beside_tables_of_the_same_names(empty: str) -> None:
     assert prepare_database(empty) == ([], 0)
     with login(empty, "maas_app") as url:
         name = conninfo_to_dict(empty)["dbname"]
-        assert search_path_advice(url) == f'alter database "{name}" set search_path = "$user", public, maas'
+        assert search_path_advice(url) == f'alter database {name} set search_path = "$user", public, maas'
         run(url, "insert into maas.pipeline_runs (user_id, user_query) values (gen_random_uuid(), 'Hello')")
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock")
-ADMINISTRATORS = ("shared/postgres/", "shared/migrate.py")  # they set up a server: they may name databases and roles
+ADMINISTRATORS = ("shared/postgres/",)  # it sets up a server: it may name databases and roles
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
 ADDRESS = re.compile(r"[a-z+]+://|file:|--(extra-)?index-url|--find-links|(^|[\s'\"=])/[a-z]", re.MULTILINE)
