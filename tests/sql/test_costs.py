@@ -62,6 +62,31 @@ def test_a_run_costs_the_rows_that_it_touches(connection: Connection, engine: En
         assert fetched + scanned <= 10 * len(runs)
 
 
+def test_a_bare_run_pays_for_the_queue_alone(connection: Connection, engine: Engine) -> None:
+    """A run that leaves no log and no record touches its own row and fires two triggers: what it needs, to the call."""
+    connection.execute("set track_functions = 'pl'")
+    connection.execute("select pg_stat_reset()")
+    connection.execute(
+        """insert into pipeline_runs (user_id, user_query, kind)
+           select gen_random_uuid(), 'q', 'archive' from generate_series(1, 50)"""
+    )
+    runs = engine.claim(50)
+    for run in runs:
+        engine.complete(run)
+    engine.step(done=[engine.archived(run) for run in runs])
+    connection.execute("select pg_stat_force_next_flush()")
+    calls = connection.execute("select funcname::text as name, calls from pg_stat_user_functions").fetchall()
+    of_runs = {"run_intake": 50, "notify_pipeline_change": 50 * (len(("NEW", *NEXT, "ARCHIVED")))}
+    of_batches = {"log_queries": 1, "notify_engines": 1, "maas_step": 2}
+    assert {row["name"]: row["calls"] for row in calls} == of_runs | of_batches | {"maas_advance": 250}
+    tables = connection.execute(
+        """select relname::text as name, n_tup_ins + n_tup_upd + n_tup_del as written,
+             idx_tup_fetch + seq_tup_read as read from pg_stat_user_tables where relname not in ('engines', 'raw_logs')"""
+    ).fetchall()
+    assert {row["name"]: row["written"] for row in tables if row["written"]} == {"pipeline_runs": 50 * 8}
+    assert sum(row["read"] or 0 for row in tables) <= 50 * 10
+
+
 def test_notifications_are_bounded(connection: Connection, database: str, engine: Engine) -> None:
     """One event a change of status, one at the archive's end, and no more than a ring a batch."""
     with psycopg.connect(database, autocommit=True) as listener:
