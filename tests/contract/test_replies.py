@@ -137,7 +137,7 @@ async def test_other_ends_of_gemini(httpserver: HTTPServer, said: str, finish: s
 
 
 async def test_all_texts_are_joined_and_thoughts_left_out(httpserver: HTTPServer) -> None:
-    """[STK-41] Each part is read."""
+    """Each part is read."""
     parts: list[Body] = [{"text": "Let me think.", "thought": True}, {"text": "Re"}, {"text": "x."}]
     httpserver.expect_request(GEMINI.path).respond_with_json(generated(parts))
     assert (await _complete(GEMINI, httpserver)).text == "Rex."

@@ -123,7 +123,7 @@ async def test_thoughts_of_gemini_are_kept_but_not_said(httpserver: HTTPServer) 
 
 
 async def test_arguments_that_are_no_json_crash_nothing(httpserver: HTTPServer) -> None:
-    """[STK-43] They come as they are, and go back as an empty object."""
+    """They come as they are, and go back as an empty object."""
     bad = ToolCall("call_1", "weather", '{"city": "Mos')
     streams = {
         OPENAI.provider: OPENAI.streamed((), (bad,)),

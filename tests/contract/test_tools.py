@@ -64,7 +64,6 @@ async def say(dialect: Dialect, httpserver: HTTPServer, body: Body, request: Req
 
 @pytest.mark.parametrize("choice", ["auto", "none", "required"])
 async def test_how_tools_are_offered(dialect: Dialect, httpserver: HTTPServer, choice: Any) -> None:
-    """[STK-4, STK-40, STK-42]"""
     await say(dialect, httpserver, dialect.said("ok", ()), ask(tools=(WEATHER, CLOCK), tool_choice=choice))
     body, headers = sent(httpserver), httpserver.log[-1][0].headers
     nothing = {"type": "object", "properties": {}}
@@ -97,7 +96,7 @@ async def test_how_tools_are_offered(dialect: Dialect, httpserver: HTTPServer, c
 
 
 async def test_calls_beside_text(wired: Model, dialect: Dialect, httpserver: HTTPServer) -> None:
-    """[STK-41, STK-43] Several calls, and what was said with them."""
+    """Several calls, and what was said with them."""
     httpserver.expect_request(dialect.path).respond_with_json(dialect.said("Let me look. 🔎", TWO))
     reply = await wired.complete(ask(tools=(WEATHER,)), 10)
     assert (reply.text, reply.finish, reply.calls) == ("Let me look. 🔎", "tool_calls", TWO)

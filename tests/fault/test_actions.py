@@ -93,7 +93,7 @@ def told(models: ModelServer) -> str:
 
 
 def test_an_approved_action_is_an_exchange(stack: Stack, models: ModelServer, user: UUID, propose: Propose) -> None:
-    """[A-30, DNG-2] Executed once with the stored arguments, told in words, remembered, and part of the dialogue."""
+    """Executed once with the stored arguments, told in words, remembered, and part of the dialogue."""
     conversation = uuid4()
     (action,) = propose(("wipe", '{"text": "one"}'), conversation=conversation)
     models.replies["responder"] = "The line is wiped."
@@ -213,7 +213,7 @@ def test_another_tool_is_not_what_was_approved(
 
 
 def test_a_read_that_was_approved(stack: Stack, user: UUID, begin: Begin, propose: Propose) -> None:
-    """[MODE-3] It changes nothing, so it is made again after a crash."""
+    """It changes nothing, so it is made again after a crash."""
     (action,) = propose(("read_slowly", "{}"), mode="ask")
     run_id = approve(stack, action, user)
     poll(lambda: lines(stack) == ["read"], 20)
@@ -273,7 +273,7 @@ def test_the_mode_of_a_request_goes_before(stack: Stack, models: ModelServer, us
 
 
 def test_a_plan_is_carried_out_step_by_step(stack: Stack, user: UUID, propose: Propose) -> None:
-    """[MODE-5] Approving the first leaves the second; the places are those of the calls."""
+    """Approving the first leaves the second; the places are those of the calls."""
     first, second = propose(WRITE, ("write_line", '{"text": "two"}'))
     finish(stack, approve(stack, first, user))
     assert (lines(stack), state(stack, second)) == (["one"], ("pending", None))

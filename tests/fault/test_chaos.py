@@ -12,7 +12,7 @@ from tests.chaos.trial import Plan, hold_trial
 
 
 def test_nothing_is_lost_nothing_comes_twice_nothing_overtakes(reachable_tmp: Path) -> None:
-    """[ARCH-4, REQ-ORC-5, SM-4] Everything that can break breaks; SQL finds no offence, and that it was chaos."""
+    """Everything that can break breaks; SQL finds no offence, and that it was chaos."""
     if reason := missing():
         pytest.skip(reason)
     folder = reachable_tmp / f"chaos-{uuid4().hex[:8]}"

@@ -21,7 +21,7 @@ def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
 
 
 def test_keywords_ask_no_model(agency: Agency) -> None:
-    """[CLS-1, CLS-5] An agent that is only a row is reached by its keyword, in any inflection."""
+    """An agent that is only a row is reached by its keyword, in any inflection."""
     agency.open("classifier", [SELLER, ADVISER])
     conversation = uuid4()
     assert agency.answer(agency.ask("Покажи расходов за сегодня", conversation)) == "Ads say seventy."
@@ -54,7 +54,7 @@ def test_a_plain_assistant_has_a_model_of_its_own(agency: Agency) -> None:
     ("reply", "words"), [('{"agents": ["crm"]}', "Sales say three."), ("Nobody.", "Ads say seventy.")]
 )
 def test_a_model_decides_where_keywords_do_not(agency: Agency, reply: str, words: str) -> None:
-    """[CLS-1] Exactly one call; who names no agent gets the first."""
+    """Exactly one call; who names no agent gets the first."""
     agency.models.replies[CHOOSING] = reply
     agency.open("classifier", [ADVISER, SELLER])
     run_id = agency.ask("How are we doing?")
@@ -66,7 +66,7 @@ def test_a_model_decides_where_keywords_do_not(agency: Agency, reply: str, words
 
 
 def test_several_agents_work_side_by_side(agency: Agency) -> None:
-    """[CLS-3] Each one's tool waits for the other's; one answer is made of both; calls have numbers of their own."""
+    """Each one's tool waits for the other's; one answer is made of both; calls have numbers of their own."""
     agency.models.replies[CHOOSING] = BOTH
     agency.models.rounds |= {"Adviser": [[("get_spend", "")]], "Seller": [[("get_leads", ""), ("get_spend", "")]]}
     agency.open("classifier", [ADVISER | {"toolset": ["ads"]}, SELLER | {"toolset": ["crm"]}])

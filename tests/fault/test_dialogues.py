@@ -202,7 +202,7 @@ def test_silence_after_tools(
 
 
 def test_rounds_end(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
-    """[META-4] In the last round the model may only speak; one that calls all the same has said nothing."""
+    """In the last round the model may only speak; one that calls all the same has said nothing."""
     models.rounds["responder"] = [[("write_line", json.dumps({"text": str(number)}))] for number in range(9)]
     clerk(limits={"rounds": 3})
     assert "found no words" in answer(stack, ask(stack, user))["final_answer"]

@@ -36,7 +36,7 @@ def names(asked: dict[str, Any]) -> list[str]:
 
 
 def test_who_was_given_the_dialogue_keeps_it(agency: Agency) -> None:
-    """[SEV-S4] The new agent sees no call of the other; the next question goes to it at once; one event a transfer."""
+    """The new agent sees no call of the other; the next question goes to it at once; one event a transfer."""
     agency.models.rounds["Router"] = [TO_ADS]
     agency.open("handoff", AGENTS)
     conversation = uuid4()
@@ -59,7 +59,7 @@ def test_who_was_given_the_dialogue_keeps_it(agency: Agency) -> None:
 
 
 def test_a_dialogue_is_handed_over_twice_at_most(agency: Agency) -> None:
-    """[META-4] Then no transfer is offered; the rounds are those of the turn, whoever speaks."""
+    """Then no transfer is offered; the rounds are those of the turn, whoever speaks."""
     agency.models.rounds |= {
         "Router": [[("transfer_to_ads", "")]], "Adviser": [[("transfer_to_router", ""), ("transfer_to_router", "")]],
     }  # fmt: skip

@@ -36,7 +36,7 @@ def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
 
 
 def test_domains_answer_side_by_side(agency: Agency) -> None:
-    """[META-7, META-10, RTR-2] Each domain's tool waits for the other's; their agents' words go to the assistant."""
+    """Each domain's tool waits for the other's; their agents' words go to the assistant."""
     agency.models.rounds["responder"] = [[("getAvailableDomains", "")], [execute("get_spend", "get_leads")]]
     agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
     conversation = uuid4()
@@ -61,7 +61,7 @@ def test_domains_answer_side_by_side(agency: Agency) -> None:
 
 
 def test_the_only_domain_is_the_answer(agency: Agency) -> None:
-    """[A-35, CHAT-21] Its words unchanged, though the assistant spoke, too; a domain that failed had none."""
+    """Its words unchanged, though the assistant spoke, too; a domain that failed had none."""
     (agency.stack.folder / "spend").touch()
     agency.models.rounds["responder"] = [[execute("get_leads")], [execute("no_such_tool")]]
     agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
@@ -81,7 +81,7 @@ def test_a_domain_without_an_agent_gives_its_results(agency: Agency) -> None:
 
 
 def test_one_domain_fails_alone(agency: Agency) -> None:
-    """[RTR-4] The model of its agent is down; the other's words and its own results are there."""
+    """The model of its agent is down; the other's words and its own results are there."""
     (agency.stack.folder / "spend").touch()
     (agency.stack.folder / "leads").touch()
     agency.models.statuses["Seller"] = 400
@@ -94,7 +94,7 @@ def test_one_domain_fails_alone(agency: Agency) -> None:
 
 
 def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
-    """[META-11, A-35] Each call within executeTools is one action and one event; the assistant tells of them."""
+    """Each call within executeTools is one action and one event; the assistant tells of them."""
     (agency.stack.folder / "spend").touch()
     two = {"tools": [{"name": "pause_campaign", "args": {"text": name}} for name in ("one", "two")]}
     agency.models.rounds["responder"] = [[("executeTools", json.dumps(two)), execute("get_leads")]]
@@ -108,7 +108,7 @@ def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
 
 
 def test_a_domain_that_is_closed_to_a_run(agency: Agency) -> None:
-    """[META-8, MCPB-7] Shown as not available, and its tools cannot be called."""
+    """Shown as not available, and its tools cannot be called."""
     agency.models.rounds["responder"] = [
         [("getAvailableDomains", ""), ("getDomainTools", '{"domain": "ads"}'), execute("pause_campaign", text="x")]
     ]
@@ -144,7 +144,7 @@ LOUD = {"name": "write_line", "args": {"text": "Call +7 912 345-67-89, key sk-ab
 
 
 def test_layers_of_a_request(agency: Agency) -> None:
-    """[DBG-1, DBG-3, DBG-4, DBG-7] All eleven over SSE, in order of their beginnings, and no secret in them."""
+    """All eleven over SSE, in order of their beginnings, and no secret in them."""
     calls = [{"name": "get_spend"}, {"name": "get_leads"}, LOUD, {"name": "pause_campaign", "args": {}}]
     agency.models.rounds["responder"] = [[("executeTools", json.dumps({"tools": calls}))]]
     agency.open("meta_tools", AGENTS, toolset=["ads", "crm", "box"])
@@ -164,7 +164,6 @@ def test_layers_of_a_request(agency: Agency) -> None:
 
 @pytest.mark.parametrize(("environment", "metadata"), [("production", {"debugLayers": True}), ("development", {})])
 def test_layers_are_for_those_who_may_and_ask(agency: Agency, environment: str, metadata: dict[str, Any]) -> None:
-    """[DBG-2, DBG-3]"""
     (agency.stack.folder / "spend").touch()
     agency.models.rounds["responder"] = [[execute("get_leads")]]
     agency.open("meta_tools", AGENTS, {"MAAS_ENVIRONMENT": environment}, toolset=["ads", "crm"])

@@ -23,7 +23,7 @@ def cable(database: str) -> Iterator[Cable]:
 
 
 def test_cut_network(stack: Stack, models: ModelServer, cable: Cable, user: UUID) -> None:
-    """[A-22] After the lease another goes on; who is cut off drops its runs by itself, and comes back when it can."""
+    """After the lease another goes on; who is cut off drops its runs by itself, and comes back when it can."""
     models.hold("responder")
     settings = models.settings() | {"MAAS_LEASE": "2", "MAAS_HEARTBEAT": "0.5"}
     cut_off = stack.start_orchestrator(**settings, DATABASE_URL=cable.dsn)

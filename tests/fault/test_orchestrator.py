@@ -44,7 +44,7 @@ def assert_answered_once(stack: Stack, *runs: UUID) -> None:
 
 @pytest.mark.parametrize("role", STAGE_OF_ROLE)
 def test_kill_in_each_stage(stack: Stack, models: ModelServer, user: UUID, role: str) -> None:
-    """[SM-4, REQ-ARC-6, ARCH-4] kill -9 during the model call; another process goes on from the row, once."""
+    """kill -9 during the model call; another process goes on from the row, once."""
     models.hold(role)
     first = stack.start_orchestrator(**models.settings())
     run_id, later = insert(stack, user), insert(stack, user, "And a gluon?")
@@ -80,7 +80,7 @@ def test_sigterm_hands_back(stack: Stack, models: ModelServer, user: UUID) -> No
 
 
 def test_silent_process_loses_its_runs_and_cannot_overwrite(stack: Stack, models: ModelServer, user: UUID) -> None:
-    """[A-22] SIGSTOP: after the lease another takes over; what the returned one writes is refused."""
+    """SIGSTOP: after the lease another takes over; what the returned one writes is refused."""
     models.hold("responder")
     silent = stack.start_orchestrator(**models.settings(), MAAS_LEASE="2")
     run_id = insert(stack, user)
@@ -100,7 +100,7 @@ def test_silent_process_loses_its_runs_and_cannot_overwrite(stack: Stack, models
 
 
 def test_run_that_kills_its_process(stack: Stack, models: ModelServer) -> None:
-    """[A-22] It ends FAILED with its cause and frees its user; those beside it are answered and not blamed."""
+    """It ends FAILED with its cause and frees its user; those beside it are answered and not blamed."""
     models.hold("responder")
     poison, patient = uuid4(), uuid4()
     killer, later = insert(stack, poison, "poison"), insert(stack, poison, "What is a quark?")
@@ -142,7 +142,7 @@ def test_run_that_kills_its_process(stack: Stack, models: ModelServer) -> None:
 
 
 def test_lost_connections(stack: Stack, user: UUID) -> None:
-    """[REQ-ORC-1, REQ-ORC-5, A-11] Every connection is terminated; a row inserted meanwhile is answered."""
+    """Every connection is terminated; a row inserted meanwhile is answered."""
     stack.start_orchestrator()
     for _ in range(3):
         stack.rows("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'maas orch%%'")
@@ -152,7 +152,7 @@ def test_lost_connections(stack: Stack, user: UUID) -> None:
 
 
 async def test_deaf_listener_is_noticed(database: str, postgres: EmbeddedPostgres) -> None:
-    """[A-11] Who rings elsewhere is not heard, as behind a transaction-mode pooler; who rings here is."""
+    """Who rings elsewhere is not heard, as behind a transaction-mode pooler; who rings here is."""
     bell = await NotifyListener.open(database, "test")
     try:
         async with open_database(database, 2, "test") as here, open_database(postgres.dsn, 2, "test") as elsewhere:
@@ -176,7 +176,7 @@ def test_concurrency_is_limited(stack: Stack, models: ModelServer) -> None:
 
 
 def test_lost_notification(stack: Stack, user: UUID) -> None:
-    """[A-11] The table is the truth: a run whose bell nobody heard is found by the sweep."""
+    """The table is the truth: a run whose bell nobody heard is found by the sweep."""
     stack.start_orchestrator()
     stack.rows("alter table pipeline_runs disable trigger notify_engines")
     stack.rows("alter table pipeline_runs disable trigger on_pipeline_change")
@@ -186,18 +186,18 @@ def test_lost_notification(stack: Stack, user: UUID) -> None:
 
 
 def test_bad_notification(stack: Stack, user: UUID) -> None:
-    """[FMT-6] A payload that is none is logged and dropped, an in-progress status is ignored."""
+    """A payload that is none is logged and dropped, an in-progress status is ignored."""
     stack.start_orchestrator(MAAS_LOG_LEVEL="debug")
     for payload in ("", "no json", "[]", "{}", '{"id": 1}', f'{{"id": "{uuid4()}", "status": "BOGUS"}}'):
         stack.rows("select pg_notify('pipeline_events', %s)", payload)
     run_id = insert(stack, user)
     stack.wait_archived(run_id)
     assert stack.log().count("event_dropped") == 6
-    assert '"event": "event_received"' in stack.log()  # [REQ-ORC-6]
+    assert '"event": "event_received"' in stack.log()
 
 
 def test_server_accepts_while_the_orchestrator_is_down(stack: Stack, user: UUID) -> None:
-    """[REQ-RH-2, REQ-RH-4, ARCH-1] The row waits as NEW; the log is written; a process that comes later answers."""
+    """The row waits as NEW; the log is written; a process that comes later answers."""
     stack.start_server()
     run_id = stack.ask(user, "Is anybody there?")
     state = stack.client.get(f"/v1/runs/{run_id}").json()
@@ -208,7 +208,7 @@ def test_server_accepts_while_the_orchestrator_is_down(stack: Stack, user: UUID)
 
 
 def test_one_stage_in_each_process(stack: Stack, models: ModelServer, user: UUID) -> None:
-    """[ARCH-1, ARCH-2, REQ-ANL-5, REQ-ASM-6, REQ-FIN-6, ORC-8..ORC-11] Rows stop where no process runs the stage."""
+    """Rows stop where no process runs the stage."""
     run_id = insert(stack, user)
     for stage, status in (
         ("analyzer", "ANALYZED"),
@@ -230,7 +230,7 @@ def test_one_stage_in_each_process(stack: Stack, models: ModelServer, user: UUID
 
 
 def test_three_processes_share_the_work(stack: Stack) -> None:
-    """[ARCH-4] Many users, three orchestrators: each run once, each user's runs in order."""
+    """Many users, three orchestrators: each run once, each user's runs in order."""
     for _ in range(3):
         stack.start_orchestrator()
     users = [uuid4() for _ in range(20)]

@@ -36,7 +36,7 @@ def systems(models: ModelServer) -> list[str]:
 
 
 def test_killed_after_its_values_were_kept(stack: Stack, models: ModelServer, user: UUID) -> None:
-    """[STK-12, STK-53] The session has changed by then; the pinned reply is known again all the same."""
+    """The session has changed by then; the pinned reply is known again all the same."""
     models.rounds["responder"] = [[(UPDATE, '{"style": "anime"}')]]
     stack.start_orchestrator(**models.settings())
     assert answer(stack, ask(stack, user, "anime"))["status"] == "COMPLETED"
@@ -60,7 +60,7 @@ def test_killed_after_its_values_were_kept(stack: Stack, models: ModelServer, us
 
 
 def test_a_failed_run_keeps_what_it_collected(stack: Stack, models: ModelServer, user: UUID) -> None:
-    """[STK-10] The words fail after the values: nothing is lost, and a retry begins from there."""
+    """The words fail after the values: nothing is lost, and a retry begins from there."""
     models.rounds["responder"] = [[(UPDATE, '{"style": "anime"}')]]
     models.hold_after("responder", 1)
     stack.start_orchestrator(**models.settings())
@@ -79,7 +79,7 @@ def test_a_failed_run_keeps_what_it_collected(stack: Stack, models: ModelServer,
 
 
 def test_broken_arguments_are_corrected_once(stack: Stack, models: ModelServer, user: UUID) -> None:
-    """[A-60, STK-43] Then words are enough, whatever else the model sends."""
+    """Then words are enough, whatever else the model sends."""
     broken = (UPDATE, '{"style": "ani')
     stack.start_orchestrator(**models.settings())
     for rounds, kept in (

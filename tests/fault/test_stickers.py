@@ -121,7 +121,7 @@ def test_killed_between_picture_and_answer(stack: Stack, painted: tuple[Painter,
 
 
 def test_killed_while_a_button_is_worked_on(stack: Stack, painted: tuple[Painter, ModelServer], user: UUID) -> None:
-    """[STK-34] The press is a run like any other: taken over, and done once."""
+    """The press is a run like any other: taken over, and done once."""
     painter, models = painted
     start(stack, models)
     asked = say_yes(stack, user)

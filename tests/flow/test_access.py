@@ -118,7 +118,7 @@ def test_no_route_is_without_a_scope(fresh_database: str) -> None:
 
 @pytest.mark.parametrize("route", GUARDED)
 def test_without_a_key(stack: Stack, root: str, victim: UUID, route: Route) -> None:
-    """[A-69] No key and a wrong one: 401, the same for things that are there and for those that are not."""
+    """No key and a wrong one: 401, the same for things that are there and for those that are not."""
     thing = make(stack, route.resource, victim, root)
     answers = [
         call(stack, route, victim, one, **headers)

@@ -28,7 +28,6 @@ def messages(stack: Stack, conversation: str, **page: Any) -> dict[str, Any]:
 
 
 def test_a_dialogue(stack: Stack, user: UUID) -> None:
-    """[CHAT-5, CHAT-7, CHAT-8, A-39]"""
     opened = open_one(stack, user)
     assert (opened["assistant"], opened["mode"], opened["title"]) == ("mentor", "auto", None)
     assert not opened["is_processing"]
@@ -74,7 +73,6 @@ def test_a_conversation_of_somebody_else_is_refused(stack: Stack, user: UUID) ->
 
 
 def test_cleared_is_gone_from_the_next_draft_but_remembered(stack: Stack, user: UUID) -> None:
-    """[STO-5]"""
     conversation = open_one(stack, user)["id"]
     first = stack.ask(user, "My parrot is called Kiwi.", conversation_id=conversation)
     stack.wait_archived(first)
@@ -87,7 +85,6 @@ def test_cleared_is_gone_from_the_next_draft_but_remembered(stack: Stack, user: 
 
 
 def test_mode_and_title(stack: Stack, user: UUID) -> None:
-    """[MODE-4, STO-6]"""
     opened = open_one(stack, user, mode="plan")
     path = f"/v1/conversations/{opened['id']}"
     read = stack.client.get(path).json()

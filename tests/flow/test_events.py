@@ -97,7 +97,7 @@ def test_bad_request_gets_one_error(stack: Stack, user: UUID, run_id: str, last:
 
 
 async def test_what_is_said_arrives_while_the_run_is_in_flight(bare: Stack, engine: Engine) -> None:
-    """[STRM-1] Text, tools and approvals in the order in which they were written, behind the statuses before them."""
+    """Text, tools and approvals in the order in which they were written, behind the statuses before them."""
     run_id = insert(engine.connection)
     (run,) = engine.claim()
     with followed(bare, run_id) as stream_of_run:

@@ -39,7 +39,6 @@ def count(stack: Stack) -> int:
     ],
 )
 def test_bad_body_is_refused(stack: Stack, body: Any, status: int, word: str) -> None:
-    """[RH-6]"""
     before = count(stack)
     reply = stack.client.post("/v1/runs", json=body)
     assert reply.status_code == status
@@ -131,7 +130,7 @@ def test_idempotency_key(stack: Stack, user: UUID) -> None:
 
 
 def test_wait_returns_with_the_answer(stack: Stack, user: UUID) -> None:
-    """[RH-9] No polling by the client; the wait ends with the run, not with the time."""
+    """No polling by the client; the wait ends with the run, not with the time."""
     run_id = stack.ask(user, "Wait for me.")
     state = stack.client.get(f"/v1/runs/{run_id}", params={"wait": 30}).json()
     assert state["status"] == "COMPLETED"

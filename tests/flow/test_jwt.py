@@ -68,7 +68,7 @@ def get(stack: Stack, path: str, headers: dict[str, str], **params: str) -> int:
 
 
 def test_a_user_of_supabase_has_their_own_memory(stack: Stack) -> None:
-    """[A-69] `sub` is the user_id, whatever else the token says."""
+    """`sub` is the user_id, whatever else the token says."""
     user, other = uuid4(), uuid4()
     mine = signed(supabase(user))
     body = {"user_id": str(user), "query": "hello"}

@@ -22,7 +22,7 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def test_a_key_is_made_shown_once_and_revoked(stack: Stack) -> None:
-    """[A-69] From the command to the door and back."""
+    """From the command to the door and back."""
     none = maas(stack, "doctor", MAAS_AUTH="keys")
     assert none.returncode == 1 and "maas keys create NAME" in none.stdout
     made = maas(

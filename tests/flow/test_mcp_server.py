@@ -255,7 +255,7 @@ class Keys:
 
 
 async def test_the_key_decides(stack: Stack, name: str) -> None:
-    """[A-69] Scopes, a bound user, and nobody without a key; the routes are called with the caller's own key."""
+    """Scopes, a bound user, and nobody without a key; the routes are called with the caller's own key."""
     mine, theirs = uuid4(), uuid4()
     keys = Keys(
         bound=Principal("bound", frozenset({"ask", "read"}), mine),

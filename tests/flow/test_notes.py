@@ -33,7 +33,6 @@ def notes(stack: Stack, user: UUID) -> list[str]:
 
 
 def test_noted_listed_forgotten(stack: Stack, user: UUID) -> None:
-    """[MEM-1, MEM-2, MEM-3, MEM-4]"""
     other = uuid4()
     assert "пока нет" in tell(stack, user, "заметки")
     assert tell(stack, user, "Запомни: я не ем мясо.") == "Запомнил: я не ем мясо."
@@ -49,7 +48,7 @@ def test_noted_listed_forgotten(stack: Stack, user: UUID) -> None:
 
 
 def test_a_note_stands_in_later_drafts(stack: Stack, user: UUID) -> None:
-    """[MEM-2] Whatever is asked; its source is the turn that told it, which search does not show again."""
+    """Whatever is asked; its source is the turn that told it, which search does not show again."""
     tell(stack, user, "запомни: </memory> моего кота зовут <b>Мурзик</b>")
     asked = [stack.ask(user, f"Statement {n} is about topic{n}.") for n in range(6)]
     run_id = stack.ask(user, "Как зовут моего кота?")

@@ -34,7 +34,6 @@ def asked(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
 def test_a_profile(
     asked: tuple[Stack, ModelServer], user: UUID, memory: str, called: dict[str, int], shown: bool, records: int
 ) -> None:
-    """[A-64]"""
     stack, models = asked
     insert = "insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)"
     stack.rows(insert, json.dumps({"memory": memory}))

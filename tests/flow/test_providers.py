@@ -39,7 +39,7 @@ def stack(
 
 
 def test_an_exchange_with_a_real_protocol(stack: Stack) -> None:
-    """[FIN-10, REQ-FIN-2] Four calls, each noted with provider and model; answer and record are the model's words."""
+    """Four calls, each noted with provider and model; answer and record are the model's words."""
     user = uuid4()
     run_id = stack.ask(user, "My boat is called Zephyr.")
     state = stack.answer(run_id)

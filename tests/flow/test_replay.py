@@ -179,7 +179,7 @@ def test_rules_then_and_now(stack: Stack, models: ModelServer, user: UUID) -> No
 
 
 def test_mistakes_get_one_line(stack: Stack, user: UUID) -> None:
-    """[RH-6] Each says what to do; nothing is asked and nothing changed."""
+    """Each says what to do; nothing is asked and nothing changed."""
     finished, noted = answered(stack, user, "Hello there, my name is Ann.", "remember: figs are good")
     waiting, cancelled = (insert(stack, user, word) for word in ("nobody takes this", "nor this"))
     stack.rows("update pipeline_runs set status = 'FAILED', queue_state = 2 where id = %s", cancelled)

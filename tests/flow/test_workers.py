@@ -69,7 +69,6 @@ async def imported(deps: Deps, run: Run, *texts: str) -> None:
 
 
 async def test_analyzer_alone(deps: Deps) -> None:
-    """[ARCH-2, ANL-8, ANL-9]"""
     run = a_run(user_query="Do you remember where Alma lives?")
     await imported(deps, run, "Alma lives in Lisbon.")
     outcome = await analyzer.run(run, deps)
@@ -97,7 +96,7 @@ async def test_the_analyzer_searches_again_by_the_keywords_of_its_model(
 
 
 async def test_draft_builder_alone(deps: Deps) -> None:
-    """[ARCH-2, REQ-DRB-2, REQ-DRB-3, REQ-DRB-7, DRB-8] N is a setting; focus only when needed; no model."""
+    """N is a setting; focus only when needed; no model."""
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": True, "time_scope": "cold", "context_found": {}})
     await imported(deps, run, *(f"Alma said {n} things." for n in range(6)))
     outcome = await draft_builder.run(run, deps)
@@ -177,7 +176,7 @@ async def test_little_room_keeps_evidence_and_the_newest(deps: Deps, reply: str 
 
 @pytest.mark.parametrize("word", ["слово ", "word ", "漢字", "😀", "if (x) { y[0] += 1; }\n", "\u202e"])
 async def test_assembler_alone(deps: Deps, word: str) -> None:
-    """[ARCH-2, REQ-ASM-1, REQ-ASM-4] A hand-written draft of 30,000 tokens comes out within 8000."""
+    """A hand-written draft of 30,000 tokens comes out within 8000."""
     line = f"- [2024-01-01 10:00] user: {' '.join((word * 150).split()) or word * 150}"
     lines = (line,) * (30_000 // tokens.count(line) + 1)
     draft = Draft("What now?", lines[:10], lines[10:], "A role.", "Condense {memory} for {user_query}.")
@@ -236,7 +235,7 @@ async def test_assembler_refuses_what_cannot_fit(deps: Deps) -> None:
 
 
 async def test_final_responder_alone(deps: Deps) -> None:
-    """[ARCH-2, REQ-FIN-1] From the payload alone: nothing else of the row or the user is looked at."""
+    """From the payload alone: nothing else of the row or the user is looked at."""
     memory = "Remembered:\n- [2024-05-01 10:00] user: Alma lives in Lisbon &amp; likes it."
     payload = Payload("A role.", memory, "Where does Alma live?").render()
     outcome = await final_responder.run(
@@ -247,7 +246,7 @@ async def test_final_responder_alone(deps: Deps) -> None:
 
 
 async def test_archivist_alone(deps: Deps) -> None:
-    """[ARCH-2] Imported turns, an exchange at a time."""
+    """Imported turns, an exchange at a time."""
     run = a_run()
     await imported(deps, run, "My kiln is set up in the barn.", "The first glaze was cobalt.")
     row = (await deps.db.rows("list_runs", run.user_id, None, None, None, 1))[0]

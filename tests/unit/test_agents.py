@@ -96,7 +96,7 @@ CRM = Agent(name="crm", role_prompt="Crm", about="crm", keywords=("лиды", "�
     ],
 )
 def test_keywords(question: str, name: str | None) -> None:
-    """[CLS-1] Whole words, in any case and inflection; a tie decides nothing."""
+    """Whole words, in any case and inflection; a tie decides nothing."""
     chosen = by_keywords(question, [CRM, ADS])
     assert (chosen.name if chosen else None) == name
 

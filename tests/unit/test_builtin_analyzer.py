@@ -11,7 +11,7 @@ from maas.builtin_model import BuiltinModel
 from maas.builtin_model.analyzer import classify, keywords, refers_back, time_scope
 from shared.models.types import Request
 
-RECALL = [  # ANL-10
+RECALL = [
     "мы обсуждали это", "Мы с тобой обсуждали базу", "мы это уже обсуждали", "О чём мы говорили вчера?",
     "обсудили ли мы план?", "Помнишь, как я болел?", "Помните меня?", "Вспомни название", "Напомни адрес",
     "сделай как тогда", "Как в прошлый раз", "сделай как раньше.", "Продолжи", "продолжим?",
@@ -25,7 +25,7 @@ RECALL = [  # ANL-10
     "let's continue", "continue our plan", "where were we?", "pick up where it ended", "Let's go back to the plan",
     "as you recall", "Who am I?", "what do you know about me?",
 ]  # fmt: skip
-OWN = [  # ANL-11
+OWN = [
     "мой кот", "Моя собака", "моё дело", "мои планы", "моего брата", "моей сестре", "моему сыну", "с моим другом",
     "моих детей", "моими словами", "мою машину", "о моём проекте", "наш план", "наша команда", "наше дело",
     "наши цели", "нашего отдела", "нашей семье", "нашему врачу", "с нашим другом", "наших детей", "нашими силами",
@@ -33,7 +33,7 @@ OWN = [  # ANL-11
     "тех людей", "этот проект", "этой задачи", "my dog", "Our plan", "a friend of mine", "it is ours", "that project",
     "those files", "That meeting",
 ]  # fmt: skip
-GENERAL = [  # ANL-12
+GENERAL = [
     "Столица Франции?", "Сколько будет 2+2?", "Как работает TCP?", "Кто написал «Войну и мир»?",
     "Что такое машинное обучение?", "Когда в последний раз Италия выиграла чемпионат?",
     "Как раньше люди жили без интернета?", "Посоветуй книгу", "Я хочу знать, что сказал Ленин",
@@ -74,7 +74,6 @@ def test_self_contained_queries(query: str) -> None:
     ],
 )  # fmt: skip
 def test_time_scopes(scope: str | None, queries: str) -> None:
-    """[ANL-13, ANL-14, ANL-15]"""
     for query in queries.split("|"):
         assert time_scope(query) == scope, query
         assert time_scope(query.upper()) == scope, query

@@ -46,7 +46,6 @@ def talk(*turns: tuple[str, str], speaker: str | None = None, day: str = "2025-1
     ],
 )
 def test_small_talk_is_not_kept(user: str, assistant: str) -> None:
-    """[REQ-ARC-7]"""
     record = summarise(talk(("user", user), ("assistant", assistant)))
     assert (record["tags"], record["summary"]) == ([], "")
     assert record["time_bucket_start"] == "2025-11-20"
@@ -69,7 +68,6 @@ def test_what_matters_is_kept(user: str, assistant: str) -> None:
 
 
 def test_a_summary_of_an_exchange() -> None:
-    """[REQ-ARC-4, ARC-9, ARC-10]"""
     record = json.loads(archive({"logs": talk(
         ("user", "Привет! Мою собаку зовут Рекс. Мы переехали в Москву в 2019 году. Какую базу взять для MaaS?"),
         ("assistant", "Отличный вопрос! Для MaaS лучше взять PostgreSQL 16.\n\n```sql\nselect 1\n```\n"
@@ -173,7 +171,6 @@ def test_long_sentences_are_cut() -> None:
     ],
 )
 def test_tags(text: str, tags: set[str]) -> None:
-    """[ARC-11]"""
     found = tags_of([text])
     assert tags <= set(found)
     assert 1 <= len(found) <= 8

@@ -33,7 +33,7 @@ def layers(sent: list[Mapping[str, Any]], is_enabled: bool = True) -> DebugLog:
 
 
 async def test_the_form_of_events(sent: list[Mapping[str, Any]]) -> None:
-    """[DBG-4, DBG-5] duration_ms at an end only, error at an error only, what is not given is not there."""
+    """duration_ms at an end only, error at an error only, what is not given is not there."""
     log = layers(sent)
     await log.start(3, "session", {"mode": "auto"})
     await log.info(4, "meta_tool", message="three tools")
@@ -73,7 +73,7 @@ async def test_a_span(sent: list[Mapping[str, Any]]) -> None:
 
 
 async def test_secrets_are_held_back(sent: list[Mapping[str, Any]]) -> None:
-    """[DBG-7] Wherever they stand: in texts, under names, in lists, as numbers, in an error."""
+    """Wherever they stand: in texts, under names, in lists, as numbers, in an error."""
     log = layers(sent)
     data = {
         "text": "call +7 912 345-67-89", "api_key": "hidden-1",

@@ -90,14 +90,13 @@ class Desk:
 
 
 async def test_a_model_sees_the_meta_tools_only() -> None:
-    """[META-7] A domain's tool is not called past the router."""
+    """A domain's tool is not called past the router."""
     desk = Desk()
     assert [tool.name for tool in desk.meta] == ["getAvailableDomains", "getDomainTools", "executeTools", "executeTool"]
     assert (await desk.call("getCampaigns")).code == "unknown_tool"
 
 
 async def test_domains() -> None:
-    """[META-8]"""
     data = (await Desk().call("getAvailableDomains")).body["data"]
     assert {one["name"]: one["available"] for one in data["domains"]} == {
         "ads": True,
@@ -109,7 +108,6 @@ async def test_domains() -> None:
 
 
 async def test_tools_of_a_domain() -> None:
-    """[META-9]"""
     desk = Desk()
     data = (await desk.call("getDomainTools", domain="ads")).body["data"]
     assert [one["name"] for one in data] == ["getCampaigns", "getSpendReport", "pauseCampaign"]
@@ -122,7 +120,6 @@ async def test_tools_of_a_domain() -> None:
 
 
 async def test_calls_are_grouped_by_domain() -> None:
-    """[RTR-1, RTR-3, META-10]"""
     desk = Desk()
     data = await desk.execute("getCampaigns", "getCreatives", "getLeads", "getSpendReport")
     assert {domain: one["toolsExecuted"] for domain, one in data.items()} == {
@@ -137,7 +134,7 @@ async def test_calls_are_grouped_by_domain() -> None:
 
 
 async def test_domains_run_side_by_side() -> None:
-    """[RTR-2] Three domains, each of whose tools waits for the other two."""
+    """Three domains, each of whose tools waits for the other two."""
     meeting = asyncio.Barrier(3)
 
     async def meet(number: int) -> int:
@@ -151,7 +148,6 @@ async def test_domains_run_side_by_side() -> None:
 
 
 async def test_one_domain_fails_alone() -> None:
-    """[RTR-4]"""
     data = await Desk().execute("getCampaigns", "breakLeads", "getMoney")
     assert {domain: one["success"] for domain, one in data.items()} == {"ads": True, "crm": False, "unknown": False}
     assert data["crm"]["response"][0]["error_code"] == "failed"
@@ -159,7 +155,7 @@ async def test_one_domain_fails_alone() -> None:
 
 
 async def test_agents_put_results_into_words() -> None:
-    """[RTR-2, RTR-4] An agent that fails leaves the results as they are, and the other domains' words."""
+    """An agent that fails leaves the results as they are, and the other domains' words."""
 
     async def respond(domain: str, question: str, results: Sequence[ToolResult]) -> str:
         if domain == "crm":
@@ -175,7 +171,6 @@ async def test_agents_put_results_into_words() -> None:
 
 @pytest.mark.parametrize("name", ["executeTools", "executeTool"])
 async def test_a_dangerous_tool_waits_whichever_way_it_is_called(name: str) -> None:
-    """[META-11, EXEC-3, DNG-1]"""
     desk = Desk()
     arguments: dict[str, Any] = {"tool_name": "pauseCampaign", "arguments": {"id": 1}}
     if name == "executeTools":
@@ -188,7 +183,6 @@ async def test_a_dangerous_tool_waits_whichever_way_it_is_called(name: str) -> N
 
 
 async def test_the_single_call_is_deprecated() -> None:
-    """[META-11]"""
     with capture_logs() as logs:
         result = await Desk().call("executeTool", tool_name="getLeads", arguments='{"id": 3}')
     assert result.body["data"]["crm"]["response"][0]["data"] == {"tool": "getLeads", "id": 3}
@@ -196,7 +190,7 @@ async def test_the_single_call_is_deprecated() -> None:
 
 
 async def test_only_the_calls_passed_on_are_counted_and_asked_for() -> None:
-    """[MODE-3, EXEC-1] Looking into the catalogue needs nobody's leave."""
+    """Looking into the catalogue needs nobody's leave."""
     desk = Desk(mode="ask", limit=1)
     assert (await desk.call("getAvailableDomains")).is_success and desk.counted == 0
     data = await desk.execute("getCampaigns", "getLeads")
@@ -233,7 +227,7 @@ async def test_what_a_ledger_raises_is_not_taken_for_a_failed_tool() -> None:
 
 
 async def test_the_catalogue_is_cheap() -> None:
-    """[META-7] 60 tools in 6 domains: less than 400 tokens before one is opened."""
+    """60 tools in 6 domains: less than 400 tokens before one is opened."""
     domains = [
         Domain(name, "campaigns, budgets, reports") for name in ("ads", "creative", "crm", "whatsapp", "roi", "mail")
     ]

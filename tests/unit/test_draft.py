@@ -21,14 +21,14 @@ LINE = HOSTILE.map(lambda text: escape(" ".join(text.split())) or "-")
 
 @given(HOSTILE, st.lists(LINE, max_size=5), st.lists(LINE, max_size=5), HOSTILE, HOSTILE)
 def test_draft_round_trip(query: str, recent: list[str], focus: list[str], role: str, instruction: str) -> None:
-    """[REQ-DRB-6, A-68] Exactly four elements, none of which can leave its place."""
+    """Exactly four elements, none of which can leave its place."""
     draft = Draft(query, tuple(recent), tuple(focus), role, instruction, 3, 4)
     assert Draft.parse(draft.render()) == draft
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_payload_round_trip(system: str, memory: str, query: str) -> None:
-    """[ASM-8, ASM-11, A-18, FMT-3] Three sections in order; role and query come out as they went in."""
+    """Three sections in order; role and query come out as they went in."""
     text = Payload(system, memory, query).render()
     for tag in ("<system>", "<memory>", "<query>", "</system>", "</memory>", "</query>"):
         assert text.count(tag) == 1
@@ -75,7 +75,6 @@ def test_a_broken_payload_is_named(text: str) -> None:
 
 
 def test_room_shrinks_with_the_query() -> None:
-    """[REQ-ASM-4, A-17]"""
     role = "You are a mentor."
     assert Payload(role, "", "short").room(8000) > Payload(role, "", "long " * 1000).room(8000) > 0
     with pytest.raises(MaasError) as caught:

@@ -81,7 +81,6 @@ class Bench:
 
 
 async def test_a_result_has_its_parts() -> None:
-    """[HND-1, MCPB-2, MCPB-6, EXEC-2]"""
     answer = ToolAnswer({"id": 5}, {"Summer": 5}, ["Raise it"], {"status": "ACTIVE"})
     bench = Bench(made("write", lambda number: answer if number == 5 else None))
     (result,) = await bench.run(("act", {"id": "5", "color": "red"}))
@@ -125,7 +124,7 @@ async def test_data_become_json() -> None:
     ],
 )
 async def test_order_of_checks(call: tuple[str, Any], closed: bool, code: str, counted: int) -> None:
-    """[EXEC-1, EXEC-3, EXEC-5, MCPB-7] Each call fails at its first obstacle, and none reaches the handler."""
+    """Each call fails at its first obstacle, and none reaches the handler."""
     reached: list[int] = []
     bench = Bench(made("dangerous", reached.append), allowed=frozenset() if closed else frozenset({"act"}))
     (result,) = await bench.run(call)
@@ -135,7 +134,7 @@ async def test_order_of_checks(call: tuple[str, Any], closed: bool, code: str, c
 
 
 async def test_limit_comes_before_arguments_and_after_permission() -> None:
-    """[EXEC-1, EXEC-5, MCPB-5] Session limit 2: the third call, whatever it is."""
+    """Session limit 2: the third call, whatever it is."""
     bench = Bench(made("read", lambda number: number), limit=2)
     results = await bench.run(("act", {"id": 1}), ("act", {"id": 2}), ("act", {"id": "x"}), ("nothing", {}))
     assert [result.code for result in results] == [None, None, "tool_call_limit_reached", "unknown_tool"]
@@ -143,7 +142,6 @@ async def test_limit_comes_before_arguments_and_after_permission() -> None:
 
 
 async def test_approval_says_what_and_why() -> None:
-    """[EXEC-3, MCPB-4]"""
     bench = Bench(made("dangerous", lambda _: None, reason="The budget of an ad set will change"))
     (result,) = await bench.run(("act", {"id": "7"}))
     assert result.body["approval_required"] is True
@@ -160,7 +158,7 @@ async def test_a_slip_in_a_validator_did_nothing() -> None:
 
 
 async def test_what_was_approved_runs_and_nothing_else() -> None:
-    """[DNG-2, A-30] Bound to the tool's version and the arguments as validated."""
+    """Bound to the tool's version and the arguments as validated."""
     tool = made("dangerous", lambda number: number)
     approved = frozenset({fingerprint(tool, read_arguments(tool, '{"id": "7"}').values)})
     results = await Bench(tool, approved=approved).run(("act", {"id": 7}), ("act", {"id": 8}))
@@ -179,7 +177,6 @@ async def test_what_was_approved_runs_and_nothing_else() -> None:
     ],
 )
 async def test_modes(mode: Mode, codes: list[str | None]) -> None:
-    """[MODE-1, MODE-2, MODE-3]"""
     effects: tuple[Effect, ...] = ("read", "write", "dangerous")
     bench = Bench(*(made(effect, lambda number: number, name=effect) for effect in effects), mode=mode)
     assert [result.code for result in await bench.run(*((effect, {}) for effect in effects))] == codes
@@ -224,7 +221,6 @@ def _noting(notes: list[int]) -> Callable[[int], int]:
 
 
 async def test_identical_reads_are_made_once_until_a_write() -> None:
-    """[A-46]"""
     reads: list[int] = []
     bench = Bench(made("read", _noting(reads), name="read"), made("write", lambda number: number, name="write"))
     results = await bench.run(("read", {"id": 1}), ("read", {"id": "1"}), ("read", {"id": 2}))
@@ -237,7 +233,7 @@ async def test_identical_reads_are_made_once_until_a_write() -> None:
 
 
 async def test_what_was_read_during_a_write_is_read_again_after_it() -> None:
-    """[A-46] Two replies under way at once: the read may have seen half of it."""
+    """Two replies under way at once: the read may have seen half of it."""
     reads: list[int] = []
     started, finish = asyncio.Event(), asyncio.Event()
 
@@ -257,7 +253,6 @@ async def test_what_was_read_during_a_write_is_read_again_after_it() -> None:
 
 
 async def test_a_repeated_write_is_done_once() -> None:
-    """[MCPB-3]"""
     written: list[int] = []
     bench = Bench(made("write", _noting(written)))
     results = await bench.run(("act", {"id": 1}), ("act", {"id": 2}), ("act", {"id": 1}))
@@ -298,7 +293,7 @@ async def test_a_failed_read_is_made_again() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("effect", ["read", "write"])
 async def test_whatever_a_handler_raises_is_one_failed_result(error: BaseException, effect: Effect) -> None:
-    """[RTR-4, EXEC-4] The others keep theirs; neither a secret nor a trace gets out."""
+    """The others keep theirs; neither a secret nor a trace gets out."""
 
     def act(number: int) -> int:
         if number == 1:
@@ -328,7 +323,7 @@ async def test_no_json_is_a_failure() -> None:
 
 @pytest.mark.parametrize("is_stubborn", [False, True])
 async def test_a_hanging_handler_ends_at_its_timeout(is_stubborn: bool) -> None:
-    """[EXEC-4] The others keep their results; a write that hung may have happened, and the model is told so."""
+    """The others keep their results; a write that hung may have happened, and the model is told so."""
 
     async def act(number: int) -> int:
         try:

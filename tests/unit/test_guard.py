@@ -67,7 +67,6 @@ class Room:
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("effect", get_args(Effect))
 async def test_no_path_leads_around_the_guard(effect: Effect, mode: Mode, is_allowed: bool, path: str) -> None:
-    """[A-29, MODE-1, MODE-2, MODE-3, DNG-1, EXEC-3]"""
     room = Room(effect, mode, is_allowed)
     await room.take(path)
     decision = decide(effect, mode, is_allowed)
@@ -77,7 +76,6 @@ async def test_no_path_leads_around_the_guard(effect: Effect, mode: Mode, is_all
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("effect", get_args(Effect))
 async def test_what_was_approved_runs_on_every_path(effect: Effect, path: str) -> None:
-    """[A-30]"""
     room = Room(effect, "ask", True, is_approved=True)
     await room.take(path)
     assert (room.code, room.acted) == (None, 1)

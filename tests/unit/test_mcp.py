@@ -121,7 +121,7 @@ def test_a_server_cannot_join_a_domain_of_ours() -> None:
     ],
 )
 def test_effect_of_a_remote_tool(trusted: bool, hints: dict[str, Any], listed: Effect | None, effect: Effect) -> None:
-    """[A-57] The operator's word first, a trusted server's next; what nobody vouches for is dangerous."""
+    """The operator's word first, a trusted server's next; what nobody vouches for is dangerous."""
     server = McpServer(name="mail", command="x", trusted=trusted, effects={"send": listed} if listed else {})
     assert effect_of(server, "send", hints) == effect
     assert one_tool(told(annotations=hints), trusted=trusted, effects=server.effects).effect == effect
@@ -134,7 +134,7 @@ def test_idempotence_is_believed_of_the_trusted_only() -> None:
 
 
 def test_a_remote_tool_has_our_form() -> None:
-    """[SEV-S2, A-57] Its name may be mapped by configuration; calls go out under its own."""
+    """Its name may be mapped by configuration; calls go out under its own."""
     made = one_tool(told("Gmail_send"), names={"Gmail_send": "send_email"}, timeout=5)
     assert (made.name, made.domain, made.via, made.timeout) == ("mail__send_email", "mail", "mcp", 5.0)
     assert made.reason == "Calls Gmail_send of the server mail"

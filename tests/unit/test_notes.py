@@ -25,7 +25,6 @@ from shared import tokens
     ],
 )
 def test_commands(query: str, command: NoteCommand) -> None:
-    """[MEM-1]"""
     assert parse_note_command(query) == command
 
 

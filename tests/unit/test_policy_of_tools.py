@@ -24,13 +24,12 @@ ALLOWED: list[tuple[Effect, Mode, Decision]] = [
 
 @pytest.mark.parametrize(("effect", "mode", "decision"), ALLOWED)
 def test_allowed(effect: Effect, mode: Mode, decision: Decision) -> None:
-    """[A-28, A-29, MODE-1, MODE-2, MODE-3, DNG-1]"""
     assert decide(effect, mode, True) == decision
 
 
 @pytest.mark.parametrize(("effect", "mode", "_"), ALLOWED)
 def test_not_allowed_is_refused(effect: Effect, mode: Mode, _: Decision) -> None:
-    """[MCPB-7, A-29] Permission comes first: nobody is asked to approve what is closed anyway."""
+    """Permission comes first: nobody is asked to approve what is closed anyway."""
     assert decide(effect, mode, False) == "refuse"
 
 

@@ -20,17 +20,15 @@ PLACEHOLDERS = {
 
 @pytest.mark.parametrize("role", PLACEHOLDERS)
 def test_placeholders(role: str) -> None:
-    """[ANL-16, ARC-12] Exactly those that the stage fills."""
+    """Exactly those that the stage fills."""
     assert set(re.findall(r"\{([a-z_]+)\}", built_in_text(role))) == PLACEHOLDERS[role]
 
 
 def test_stages_have_a_text_to_fall_back_on() -> None:
-    """[A-24]"""
     assert {*BUILT_IN_ROLES, "Mentor"} == set(PLACEHOLDERS)
 
 
 def test_analyzer_knows_the_markers() -> None:
-    """[ANL-10, ANL-11, ANL-12, ANL-13, ANL-14, ANL-15, ANL-17]"""
     text = built_in_text("Analyzer")
     for word in ("мы обсуждали", "помнишь", "как тогда", "продолжи", "мой", "наш", "тот проект"):
         assert word in text
@@ -48,7 +46,6 @@ def test_analyzer_knows_the_markers() -> None:
 
 
 def test_assembler_states_its_five_rules() -> None:
-    """[ASM-10]"""
     text = built_in_text("Assembler")
     assert re.findall(r"^(\d)\. ", text, re.MULTILINE) == ["1", "2", "3", "4", "5"]
     for word in ("не относится", "важные факты", "текущем вопросе", "сокращай", "XML"):
@@ -56,7 +53,6 @@ def test_assembler_states_its_five_rules() -> None:
 
 
 def test_archivist_states_its_six_rules_and_four_categories() -> None:
-    """[ARC-10, ARC-11, ARC-9]"""
     text = built_in_text("Archivist")
     assert re.findall(r"^(\d)\. ", text, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
     categories = "Trinity MaaS Python PostgreSQL TypeScript Architecture Planning Design Discussion Decision Learning"
@@ -66,5 +62,4 @@ def test_archivist_states_its_six_rules_and_four_categories() -> None:
 
 @pytest.mark.parametrize("role", ["Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor"])
 def test_remembered_text_is_called_data(role: str) -> None:
-    """[A-68]"""
     assert "данные" in built_in_text(role)

@@ -139,7 +139,6 @@ def test_preferred_time_decides_among_equals_and_hides_nothing() -> None:
     ("days", "scope"), [(0, "hot"), (3, "hot"), (4, "warm"), (14, "warm"), (15, "cold"), (900, "cold")]
 )
 def test_scopes(days: int, scope: str) -> None:
-    """[ANL-13, ANL-14, ANL-15, A-16]"""
     assert scope_of(NOW - timedelta(days=days), NOW) == scope
 
 

@@ -19,7 +19,7 @@ from shared.settings import ROLES, load_settings, unknown_settings
 
 
 def test_defaults() -> None:
-    """[FIN-10, REQ-ANL-6, REQ-ASM-7, REQ-FIN-7, REQ-DRB-2] The documented numbers."""
+    """The documented numbers."""
     settings = load_settings()
     assert (settings.temperature, settings.max_tokens, settings.attempt_timeout) == (0.7, 2000, 30.0)
     assert (settings.analyzer_timeout, settings.assembler_timeout, settings.archivist_timeout) == (3.0, 3.0, 20.0)

@@ -45,7 +45,6 @@ PATCHES = st.dictionaries(NAMES, st.one_of(BAD, st.text(max_size=20), st.integer
 
 @given(STATES, PATCHES)
 def test_nothing_good_is_ever_lost(state: dict[str, str], patch: dict[str, Any]) -> None:
-    """[STK-10, STK-53]"""
     before = dict(state)
     merged = merge(SLOTS, state, patch)
     assert state == before
@@ -57,13 +56,11 @@ def test_nothing_good_is_ever_lost(state: dict[str, str], patch: dict[str, Any])
 
 @given(STATES, st.dictionaries(NAMES, BAD))
 def test_what_is_no_value_changes_nothing(state: dict[str, str], patch: dict[str, Any]) -> None:
-    """[STK-10, STK-53]"""
     assert merge(SLOTS, state, patch) == state
 
 
 @given(STATES, STATES)
 def test_a_good_value_wins(state: dict[str, str], patch: dict[str, str]) -> None:
-    """[STK-10, STK-21]"""
     assert merge(SLOTS, state, patch) == {**state, **patch}
 
 
@@ -86,7 +83,7 @@ def test_values(slot: Slot, value: object, kept: str | None) -> None:
 
 
 def test_missing() -> None:
-    """[STK-13] Complete is when each required slot holds a good value: one that is no longer allowed is none."""
+    """Complete is when each required slot holds a good value: one that is no longer allowed is none."""
     assert missing(SLOTS, {}) == (STYLE, EMOTION, POSE)
     assert missing(SLOTS, {"emotion": "joy"}) == (STYLE, POSE)
     assert missing(SLOTS, FULL) == ()
@@ -94,7 +91,7 @@ def test_missing() -> None:
 
 
 def test_state_block() -> None:
-    """[STK-12, STK-22] At none, one and all collected."""
+    """At none, one and all collected."""
     assert state_block(SLOTS, {}).splitlines() == [
         "[SYSTEM STATE]",
         "Collected: {}",
@@ -121,7 +118,6 @@ def test_a_value_stays_in_its_place_of_the_block(text: str) -> None:
 
 
 def test_mirror() -> None:
-    """[STK-23]"""
     state = merge(SLOTS, {}, {"style": '"3d"', "emotion": "«радость»", "pose": "hands up"})
     assert mirror(SLOTS, state) == "- **Style:** 3D\n- **Emotion:** радость\n- **Pose:** hands up"
     assert mirror(SLOTS, merge(SLOTS, state, {"wish": "a hat"})).endswith("\n- **Wish:** a hat")
@@ -136,7 +132,6 @@ def test_mirror() -> None:
     ],
 )
 def test_wrong_slots(slots: list[Slot]) -> None:
-    """[CFG-9]"""
     with pytest.raises(MaasError) as caught:
         declared(slots)
     assert caught.value.code == "wrong_slots"

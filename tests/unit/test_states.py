@@ -11,7 +11,6 @@ PATH = [*NEXT, Status.COMPLETED]
 
 
 def test_the_normal_path() -> None:
-    """[SM-2]"""
     walk = [Status.NEW]
     while walk[-1] in NEXT:
         walk.append(NEXT[walk[-1]])
@@ -23,7 +22,7 @@ def test_the_normal_path() -> None:
 
 @given(st.sampled_from(Status), st.sampled_from(Status))
 def test_only_forward_or_failed(before: Status, after: Status) -> None:
-    """[SM-3, SM-5] Never back, never a jump, never out of COMPLETED; FAILED only back to NEW."""
+    """Never back, never a jump, never out of COMPLETED; FAILED only back to NEW."""
     if is_legal(before, after):
         assert before is not Status.COMPLETED
         if after is Status.FAILED:
@@ -45,7 +44,7 @@ def test_every_walk_ends_or_can_end(steps: list[Status]) -> None:
 
 
 def test_routing() -> None:
-    """[REQ-ORC-3, ORC-8, ORC-9, ORC-10, ORC-11] status -> stage"""
+    """status -> stage"""
     assert STAGES == ("analyzer", "draft_builder", "assembler", "final_responder", "archivist")
     assert STAGE_OF[Status.NEW] == "analyzer"
     assert STAGE_OF[Status.ANALYZED] == "draft_builder"

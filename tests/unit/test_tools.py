@@ -89,7 +89,7 @@ def nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 async def test_declaration() -> None:
-    """[TOOL-4, TOOL-5, TOOL-6, CFG-9] All that a tool is stands beside its function."""
+    """All that a tool is stands beside its function."""
     context = ToolContext(UUID(int=1), UUID(int=2))
     assert (updateBudget.name, updateBudget.domain, updateBudget.effect) == ("updateBudget", "ads", "write")
     assert updateBudget.description == "Change what a campaign may spend.\n\nApplies from today."
@@ -103,7 +103,7 @@ async def test_declaration() -> None:
 
 
 def test_schema_is_plain() -> None:
-    """[TOOL-4, CFG-10] No reference, no null, and what a provider refuses is said in words."""
+    """No reference, no null, and what a provider refuses is said in words."""
     spec = updateBudget.spec
     name, description, schema = spec.name, spec.description, dict(spec.parameters)
     assert (name, description) == (updateBudget.name, updateBudget.description)
@@ -133,7 +133,7 @@ def test_schema_is_plain() -> None:
 
 @pytest.mark.parametrize("one", [updateBudget, getAccounts])
 def test_schema_suits_both_providers(one: Tool) -> None:
-    """[CFG-10] Gemini's own type takes it whole, and no word is left that OpenAI would not know."""
+    """Gemini's own type takes it whole, and no word is left that OpenAI would not know."""
     name, description, schema = one.spec.name, one.spec.description, dict(one.spec.parameters)
     function = types.FunctionDeclaration(name=name, description=description, parameters=types.Schema(**schema))
     assert function.parameters is not None and function.parameters.type == types.Type.OBJECT
@@ -143,7 +143,6 @@ def test_schema_suits_both_providers(one: Tool) -> None:
 
 
 def test_no_arguments_are_an_empty_object() -> None:
-    """[STK-4]"""
     assert getAccounts.spec.parameters == {"type": "object", "properties": {}, "required": []}
 
 
@@ -229,14 +228,13 @@ async def fine() -> None:
     ],
 )
 def test_wrong_declarations(function: Any, options: dict[str, Any], said: str) -> None:
-    """[CFG-9] What is wrong is said where it is declared, not when a model calls."""
+    """What is wrong is said where it is declared, not when a model calls."""
     with pytest.raises(MaasError, match=said) as caught:
         tool(**({"domain": "ads", "effect": "read"} | options))(function)
     assert caught.value.code == "wrong_tool"
 
 
 def test_toolset() -> None:
-    """[TOOL-1, CFG-8]"""
     lead = tool(domain="crm", effect="read", name="getLeads")(fine)
     tools = Toolset([updateBudget, lead, getAccounts])
     assert (len(tools), tools.domains()) == (3, ("ads", "crm"))
@@ -248,12 +246,10 @@ def test_toolset() -> None:
 
 
 def test_secrets_of_a_context_are_not_shown() -> None:
-    """[CHAT-4]"""
     assert "EAAB" not in repr(ToolContext(UUID(int=1), UUID(int=2), values={"accessToken": "EAAB"}))
 
 
 def test_arguments_are_coerced() -> None:
-    """[EXEC-2]"""
     sent = {
         "campaign_id": 120210000000000001,
         "cents": "500",
@@ -283,7 +279,6 @@ def test_no_arguments(text: str) -> None:
 
 
 def test_unknown_arguments_are_dropped_and_named() -> None:
-    """[STK-5]"""
     share = {"name": "a", "percent": 1, "color": "red"}
     read = read_arguments(updateBudget, json.dumps({"campaign_id": "1", "cents": 100, "text": "x", "shares": [share]}))
     assert read.ignored == ("text", "shares[0].color")
@@ -317,7 +312,6 @@ def test_a_dangerous_tool_takes_no_unknown_argument() -> None:
     ],
 )
 def test_wrong_arguments_are_named(text: str, said: str) -> None:
-    """[EXEC-2]"""
     with pytest.raises(WrongArguments, match=said) as caught:
         read_arguments(updateBudget, text)
     assert len(str(caught.value)) < 1100
