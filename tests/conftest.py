@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
 from psycopg import sql
@@ -28,6 +29,13 @@ SQL_FOLDER = ROOT / "sql"
 TEMPLATE = "maas_template"
 PRIVATE = ("DATABASE_URL", "LISTEN_DATABASE_URL")
 PRIVATE_PREFIXES = ("MAAS_", "OPENAI_", "GEMINI_", "ANTHROPIC_")
+
+
+# A machine that is busy with three test processes says nothing about the speed of an example.
+hypothesis.settings.register_profile(
+    "maas", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], database=None
+)
+hypothesis.settings.load_profile("maas")
 
 
 def pytest_configure() -> None:

@@ -19,6 +19,7 @@ from maas.agents.mcp_client import read_servers
 from maas.cli.invocation import LOCAL_USER
 from maas.memory.ranking import WEIGHTS
 from tests.aimock import FOLDER, missing
+from tests.polling import poll
 from tests.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,8 +114,12 @@ def test_weights_that_the_documents_name_are_in_force() -> None:
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 
 
-def test_metrics_that_the_documents_name_are_there(stack: Stack) -> None:
+def test_metrics_that_the_documents_name_are_there(stack: Stack, user: UUID) -> None:
     """Every maas_ word of the operators' page is a metric or a function of SQL."""
+    stack.wait_archived(stack.ask(user, "Which metrics are there?"))
+    poll(
+        lambda: "maas_stage_seconds_bucket" in stack.client.get("/metrics").text
+    )  # orchestrators write every few seconds
     functions = stack.rows("select proname from pg_proc where proname like 'maas%%'")
     known = stack.client.get("/metrics").text + str(functions)
     named = set(re.findall(r"\bmaas_[a-z_]*[a-z]\b(?!\*)", OPERATIONS))

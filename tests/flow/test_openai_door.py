@@ -55,7 +55,8 @@ def stack(
     if aimock:
         keys |= {"GEMINI_BASE_URL": aimock.gemini_url, "GEMINI_API_KEY": "sk-aimock-0123456789"}
     with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **keys) as running:
-        running.rows(ASSISTANT, "bard", json.dumps({"model": "gemini:gemini-2.5-flash"}))
+        if aimock:
+            running.rows(ASSISTANT, "bard", json.dumps({"model": "gemini:gemini-2.5-flash"}))
         running.rows(ASSISTANT, "poet", json.dumps({"model": "openai:responder"}))
         running.rows(ASSISTANT, "teller", json.dumps({"channels": ["cli"]}))
         running.start_server()

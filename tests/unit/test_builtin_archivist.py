@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from maas.builtin_model import BuiltinModel
@@ -177,7 +177,6 @@ def test_tags(text: str, tags: set[str]) -> None:
     assert not {"Monday", "REST", "Spring", "I"} & set(found)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=200)), min_size=1, max_size=6))
 def test_any_talk_gives_a_record(turns: list[tuple[str, str]]) -> None:
     record = json.loads(archive({"logs": talk(*turns)}))

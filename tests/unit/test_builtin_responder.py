@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from maas.builtin_model.assembler import condense
@@ -178,7 +178,6 @@ def test_long_lines_are_cut() -> None:
     assert quote.endswith("…»")
 
 
-@settings(deadline=None)
 @given(st.text(), st.lists(st.text().map(escape), max_size=6))
 def test_anything_is_answered_and_the_same_way_twice(query: str, memory: list[str]) -> None:
     first = ask(query, memory)
@@ -218,7 +217,6 @@ def test_the_assembler_cuts_only_the_first_line() -> None:
     assert not cut.rpartition("&")[2].isalpha()
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=80).map(escape), max_size=12), st.integers(0, 120))
 @example([*"÷÷÷÷", "0\x81\U00010f28𐀀"], 23)
 def test_the_assembler_keeps_its_limit(lines: list[str], limit: int) -> None:

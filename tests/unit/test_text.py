@@ -6,24 +6,21 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.json import is_storable, json_object
 from shared.text import clean, defuse, escape, excerpt, fill, is_blank, one_line, sentences, shorten, unescape
 
 MARKUP = st.text(alphabet=st.sampled_from("<>&;/{}ampltg \n\"'а"), max_size=60) | st.text()
-unhurried = settings(deadline=None)
 TAG = re.compile(r"</?\s*\w+[^>]*>")
 
 
-@unhurried
 @given(MARKUP)
 def test_escape_round_trip(text: str) -> None:
     assert unescape(escape(text)) == text
 
 
-@unhurried
 @given(MARKUP, st.sampled_from(["memory", "query", "system"]))
 def test_a_fence_cannot_be_left(text: str, tag: str) -> None:
     for harmless in (escape(text), defuse(text), defuse(escape(text))):
@@ -31,7 +28,6 @@ def test_a_fence_cannot_be_left(text: str, tag: str) -> None:
         assert TAG.findall(fenced) == [f"<{tag}>", f"</{tag}>"]
 
 
-@unhurried
 @given(MARKUP)
 def test_defuse_is_idempotent_and_keeps_what_was_escaped(text: str) -> None:
     assert defuse(defuse(text)) == defuse(text)
@@ -42,7 +38,6 @@ def test_unescape_undoes_one_level() -> None:
     assert unescape("&amp;lt;b&amp;gt; &copy;") == "&lt;b&gt; &copy;"
 
 
-@unhurried
 @given(
     st.dictionaries(st.sampled_from(["user_query", "memory", "a"]), st.text(alphabet="{}amemoryuser_q x"), min_size=1)
 )
@@ -66,7 +61,6 @@ def test_fill_takes_a_longer_name_for_what_it_is() -> None:
     assert fill("{ab} {a}", {"a": "1", "ab": "2"}) == "2 1"
 
 
-@unhurried
 @given(st.text(alphabet=st.characters(codec=None, exclude_categories=())))
 def test_clean_text_is_taken_by_postgres(text: str) -> None:
     cleaned = clean(text)
@@ -96,7 +90,6 @@ def test_one_line() -> None:
     assert one_line("  a\n\n b\t\u2028c\u00a0d ") == "a b c d"
 
 
-@unhurried
 @given(st.text(), st.integers(0, 80))
 def test_shorten_keeps_the_limit(text: str, chars: int) -> None:
     short = shorten(text, chars)
@@ -140,7 +133,6 @@ def test_sentences(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
-@unhurried
 @given(st.text(alphabet=st.sampled_from('аБz .!?…"\n。1'), max_size=80))
 def test_sentences_lose_nothing(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
@@ -169,7 +161,6 @@ def test_no_json_object(text: str) -> None:
     assert json_object(text) is None
 
 
-@unhurried
 @given(
     st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.none() | st.booleans()), min_size=1),
     st.text("ab{\n}` "),

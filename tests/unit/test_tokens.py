@@ -159,19 +159,19 @@ def test_words_without_end_take_linear_time() -> None:
 SIGNS = st.characters(codec="utf-8", exclude_categories=["Lu", "Ll", "Lo"]) | st.sampled_from(FAMILIES)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, max_examples=300)
 @given(st.lists(SIGNS, min_size=30, max_size=200).map("".join))
 def test_random_signs(text: str) -> None:
     assert tokens.count(text) >= LEAST * real(text)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, max_examples=300)
 @given(st.lists(st.sampled_from(string.punctuation + string.digits + " \n\t"), min_size=60, max_size=300).map("".join))
 def test_random_ascii_signs(text: str) -> None:
     assert tokens.count(text) >= LEAST * real(text)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, max_examples=200)
 @given(
     st.lists(st.sampled_from(re.findall(r"\S+\s*", ENGLISH + " " + RUSSIAN + " " + JSON)), min_size=30, max_size=120)
 )
@@ -180,14 +180,13 @@ def test_words_in_any_order(words: list[str]) -> None:
     assert tokens.count(text) >= LEAST * real(text)
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(st.text(), st.text())
 def test_parts_count_no_less_than_the_whole(head: str, tail: str) -> None:
     """But for rounding: so that a budget may be filled line by line."""
     assert tokens.count(f"{head}\n{tail}") <= tokens.count(head) + tokens.count("\n") + tokens.count(tail) + 1
 
 
-@settings(deadline=None)
 @given(st.text() | st.sampled_from(list(SAMPLES.values())))
 def test_floor_of_letters(text: str) -> None:
     latin = len(re.findall("[A-Za-z]", text))
@@ -196,7 +195,7 @@ def test_floor_of_letters(text: str) -> None:
     assert tokens.count(text) >= latin / 4.2 + cyrillic / 2.8 + han - 1e-6
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, max_examples=300)
 @given(st.text() | st.lists(SIGNS).map("\n".join))
 @example("÷\n÷\n÷\n÷\n0\x81\U00010f28𐀀")
 @example("1,\n" * 100)
@@ -250,7 +249,7 @@ def test_fit_does_not_split_joined_signs() -> None:
     assert cut == family * (len(cut) // len(family))
 
 
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True)
 @given(st.text(max_size=300), st.integers(0, 100))
 def test_fit_of_anything(text: str, limit: int) -> None:
     cut = tokens.fit(text, limit)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 from google.genai import types
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
@@ -331,7 +331,6 @@ VALUES = st.recursive(
 FIELDS = st.sampled_from([*Budget.model_fields, "other"])
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(FIELDS, VALUES, max_size=4))
 def test_whatever_is_sent_is_taken_or_refused_in_words(sent: dict[str, Any]) -> None:
     text = json.dumps({"campaign_id": "1", "cents": 100} | sent)
