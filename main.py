@@ -25,7 +25,7 @@ def load_composition() -> Composition:
 
 def commands() -> Typer:
     """The `maas` command line as a typer application."""
-    from maas.cli.app import build_cli
+    from maas.cli import build_cli
 
     return build_cli(load_composition)
 
@@ -35,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
 
     Settings come from `os.environ` and `.env`, output goes to `sys.stdout` and `sys.stderr`.
     """
-    from maas.cli.app import execute
+    from maas.cli import execute
 
     return execute(commands(), argv)
 

@@ -24,7 +24,7 @@ from maas.memory.embeddings import open_query_embedder
 from shared import log
 from shared.db import open_database, wait_for_postgres
 from shared.errors import MaasError
-from shared.models.embedders import open_embedder
+from shared.models.registry import open_embedder
 from shared.postgres import PostgresUrls, find_postgres
 from shared.process import close_to_others, end_with_parent
 from shared.settings import Settings, load_settings, unknown_settings, unneeded_by_server, variable_of

@@ -29,7 +29,7 @@ from bench.report import Figure, hold_gates, machine, percentile, percentiles, p
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, free_port, is_ready
-from maas.users.api_keys import NewKey, create_key
+from maas.users import NewKey, create_key
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.settings import load_settings

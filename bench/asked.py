@@ -10,9 +10,9 @@ from bench.conversations import Question
 from bench.recall import LIMIT
 from bench.scoring import Score, score, share
 from maas.memory.context import build_context
-from maas.memory.filters import SearchFilter
+from maas.memory.query import SearchFilter
 from maas.memory.ranking import RankedMessage, Weights, rank
-from maas.memory.retrieval import retrieve
+from maas.memory.search import retrieve
 from shared.db import Database
 
 

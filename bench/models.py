@@ -27,9 +27,9 @@ from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, free_port, open_system, wait_for_port
 from shared.errors import MaasError
+from shared.models import Message, Request
+from shared.models.calls import complete
 from shared.models.openai import OpenAIModel
-from shared.models.retry import complete
-from shared.models.types import Message, Request
 from shared.settings import load_settings
 
 CALLS, QUICK_CALLS = 1000, 200

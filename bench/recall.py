@@ -29,14 +29,13 @@ from maas.builtin_model import PROVIDERS
 from maas.engine.states import ArchiveStatus
 from maas.memory.context import build_context
 from maas.memory.embeddings import PGVECTOR_HINT, open_query_embedder
-from maas.memory.filters import SearchFilter
+from maas.memory.query import SearchFilter
 from maas.memory.search import search
 from maas.memory.transfer.formats import BATCH_ROWS
 from shared.db import Database, open_database
 from shared.errors import MaasError
-from shared.models.embedders import open_embedder
-from shared.models.query_embedder import QueryEmbedder
-from shared.models.registry import open_model
+from shared.models.calls import QueryEmbedder
+from shared.models.registry import open_embedder, open_model
 from shared.settings import Settings, load_settings
 
 LIMIT = 50

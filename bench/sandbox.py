@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 from rich.console import Console
 
-from maas.cli.migrate import prepare_database
+from maas.cli.up import prepare_database
 from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres, acquire
 from shared.settings import Settings

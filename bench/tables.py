@@ -16,7 +16,7 @@ from psycopg import sql
 from bench.corpus import Corpus, Exchange
 from bench.report import Figure
 from bench.sandbox import beside, notes, open_sandbox
-from maas.cli.migrate import prepare_database
+from maas.cli.up import prepare_database
 from shared.db import connect
 from shared.errors import MaasError
 from shared.postgres import acquire

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from maas.memory import spelling
+from maas.memory import query
 
 _WORD = re.compile(r"[^\W\d_]{6,}")
 
@@ -33,9 +33,9 @@ def misspell(text: str) -> str | None:
 @contextmanager
 def without_repair() -> Iterator[None]:
     """Searches take every word as it is written."""
-    shortest = spelling.MIN_WORD_CHARS
-    spelling.MIN_WORD_CHARS = sys.maxsize
+    shortest = query.MIN_REPAIRED_CHARS
+    query.MIN_REPAIRED_CHARS = sys.maxsize
     try:
         yield
     finally:
-        spelling.MIN_WORD_CHARS = shortest
+        query.MIN_REPAIRED_CHARS = shortest

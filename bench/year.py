@@ -31,9 +31,8 @@ from bench.sentences import sentence
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps
 from maas.engine.states import ArchiveStatus
-from maas.memory.compaction import due_groups
 from maas.memory.search import rank_messages, search
-from maas.memory.summaries import list_memories, summaries_of_messages
+from maas.memory.summaries import due_groups, list_memories, summaries_of_messages
 from maas.memory.transfer.formats import ImportedMessage
 from shared.db import Database, connect, open_database, queries
 from shared.errors import MaasError

@@ -20,9 +20,8 @@ import structlog
 import uvloop
 
 from maas.agents.mcp_client import read_servers
-from maas.agents.runtime import Runtime
-from maas.agents.toolbox import Toolbox
-from maas.assistants.registry import load_tools, register, sync_tools
+from maas.agents.runtime import Runtime, Toolbox
+from maas.assistants import load_tools, register, sync_tools
 from maas.builtin_model import PROVIDERS, BuiltinModel
 from maas.engine.events import EventLog
 from maas.engine.orchestrator import Orchestrator
@@ -31,15 +30,14 @@ from maas.engine.states import STAGES
 from maas.engine.supervision import BackgroundTask, Quarantine
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import keep_purging
-from maas.memory.term_statistics import keep_terms_counted
+from maas.memory.search import keep_terms_counted
 from maas.runs.replay import Replay
 from maas.runs.replay import replay as replay_stages
 from shared import log, tracing
 from shared.db import Database, open_database, wait_for_postgres
 from shared.errors import MaasError
-from shared.models.embedders import open_embedder
-from shared.models.registry import ModelCache, open_images, open_model
-from shared.models.types import Embedder, Model
+from shared.models import Embedder, Model
+from shared.models.registry import ModelCache, open_embedder, open_images, open_model
 from shared.postgres import PostgresUrls, find_postgres
 from shared.process import close_to_others, end_with_parent
 from shared.settings import ROLES, Settings, load_settings, unknown_settings

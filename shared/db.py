@@ -1,4 +1,7 @@
-"""Postgres for asyncio: named queries, a connection pool with JSON codecs, errors that say what to do."""
+"""Postgres for asyncio: named queries, a connection pool with JSON codecs, errors that say what to do.
+
+A pooler in front of Postgres that shares sessions must support prepared statements and transactions.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +19,21 @@ import structlog
 
 from shared.errors import Backoff, MaasError
 from shared.log import mask
-from shared.pooler import UNKNOWN_STATEMENT, check_pooler, no_prepared_statements
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
 SQL = Path(__file__).resolve().parent.parent / "sql"
 _NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
 
-CONNECTION_LOST = (
+UNAVAILABLE = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # of a connection whose end was announced and not yet processed
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
-    asyncpg.TransactionRollbackError,
     OSError,
 )
-UNAVAILABLE = (
-    asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError,
-    asyncpg.OperatorInterventionError, asyncpg.InsufficientResourcesError, OSError,
-)  # fmt: skip
+CONNECTION_LOST = (*UNAVAILABLE, asyncpg.TransactionRollbackError)
 FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
 CONNECT_TIMEOUT_S = 10.0
 RENEWAL_GRACE_S = 0.5
@@ -46,6 +44,11 @@ UNDEFINED_IN_SCHEMA = (
     asyncpg.UndefinedObjectError, asyncpg.InvalidSchemaNameError,
 )  # fmt: skip
 LONG_STATEMENT_TIMEOUT_S = 600.0
+MAX_POOLER_CHECKS = 20
+POOLER_ADVICE = (
+    "let it pool sessions, use PgBouncer 1.21 or newer with max_prepared_statements, or a direct DATABASE_URL"
+)
+UNKNOWN_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
 
 
@@ -131,11 +134,44 @@ async def wait_for_postgres(work: Callable[[], Awaitable[Result]]) -> Result:
 def unreachable(error: BaseException) -> MaasError:
     """Return the error for a database that does not answer."""
     if isinstance(error, UNKNOWN_STATEMENT):
-        return no_prepared_statements()
+        return _no_prepared_statements()
     cause = mask(str(error)) or type(error).__name__
     return MaasError(
         "database_unreachable", f"Postgres does not answer ({cause}); check DATABASE_URL or run `maas doctor`"
     )
+
+
+def _no_prepared_statements() -> MaasError:
+    """Return the error for a pooler that loses prepared statements."""
+    return MaasError("bad_pooler", f"the pooler before Postgres forgets prepared statements; {POOLER_ADVICE}")
+
+
+async def _check_pooler(one: asyncpg.Connection, other: asyncpg.Connection, session: str) -> None:
+    """Raise MaasError('bad_pooler') for a pooler that loses prepared statements or refuses transactions.
+
+    `session` is the query for the process id of the server's session.
+    """
+    try:
+        if await one.fetchval(session) == one.get_server_pid():
+            return
+        async with one.transaction():
+            statement = await one.prepare(session)
+            number = await statement.fetchval()
+        for _ in range(MAX_POOLER_CHECKS):
+            async with other.transaction():
+                if await other.fetchval(session) == number:  # `one` gets another session
+                    await statement.fetchval()
+                    return
+    except UNKNOWN_STATEMENT as error:
+        raise _no_prepared_statements() from error
+    except asyncpg.PostgresConnectionError as error:
+        if "prepared statement" in str(error):  # another client's statement of that name
+            raise _no_prepared_statements() from error
+        if "transaction" not in str(error):  # not the pooler: Postgres is gone
+            raise
+        raise MaasError(
+            "bad_pooler", f"the pooler before Postgres refuses transactions ({error}); {POOLER_ADVICE}"
+        ) from error
 
 
 async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg.Connection) -> None:
@@ -195,7 +231,7 @@ class Database:
     async def check_pooler(self) -> None:
         """Raise MaasError('bad_pooler') for a pooler that cannot be used."""
         async with self._pool.acquire() as one, self._pool.acquire() as other:
-            await check_pooler(one, other, queries()["session"])
+            await _check_pooler(one, other, queries()["session"])
 
     async def close(self) -> None:
         """Close the pool; queries in flight have `CLOSE_GRACE_S` to end."""

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import httpx2
 
-from shared.postgres.server_process import dies_with_parent
+from shared.process import dies_with_parent
 from tests.polling import poll
 
 FOLDER = Path(__file__).resolve().parent / "contract"

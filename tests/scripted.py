@@ -10,7 +10,7 @@ from typing import Any
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from shared.models.types import ToolCall
+from shared.models import ToolCall
 from tests.contract.dialects import GEMINI, Dialect, sse
 
 Step = tuple[str, Sequence[tuple[str, str]]]  # text, and calls as (tool, arguments)

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps
-from maas.memory.filters import SearchFilter, scope_of
 from maas.memory.notes import parse_note_command, run_note_command
+from maas.memory.query import SearchFilter, scope_of
 from maas.memory.ranking import RankedMessage
 from maas.memory.search import rank_messages
 from maas.memory.summaries import Summary, search_summaries_without_messages, summaries_of_messages
@@ -21,7 +21,7 @@ from maas.prompting.prompts import read_profile, read_prompts
 from shared import tokens
 from shared.errors import problems_of
 from shared.json import json_object
-from shared.models.types import Message, Request
+from shared.models import Message, Request
 from shared.text import clean, escape, excerpt, fill, offload, one_line
 
 NAME = "analyzer"

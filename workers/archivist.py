@@ -8,10 +8,11 @@ from typing import Any
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps
 from maas.memory.dates import local
+from maas.memory.search import role_of, speaker_of
 from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
 from maas.prompting.prompts import read_profile, read_prompts
 from shared.json import json_object
-from shared.models.types import Message, Request
+from shared.models import Message, Request
 from shared.text import clean, escape, fill, one_line, sentences, shorten
 
 NAME = "archivist"
@@ -57,12 +58,12 @@ def first_exchange(messages: Sequence[Any]) -> Sequence[Any]:
 async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
     prompt = (await read_prompts(deps.db, "Archivist"))["Archivist"]
     texts = [shorten(log["content"], MAX_MESSAGE_CHARS) for log in logs]
-    roles = ["user" if log["message_type"] == "user_query" else "assistant" for log in logs]
+    roles = [role_of(log["message_type"]) for log in logs]
     times = [local(log["occurred_at"], deps.settings.zone) for log in logs]
     days = sorted(f"{at:%Y-%m-%d}" for at in times)
     content = "\n".join(
-        f"[{at:%Y-%m-%d %H:%M}] {escape(log['speaker'] or role)}: {escape(text)}"
-        for log, at, role, text in zip(logs, times, roles, texts, strict=True)
+        f"[{at:%Y-%m-%d %H:%M}] {escape(speaker_of(log))}: {escape(text)}"
+        for log, at, text in zip(logs, times, texts, strict=True)
     )
     request = Request(
         role="Archivist",

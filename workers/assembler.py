@@ -8,11 +8,10 @@ from dataclasses import replace
 from maas.builtin_model.assembler import FOUND, RECENT, by_importance, keep
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
-from maas.prompting.draft import Draft, Payload, payload_limit
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
-from maas.prompting.prompts import read_profile
+from maas.prompting.prompts import Draft, Payload, payload_limit, read_profile
 from shared import tokens
-from shared.models.types import Message, Request
+from shared.models import Message, Request
 from shared.text import clean, defuse, escape, fill, offload
 
 NAME = "assembler"

@@ -15,12 +15,12 @@ import structlog
 
 from maas.engine.claims import StageLog
 from maas.engine.stages import Deps
-from maas.memory.compaction import Child, Group, compact, count_due, due_groups, read_children
+from maas.memory.summaries import ChildSummary, SummaryGroup, compact, count_due, due_groups, read_children
 from maas.prompting.model_calls import ask_or_fall_back
 from maas.prompting.prompts import read_prompts
 from shared.db import CONNECTION_LOST
 from shared.json import json_object
-from shared.models.types import Message, Request
+from shared.models import Message, Request
 from shared.text import clean, escape, fill, one_line, shorten
 
 NAME = "compactor"
@@ -87,14 +87,14 @@ async def compact_all(
     return done
 
 
-async def _batch(deps: Deps, user_id: UUID | None = None, as_of: datetime | None = None) -> list[Group]:
+async def _batch(deps: Deps, user_id: UUID | None = None, as_of: datetime | None = None) -> list[SummaryGroup]:
     """Return some due groups, lower levels first; within a level shuffled, since other processes take the same ones."""
     groups = await due_groups(deps.db, as_of, user_id)
     random.shuffle(groups)
     return sorted(groups, key=lambda group: group.level)
 
 
-async def merge_or_log(deps: Deps, group: Group) -> bool:
+async def merge_or_log(deps: Deps, group: SummaryGroup) -> bool:
     """Merge a group and return whether that made a summary; a failure is logged and does not stop other groups."""
     try:
         return await merge(deps, group)
@@ -105,7 +105,7 @@ async def merge_or_log(deps: Deps, group: Group) -> bool:
         return False
 
 
-async def merge(deps: Deps, group: Group) -> bool:
+async def merge(deps: Deps, group: SummaryGroup) -> bool:
     """Reads: the group's summaries, prompt Compactor. Writes: one summary in their place, unless they have changed.
 
     Returns whether it was written. Next: the group of the next level, once that is due.
@@ -126,7 +126,9 @@ async def merge(deps: Deps, group: Group) -> bool:
     return summary_id is not None
 
 
-async def _summarize(deps: Deps, calls: GroupCalls, children: Sequence[Child], max_chars: int) -> tuple[str, bool]:
+async def _summarize(
+    deps: Deps, calls: GroupCalls, children: Sequence[ChildSummary], max_chars: int
+) -> tuple[str, bool]:
     """Return a summary of the children's summaries, and whether the built-in model had to write it."""
     prompt = (await read_prompts(deps.db, "Compactor"))["Compactor"]
     shown = children[:: len(children) * MIN_CHILD_CHARS // MAX_INPUT_CHARS + 1]
@@ -165,5 +167,5 @@ def parse_merged(reply: str, max_chars: int) -> str:
     return shorten(summary, max_chars)
 
 
-def _days(child: Child) -> str:
+def _days(child: ChildSummary) -> str:
     return f"{child.since}" if child.since == child.until else f"{child.since} – {child.until}"

@@ -10,10 +10,9 @@ from uuid import UUID
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.memory.context import RecentMessage, build_context, cut_evenly, sufficiently_shown
-from maas.memory.filters import SearchFilter
 from maas.memory.notes import note_lines, read_notes
-from maas.prompting.draft import Draft, Payload, payload_limit
-from maas.prompting.prompts import read_profile, read_prompts, read_role_name, role_text
+from maas.memory.query import SearchFilter
+from maas.prompting.prompts import Draft, Payload, payload_limit, read_profile, read_prompts, read_role_name, role_text
 from maas.runs.submit import ClientContext, read_client_context
 from shared import tokens
 from shared.text import escape, offload, one_line

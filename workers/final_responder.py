@@ -9,9 +9,9 @@ from maas.agents.runtime import open_assistant
 from maas.engine.claims import Deferred, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
-from maas.prompting.draft import Draft, Payload
 from maas.prompting.model_calls import ask
-from shared.models.types import Message, ModelError, Reply, Request
+from maas.prompting.prompts import Draft, Payload
+from shared.models import Message, ModelError, Reply, Request
 from shared.text import clean, is_blank
 
 NAME = "final_responder"

@@ -23,7 +23,7 @@ from maas.prompting.prompts import read_prompts, read_role_name, role_text
 from shared import tokens
 from shared.db import Database
 from shared.errors import MaasError
-from shared.models.types import Message, Request, ToolCall
+from shared.models import Message, Request, ToolCall
 from shared.text import clean, escape, is_blank, shorten
 
 MAX_RESULT_TOKENS = 4000

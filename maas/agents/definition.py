@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from maas.agents.executor import MAX_CALLS
-from maas.agents.policy import Mode
-from maas.agents.slots.slot import Slot, declared
-from maas.agents.tools import Toolset
+from maas.agents.slots import Slot, declared
+from maas.agents.tools import Mode, Toolset
 from shared.errors import MaasError, problems_of
 
 Routing = Literal["single", "meta_tools", "classifier", "handoff"]

@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from maas.agents.policy import Mode, decide
 from maas.agents.tool_calls import (
     HANDLER_CODES,
     MAX_DATA_BYTES,
@@ -28,12 +27,12 @@ from maas.agents.tool_calls import (
     refused,
     succeeded,
 )
-from maas.agents.tools import Tool, ToolContext, Toolset
+from maas.agents.tools import Mode, Tool, ToolContext, Toolset, decide
 from maas.runs.debug_info import debug_log
 from shared import tracing
 from shared.errors import MaasError
 from shared.log import mask
-from shared.models.types import ToolCall
+from shared.models import ToolCall
 from shared.text import shorten
 
 MAX_CALLS = 30

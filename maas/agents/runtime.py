@@ -1,31 +1,38 @@
-"""The runtime of assistants that act: it opens their tools, routes an answer, and executes approved actions."""
+"""The runtime of assistants that act: it holds the toolbox, routes an answer, and executes approved actions."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import structlog
 
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
-from maas.agents.policy import Mode
-from maas.agents.routing import classifier, handoff, meta_tools
-from maas.agents.slots.slot_step import collect, press
+from maas.agents.mcp_client import SETTING, McpServer
+from maas.agents.meta_tools import answer_by_meta_tools
+from maas.agents.routing import answer_by_classifier, answer_by_handoff
+from maas.agents.slot_step import collect, press
 from maas.agents.tool_ledger import CallLog
 from maas.agents.tool_loop import AnswerContext, ResponderModel
-from maas.agents.toolbox import Toolbox
-from maas.agents.tools import Toolset
+from maas.agents.tools import SEPARATOR, Mode, Toolset
 from maas.conversations.actions import find_pressed_button
 from maas.engine.claims import Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.runs.debug_info import DebugLog, open_debug_log, use_debug_log
 from shared.errors import MaasError
-from shared.models.types import Reply, Request
+from shared.models import Reply, Request
 
+if TYPE_CHECKING:
+    from maas.agents.mcp_client.connection import McpConnection
+
+
+CONNECT_WAIT_S = 15.0
 log = structlog.get_logger()
 
 
@@ -49,6 +56,66 @@ async def open_assistant(run: Run, deps: Deps, request: Request) -> tuple[Defini
         settings = deps.settings.model_copy(update={"responder_attempt_timeout": limits.attempt_seconds})
         deps = replace(deps, settings=settings)
     return definition, deps, request
+
+
+class Toolbox:
+    """The tools of a process: its own, and those of MCP servers, which change while the process runs.
+
+    Raises MaasError('bad_setting') if the name of a server is a domain or the prefix of one of the own tools.
+    """
+
+    def __init__(self, own: Toolset, servers: Sequence[McpServer] = ()) -> None:
+        self._own = own
+        self._servers = tuple(server.name for server in servers)
+        for name in self._servers:
+            if name in own.domains() or any(one.name.startswith(name + SEPARATOR) for one in own):
+                raise MaasError("bad_setting", f"{SETTING}: {name!r} names tools of MAAS_TOOLS, too; name it otherwise")
+        self._connections = self._open_connections(servers)
+        self._tools = Toolset(own, self._servers)
+        self._change = asyncio.Event()
+
+    def tools(self) -> Toolset:
+        """All tools that are known now."""
+        return self._tools
+
+    def start(self) -> None:
+        """Connect to every server now. Otherwise `reach` connects to each server when it first names it."""
+        for connection in self._connections:
+            connection.start()
+
+    async def reach(self, names: Iterable[str]) -> Toolset:
+        """Connect to the servers of the tools and domains in `names`, for CONNECT_WAIT_S at most; return all tools."""
+        needed = {name.partition(SEPARATOR)[0] for name in names}
+        attempts = [one.tried() for one in self._connections if one.server.name in needed]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CONNECT_WAIT_S):
+                await asyncio.gather(*attempts)
+        return self._tools
+
+    def causes(self) -> dict[str, str | None]:
+        """For each server the reason why it is not connected, None if it is connected."""
+        return {one.server.name: one.cause for one in self._connections}
+
+    async def change(self) -> None:
+        """Return once the tools have changed since the last call."""
+        await self._change.wait()
+        self._change.clear()
+
+    async def close(self) -> None:
+        """Close all connections and stop the programs that were started for them."""
+        await asyncio.gather(*(one.close() for one in self._connections))
+
+    def _open_connections(self, servers: Sequence[McpServer]) -> tuple[McpConnection, ...]:
+        if not servers:
+            return ()
+        from maas.agents.mcp_client.connection import McpConnection  # the SDK takes most of a second to import
+
+        return tuple(McpConnection(server, self._update_tools) for server in servers)
+
+    def _update_tools(self) -> None:
+        remote = (tool for connection in self._connections for tool in connection.tools)
+        self._tools = Toolset((*self._own, *remote), self._servers)
+        self._change.set()
 
 
 class Runtime:
@@ -144,10 +211,10 @@ async def _route(context: AnswerContext, events: RunEvents) -> Reply:
             request = replace(context.request, tools=tuple(one.spec for one in context.tools))
             return (await context.run_tool_loop(context.model, request, context.executor(context.tools))).reply
         case "meta_tools":
-            return await meta_tools.answer(context)
+            return await answer_by_meta_tools(context)
         case "classifier":
-            return await classifier.answer(context)
+            return await answer_by_classifier(context)
         case "handoff":
-            return await handoff.answer(context)
+            return await answer_by_handoff(context)
         case routing:
             assert_never(routing)

@@ -14,8 +14,8 @@ from pydantic_core import to_jsonable_python
 from maas.agents.tools import Tool
 from maas.conversations.actions import argument_problems
 from shared.errors import MaasError, problems_of
-from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object
-from shared.models.types import ToolCall
+from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object, parse_json
+from shared.models import ToolCall
 from shared.text import shorten
 
 MAX_ARGUMENT_CHARS = 65_536
@@ -147,8 +147,8 @@ def _parse(text: str) -> dict[str, Any]:
     if len(text) > MAX_ARGUMENT_CHARS:
         raise WrongArguments(f"arguments exceed {MAX_ARGUMENT_CHARS:,} characters: send less")
     try:
-        value = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError) as error:
+        value = parse_json(text) if text.strip() else {}
+    except ValueError as error:
         raise WrongArguments("arguments are not JSON: send one JSON object") from error
     if not isinstance(value, dict):
         raise WrongArguments("arguments must be one JSON object")
@@ -185,8 +185,8 @@ def _coerce(value: Any, schema: Mapping[str, Any], path: str, ignored: list[str]
 def _unpack(text: str) -> Any:
     """The object or array in a string: models sometimes encode one twice. Any other text stays as it is."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = parse_json(text)
+    except ValueError:
         return text
     return value if isinstance(value, dict | list) and is_storable(value) else text
 
@@ -271,3 +271,9 @@ def _untimed_domain(answer: Any) -> Any:
 def _compact(value: Any, *, is_sorted: bool = False) -> str:
     """JSON without blanks, which would cost a model a fifth more tokens."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=is_sorted)
+
+
+def tag_safe_json(value: Any, *, is_sorted: bool = False) -> str:
+    """JSON for a prompt: no text in it can open or close a tag."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=is_sorted)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e")

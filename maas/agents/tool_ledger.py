@@ -11,7 +11,7 @@ from maas.agents.tools import Tool
 from maas.engine.claims import LostRun, Run, ToolUse
 from maas.engine.events import EventType, RunEvents
 from shared.db import Database
-from shared.models.types import ToolCall
+from shared.models import ToolCall
 
 _IN_DOUBT = "it was begun and nobody knows whether it took effect: do not repeat it, look, and tell the user"
 

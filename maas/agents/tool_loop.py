@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,21 +12,19 @@ import structlog
 
 from maas.agents.definition import Agent, Definition
 from maas.agents.executor import Executor, Permissions, RecordResult
-from maas.agents.policy import Mode
-from maas.agents.tool_calls import ToolResult
+from maas.agents.tool_calls import ToolResult, tag_safe_json
 from maas.agents.tool_ledger import CallLog
-from maas.agents.tools import ToolContext, Toolset
+from maas.agents.tools import Mode, ToolContext, Toolset
 from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
 from maas.engine.stages import Deps, Prompt
-from maas.prompting.draft import Draft, Payload
 from maas.prompting.model_calls import ask, pin
-from maas.prompting.prompts import read_prompts, role_text
+from maas.prompting.prompts import Draft, Payload, read_prompts, role_text
 from maas.runs.debug_info import debug_log
 from shared import tokens
 from shared.db import Database
-from shared.models.retry import StreamListener
-from shared.models.types import Message, Reply, Request, ToolCall
+from shared.models import Message, Reply, Request, ToolCall
+from shared.models.calls import StreamListener
 from shared.text import clean, is_blank
 
 STAGE = "final_responder"
@@ -212,5 +209,4 @@ def language_of(language: Language, query: str) -> Literal["ru", "en"]:
 
 def fenced_json(tag: str, value: Any) -> str:
     """A JSON value between tags, as untrusted data for a model: nothing in it can close the tag."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c").replace(">", "\\u003e")
-    return f"<{tag}>\n{text}\n</{tag}>"
+    return f"<{tag}>\n{tag_safe_json(value, is_sorted=True)}\n</{tag}>"

@@ -1,4 +1,7 @@
-"""Tools: what an assistant can call, declared once beside the function that does it, with a schema for models."""
+"""Tools: what an assistant can call, declared once beside the function that does it, with a schema for models.
+
+`decide` is the approval policy: whether a call runs at once, waits for its user's approval, or is refused.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, assert_never, get_args, get_type_hints
 from uuid import UUID
 
 from pydantic import BaseModel
 
-from maas.agents.policy import Effect
 from shared.errors import MaasError
-from shared.models.types import ToolSpec
+from shared.models import ToolSpec
+
+Effect = Literal["read", "write", "dangerous"]
+Mode = Literal["auto", "plan", "ask"]
+Decision = Literal["run", "ask", "refuse"]
 
 DEFAULT_TIMEOUT_S: dict[Effect, float] = {"read": 30.0, "write": 60.0, "dangerous": 60.0}
 MAX_TIMEOUT_S = 600.0
@@ -157,6 +163,21 @@ def _parameters(function: Callable[..., Any], name: str) -> tuple[dict[str, str]
     if len(set(kinds.values())) != len(kinds):
         raise wrong_tool(f"{name}: takes at most one pydantic model and one ToolContext")
     return kinds, model
+
+
+def decide(effect: Effect, mode: Mode, is_allowed: bool) -> Decision:
+    """Decide on a call with this effect. A dangerous call needs approval in every mode."""
+    if not is_allowed:
+        return "refuse"
+    if effect == "dangerous" or mode == "ask":
+        return "ask"
+    match mode:
+        case "auto":
+            return "run"
+        case "plan":
+            return "ask" if effect == "write" else "run"
+        case _:
+            assert_never(mode)
 
 
 class Toolset:

@@ -9,14 +9,14 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from maas.agents.definition import Definition, Limits, SlotField, Texts
-from maas.agents.slots.slot import WAIT_PHOTO, SlotSession
+from maas.agents.slots import WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import MAX_TIMEOUT_S, ToolContext, Toolset, tool
 from maas.conversations.attachments import find_generated, read_content, store_generated
 from maas.engine.stages import Deps
 from shared.errors import MaasError
-from shared.models.image_models import Image, draw
-from shared.models.types import ModelError
+from shared.models import Image, ModelError
+from shared.models.calls import draw
 
 DOMAIN = "stickers"
 STORING_S = 10.0  # for storing the picture, beside the time of the image model

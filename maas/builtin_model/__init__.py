@@ -7,8 +7,8 @@ from typing import Any
 
 from maas.builtin_model import analyzer, assembler, responder, summaries
 from shared.errors import MaasError
+from shared.models import Model, ModelError, Piece, Reply, Request
 from shared.models.registry import ModelFactory
-from shared.models.types import Model, ModelError, Piece, Reply, Request
 from shared.settings import Settings
 from shared.text import clean, offload
 

@@ -1,0 +1,152 @@
+"""The `maas` command line: the table of all commands; a command's module is imported when it is called."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from maas.cli.output import note
+from shared.errors import MaasError
+
+if TYPE_CHECKING:
+    from maas.cli.invocation import Composition
+
+
+class Entry(NamedTuple):
+    """One command: its name, `module:attribute` of its function or its typer group, and its help text."""
+
+    name: str
+    target: str
+    help: str
+
+
+COMMANDS = (
+    Entry(
+        "up", "maas.cli.up:up",
+        "Start Postgres (unless DATABASE_URL is set), the HTTP server and one orchestrator; Ctrl-C stops all.",
+    ),
+    Entry("migrate", "maas.cli.up:migrate", "Bring the database to this schema and insert missing prompts."),
+    Entry("ask", "maas.cli.chat:ask", "Ask one question, wait for the answer and print it."),
+    Entry("chat", "maas.cli.chat:chat", "Chat with an assistant; /help lists the commands of the chat."),
+    Entry(
+        "import", "maas.cli.memories:import_history",
+        "Import a chat history or an export. Run it again after an interruption: nothing is imported twice.",
+    ),
+    Entry(
+        "export", "maas.cli.memories:export_user",
+        "Write all data of a user as NDJSON that `maas import` accepts: messages, summaries, conversations, images, "
+        "runs.",
+    ),
+    Entry(
+        "forget", "maas.cli.memories:forget",
+        "Delete one memory: its text, every summary made from it, and answers that repeat it.",
+    ),
+    Entry("erase", "maas.cli.memories:erase", "Delete a user from every table and print the number of deleted rows."),
+    Entry("search", "maas.cli.memories:search_memory", "Search a user's memory and print the best matches."),
+    Entry(
+        "embed", "maas.cli.memories:embed",
+        "Compute all missing vectors of MAAS_EMBEDDING_MODEL. Run it again after an interruption: nothing is embedded "
+        "twice.",
+    ),
+    Entry("runs", "maas.cli.runs:list_runs", "List runs, newest first."),
+    Entry("top", "maas.cli.top:top", "Show queue, rates, stages, orchestrators and stuck runs until Ctrl-C."),
+    Entry("tools", "maas.cli.tools:list_tools", "List the tools of the orchestrators and what each of them does."),
+    Entry("trace", "maas.cli.runs:trace_run", "Show one run: stages, model calls, tools, memory and answer."),
+    Entry(
+        "doctor", "maas.cli.doctor:doctor",
+        "Check database, LISTEN, prompts, models and access; print problems with their remedies, then the settings.",
+    ),
+    Entry(
+        "mcp", "maas.cli.up:serve_mcp",
+        "Serve memory as MCP tools over standard input and output; an MCP client starts this command.\n\n"
+        "It needs a running MaaS (`make run`). The API key, if one is needed, is read from MAAS_API_KEY.\n"
+        "The HTTP server offers the same tools at /mcp.",
+    ),
+    Entry("orchestrator", "maas.cli.up:orchestrator", "Run one orchestrator process; `maas up` starts one."),
+    Entry(
+        "compact", "maas.cli.memories:compact",
+        "Merge all summaries that are due, as orchestrators do in the background.",
+    ),
+    Entry(
+        "replay", "maas.cli.runs:replay_run",
+        "Execute stages of a finished run again, with the current prompts or another model, and show what differs.",
+    ),
+    Entry("tool", "maas.cli.tools:call_tool", "Call one tool and print its result; no run is created."),
+    Entry("keys", "maas.cli.keys:cli", "Manage the API keys of programs that call over HTTP (MAAS_AUTH=keys)."),
+)  # fmt: skip
+
+
+def build_cli(load_composition: Callable[[], Composition]) -> typer.Typer:
+    """The application. `load_composition` is called by the commands that run stages or tools."""
+    cli = typer.Typer(
+        cls=_LazyGroup, no_args_is_help=True, add_completion=False,
+        help="Memory as a service: one row in, one remembered answer out.",
+        context_settings={"obj": load_composition},
+    )  # fmt: skip
+    for entry in COMMANDS:
+        cli.command(entry.name, help=entry.help)(_not_loaded)
+    return cli
+
+
+def execute(cli: typer.Typer, argv: Sequence[str]) -> int:
+    """Run one command line and return its exit status.
+
+    An exception that no command expects is printed with its traceback, control characters escaped; the status is 1.
+    """
+    try:
+        get_command(cli).main(list(argv), prog_name="maas")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except Exception:
+        note(traceback.format_exc().rstrip())
+        return 1
+    return 0
+
+
+class _LazyGroup(TyperGroup):
+    """Lists commands by their help texts, and replaces the one that is called by the command of its module.
+
+    A MaasError is printed as one line on standard error, with exit status 1.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, _load(name), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MaasError as error:
+            note(f"maas: {error.message}")
+            sys.exit(1)
+        except KeyboardInterrupt:
+            note("\nstopped")
+            sys.exit(130)
+
+
+def _load(name: str | None) -> Any:
+    """The command of this name with its arguments and options; None if there is none, which completion asks for."""
+    entry = next((entry for entry in COMMANDS if entry.name == name), None)
+    if entry is None:
+        return None
+    module, _, attribute = entry.target.partition(":")
+    target = getattr(import_module(module), attribute)
+    if isinstance(target, typer.Typer):
+        group = target
+    else:
+        group = typer.Typer(add_completion=False)
+        group.command()(target)
+    command = get_command(group)
+    command.name, command.help = entry.name, entry.help
+    return command
+
+
+def _not_loaded() -> None:
+    """Stands for every command in the list of commands."""

@@ -10,8 +10,8 @@ from uuid import UUID
 import typer
 import uvloop
 
-from maas.cli.ui import note
-from maas.users import identities
+from maas import users
+from maas.cli.output import note
 from shared import log
 from shared.db import Database, open_database
 from shared.errors import MaasError
@@ -19,11 +19,11 @@ from shared.postgres import find_postgres
 from shared.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from maas.agents.toolbox import Toolbox
+    from maas.agents.runtime import Toolbox
     from maas.runs.replay import Replay
 
 Result = TypeVar("Result")
-LOCAL_USER = str(identities.LOCAL_USER)
+LOCAL_USER = str(users.LOCAL_USER)
 User = Annotated[
     str, typer.Option("--user", "-u", help="user whose memory is used, a UUID", show_default="a user of this machine")
 ]

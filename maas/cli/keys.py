@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from maas import users
 from maas.cli.invocation import with_database
-from maas.cli.ui import Table, note, show, write
-from maas.users import api_keys
-from maas.users.identities import get_or_create_user
+from maas.cli.output import Table, note, show, write
+from maas.users import get_or_create_user
 from shared.db import Database
 from shared.errors import MaasError
 from shared.settings import Settings
@@ -38,12 +38,12 @@ def create(
     """Print the key to standard output. Raises MaasError('bad_parameter')."""
     if user is not None and prefix is not None:
         raise MaasError("bad_parameter", "--prefix: a key is bound to one user or to a prefix, not to both")
-    new = api_keys.NewKey(name, scope or ("ask", "read"), None, prefix, _read_rate(rate), expires)
+    new = users.NewKey(name, scope or ("ask", "read"), None, prefix, _read_rate(rate), expires)
     new.check()
 
     async def store(db: Database) -> str:
         user_id = await get_or_create_user(db, user) if user is not None else None
-        return await api_keys.create_key(db, replace(new, user_id=user_id), "cli")
+        return await users.create_key(db, replace(new, user_id=user_id), "cli")
 
     write(with_database(lambda db, _: store(db)))
     note("keep it: it is stored as a hash only; send it as `Authorization: Bearer KEY`")
@@ -55,7 +55,7 @@ def list_keys() -> None:
     table = Table()
     for title in ("name", "id", "scopes", "whose memory", "rate", "created", "last used", "state"):
         table.add_column(title, overflow="fold", no_wrap=title == "id")
-    for row in with_database(lambda db, _: api_keys.list_keys(db)):
+    for row in with_database(lambda db, _: users.list_keys(db)):
         rate = f"{row['per_minute']}/min" if row["per_minute"] else ""
         table.add_row(
             row["name"], row["id"], ", ".join(row["scopes"]), _whose(row), rate, _day(row["created_at"]),
@@ -69,7 +69,7 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="id of the key, as `maas keys list` prints it")],
 ) -> None:
     """Raises MaasError for an unknown id."""
-    is_new = with_database(lambda db, _: api_keys.revoke_key(db, key_id, "cli"))
+    is_new = with_database(lambda db, _: users.revoke_key(db, key_id, "cli"))
     show("revoked" if is_new else "it was revoked before")
 
 
@@ -77,7 +77,7 @@ async def describe_access(db: Database, settings: Settings) -> str:
     """The clients that may call over HTTP. Raises MaasError('no_key') if there can be none."""
     if settings.auth == "none":
         return "all clients on this machine (MAAS_AUTH=none)"
-    rows = await api_keys.list_keys(db) if await db.value("schema_is_there") else []
+    rows = await users.list_keys(db) if await db.value("schema_is_there") else []
     active = sum(row["state"] == "active" for row in rows)
     if settings.auth == "keys":
         if not active:

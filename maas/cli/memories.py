@@ -1,27 +1,48 @@
-"""`maas search`, `maas forget` and `maas erase`: find memories, delete one, or delete a user."""
+"""`maas search`, `import`, `export`, `forget`, `erase`, `embed` and `compact`: the commands on stored memories."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, tzinfo
-from typing import Annotated
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile, mkstemp
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+from uuid import UUID
 
 import typer
 
-from maas.cli.invocation import LOCAL_USER, User, read_uuid, with_database
-from maas.cli.ui import Table, show
+from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
+from maas.cli.output import Table, note, progress_bar, show
 from maas.memory.dates import local
-from maas.memory.embeddings import open_query_embedder
+from maas.memory.embeddings import PGVECTOR_HINT, BackfillTaken, EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import erase_user, forget_memory
-from maas.memory.filters import MAX_SEQ, Scope, SearchFilter
+from maas.memory.query import MAX_SEQ, Scope, SearchFilter
 from maas.memory.search import Hit, search
+from maas.memory.transfer.export import PARTS, write_export
+from maas.memory.transfer.formats import is_export
+from maas.memory.transfer.import_ import import_batch, import_file, read_staged, stage_file
 from shared.db import Database
-from shared.models.embedders import open_embedder
+from shared.errors import MaasError
+from shared.models import Embedder
+from shared.models.registry import open_embedder
 from shared.settings import Settings
 from shared.text import one_line, shorten
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 DATE_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]  # in MAAS_TIMEZONE
 MAX_MESSAGE_CHARS = 300
 MAX_ANSWER_CHARS = 100
+POLL_INTERVAL_S = 0.2
+FORMATS = "NDJSON, conversations.json of a ChatGPT export, or the output of `maas export`"
+MAIN_PARTS = ("logs", "records", "runs")  # counted in the last line even if there are none
+PRUNE_BATCH_ROWS = 5000
 
 
 def search_memory(
@@ -110,3 +131,167 @@ def erase(
     width = max(map(len, receipt))
     for table, rows in receipt.items():
         show(f"{table:{width}}  {rows}")
+
+
+def import_history(
+    file: Annotated[Path, typer.Argument(help=FORMATS, exists=True, dir_okay=False)],
+    user: User = LOCAL_USER,
+    wait: Annotated[bool, typer.Option(help="wait until every message is summarized")] = True,
+) -> None:
+    """Import with a progress bar and print the counts. Raises MaasError, also for a line that is not valid."""
+    user_id = read_uuid(user, "--user")
+    with file.open("rb") as source:
+        if is_export(source):
+            done = with_database(lambda db, _: import_file(db, user_id, source, file.name, "cli", is_operator=True))
+            others = f", {done.others} conversations, messages, notes and images" if done.others else ""
+            show(f"{done.added} messages and {done.records} summaries restored{others}, {done.known} already known")
+            return
+        with TemporaryFile() as staged:
+            total = stage_file(source, file.name, staged)
+            work = partial(_import, user_id=user_id, staged=staged, total=total, name=file.name, wait=wait)
+            added, known = with_database(lambda db, _: work(db))
+    show(f"{added} messages imported, {known} already known; ask about them with `maas ask`")
+
+
+async def _import(db: Database, user_id: UUID, staged: BinaryIO, total: int, name: str, wait: bool) -> tuple[int, int]:
+    """The numbers of added and of already known messages."""
+    added = known = 0
+    runs: list[UUID] = []
+    with progress_bar() as progress:
+        task = progress.add_task("messages logged", total=total)
+        for portion in read_staged(staged):
+            done = await import_batch(db, user_id, portion, name)
+            added, known = added + done.added, known + done.known
+            if done.run_id is not None:
+                runs.append(done.run_id)
+            progress.advance(task, portion.length)
+        await db.value("note_audit", "import", user_id, None, {"logs": added, "known": known}, "cli")
+        if runs and wait and await db.rows("living_engines"):
+            await _wait_archived(db, runs, progress)
+    return added, known
+
+
+async def _wait_archived(db: Database, runs: list[UUID], progress: Progress) -> None:
+    """Show the progress of the archivists until all is summarized or no orchestrator is running."""
+    task = progress.add_task("messages summarized", total=None)
+    while True:
+        row = await db.row("import_progress", runs)
+        assert row is not None
+        progress.update(task, completed=row["recorded"], total=row["total"])
+        if row["recorded"] >= row["total"] or not await db.rows("living_engines"):
+            return
+        await asyncio.sleep(POLL_INTERVAL_S)
+
+
+def export_user(
+    user: Annotated[str, typer.Argument(help="user to export, a UUID")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="file to write; standard output if unset")
+    ] = None,
+) -> None:  # fmt: skip
+    """Write the export and print the counts to standard error. Raises MaasError."""
+    user_id = read_uuid(user, "USER")
+    counts = with_database(lambda db, _: _export(db, user_id, out))
+    parts = [part for part in PARTS if counts[part] or part in MAIN_PARTS]
+    note(f"{', '.join(f'{counts[part]} {part}' for part in parts)} exported")
+
+
+async def _export(db: Database, user_id: UUID, out: Path | None) -> Counter[str]:
+    """Write to a temporary file first, so that `out` is complete or unchanged; the number of lines of each part."""
+    if out is None:
+        return await write_export(db, user_id, sys.stdout.buffer, "cli")
+    try:
+        descriptor, temporary = mkstemp(dir=out.parent, prefix=f".{out.name}.")
+        try:
+            with open(descriptor, "wb") as file:
+                counts = await write_export(db, user_id, file, "cli")
+            os.replace(temporary, out)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise MaasError("bad_parameter", f"--out: {out} cannot be written: {error}") from error
+    return counts
+
+
+def embed(
+    prune: Annotated[
+        bool, typer.Option("--prune", help="instead, delete the vectors of every other model")
+    ] = False,
+) -> None:  # fmt: skip
+    """Embed with a progress bar and print the counts. Raises MaasError, 'fill_taken' if another `maas embed` runs."""
+    with_database(_prune if prune else _embed_all)
+
+
+async def _embed_all(db: Database, settings: Settings) -> None:
+    embedder = await _open_embedder(db, settings)
+    backfill = EmbeddingBackfill(db, embedder, settings)
+    try:
+        before = await _counts(db, backfill.model)
+        with progress_bar() as progress:
+            task = progress.add_task("messages", total=await db.value("count_turns"))
+            await _fill(backfill, lambda messages: progress.advance(task, messages))
+        after = await _counts(db, backfill.model)
+    except BackfillTaken as error:
+        raise MaasError("fill_taken", "another `maas embed` has taken over; wait for its end") from error
+    finally:
+        await backfill.release()
+        await embedder.close()
+    messages, refused, tokens = (now - was for now, was in zip(after, before, strict=True))
+    show(f"{messages} messages embedded with {backfill.model}, {refused} refused; {tokens} tokens")
+
+
+async def _fill(backfill: EmbeddingBackfill, advance: Callable[[int], None]) -> None:
+    fill = await backfill.restart()
+    while fill.scanned_to is not None:
+        fill = await backfill.scan(fill, advance)
+
+
+async def _prune(db: Database, settings: Settings) -> None:
+    embedder = await _open_embedder(db, settings)
+    model = EmbeddingBackfill(db, embedder, settings).model
+    await embedder.close()
+    total = 0
+    while deleted := await db.value("prune_embeddings", model, PRUNE_BATCH_ROWS):
+        total += deleted
+    await db.value("forget_fills", model)
+    show(f"{total} vectors of other models deleted; those of {model} are kept")
+
+
+async def _open_embedder(db: Database, settings: Settings) -> Embedder:
+    """The embedding model, over a database that can store its vectors. Raises MaasError."""
+    embedder = open_embedder(settings)
+    if embedder is None:
+        raise MaasError(
+            "no_embedding_model",
+            "set MAAS_EMBEDDING_MODEL, for instance local:e5-small or openai:text-embedding-3-small@512",
+        )
+    if not await db.value("prepare_embeddings"):
+        await embedder.close()
+        raise MaasError("no_vectors", f"this database has no pgvector: {PGVECTOR_HINT}")
+    return embedder
+
+
+async def _counts(db: Database, model: str) -> tuple[int, int, int]:
+    """Embedded messages, refused messages and tokens of a model, so far."""
+    row = await db.row("fill", model)
+    return (row["turns"], row["refused"], row["tokens"]) if row is not None else (0, 0, 0)
+
+
+def compact(
+    ctx: typer.Context,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="merge summaries of this user only, a UUID; of all if unset")
+    ] = None,
+) -> None:
+    """Merge with a progress bar and print the number of new summaries. Raises MaasError."""
+    user_id = read_uuid(user, "--user") if user is not None else None
+    merge = composition_of(ctx).compact
+    with progress_bar() as progress:
+        task = progress.add_task("summaries merged", total=None)
+        created = with_database(
+            lambda db, settings: merge(
+                db, settings, user_id, lambda done, total: progress.update(task, completed=done, total=total)
+            )
+        )
+    show(f"{created} summaries created from older ones" if created else "nothing is due")

@@ -13,10 +13,10 @@ from maas.agents.executor import Executor, Permissions
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tools import ToolContext, Toolset
 from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
-from maas.cli.ui import Table, note, show, styled, write_json
+from maas.cli.output import Table, note, show, styled, write_json
 from shared.db import Database, ReadOnlyDatabase
 from shared.errors import MaasError
-from shared.models.types import ToolCall
+from shared.models import ToolCall
 from shared.settings import Settings
 from shared.text import one_line, shorten
 

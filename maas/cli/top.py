@@ -1,12 +1,15 @@
-"""`maas top`: the state of the queue, refreshed until Ctrl-C."""
+"""`maas top`: the state of the queue, read from the views and refreshed until Ctrl-C."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
 
 import asyncpg
 import typer
@@ -15,17 +18,23 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 
 from maas.cli.invocation import with_database
-from maas.cli.ui import note, show, stdout_console, styled
-from maas.cli.ui.queue import QueueSnapshot
+from maas.cli.output import Table, note, show, stdout_console, styled
+from maas.engine.states import STAGE_OF, STAGES, Status
 from shared import log
-from shared.db import CONNECTION_LOST, open_database
+from shared.db import CONNECTION_LOST, Database, open_database
 from shared.errors import MaasError
 from shared.postgres import find_postgres
 from shared.settings import load_settings
 
-Show = Callable[[RenderableType], None]
 READ_TIMEOUT_S = 60.0
 PAUSE_RATIO = 3  # the pause between two reads is at least so many times as long as a read
+MAX_USERS = 5
+NO_ORCHESTRATOR = styled(
+    "no orchestrator is running, so requests wait; start one with `make run` or `maas orchestrator`", "red"
+)
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Show = Callable[[RenderableType], None]
 
 
 def top(
@@ -75,3 +84,126 @@ async def _watch(dsn: str, interval: float, on_page: Show) -> None:
                 )
             )
         await asyncio.sleep(interval)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSnapshot:
+    """The rows of the views at one moment."""
+
+    at: datetime
+    queue: Row
+    rates: Rows
+    statuses: Rows
+    stages: Rows
+    orchestrators: Rows
+    users: Rows
+    stuck: Rows
+
+    @classmethod
+    async def read(cls, db: Database) -> QueueSnapshot:
+        """Raises MaasError('no_rights') for a login that may not read the views."""
+        try:
+            queue = await db.row("queue")
+            assert queue is not None
+            return cls(
+                datetime.now().astimezone(), queue, await db.rows("rates"), await db.rows("statuses_now"),
+                await db.rows("stages_recent"), await db.rows("orchestrators"),
+                await db.rows("longest_queues", MAX_USERS), await db.rows("stuck_by_reason"),
+            )  # fmt: skip
+        except asyncpg.InsufficientPrivilegeError as error:
+            login = await db.value("login")
+            raise MaasError(
+                "no_rights", f"the login {login} may not read the queue ({error}); ask an administrator to run: "
+                f"grant maas_ops to {login}",
+            ) from error  # fmt: skip
+
+    def render(self) -> Group:
+        """The whole page; needs at least 80 columns."""
+        parts: list[RenderableType] = [self._head(), "", self._rates(), "", self._stages(), ""]
+        parts += [self._orchestrators() if self.queue["orchestrators"] else NO_ORCHESTRATOR]
+        if self.users:
+            parts += ["", self._users()]
+        if self.stuck:
+            parts += ["", self._stuck()]
+        return Group(*parts)
+
+    def _head(self) -> Group:
+        queue = self.queue
+        title = styled(f"MaaS  {self.at:%Y-%m-%d %H:%M:%S}  notify queue {queue['notify_queue_usage']:.1%} full")
+        states = ("inbox", "waiting", "runnable", "in_flight", *(["deferred"] if queue["deferred"] else []))
+        counts = "  ".join(f"{state.replace('_', ' ')} {queue[state]}" for state in states)
+        line = styled("queue ") + styled(counts, "bold")
+        if not queue["oldest_user"]:
+            return Group(title, line)
+        line += styled(f"  oldest {duration(queue['oldest_seconds'])}")
+        return Group(title, line, styled(f"      of user {queue['oldest_user']}"))
+
+    def _rates(self) -> Table:
+        table = _table("per second", "accepted", "completed", "failed")
+        for row in self.rates:
+            style = "red" if row["failed"] else ""
+            table.add_row(
+                f"last {duration(row['seconds'])}", f"{row['accepted']}", f"{row['completed']}",
+                styled(f"{row['failed']}", style),
+            )  # fmt: skip
+        return table
+
+    def _stages(self) -> Table:
+        table = _table("stage", "now", "in 5 min", "p50 ms", "p95 ms")
+        now: Counter[str] = Counter()
+        for row in self.statuses:
+            now[STAGE_OF[Status(row["status"])]] += row["runs"]
+        recent = {row["stage"]: row for row in self.stages}
+        for stage in ("claim", *STAGES, "answer"):
+            row = recent.get(stage, {"runs": 0, "p50_ms": "", "p95_ms": ""})
+            current = "" if stage not in STAGES else str(now[stage])
+            table.add_row(stage, current, str(row["runs"]), str(row["p50_ms"]), str(row["p95_ms"]))
+        return table
+
+    def _orchestrators(self) -> Table:
+        table = _table("orchestrator", "owner", "in flight", "lease", "up", "stages")
+        table.columns[-1].justify = "left"
+        for row in self.orchestrators:
+            table.add_row(
+                f"{row['host'][:24]}/{row['pid']}", str(row["owner"]), f"{row['in_flight']}/{row['concurrency']}",
+                duration(row["lease_seconds"]) if row["is_alive"] else styled("dead", "red"),
+                duration(row["up_seconds"]),
+                "all" if set(row["stages"]) == set(STAGES) else " ".join(row["stages"]),
+            )  # fmt: skip
+        return table
+
+    def _users(self) -> Table:
+        table = _table("longest queues", "unfinished", "oldest")
+        for row in self.users:
+            table.add_row(str(row["user_id"]), str(row["unfinished"]), duration(row["oldest_seconds"]))
+        return table
+
+    def _stuck(self) -> Table:
+        table = Table()
+        for name in ("stuck", "oldest", "reason: the oldest run"):
+            table.add_column(name, overflow="fold")
+        for row in self.stuck:
+            table.add_row(
+                styled(str(row["runs"]), "red"), duration(row["oldest_seconds"]), f"{row['why']}: {row['oldest_run']}"
+            )
+        return table
+
+
+def _table(first: str, *names: str) -> Table:
+    """A table whose columns, but for the first, are aligned to the right."""
+    table = Table()
+    table.add_column(first, overflow="fold")
+    for name in names:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+def duration(seconds: float) -> str:
+    """A time in at most two units, such as `3 h 20 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"
+    for unit, size, smaller, less in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if seconds >= size:
+            rest = int(seconds % size // less)
+            return f"{int(seconds // size)} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{seconds:.0f} s"

@@ -1,7 +1,8 @@
-"""`maas up` and `maas orchestrator`: all processes on this machine, or one orchestrator."""
+"""Processes on this machine: `maas up`, `maas orchestrator`, `maas mcp`; `maas migrate` prepares their database."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -18,13 +19,15 @@ from typing import Annotated
 import typer
 import uvloop
 
-from maas.cli.invocation import composition_of
+from maas.cli.invocation import LOCAL_USER, composition_of
 from maas.cli.keys import describe_access
-from maas.cli.migrate import prepare_database
-from maas.cli.ui import note, show
+from maas.cli.output import note, show
+from maas.prompting.prompts import seed_prompts
 from shared import log
-from shared.db import connect, open_database, wait_for_postgres
+from shared.db import SQL, connect, open_database, wait_for_postgres
 from shared.errors import MaasError
+from shared.migrate import migrate as apply_schema
+from shared.migrate import search_path_advice
 from shared.postgres import find_postgres
 from shared.process import PARENT_VARIABLE, close_to_others
 from shared.settings import ROLES, Settings, load_settings, unneeded_by_server, variable_of
@@ -65,6 +68,17 @@ def up() -> None:
             _stop(children)
 
 
+def migrate() -> None:
+    """Print how many files of `sql/` were applied and how many prompts were inserted."""
+    settings = load_settings()
+    log.configure("error", settings.log_format)
+    with find_postgres(settings, note) as postgres:
+        applied, seeded = prepare_database(postgres.query)
+        if advice := search_path_advice(postgres.query):
+            note(f"the schema maas is not in the search path; to use names without it: {advice};")
+    show(f"{len(applied)} files of sql/ applied, {seeded} prompts seeded" if applied or seeded else "up to date")
+
+
 def orchestrator(
     ctx: typer.Context,
     stages: Annotated[str | None, typer.Option(help="run only these stages, separated by commas")] = None,
@@ -76,10 +90,42 @@ def orchestrator(
     composition_of(ctx).run_orchestrator(stages, alone)
 
 
+def serve_mcp(
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user", "-u", envvar="MAAS_MCP_USER", help="user whose memory is used: a UUID, or any constant name",
+            show_default="the user of the key, else a user of this machine",
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(envvar="MAAS_URL", help="address of MaaS", show_default="MAAS_HOST and MAAS_PORT"),
+    ] = None,
+) -> None:  # fmt: skip
+    """Serve until the end of standard input. Raises MaasError('bad_setting')."""
+    from maas.mcp_server.server import serve  # slow to load
+
+    settings = load_settings()
+    log.configure(settings.log_level, settings.log_format)
+    address = (url or _address(settings)).rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        raise MaasError("bad_setting", f"MAAS_URL: {address!r} must begin with http:// or https://")
+    if sys.stdin.isatty():
+        note(f"maas: this command speaks MCP and is started by MCP clients; MaaS is at {address}; Ctrl-C ends it")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # standard input is read by a thread that cannot be interrupted
+    asyncio.run(serve(address, os.environ.get("MAAS_API_KEY"), user, LOCAL_USER))
+
+
 def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """The environment of the server: without the secrets that only orchestrators need."""
     unneeded = {variable_of(name) for name in unneeded_by_server(settings)}
     return {name: value for name, value in environment.items() if name not in unneeded}
+
+
+def prepare_database(dsn: str) -> tuple[list[str], int]:
+    """Migrate and seed; the names of the applied files and the number of inserted prompts. Raises MaasError."""
+    return apply_schema(dsn, SQL), seed_prompts(dsn)
 
 
 def _prepare_database(dsn: str) -> list[str]:
@@ -132,8 +178,7 @@ class _Child:
 
 def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
     """Wait until the server is ready and an orchestrator is registered, then print address, access and models."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    address = f"http://{host}:{settings.port}"
+    address = _address(settings)
     while not _is_ready(f"{address}/readyz"):
         for child in children:
             child.check()
@@ -142,6 +187,12 @@ def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
     show(f"MaaS answers at {address}  (API reference: {address}/docs)")
     show(f"access: {uvloop.run(_access(settings, dsn))}")
     show(f"models: {', '.join(models)}; Ctrl-C stops everything")
+
+
+def _address(settings: Settings) -> str:
+    """The URL of the server on this machine."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
 
 
 async def _access(settings: Settings, dsn: str) -> str:

@@ -1,28 +1,26 @@
 """The Python client: MaaS and AsyncMaaS, the values that they return and the errors that they raise."""
 
 from maas.client.client import AsyncMaaS, MaaS
-from maas.client.errors import (
-    ClientError,
-    Forbidden,
-    InvalidRequest,
-    NotFound,
-    RateLimited,
-    RunFailed,
-    TimedOut,
-    Unauthenticated,
-    Unavailable,
-)
 from maas.client.results import (
     AddedMemory,
     AddResult,
     Answer,
     Change,
+    ClientError,
     Context,
     DeleteResult,
     Event,
+    Forbidden,
+    InvalidRequest,
     Memories,
     Memory,
+    NotFound,
+    RateLimited,
+    RunFailed,
     Source,
+    TimedOut,
+    Unauthenticated,
+    Unavailable,
 )
 
 __all__ = [

@@ -14,11 +14,12 @@ from uuid import UUID
 from tenacity import RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.wait import wait_exponential_jitter
 
-from maas.client.errors import ClientError, RateLimited, Unavailable
+from maas.client.results import ClientError, RateLimited, Unavailable
 
 BACKOFF_S, MAX_BACKOFF_S = 0.2, 10.0  # before the second attempt, and between any two
 MAX_RETRY_AFTER_S = 60.0  # a longer Retry-After is raised instead of waited for
 MAX_LONG_POLL_S = 30.0
+END_STATUSES = ("COMPLETED", "FAILED")
 T = TypeVar("T")
 _backoff = wait_exponential_jitter(initial=BACKOFF_S, max=MAX_BACKOFF_S, jitter=BACKOFF_S)
 

@@ -15,10 +15,9 @@ import httpx2
 from maas.client import operations
 from maas.client import users as user_operations
 from maas.client.calls import ApiCall, ApiReply, Operation
-from maas.client.errors import ClientError, InvalidRequest
 from maas.client.http import RETRIES, TIMEOUT_S, AsyncHttpTransport, HttpTransport, connection_options
 from maas.client.operations import Mode
-from maas.client.results import Event
+from maas.client.results import ClientError, Event, InvalidRequest
 from maas.client.users import UserId, Users
 
 P = ParamSpec("P")

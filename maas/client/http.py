@@ -14,8 +14,16 @@ import httpx2
 from tenacity import AsyncRetrying, Retrying
 
 from maas.client.calls import BACKOFF_S, MAX_BACKOFF_S, ApiCall, ApiReply, retry_policy
-from maas.client.errors import ClientError, InvalidRequest, NotFound, RateLimited, RunFailed, Unavailable, error_of
-from maas.client.results import Event
+from maas.client.results import (
+    ClientError,
+    Event,
+    InvalidRequest,
+    NotFound,
+    RateLimited,
+    RunFailed,
+    Unavailable,
+    error_of,
+)
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 TIMEOUT_S = 30.0

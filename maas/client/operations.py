@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 from uuid import UUID, uuid4
 
 from maas.client.calls import MAX_LONG_POLL_S, ApiCall, Operation, RunRow, get_run, submit_run
-from maas.client.errors import InvalidRequest, NotFound, RunFailed, TimedOut
 from maas.client.results import (
     AddedMemory,
     AddResult,
@@ -22,8 +21,12 @@ from maas.client.results import (
     Change,
     Context,
     DeleteResult,
+    InvalidRequest,
     Memories,
     Memory,
+    NotFound,
+    RunFailed,
+    TimedOut,
     history_of,
     memories_of,
     memory_of,

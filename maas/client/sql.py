@@ -15,15 +15,13 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 from tenacity import AsyncRetrying, Retrying
 
-from maas.client.calls import ApiCall, ApiReply, GetRun, RunRow, SubmitRun, retry_policy
-from maas.client.errors import ClientError, Forbidden, InvalidRequest, NotFound, Unavailable
-from maas.client.results import Event
+from maas.client.calls import END_STATUSES, ApiCall, ApiReply, GetRun, RunRow, SubmitRun, retry_policy
+from maas.client.results import ClientError, Event, Forbidden, InvalidRequest, NotFound, Unavailable
 from shared.db import CONNECTION_LOST, Database, connect, open_database, queries
 from shared.errors import MaasError
 
 CHANNEL = "pipeline_events"
 CONNECT_TIMEOUT_S = 10
-END_STATUSES = ("COMPLETED", "FAILED")
 POLL_INTERVAL_S = 1.0  # in case a notification is lost
 POOL_SIZE = 4
 Connection: TypeAlias = psycopg.Connection[DictRow]

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from maas.client.calls import ApiCall, Operation
-from maas.client.errors import InvalidRequest, NotFound
-from maas.client.results import DeleteResult
+from maas.client.results import DeleteResult, InvalidRequest, NotFound
 
 TTL_S = 300.0
 MAX_CACHED_USERS = 10_000

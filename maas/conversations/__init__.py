@@ -1,0 +1,84 @@
+"""Conversations: dialogues of a user with an assistant, with mode, title and messages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from shared.db import Database
+from shared.errors import MaasError
+
+Mode = Literal["auto", "plan", "ask"]
+
+
+async def create_conversation(
+    db: Database, user_id: UUID, assistant: str, mode: Mode | None, queue_limit: int | None = None
+) -> dict[str, Any]:
+    """Open a conversation; without `mode`, in the mode of its assistant.
+
+    `request_id` of the result is the run in which the assistant speaks first, if it does.
+
+    Raises MaasError: `unknown_assistant`, `queue_full`.
+    """
+    row = await db.row("create_conversation", user_id, assistant, mode, queue_limit)
+    assert row is not None
+    match row["verdict"]:
+        case "unknown_assistant":
+            raise MaasError("unknown_assistant", f"assistant: there is no active assistant {assistant!r}")
+        case "queue_full":
+            raise queue_full(queue_limit, ": wait for one and send this again")
+    return await read_conversation(db, row["id"]) | {"request_id": row["run_id"]}
+
+
+async def read_conversation(db: Database, conversation_id: UUID) -> dict[str, Any]:
+    """The row, and whether a run of it is in flight. Raises MaasError('not_found')."""
+    row = await db.row("conversation", conversation_id)
+    if row is None:
+        raise not_found(conversation_id)
+    return dict(row)
+
+
+async def change_conversation(
+    db: Database, conversation_id: UUID, mode: Mode | None, title: str | None
+) -> dict[str, Any]:  # fmt: skip
+    """Set mode and title; None leaves them as they are. Raises MaasError('not_found')."""
+    await db.value("change_conversation", conversation_id, mode, title)
+    return await read_conversation(db, conversation_id)
+
+
+async def clear_conversation(db: Database, conversation_id: UUID) -> int:
+    """Remove the messages, but no memory; returns how many there were. Raises MaasError('not_found')."""
+    cleared: int | None = await db.value("clear_conversation", conversation_id)
+    if cleared is None:
+        raise not_found(conversation_id)
+    return cleared
+
+
+async def list_messages(
+    db: Database, conversation_id: UUID, before: tuple[datetime, UUID] | None, limit: int
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Messages, newest first; `before` is created_at and id of the last message of the previous page.
+
+    Raises MaasError('not_found').
+    """
+    at, last = before or (None, None)
+    rows = await db.rows("list_messages", conversation_id, at, last, limit)
+    if not rows:
+        await read_conversation(db, conversation_id)
+    return [dict(row) for row in rows]
+
+
+def not_found(conversation_id: UUID) -> MaasError:
+    return MaasError("not_found", f"there is no conversation {conversation_id}")
+
+
+def queue_full(limit: int | None, advice: str, unfinished: int | None = None, retry_after: int = 5) -> MaasError:
+    """The error for a user who has too many unfinished runs; `advice` follows the count. `retry_after` in seconds."""
+    details = {"unfinished": unfinished, "limit": limit, "retry_after": retry_after}
+    count = limit if unfinished is None else unfinished
+    return MaasError(
+        "queue_full",
+        f"{count} requests of this user are not finished yet{advice}",
+        {name: value for name, value in details.items() if value is not None},
+    )

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import asyncpg
 
-from maas.conversations.conversations import queue_full
+from maas.conversations import queue_full
 from shared.db import Database
 from shared.errors import MaasError
 from shared.text import shorten

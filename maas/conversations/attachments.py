@@ -8,7 +8,7 @@ from uuid import UUID
 from shared.db import Database
 from shared.errors import MaasError
 from shared.images import sanitize_image_async
-from shared.models.image_models import Image
+from shared.models import Image
 
 
 async def store_upload(db: Database, user_id: UUID, data: bytes) -> dict[str, Any]:

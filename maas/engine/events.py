@@ -6,7 +6,7 @@ Only the owner of a run may write its events: every write is fenced by the attem
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Self
@@ -15,6 +15,7 @@ from uuid import UUID
 from maas.engine.claims import LostRun
 from shared.db import Database
 from shared.group_commit import GroupCommit
+from shared.json import map_texts
 from shared.text import clean
 
 GATHER_S = 0.1
@@ -44,7 +45,7 @@ class EventLog:
 
     async def add(self, run_id: UUID, attempt: int, kind: EventType, payload: Mapping[str, Any]) -> None:
         """Write one event. Raises LostRun when another process has claimed the run, or it was erased."""
-        event = {"run_id": str(run_id), "attempt": attempt, "type": str(kind), "payload": _map_texts(payload, clean)}
+        event = {"run_id": str(run_id), "attempt": attempt, "type": str(kind), "payload": map_texts(payload, clean)}
         if not await self._writes.submit(event):
             raise LostRun
 
@@ -146,14 +147,3 @@ class RunEvents:
         text, self._parts, self._size = "".join(self._parts), [], 0
         if text:
             self._waiting.append((EventType.TEXT, {"delta": text, "attempt": f"{self._attempt}.{self._beginnings}"}))
-
-
-def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with `change` applied to each text in it, names included."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {change(str(name)): _map_texts(one, change) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_map_texts(one, change) for one in value]
-    return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import structlog
 
 from maas.engine.states import ArchiveStatus, Status
 from shared.db import CONNECT_TIMEOUT_S, Database, connect, queries
+from shared.json import parse_json
 
 RUN_CHANNEL = "pipeline_events"  # a run has changed its status
 WORK_CHANNEL = "pipeline_wakeup"  # there may be a run to claim
@@ -38,7 +38,7 @@ class RunChange:
 def parse_change(payload: str) -> RunChange | None:
     """Parse the payload of a notification; None for a bad one, which is logged and dropped."""
     try:
-        body = json.loads(payload)
+        body = parse_json(payload)
         archive = body.get("archive_status")
         return RunChange(
             UUID(body["id"]),

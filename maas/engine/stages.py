@@ -10,10 +10,9 @@ from maas.engine.claims import Outcome, Run
 from maas.engine.events import EventLog, RunEvents
 from shared.db import Database
 from shared.errors import MaasError
-from shared.models.image_models import ImageModels
-from shared.models.query_embedder import QueryEmbedder
+from shared.models import Model, ModelError, Reply, Request
+from shared.models.calls import ImageModels, QueryEmbedder
 from shared.models.registry import ModelCache
-from shared.models.types import Model, ModelError, Reply, Request
 from shared.settings import Settings
 
 MODEL_ERROR_MESSAGES = {

@@ -1,39 +1,57 @@
-"""The ASGI application: routes over a database. The only model that this process calls is the embedder of queries."""
+"""The ASGI application: middleware and routes over a database.
+
+The only model that this process calls is the embedder of queries.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
+from uuid import uuid4
 
+import structlog
 from starlette import routing
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bound_contextvars
 
-from maas.http.auth.authenticators import Authenticator, Principal
+from maas.http.auth import Authenticator, Principal
 from maas.http.auth.authorize import authenticate, authorize
 from maas.http.errors import HANDLERS
-from maas.http.middleware import BodyTimeout, MeasureRequests, RequestMetrics, ResponseHeaders
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
 from maas.http.routes import METHODS, ROUTES, Route
 from maas.http.run_watcher import RunWatcher
-from maas.http.state import AppState, FollowerLimit, RateLimiter
+from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
 from maas.runs.event_stream import EventStream
 from maas.runs.submit import Submitter
 from shared.db import Database
-from shared.models.query_embedder import QueryEmbedder
+from shared.errors import MaasError
+from shared.models.calls import QueryEmbedder
 from shared.settings import Settings
 
 MountedApp = Callable[[Request, Principal, Send], Awaitable[None]]
+REQUEST_ID_PATTERN = re.compile(r"[\w.:+/=@-]{1,100}", re.ASCII)
+SECURITY_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+}
+UNLOGGED_PATHS = ("/healthz",)
+log = structlog.get_logger()
 
 
 class Endpoint:
@@ -73,6 +91,111 @@ class LazyMount:
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
         app = await asyncio.shield(self._loading)
         await app(request, principal, send)
+
+
+class ResponseHeaders:
+    """Adds the request id and the security headers to every response, and writes one log line a request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = choose_request_id(Headers(scope=scope).get("x-request-id"))
+        status = 500
+        started_at = time.perf_counter()
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith("/v1/"):
+                    headers.setdefault("cache-control", "no-store")
+                headers["x-request-id"] = request_id
+            await send(message)
+
+        with bound_contextvars(request_id=request_id):
+            try:
+                await self._app(scope, receive, send_with_headers)
+            finally:
+                path = _route_path(scope)
+                if path not in UNLOGGED_PATHS:
+                    log.info(
+                        "request", method=scope["method"], path=path, status=status,
+                        ms=round((time.perf_counter() - started_at) * 1000, 1),
+                        caller=getattr(scope.get("state", {}).get("principal"), "name", None),
+                    )  # fmt: skip
+
+
+def choose_request_id(from_client: str | None) -> str:
+    """Return the client's request id if it is short and plain, else a random one."""
+    return from_client if from_client is not None and REQUEST_ID_PATTERN.fullmatch(from_client) else uuid4().hex
+
+
+class MeasureRequests:
+    """Reports every request to `metrics`."""
+
+    def __init__(self, app: ASGIApp, metrics: RequestMetrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500
+        started_at = time.perf_counter()
+
+        async def send_and_note_status(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_note_status)
+        finally:
+            self._metrics.observe(scope["method"], _route_path(scope), status, time.perf_counter() - started_at)
+
+
+class BodyTimeout:
+    """Makes reading a body raise MaasError('timeout') after `total_s` seconds, or `pause_s` seconds without a byte."""
+
+    def __init__(self, app: ASGIApp, total_s: float, pause_s: float) -> None:
+        self._app = app
+        self._total_s = total_s
+        self._pause_s = pause_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        deadline = time.monotonic() + self._total_s
+        is_complete = False
+
+        async def receive_in_time() -> Message:
+            nonlocal is_complete
+            if is_complete:
+                return await receive()
+            try:
+                async with asyncio.timeout(min(self._pause_s, deadline - time.monotonic())):
+                    message = await receive()
+            except TimeoutError as error:
+                raise MaasError("timeout", "the body came too slowly; send it again") from error
+            is_complete = not message.get("more_body", False)
+            return message
+
+        await self._app(scope, receive_in_time, send)
+
+
+def _route_path(scope: Scope) -> str:
+    path: str = getattr(scope.get("route"), "path", "unknown")
+    return path
 
 
 class Application(Starlette):

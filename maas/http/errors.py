@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from maas.http.openai.schemas import in_openai_format
+from maas.http.openai import in_openai_format
 from maas.http.state import app_state
 from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, schema_fingerprint
 from shared.errors import MaasError

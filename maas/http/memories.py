@@ -32,8 +32,8 @@ from maas.http.schemas import (
 from maas.http.state import app_state
 from maas.memory.context import build_context
 from maas.memory.erase import forget_memory
-from maas.memory.filters import SearchFilter
-from maas.memory.search import Hit, search
+from maas.memory.query import SearchFilter
+from maas.memory.search import Hit, role_of, search
 from maas.memory.summaries import (
     list_memories,
     read_history,
@@ -257,7 +257,7 @@ async def get_sources(request: Request) -> Response:
     memory = await _read_memory(request)
     rows = await read_sources(app_state(request).db, memory)
     results = [
-        RawLog(role="user" if row["message_type"] == "user_query" else "assistant",
+        RawLog(role=role_of(row["message_type"]),
                **{name: row[name] for name in RawLog.model_fields if name in row})
         for row in rows
     ]  # fmt: skip

@@ -13,11 +13,10 @@ from starlette.responses import Response
 
 from maas.conversations.actions import ActionStatus
 from maas.engine.states import Status
-from maas.http import actions, attachments, conversations, memories, operations, runs, schemas, trace, users
-from maas.http.auth.authenticators import Scope
+from maas.http import attachments, conversations, memories, openai, operations, runs, schemas, trace, users
+from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
-from maas.http.openai import schemas as openai
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from maas.http.run_watcher import EVENT_ID_PATTERN, EVENT_STREAM
 
@@ -110,21 +109,21 @@ ROUTES = (
           response_types=attachments.IMAGE_TYPES, query=_OWNER, required=("user_id",)),
     Route("DELETE", "/v1/attachments/{id}", attachments.delete_attachment, "ask", status=204, errors=(400, 404),
           query=_OWNER, required=("user_id",)),
-    Route("GET", "/v1/actions", actions.get_actions, "read", response=actions.ActionPage, errors=(400,),
+    Route("GET", "/v1/actions", conversations.get_actions, "read", response=conversations.ActionPage, errors=(400,),
           query={
               **_USER, "status": (_one_of(ActionStatus), "Only actions in this status."),
               "conversation_id": (_UUID, "Only actions of this conversation."),
               "run_id": (_UUID, "All actions of this run, without pagination."), **_PAGE,
           },
           required=("user_id",)),
-    Route("GET", "/v1/actions/{id}", actions.get_action, "read", response=actions.Action, errors=(400, 404),
+    Route("GET", "/v1/actions/{id}", conversations.get_action, "read", response=conversations.Action, errors=(400, 404),
           query=_OWNER),
-    Route("PATCH", "/v1/actions/{id}", actions.patch_action, "ask", actions.ActionEdit, actions.Action,
-          errors=(400, 404, 409, 413, 415, 422)),
-    Route("POST", "/v1/actions/{id}/approve", actions.post_approve, "ask", actions.ActionDecision, actions.Action,
-          errors=(400, 404, 409, 413, 415, 422, 429)),
-    Route("POST", "/v1/actions/{id}/reject", actions.post_reject, "ask", actions.ActionDecision, actions.Action,
-          errors=(400, 404, 409, 413, 415, 422)),
+    Route("PATCH", "/v1/actions/{id}", conversations.patch_action, "ask", conversations.ActionEdit,
+          conversations.Action, errors=(400, 404, 409, 413, 415, 422)),
+    Route("POST", "/v1/actions/{id}/approve", conversations.post_approve, "ask", conversations.ActionDecision,
+          conversations.Action, errors=(400, 404, 409, 413, 415, 422, 429)),
+    Route("POST", "/v1/actions/{id}/reject", conversations.post_reject, "ask", conversations.ActionDecision,
+          conversations.Action, errors=(400, 404, 409, 413, 415, 422)),
     Route("POST", "/v1/memories/search", memories.post_search, "read", memories.SearchQuery, memories.MemoryPage,
           errors=(400, 413, 415, 422)),
     Route("GET", "/v1/memories", memories.get_memories, "read", response=memories.MemoryPage, errors=(400,),

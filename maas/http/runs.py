@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
+from maas.conversations import Mode
 from maas.conversations.actions import press_button
-from maas.conversations.conversations import Mode
 from maas.engine.states import ArchiveStatus, Status
 from maas.http.auth.authorize import principal_of, read_body, read_user
 from maas.http.request_input import (

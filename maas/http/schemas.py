@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -12,7 +13,7 @@ from starlette.responses import Response
 
 from maas.memory.dates import to_utc
 from maas.memory.transfer.formats import MAX_CONTENT_BYTES
-from shared.json import MAX_JSON_DEPTH, is_too_deep
+from shared.json import MAX_JSON_DEPTH, is_too_deep, json_parts
 from shared.text import is_blank
 
 MAX_QUERY_BYTES = 64 * 1024
@@ -102,16 +103,10 @@ def _require_number(value: object) -> object:
 def _check_json_object(value: dict[str, Any]) -> dict[str, Any]:
     if is_too_deep(value):
         raise ValueError(f"must not be nested deeper than {MAX_JSON_DEPTH} levels")
-    stack: list[Any] = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            _check_storable(item)
-        elif isinstance(item, dict):
-            stack += [*item.keys(), *item.values()]
-        elif isinstance(item, list):
-            stack += item
-        elif isinstance(item, float) and item in (float("inf"), float("-inf")):
+    for part in json_parts(value):
+        if isinstance(part, str):
+            _check_storable(part)
+        elif isinstance(part, float) and math.isinf(part):
             raise ValueError("must not contain infinite numbers")
     return value
 

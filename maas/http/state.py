@@ -1,4 +1,4 @@
-"""What handlers share in one server process: the database, settings, limits and the watcher of runs."""
+"""What handlers share in one server process: the database, settings, limits, metrics and the watcher of runs."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+from prometheus_client import CollectorRegistry, Histogram, ProcessCollector
+from prometheus_client import Counter as MetricCounter
 from starlette.requests import Request
 
-from maas.http.auth.authenticators import Authenticator, Principal
-from maas.http.middleware import RequestMetrics
+from maas.http.auth import Authenticator, Principal
 from maas.http.run_watcher import RunWatcher
 from maas.memory.transfer.import_ import MAX_CONCURRENT_IMPORTS as MAX_CONCURRENT_IMPORTS
 from maas.runs.event_stream import EventStream
 from maas.runs.submit import Submitter
 from shared.db import Database
 from shared.errors import MaasError
-from shared.models.query_embedder import QueryEmbedder
+from shared.models.calls import QueryEmbedder
 from shared.settings import Settings
 
 MAX_CONCURRENT_IMPORT_UPLOADS = 8  # each may take 64 MiB of disk until its import has ended
 MAX_CONCURRENT_IMAGE_UPLOADS = 1
 MAX_RATE_BUCKETS = 100_000
 FOLLOWER_SHARE = 10  # a bound principal may hold one in so many of the followers of a process
+COUNTED_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class RateLimiter:
@@ -104,6 +107,33 @@ class FollowerLimit:
 
 def _name(principal: Principal) -> str:
     return principal.name if principal.user_id is None else f"user {principal.user_id}"
+
+
+class RequestMetrics:
+    """Prometheus counters of the requests that this process has served."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        labels = ("method", "path", "status")
+        self._requests = MetricCounter("maas_http_requests", "Requests answered", labels, registry=self.registry)
+        self._seconds = Histogram(
+            "maas_http_request_seconds", "Time from the request to the end of the response, `wait` included",
+            labels[:2], registry=self.registry, buckets=LATENCY_BUCKETS_S,
+        )  # fmt: skip
+        self._unauthenticated = MetricCounter(
+            "maas_http_unauthenticated", "Requests without a valid key or token", ("cause",), registry=self.registry
+        )
+
+    def count_unauthenticated(self, cause: str) -> None:
+        """Count a request without a valid credential."""
+        self._unauthenticated.labels(cause).inc()
+
+    def observe(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Count a response; `path` is the path of its route, with placeholders instead of ids."""
+        method = method if method in COUNTED_METHODS else "other"
+        self._requests.labels(method, path, str(status)).inc()
+        self._seconds.labels(method, path).observe(seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from maas.http.state import app_state
 from maas.memory.erase import erase_user
 from maas.memory.transfer.export import write_export
 from maas.memory.transfer.import_ import import_file
-from maas.users.identities import find_user, get_or_create_user, parse_user_id
+from maas.users import find_user, get_or_create_user, parse_user_id
 from shared.errors import MaasError
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024

@@ -10,11 +10,11 @@ from typing import Any, Self
 from uuid import UUID
 
 from maas.memory.dates import local
-from maas.memory.filters import NO_FILTER, SearchFilter
-from maas.memory.search import Hit, search
+from maas.memory.query import NO_FILTER, SearchFilter
+from maas.memory.search import Hit, search, speaker_of
 from shared import tokens
 from shared.db import Database
-from shared.models.query_embedder import QueryEmbedder
+from shared.models.calls import QueryEmbedder
 from shared.text import escape, one_line, shorten
 
 MIN_LINE_TOKENS = 20  # the search is limited to as many messages as would fit if each line were this short
@@ -111,9 +111,8 @@ class RecentMessage:
 
     @classmethod
     def from_row(cls, row: Any, zone: tzinfo) -> Self:
-        speaker = row["speaker"] or ("user" if row["message_type"] == "user_query" else "assistant")
         text = one_line(row["content"])
-        return cls(row["id"], row["run_id"], local(row["occurred_at"], zone), speaker, text, row["is_folded"])
+        return cls(row["id"], row["run_id"], local(row["occurred_at"], zone), speaker_of(row), text, row["is_folded"])
 
     def line(self, max_chars: int) -> str:
         """Return the message as a line with at most so many characters of its text."""

@@ -15,9 +15,9 @@ import asyncpg
 import structlog
 
 from shared.db import CONNECTION_LOST, Database
-from shared.models.query_embedder import QueryEmbedder
+from shared.models import Embedder, Embeddings, ModelError
+from shared.models.calls import QueryEmbedder
 from shared.models.retry import once, repeat
-from shared.models.types import Embedder, Embeddings, ModelError
 from shared.settings import Settings
 from shared.text import is_blank
 

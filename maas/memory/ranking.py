@@ -12,8 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from maas.memory.dates import fit
-from maas.memory.filters import NO_FILTER, SearchFilter
-from maas.memory.query import ParsedQuery
+from maas.memory.query import NO_FILTER, ParsedQuery, SearchFilter
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,17 @@
-"""Summaries of exchanges, written by the Archivist and the Compactor, and the messages that they were made of."""
+"""Summaries of exchanges, written by the Archivist and the Compactor, and the messages that they were made of.
+
+Compaction replaces old summaries by one of a higher level: exchanges by days, days by weeks, weeks by months.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from maas.memory.filters import NO_FILTER, SearchFilter
+from maas.memory.query import NO_FILTER, SearchFilter
 from maas.memory.ranking import RankedMessage
 from shared.db import Database
 from shared.errors import MaasError
@@ -98,3 +101,66 @@ async def read_history(db: Database, memory: dict[str, Any]) -> list[dict[str, A
 async def read_sources(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages that a memory was made of, in order of time."""
     return [dict(row) for row in await db.rows("sources", memory["user_id"], memory["raw_log_ids"])]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryGroup:
+    """The open summaries of one time bucket; `day` is any day in it, `level` (1 to 3) that of the new summary."""
+
+    user_id: UUID
+    level: int
+    day: date
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSummary:
+    """A summary to be merged; `since` and `until` are its first and last day."""
+
+    id: UUID
+    level: int
+    since: date
+    until: date
+    text: str
+    is_degraded: bool
+
+
+async def due_groups(
+    db: Database, as_of: datetime | None = None, user_id: UUID | None = None, limit: int = 50
+) -> list[SummaryGroup]:
+    """Return the groups due at a moment (now without one), at most `limit` per level; lower levels and older first."""
+    rows = await db.rows("due_groups", as_of, user_id, limit)
+    return [SummaryGroup(row["user_id"], row["level"], row["day"]) for row in rows]
+
+
+async def count_due(db: Database, as_of: datetime | None = None, user_id: UUID | None = None) -> int:
+    """Count the groups that are due, without those that become due when these are merged."""
+    return int(await db.value("count_due", as_of, user_id))
+
+
+async def read_children(db: Database, group: SummaryGroup) -> list[ChildSummary]:
+    """Return the summaries of a group, oldest first."""
+    rows = await db.rows("group_children", group.user_id, group.level, group.day)
+    return [
+        ChildSummary(row["id"], row["level"], row["time_bucket_start"], row["time_bucket_end"], row["summary"],
+              row["is_degraded"])
+        for row in rows
+    ]  # fmt: skip
+
+
+async def compact(
+    db: Database,
+    group: SummaryGroup,
+    children: Sequence[ChildSummary],
+    summary: str,
+    is_degraded: bool,
+    cost: dict[str, Any],
+) -> UUID | None:
+    """Replace the children by a new summary and return its id.
+
+    Returns None and changes nothing when the group no longer consists of exactly these children.
+    """
+    ids = [child.id for child in children]
+    summary_id: UUID | None = await db.value(
+        "compact", group.user_id, group.level, group.day, ids, summary, is_degraded, cost
+    )
+    return summary_id

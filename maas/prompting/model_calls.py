@@ -19,9 +19,9 @@ from maas.engine.claims import LostRun, Run, StageLog
 from maas.engine.stages import Deps, Prompt
 from shared import tracing
 from shared.errors import MaasError
-from shared.models.dialogue import fingerprint
-from shared.models.retry import MAX_ATTEMPTS, Completion, StreamListener, complete
-from shared.models.types import ErrorCode, Message, Model, ModelError, Reply, Request, ToolCall
+from shared.models import ErrorCode, Message, Model, ModelError, Reply, Request, ToolCall
+from shared.models.calls import Completion, StreamListener, complete, fingerprint
+from shared.models.retry import MAX_ATTEMPTS
 
 REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
 # After these errors the built-in model takes over; the others need an operator.

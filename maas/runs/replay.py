@@ -13,12 +13,11 @@ from uuid import UUID
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Stage
 from maas.engine.states import ROLE_OF, Status
-from maas.prompting.draft import Draft, Payload
-from maas.prompting.prompts import read_prompts, read_role_name, role_text
+from maas.prompting.prompts import Draft, Payload, read_prompts, read_role_name, role_text
 from maas.runs.submit import read_run
 from shared.db import Database
 from shared.errors import MaasError
-from shared.models.types import Model
+from shared.models import Model
 from shared.text import sentences
 
 STATUS_OF = {  # the status in which each stage runs

@@ -1,4 +1,4 @@
-"""Runs from the client's side: submit a request, read, list, cancel and retry runs."""
+"""Runs from the client's side: submit a request, read a run and its answer, list, cancel and retry runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from maas.conversations.conversations import Mode, queue_full
+from maas.conversations import Mode, queue_full
 from maas.engine.states import Status
+from shared import tokens
 from shared.db import Database
 from shared.errors import MaasError
 from shared.group_commit import GroupCommit
+from shared.json import is_storable
 from shared.text import escape, one_line
 
 Role = Literal["user", "assistant", "tool"]
@@ -25,6 +27,7 @@ MAX_LARGE_INSERTS = 2  # at one moment
 REPEAT_WINDOW_S = 900.0  # a client that waits longer for one answer has given up
 ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
 KNOWN_MESSAGES = 200  # messages of the user that a client's context is compared with
+OPENAI_SOURCE = "openai"  # the source of requests to the OpenAI-compatible API
 _BLANKS = " \t\n\r"
 
 
@@ -241,3 +244,61 @@ def _without_span(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def not_found(run_id: UUID) -> MaasError:
     return MaasError("not_found", f"there is no run {run_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerUsage:
+    """Tokens of one answer. `is_estimated`: no model reported them, so they are counted in payload and answer."""
+
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int = 0
+    is_estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """The answer of a run, or how far the run has come. `is_cut`: the answer reached the limit of tokens."""
+
+    run_id: UUID
+    status: Status
+    assistant: str
+    conversation_id: UUID | None
+    created_at: datetime
+    answer: str
+    is_cut: bool
+    error_code: str | None
+    error_message: str | None
+    sources: tuple[dict[str, Any], ...]
+    degraded: tuple[str, ...]
+    actions: tuple[dict[str, Any], ...]
+    usage: AnswerUsage
+
+
+async def read_answer(db: Database, run_id: UUID) -> RunAnswer:
+    """The answer of the present try. Raises MaasError('not_found')."""
+    row = await db.row("completion", run_id)
+    if row is None:
+        raise not_found(run_id)
+    return RunAnswer(
+        run_id, Status(row["status"]), row["assistant"], row["conversation_id"], row["created_at"],
+        row["final_answer"] or "", row["finish"] == "length", row["error_code"], row["error_message"],
+        tuple(row["sources"] or ()), tuple(row["degraded"]), tuple(row["actions"] or ()), _usage(row),
+    )  # fmt: skip
+
+
+async def list_assistants(db: Database, name: str | None = None) -> dict[str, datetime]:
+    """Names of the assistants that answer the OpenAI-compatible API, with the times of their last changes.
+
+    With `name` only that one.
+    """
+    if not is_storable(name):
+        return {}
+    return {row["name"]: row["updated_at"] for row in await db.rows("answering_assistants", OPENAI_SOURCE, name)}
+
+
+def _usage(row: Mapping[str, Any]) -> AnswerUsage:
+    if row["tokens_in"] or row["tokens_out"]:
+        return AnswerUsage(row["tokens_in"], row["tokens_out"], row["tokens_cached"])
+    payload, answer = row["final_context_payload"] or row["user_query"], row["final_answer"] or ""
+    return AnswerUsage(tokens.count(payload), tokens.count(answer), is_estimated=True)

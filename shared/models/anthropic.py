@@ -11,15 +11,23 @@ from typing import Any
 import anthropic
 import httpx2
 
-from shared.models.dialogue import (
+from shared.models import (
+    ALIVE,
+    NO_ARGUMENTS,
     CallIds,
+    Finish,
+    Message,
+    Piece,
+    Reply,
+    Request,
+    ToolCall,
+    Usage,
     arguments_or_empty,
     finish_reason,
     group_messages,
     schema_instruction,
 )
-from shared.models.provider import ProviderErrors, retry_after
-from shared.models.types import ALIVE, Finish, Message, Piece, Reply, Request, ToolCall, Usage
+from shared.models.retry import ProviderErrors, retry_after
 from shared.text import clean
 
 _OLD = r"claude-(?:\d|instant)"  # names that begin with the version, not the family
@@ -41,7 +49,6 @@ _FINISH: dict[str, Finish] = {
     "pause_turn": "length",  # only server tools pause a reply, and we offer none
     "refusal": "filtered",
 }
-_NO_ARGUMENTS = {"type": "object", "properties": {}}
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _STATUSES = {
     "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
@@ -238,7 +245,7 @@ def _result(message: Message) -> dict[str, Any]:
 
 def _tools(request: Request) -> list[dict[str, Any]]:
     return [
-        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters) or _NO_ARGUMENTS}
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters) or NO_ARGUMENTS}
         for tool in request.tools
     ]
 

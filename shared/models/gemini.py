@@ -13,13 +13,12 @@ import httpx2
 from google import genai
 from google.genai import errors, types
 
-from shared.models.dialogue import CallIds, arguments_or_empty, finish_reason, group_messages
-from shared.models.image_models import Image
-from shared.models.provider import ProviderErrors, retry_after
-from shared.models.types import (
+from shared.models import (
     ALIVE,
+    CallIds,
     Embeddings,
     Finish,
+    Image,
     Message,
     ModelError,
     Piece,
@@ -28,8 +27,12 @@ from shared.models.types import (
     Request,
     ToolCall,
     Usage,
+    arguments_or_empty,
     embeddings,
+    finish_reason,
+    group_messages,
 )
+from shared.models.retry import ProviderErrors, retry_after
 from shared.text import clean
 
 _FINISH: dict[str, Finish] = {
@@ -56,8 +59,8 @@ _TASKS: dict[Purpose, str] = {"document": "RETRIEVAL_DOCUMENT", "question": "RET
 _TAKES_TASK = re.compile(r"text-embedding-0|gemini-embedding-0")  # later models take no task type
 
 
-class GeminiModel:
-    """One chat model, through the SDK with its retries and its automatic function calling switched off."""
+class _Gemini:
+    """One model of any kind, through the SDK with its retries switched off."""
 
     provider = "gemini"
 
@@ -65,6 +68,14 @@ class GeminiModel:
         self.name = name
         self._errors = ProviderErrors(f"gemini:{name}", api_key)
         self._http, self._client = _open(api_key, base_url)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+        self._client.close()
+
+
+class GeminiModel(_Gemini):
+    """One chat model, with the SDK's automatic function calling switched off."""
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
@@ -105,10 +116,6 @@ class GeminiModel:
             if not partial.is_whole:
                 raise self._errors.cut()
             yield partial.reply()
-
-    async def close(self) -> None:
-        await self._http.aclose()
-        self._client.close()
 
     def _contents(self, request: Request) -> Any:
         contents = []
@@ -184,18 +191,16 @@ class _PartialReply:
             yield self._calls[-1]
 
 
-class GeminiEmbedder:
+class GeminiEmbedder(_Gemini):
     """One embedding model; `dimensions` requests shorter vectors and is part of the name."""
 
-    provider = "gemini"
     batch = 64
 
     def __init__(self, name: str, dimensions: int | None, *, api_key: str, base_url: str | None = None) -> None:
+        super().__init__(name, api_key=api_key, base_url=base_url)
         self.name = f"{name}@{dimensions}" if dimensions else name
         self._model = name
         self._dimensions = dimensions
-        self._errors = ProviderErrors(f"gemini:{name}", api_key)
-        self._http, self._client = _open(api_key, base_url)
 
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
         """Embed once, within `timeout` seconds. Raises ModelError."""
@@ -211,20 +216,9 @@ class GeminiEmbedder:
             tokens = (response.usage_metadata.prompt_token_count or 0) if response.usage_metadata else 0
             return embeddings([one.values or () for one in response.embeddings or ()], len(texts), tokens)
 
-    async def close(self) -> None:
-        await self._http.aclose()
-        self._client.close()
 
-
-class GeminiImageModel:
+class GeminiImageModel(_Gemini):
     """One model that answers with images."""
-
-    provider = "gemini"
-
-    def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
-        self.name = name
-        self._errors = ProviderErrors(f"gemini:{name}", api_key)
-        self._http, self._client = _open(api_key, base_url)
 
     async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image:
         """Generate an image once, within `timeout` seconds. Raises ModelError."""
@@ -240,10 +234,6 @@ class GeminiImageModel:
                 if image and image.data and not part.thought and (image.mime_type or "").startswith("image/"):
                     return Image(image.data, image.mime_type or "")
             raise self._no_image(response)
-
-    async def close(self) -> None:
-        await self._http.aclose()
-        self._client.close()
 
     def _no_image(self, response: types.GenerateContentResponse) -> ModelError:
         """Return the error of a reply without an image."""

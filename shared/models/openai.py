@@ -15,20 +15,13 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
 
-from shared.models.dialogue import (
-    CallIds,
-    arguments_or_empty,
-    finish_reason,
-    group_messages,
-    read_arguments,
-    schema_instruction,
-)
-from shared.models.image_models import Image
-from shared.models.provider import ProviderErrors, retry_after
-from shared.models.types import (
+from shared.models import (
     ALIVE,
+    NO_ARGUMENTS,
+    CallIds,
     Embeddings,
     Finish,
+    Image,
     Message,
     Piece,
     Purpose,
@@ -36,8 +29,14 @@ from shared.models.types import (
     Request,
     ToolCall,
     Usage,
+    arguments_or_empty,
     embeddings,
+    finish_reason,
+    group_messages,
+    read_arguments,
+    schema_instruction,
 )
+from shared.models.retry import ProviderErrors, retry_after
 from shared.text import clean
 
 _REASONING = re.compile(r"^(?:.*/)?(?:gpt-[5-9]|o\d)")
@@ -51,7 +50,6 @@ _REFUSALS = {
     "json_object": re.compile("response.?format|json.?object", re.IGNORECASE),
 }
 _MODERATION_CODES = frozenset({"moderation_blocked", "content_policy_violation"})
-_NO_ARGUMENTS = {"type": "object", "properties": {}}
 _FINISH: dict[str, Finish] = {
     "stop": "stop",
     "length": "length",
@@ -61,8 +59,8 @@ _FINISH: dict[str, Finish] = {
 }
 
 
-class OpenAIModel:
-    """One chat model, through the official SDK with its own retries switched off."""
+class _OpenAI:
+    """One model of any kind, through the official SDK with its own retries switched off."""
 
     provider = "openai"
 
@@ -70,6 +68,16 @@ class OpenAIModel:
         self.name = name
         self._errors = ProviderErrors(f"openai:{name}", api_key)
         self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+class OpenAIModel(_OpenAI):
+    """One chat model."""
+
+    def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
+        super().__init__(name, api_key=api_key, base_url=base_url)
         self._refused = set(_REFUSED_BY_REASONING) if _REASONING.match(name) else set()
 
     async def complete(self, request: Request, timeout: float) -> Reply:
@@ -96,9 +104,6 @@ class OpenAIModel:
             if partial.finish is None:
                 raise self._errors.cut()
             yield self._reply(request, partial.message, partial.finish, partial.usage)
-
-    async def close(self) -> None:
-        await self._client.close()
 
     async def _send(self, request: Request, timeout: float, options: Mapping[str, Any]) -> Any:
         while True:
@@ -242,18 +247,16 @@ class _PartialReply:
         return next((call for call, its_index in indexed if its_index == index), None)
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(_OpenAI):
     """One embedding model; `dimensions` requests shorter vectors and is part of the name."""
 
-    provider = "openai"
     batch = 64
 
     def __init__(self, name: str, dimensions: int | None, *, api_key: str, base_url: str | None = None) -> None:
+        super().__init__(name, api_key=api_key, base_url=base_url)
         self.name = f"{name}@{dimensions}" if dimensions else name
         self._model = name
         self._dimensions = dimensions or openai.omit
-        self._errors = ProviderErrors(f"openai:{name}", api_key)
-        self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
 
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
         """Embed once, within `timeout` seconds. Raises ModelError."""
@@ -265,19 +268,9 @@ class OpenAIEmbedder:
             tokens = (response.usage.prompt_tokens or 0) if response.usage else 0
             return embeddings([one.embedding for one in vectors], len(texts), tokens)
 
-    async def close(self) -> None:
-        await self._client.close()
 
-
-class OpenAIImageModel:
+class OpenAIImageModel(_OpenAI):
     """One image model: it generates an image, or edits a photo if there is one."""
-
-    provider = "openai"
-
-    def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
-        self.name = name
-        self._errors = ProviderErrors(f"openai:{name}", api_key)
-        self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
 
     async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image:
         """Generate an image once, within `timeout` seconds. Raises ModelError."""
@@ -295,9 +288,6 @@ class OpenAIImageModel:
                 raise
             data = base64.b64decode(response.data[0].b64_json, validate=True)
             return Image(data, f"image/{response.output_format or 'png'}")
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 @contextmanager
@@ -329,7 +319,7 @@ def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iter
 def _tools(request: Request) -> list[dict[str, Any]]:
     return [
         {"type": "function", "function": {"name": tool.name, "description": tool.description,
-                                          "parameters": dict(tool.parameters) or _NO_ARGUMENTS}}
+                                          "parameters": dict(tool.parameters) or NO_ARGUMENTS}}
         for tool in request.tools
     ]  # fmt: skip
 

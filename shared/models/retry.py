@@ -1,97 +1,212 @@
-"""Model calls with retries: timeouts of attempts, backoff within a time budget, the circuit breaker."""
+"""What all calls of models share: errors of providers, retries within a time budget, a circuit breaker."""
 
 from __future__ import annotations
 
 import asyncio
+import email.utils
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import aclosing
-from dataclasses import dataclass
-from functools import partial
-from typing import Protocol, TypeVar
-from weakref import WeakKeyDictionary
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar, cast
 
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from shared.models.breaker import NEVER_OPEN, Breaker, CircuitOpen
-from shared.models.types import Model, ModelError, Reply, Request
-from shared.settings import attempt_setting
+from shared.log import hide, mask
+from shared.models import ErrorCode, ModelError, NamedModel, spec_of
+from shared.text import clean, one_line, shorten
 
 MAX_ATTEMPTS = 4
-DELAY_FACTOR = 1.1  # an attempt that lasted this much longer than its limit was delayed by this process
+MAX_CAUSE_CHARS = 500
+FIRST_OPEN_S, MAX_OPEN_S = 5.0, 60.0
+MAX_RETRY_AFTER_S = 300.0  # a provider that demands a day may answer as soon as somebody has paid
+LONGER_TIMEOUT_FACTOR = 1.5
+PROBE_RETRY_S = 2.0  # wait of a call that is refused while another one probes
+_CODES: dict[int, tuple[ErrorCode, bool]] = {
+    401: ("unauthorized", False),
+    403: ("unauthorized", False),
+    404: ("unknown_model", False),
+    408: ("timeout", True),
+    409: ("provider_error", True),
+    429: ("rate_limited", True),
+}
 Answer = TypeVar("Answer")
-_breakers: WeakKeyDictionary[Model, dict[str, Breaker]] = WeakKeyDictionary()
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
-    """A reply and the number of attempts that were made, from 1."""
+class ProviderErrors:
+    """Makes the ModelErrors of one model, `spec` being its `provider:model`; its `secret` is masked in every cause."""
 
-    reply: Reply
-    attempts: int
+    spec: str
+    secret: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        hide(self.secret)
+
+    def failure(self, code: ErrorCode, cause: str, *, retryable: bool = False) -> ModelError:
+        """Return a ModelError whose message names the model and the cause."""
+        return ModelError(code, f"{self.spec}: {self._tidy(cause)}", retryable=retryable)
+
+    def of_status(self, status: int, cause: str, pause_s: float | None = None) -> ModelError:
+        """Return a ModelError for an HTTP status; `pause_s` is the wait that the server asks for.
+
+        408, 409, 429 and 5xx are retryable.
+        """
+        code, retryable = _CODES.get(status, ("provider_error", True) if status >= 500 else ("bad_request", False))
+        message = f"{self.spec} answered {status}: {self._tidy(cause)}"
+        return ModelError(code, message, retryable=retryable, retry_after=pause_s)
+
+    def timeout(self, seconds: float) -> ModelError:
+        """Return a ModelError for a call without an answer in time."""
+        return self.failure("timeout", f"no answer within {seconds:.1f} s", retryable=True)
+
+    def cut(self) -> ModelError:
+        """Return a ModelError for a stream that ended early."""
+        return self.failure("unreachable", "the stream ended before the reply was whole", retryable=True)
+
+    def _tidy(self, cause: str) -> str:
+        return shorten(one_line(mask(clean(cause))), MAX_CAUSE_CHARS) or "no reason given"
 
 
-class StreamListener(Protocol):
-    """Receives the text of an answer while the model writes it."""
-
-    def begin(self) -> None:
-        """An attempt begins: the text of an earlier one is void."""
-        ...
-
-    def text(self, delta: str) -> None:
-        """A piece of the answer."""
-        ...
-
-
-class NamedModel(Protocol):
-    """A model of any kind, as logs and errors name it."""
-
-    @property
-    def provider(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the wait that a server demands by retry-after-ms or Retry-After, in seconds; None without."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return _seconds(float(milliseconds) / 1000)
+        if not (value := headers.get("retry-after")):
+            return None
+        if value[:1].isdigit():
+            return _seconds(float(value))
+        return max(email.utils.parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
-async def complete(
-    model: Model,
-    request: Request,
-    *,
-    budget: float,
-    attempt_timeout: float,
-    first_delay: float = 1.0,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    clock: Callable[[], float] = time.monotonic,
-    jitter: Callable[[], float] = random.random,
-    breaker: Breaker | None = None,
-    listener: StreamListener | None = None,
-    attempts: int = MAX_ATTEMPTS,
-) -> Completion:
-    """Call `model` for a completion, with the retries of `repeat`. Raises ModelError of the last attempt.
+def _seconds(number: float) -> float | None:
+    return number if math.isfinite(number) and number >= 0 else None
 
-    While the circuit of this model and role is open, CircuitOpen is raised at once. A `listener` receives the text as
-    it arrives; an answer that is still arriving after `attempt_timeout` fails as `too_slow`.
+
+class CircuitOpen(ModelError):
+    """The model was not called because its circuit is open; the code is that of the failure that opened it."""
+
+
+@dataclass(slots=True)
+class GuardedCall:
+    """One call, all attempts, with a timeout in seconds. `is_probe`: it may try once, and decides for all others.
+
+    `results_seen` is the breaker's count of results when the call began.
     """
-    stream = None if listener is None else _Stream(model, request, listener, attempt_timeout)
-    reply, attempts_made = await repeat(
-        model, stream.call if stream else partial(model.complete, request), budget=budget,
-        attempt_timeout=attempt_timeout, attempts=attempts, cut=stream.cut if stream else None,
-        first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter,
-        breaker=breaker or _breaker(model, request.role, clock),
-    )  # fmt: skip
-    return Completion(reply, attempts_made)
+
+    timeout_s: float
+    results_seen: int
+    is_probe: bool = False
 
 
-def _breaker(model: Model, role: str, clock: Callable[[], float]) -> Breaker:
-    """Return the breaker of a model in one role; roles differ in timeout and length, so each has its own."""
-    roles = _breakers.setdefault(model, {})
-    if role not in roles:
-        roles[role] = Breaker(f"{model.provider}:{model.name}", role, clock)
-    return roles[role]
+@dataclass(frozen=True, slots=True)
+class _OpenCircuit:
+    """An open circuit: its cause, when the next probe may go out, and the longest timeout that has failed."""
+
+    since: datetime
+    code: ErrorCode
+    cause: str
+    timeout_s: float
+    pause_s: float
+    next_probe_at: float
+
+
+class Breaker:
+    """Refuses calls of a model in one role while it fails. Times in seconds.
+
+    The circuit opens when a call has failed finally and no other call had a result since that call began, because a
+    failure of one request alone says nothing about the model. After 5 s, doubling to 60 s, or after the Retry-After
+    of the provider, one call probes. A call whose timeout is 1.5 times the failed one is admitted: a model that needs
+    more than 3 s may answer within 30. `opens_on` decides which errors count.
+    """
+
+    def __init__(
+        self, model: str, role: str, clock: Callable[[], float] = time.monotonic,
+        opens_on: Callable[[ModelError], bool] = lambda error: error.retryable,
+    ) -> None:  # fmt: skip
+        self._model = model
+        self._role = role
+        self._clock = clock
+        self._opens_on = opens_on
+        self._open_circuit: _OpenCircuit | None = None
+        self._is_probed = False
+        self._results = 0
+
+    @contextmanager
+    def call(self, timeout_s: float) -> Iterator[GuardedCall]:
+        """Record the result of a call; `admit` it before each attempt."""
+        call = GuardedCall(timeout_s, self._results)
+        try:
+            yield call
+        except CircuitOpen:
+            raise
+        except ModelError as error:
+            if self._opens_on(error):
+                self._open(call, error)
+            else:
+                self._close()
+            raise
+        else:
+            self._close()
+        finally:
+            if call.is_probe:
+                self._is_probed = False
+
+    def admit(self, call: GuardedCall) -> None:
+        """Return if the model may be called now. Raises CircuitOpen."""
+        circuit = self._open_circuit
+        if circuit is None or call.timeout_s > circuit.timeout_s * LONGER_TIMEOUT_FACTOR:
+            return
+        if self._is_probed or self._clock() < circuit.next_probe_at:
+            raise self._refusal(circuit)
+        self._is_probed = call.is_probe = True
+        call.results_seen = self._results
+
+    def wait_s(self) -> float:
+        """Return the seconds until a call may be admitted; 0 if it may be now."""
+        if self._open_circuit is None:
+            return 0.0
+        left = self._open_circuit.next_probe_at - self._clock()
+        return left if left > 0 else PROBE_RETRY_S if self._is_probed else 0.0
+
+    def _open(self, call: GuardedCall, error: ModelError) -> None:
+        if call.results_seen != self._results:
+            return  # the model has answered another call since
+        self._results += 1
+        before = self._open_circuit
+        since = before.since if before else datetime.now(UTC)
+        timeout_s = max(call.timeout_s, before.timeout_s if before else 0.0)
+        pause_s = min(before.pause_s * 2, MAX_OPEN_S) if before else FIRST_OPEN_S
+        seconds = min(error.retry_after or pause_s, MAX_RETRY_AFTER_S)
+        code = cast(ErrorCode, error.code)
+        self._open_circuit = _OpenCircuit(since, code, error.message, timeout_s, pause_s, self._clock() + seconds)
+        if before is None:
+            _log.warning(
+                "model_left_alone", model=self._model, role=self._role, code=code, cause=error.message, seconds=seconds
+            )
+
+    def _close(self) -> None:
+        self._results += 1
+        if self._open_circuit is not None:
+            self._open_circuit = None
+            _log.info("model_asked_again", model=self._model, role=self._role)
+
+    def _refusal(self, circuit: _OpenCircuit) -> CircuitOpen:
+        left = circuit.next_probe_at - self._clock()
+        until = f"until {datetime.now(UTC) + timedelta(seconds=left):%H:%M:%S}" if left > 0 else "while one call tries"
+        since = f"{circuit.since:%Y-%m-%d %H:%M:%S}"
+        return CircuitOpen(circuit.code, f"{self._model} is left alone since {since} UTC, {until}: {circuit.cause}")
+
+
+NEVER_OPEN = Breaker("", "", opens_on=lambda error: False)
 
 
 async def repeat(
@@ -172,49 +287,12 @@ async def once(
         async with asyncio.timeout(limit):
             return await call(limit)
     except TimeoutError as error:
-        raise (cut(limit) if cut else _no_answer(model, limit)) from error
+        raise (cut(limit) if cut else no_answer(model, limit)) from error
 
 
-def _no_answer(model: NamedModel, limit: float) -> ModelError:
-    return ModelError("timeout", f"{model.provider}:{model.name} gave no answer within {limit:.1f} s", retryable=True)
-
-
-@dataclass(slots=True)
-class _Stream:
-    """Streams an answer to a listener; `allowed` is the timeout of an attempt, in seconds."""
-
-    model: Model
-    request: Request
-    listener: StreamListener
-    allowed: float
-    began_at: float = 0.0
-    last_piece_at: float = -math.inf
-
-    async def call(self, limit: float) -> Reply:
-        self.listener.begin()
-        self.began_at, self.last_piece_at = time.monotonic(), -math.inf
-        async with aclosing(self.model.stream(self.request, limit)) as pieces:
-            async for piece in pieces:
-                self.last_piece_at = time.monotonic()
-                if isinstance(piece, Reply):
-                    return piece
-                if isinstance(piece, str) and piece:
-                    self.listener.text(piece)
-        name = f"{self.model.provider}:{self.model.name}"
-        raise ModelError("unreachable", f"{name}: the stream ended early", retryable=True)
-
-    def cut(self, limit: float) -> ModelError:
-        """Return the error of an attempt that ran out of time; it is final if the answer was still arriving."""
-        now = time.monotonic()
-        is_own_delay = now - self.began_at > limit * DELAY_FACTOR  # this process stood still
-        if is_own_delay or limit < self.allowed or now - self.last_piece_at > limit / 2:
-            return _no_answer(self.model, limit)
-        setting = attempt_setting(self.request.role)
-        name = f"{self.model.provider}:{self.model.name}"
-        return ModelError(
-            "too_slow", f"{name} was still answering after {limit:g} s and was cut off; raise {setting} or lower "
-            "MAAS_MAX_TOKENS",
-        )  # fmt: skip
+def no_answer(model: NamedModel, limit: float) -> ModelError:
+    """Return the error of an attempt that had no answer after `limit` seconds."""
+    return ModelError("timeout", f"{spec_of(model)} gave no answer within {limit:.1f} s", retryable=True)
 
 
 def _error(state: RetryCallState) -> ModelError | None:

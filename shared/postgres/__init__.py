@@ -6,12 +6,12 @@
 The server runs as long as a connection is open; the kernel closes those of a process that is killed. A supervisor
 that is killed takes the server with it; the processes that still live start the next one, on the same port.
 
-| file                    | is about                                                                            |
-|-------------------------|-------------------------------------------------------------------------------------|
-| `data_dir`              | the folder, and the user that owns it                                               |
-| `binaries`              | the Postgres programs                                                               |
-| `supervisor_connection` | this process's connection to the supervisor                                         |
-| `supervisor`            | the process at the other end; its `supervisor_socket`, `cluster`, `server_process`  |
+| file                | is about                                                             |
+|---------------------|----------------------------------------------------------------------|
+| `installation`      | the folder of the data, the user that owns it, the Postgres programs |
+| `supervisor_socket` | both ends of the connections to the supervisor                       |
+| `supervisor`        | the process that runs the server                                     |
+| `cluster`           | the files of the database, its server processes and their logs       |
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
 from shared.errors import Backoff, MaasError
-from shared.postgres.binaries import find_binaries
 from shared.postgres.cluster import DATABASE, USER
-from shared.postgres.data_dir import DataDir, choose_data_dir
-from shared.postgres.supervisor_connection import ServerInfo, SupervisorConnection, connect_supervisor
+from shared.postgres.installation import DataDir, choose_data_dir, find_binaries
+from shared.postgres.supervisor_socket import ServerInfo, SupervisorConnection, connect_supervisor
 
 if TYPE_CHECKING:
     from shared.settings import Settings

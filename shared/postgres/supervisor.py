@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from shared.errors import Backoff, MaasError
-from shared.postgres.cluster import ENVIRONMENT, Cluster, port_is_free
-from shared.postgres.server_process import ServerLog, dies_with_parent, drop_to, end, log, log_to
+from shared.postgres.cluster import ENVIRONMENT, Cluster, ServerLog, end, log, log_to, port_is_free
 from shared.postgres.supervisor_socket import SupervisorSocket
+from shared.process import dies_with_parent, drop_to
 
 IDLE_EXIT_S = 1.0
 START_TIMEOUT_S = 100.0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 
-from maas.cli.migrate import prepare_database
+from maas.cli.up import prepare_database
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.aimock import EchoingAimock
 from tests.chaos.fleet import Fleet, create_role

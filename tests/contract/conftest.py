@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 from pytest_httpserver import HTTPServer
 
-from shared.models.types import Model
+from shared.models import Model
 from tests.aimock import Aimock, missing
 from tests.contract.dialects import DIALECTS, Dialect
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shared.models import Message, Model, Request, ToolCall, ToolSpec
 from shared.models.registry import open_model
-from shared.models.types import Message, Model, Request, ToolCall, ToolSpec
 from shared.settings import load_settings
 
 KEY = "sk-contract-0123456789abcdef"

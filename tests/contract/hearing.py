@@ -9,7 +9,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from shared.models.types import ALIVE, Model, ModelError, Piece, Reply, Request
+from shared.models import ALIVE, Model, ModelError, Piece, Reply, Request
 from tests.contract.dialects import (
     Dialect,
     ask,

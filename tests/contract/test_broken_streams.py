@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.types import ALIVE, Model, Reply
+from shared.models import ALIVE, Model, Reply
 from tests.aimock import Aimock
 from tests.contract.dialects import (
     ANTHROPIC,

@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.types import ALIVE, Message, Model, ModelError, Piece, Reply, Request, ToolCall, Usage
+from shared.models import ALIVE, Message, Model, ModelError, Piece, Reply, Request, ToolCall, Usage
 from tests.contract.dialects import OPENAI, WEATHER, Body, ask, chunk, completion, sse
 
 SCHEMA = {"type": "object", "properties": {"scope": {"type": "string"}}, "required": ["scope"]}

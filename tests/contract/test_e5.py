@@ -16,8 +16,9 @@ from psycopg.types.json import Jsonb
 
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder, similar_messages
 from shared.db import open_database
-from shared.models.embedders import E5_MAX_CHARS, E5Embedder, open_embedder
-from shared.models.types import ModelError, Purpose
+from shared.models import ModelError, Purpose
+from shared.models.e5 import E5_MAX_CHARS, E5Embedder
+from shared.models.registry import open_embedder
 from shared.settings import load_settings
 
 WIFE = "Мою супругу величают Людмила, мы поженились весной."

@@ -14,8 +14,8 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.embedders import open_embedder
-from shared.models.types import Embedder, ModelError, Purpose
+from shared.models import Embedder, ModelError, Purpose
+from shared.models.registry import open_embedder
 from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import KEY

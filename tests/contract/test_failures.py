@@ -13,8 +13,8 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.retry import complete
-from shared.models.types import Model, ModelError
+from shared.models import Model, ModelError
+from shared.models.calls import complete
 from tests.aimock import Aimock
 from tests.contract.dialects import DIALECTS, GEMINI, KEY, OPENAI, Dialect, ask
 

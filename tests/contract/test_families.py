@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pytest_httpserver import HTTPServer
 
-from shared.models.types import Reply
+from shared.models import Reply
 from tests.contract.dialects import ANTHROPIC, OPENAI, Body, Dialect, ask, message
 
 SCHEMA = {"type": "object", "properties": {"scope": {"type": "string", "minLength": 1}}, "required": ["scope"]}

@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from shared.models.dialogue import read_arguments
+from shared.models import ALIVE, Message, Model, Piece, Reply, Request, ToolCall, read_arguments
 from shared.models.registry import open_model
-from shared.models.types import ALIVE, Message, Model, Piece, Reply, Request, ToolCall
 from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import DIALECTS, WEATHER, Dialect, ask

@@ -17,9 +17,9 @@ from werkzeug import Response
 
 from maas.composition import open_deps
 from shared.db import open_database
-from shared.models.image_models import Image, ImageModels, draw
+from shared.models import Image, ModelError
+from shared.models.calls import ImageModels, draw
 from shared.models.registry import open_images
-from shared.models.types import ModelError
 from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import KEY

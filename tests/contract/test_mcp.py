@@ -22,8 +22,8 @@ from werkzeug import Request, Response
 
 from bench.processes import children_of
 from maas.agents.mcp_client import read_servers
+from maas.agents.runtime import Toolbox
 from maas.agents.tool_calls import ToolDoubt, ToolFailure
-from maas.agents.toolbox import Toolbox
 from maas.agents.tools import ToolContext, Toolset
 from tests.polling import NotWithin, apoll, poll
 from tests.stack import NOBODY, ROOT, free_port

@@ -15,8 +15,9 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
-from shared.models.retry import MAX_ATTEMPTS, complete
-from shared.models.types import ModelError
+from shared.models import ModelError
+from shared.models.calls import complete
+from shared.models.retry import MAX_ATTEMPTS
 from tests.contract.dialects import DIALECTS, GEMINI, Dialect, ask
 
 ONCE = 1

@@ -7,7 +7,7 @@ import json
 import pytest
 from pytest_httpserver import HTTPServer
 
-from shared.models.types import Message, Model, Reply, Request, Usage
+from shared.models import Message, Model, Reply, Request, Usage
 from tests.aimock import Aimock
 from tests.contract.dialects import ANTHROPIC, DIALECTS, GEMINI, OPENAI, Body, Dialect, ask, generated, message
 

@@ -10,8 +10,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from maas.builtin_model import BuiltinModel
-from shared.models.dialogue import read_arguments
-from shared.models.types import Message, Model, ModelError, Reply, Request, ToolCall, Usage
+from shared.models import Message, Model, ModelError, Reply, Request, ToolCall, Usage, read_arguments
 from tests.contract.dialects import (
     ANTHROPIC,
     CLOCK,

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from pytest_httpserver import HTTPServer
 
-from shared.models.dialogue import read_arguments
-from shared.models.types import Message, Model, Reply, Request
+from shared.models import Message, Model, Reply, Request, read_arguments
 from tests.aimock import Aimock
 from tests.contract.dialects import (
     ANTHROPIC,

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from maas.cli.migrate import prepare_database
+from maas.cli.up import prepare_database
 from tests.fault.test_orchestrator import assert_answered_once
 from tests.model_server import ModelServer
 from tests.polling import poll

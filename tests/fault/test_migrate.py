@@ -14,7 +14,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from maas.cli.migrate import prepare_database
+from maas.cli.up import prepare_database
 from shared.errors import MaasError
 from shared.migrate import LOCK_KEY, fingerprint, migrate, pending, search_path_advice
 from shared.postgres import EmbeddedPostgres

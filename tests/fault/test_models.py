@@ -10,7 +10,7 @@ import pytest
 
 from bench.tokens import real
 from maas.engine.stages import MODEL_ERROR_MESSAGES
-from maas.prompting.draft import Payload
+from maas.prompting.prompts import Payload
 from shared import tokens
 from tests.model_server import ModelServer
 from tests.polling import poll

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.postgres.binaries import find_binaries
-from shared.postgres.data_dir import SYSTEM_DIR, choose_data_dir
+from shared.postgres.installation import SYSTEM_DIR, choose_data_dir, find_binaries
 from shared.postgres.supervisor_socket import socket_folder
 from tests.fault.holder import NOBODY, ROOT, Holder, left_of
 from tests.polling import poll
@@ -181,8 +180,8 @@ def test_programs_that_their_user_cannot_reach_are_copied_once(private: Path, re
     system = reachable_tmp / "system"
     code = (
         "import sys; from pathlib import Path\n"
-        "from shared.postgres.binaries import find_binaries\n"
-        "from shared.postgres.data_dir import choose_data_dir\n"
+        "from shared.postgres.installation import find_binaries\n"
+        "from shared.postgres.installation import choose_data_dir\n"
         "account = choose_data_dir(Path(sys.argv[1]), print).account\n"
         "print(find_binaries(None, account, print, Path(sys.argv[2])).folder)"
     )

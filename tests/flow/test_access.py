@@ -16,9 +16,9 @@ from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as StarletteRoute
 
 from maas.http.app import create_app
-from maas.http.auth.authenticators import LocalAuthenticator
+from maas.http.auth import LocalAuthenticator
 from maas.http.routes import ROUTES, Route
-from maas.users.api_keys import NewKey, create_key
+from maas.users import NewKey, create_key
 from shared.db import open_database
 from shared.settings import load_settings
 from tests.http_calls import Answer, call, make, takes_user, user_field

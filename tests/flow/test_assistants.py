@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from maas.assistants.registry import built_in
+from maas.assistants import built_in
 from tests.polling import poll
 from tests.stack import Stack
 

@@ -26,7 +26,7 @@ from maas.client import (
     Unauthenticated,
     Unavailable,
 )
-from maas.users.api_keys import NewKey, create_key
+from maas.users import NewKey, create_key
 from shared.db import open_database
 from tests.breaking_proxy import Fault, breaking_proxy
 from tests.polling import poll

@@ -14,7 +14,7 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.stages import Deps
 from maas.engine.states import Status
-from maas.prompting.draft import Draft, Payload
+from maas.prompting.prompts import Draft, Payload
 from maas.runs.submit import ClientContext, ClientMessage, Submission, Submitter
 from shared import tokens
 from shared.db import open_database

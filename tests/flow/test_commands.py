@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from bench.processes import children_of
-from maas.cli.app import COMMANDS, Entry, execute
+from maas.cli import COMMANDS, Entry, execute
 from main import commands
 from tests.polling import poll
 from tests.programs import MAAS
@@ -198,7 +198,7 @@ def test_help_loads_neither_commands_nor_settings() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert "maas.cli.app" in loaded
+    assert "maas.cli" in loaded
     assert not {"pydantic", "asyncpg", "structlog", "maas.composition", "maas.cli.invocation"} & set(loaded.split())
 
 

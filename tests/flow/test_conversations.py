@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.prompting.draft import Draft
+from maas.prompting.prompts import Draft
 from tests.stack import NOBODY, Stack
 
 

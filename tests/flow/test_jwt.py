@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from pytest_httpserver import HTTPServer
 from starlette.requests import Request
 
-from maas.http.auth.authenticators import KeyAuthenticator, Principal, Unauthenticated
+from maas.http.auth import KeyAuthenticator, Principal, Unauthenticated
 from maas.http.auth.jwt import JWKS_MIN_INTERVAL_S, JWKS_TTL_S, JwksCache, JwtAuthenticator, SharedSecret, SigningKeys
-from maas.users.api_keys import NewKey, create_key
+from maas.users import NewKey, create_key
 from shared.db import open_database
 from shared.settings import load_settings
 from tests.polling import apoll, poll

@@ -17,9 +17,8 @@ from bench.sentences import sentence
 from maas.builtin_model import BuiltinModel
 from maas.composition import choose_background_tasks, choose_stages
 from maas.engine.stages import Deps
-from maas.memory.compaction import compact, due_groups, read_children
 from maas.memory.search import rank_messages
-from maas.memory.summaries import summaries_of_messages
+from maas.memory.summaries import compact, due_groups, read_children, summaries_of_messages
 from shared.db import open_database
 from shared.settings import ROLES, load_settings
 from tests.polling import poll

@@ -28,7 +28,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from maas.http.app import LazyMount, create_app
-from maas.http.auth.authenticators import Principal
+from maas.http.auth import Principal
 from maas.mcp_server.http import InProcessTransport
 from server import load_mcp
 from shared.db import open_database

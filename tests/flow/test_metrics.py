@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from maas.cli.migrate import prepare_database
+from maas.cli.up import prepare_database
 from shared.postgres import acquire
 from tests.polling import poll
 from tests.stack import Stack

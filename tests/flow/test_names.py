@@ -11,7 +11,7 @@ import psycopg
 from starlette.requests import Request
 
 from maas.http.app import create_app
-from maas.http.auth.authenticators import Principal
+from maas.http.auth import Principal
 from shared.db import open_database
 from shared.settings import load_settings
 from tests.polling import apoll

@@ -17,11 +17,10 @@ from psycopg.rows import DictRow
 from starlette.requests import Request
 
 from maas.http.app import create_app
-from maas.http.auth.authenticators import Principal
-from maas.http.middleware import RequestMetrics
+from maas.http.auth import Principal
 from maas.http.openai.completions import stream_completion
 from maas.http.run_watcher import KEEP_ALIVE_COMMENT, RunWatcher
-from maas.http.state import AppState, FollowerLimit, RateLimiter
+from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
 from maas.runs.event_stream import EventStream
 from maas.runs.submit import Submission, Submitter
 from shared.db import open_database

@@ -16,13 +16,13 @@ from pytest_httpserver import HTTPServer
 from structlog.testing import capture_logs
 
 from maas.memory.embeddings import PAGE_SIZE, BackfillTaken, EmbeddingBackfill, open_query_embedder, similar_messages
-from maas.memory.filters import SearchFilter
+from maas.memory.query import SearchFilter
 from maas.memory.search import search
 from shared.db import Database, open_database
-from shared.models.embedders import open_embedder
+from shared.models import Embedder, ModelError
+from shared.models.calls import QueryEmbedder
 from shared.models.openai import OpenAIEmbedder
-from shared.models.query_embedder import QueryEmbedder
-from shared.models.types import Embedder, ModelError
+from shared.models.registry import open_embedder
 from shared.settings import Settings, load_settings
 from tests.embedding_server import EmbeddingServer
 from tests.sql.engine import insert

@@ -17,11 +17,11 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.stages import Deps
 from maas.engine.states import Status
-from maas.prompting.draft import Draft, Payload
+from maas.prompting.prompts import Draft, Payload
 from shared import tokens
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.models.types import Piece, Reply, Request
+from shared.models import Piece, Reply, Request
 from shared.settings import ROLES, load_settings
 from tests.sql.engine import Engine
 from workers import analyzer, archivist, assembler, draft_builder, final_responder

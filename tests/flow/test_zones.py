@@ -17,11 +17,11 @@ from maas.engine.claims import Run
 from maas.engine.stages import Deps
 from maas.engine.states import Status
 from maas.memory.context import build_context
-from maas.memory.filters import SearchFilter
+from maas.memory.query import SearchFilter
 from maas.memory.search import search
-from maas.prompting.draft import Draft
+from maas.prompting.prompts import Draft
 from shared.db import Database, open_database
-from shared.models.types import Reply, Request
+from shared.models import Reply, Request
 from shared.settings import ROLES, load_settings
 from tests.stack import Stack, maas
 from workers import archivist, draft_builder

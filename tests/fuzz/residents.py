@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from maas.http.auth.authorize import Resource
-from maas.users.api_keys import NewKey, create_key
+from maas.users import NewKey, create_key
 from shared.db import open_database
 from tests.pictures import picture
 from tests.stack import Stack

@@ -10,7 +10,7 @@ import pytest
 from psycopg import errors
 from psycopg.rows import DictRow
 
-from maas.users.api_keys import NewKey, create_key, is_secret_of, list_keys, revoke_key, split_key
+from maas.users import NewKey, create_key, is_secret_of, list_keys, revoke_key, split_key
 from shared.db import open_database
 from shared.errors import MaasError
 

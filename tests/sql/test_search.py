@@ -13,11 +13,9 @@ from psycopg.types.json import Jsonb
 
 from bench.sentences import sentence
 from maas.memory.context import build_context
-from maas.memory.filters import MAX_SEQ, MAX_TIME, SearchFilter
+from maas.memory.query import MAX_SEQ, MAX_TIME, SearchFilter
 from maas.memory.ranking import rank
-from maas.memory.retrieval import FULL_READ_MESSAGES, retrieve
-from maas.memory.search import search
-from maas.memory.term_statistics import count_due_terms
+from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, retrieve, search
 from shared.db import Database, open_database, queries
 from tests.remembering import remember
 

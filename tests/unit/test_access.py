@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.http import state
-from maas.http.auth import authenticators
-from maas.http.auth.authenticators import TTLCache
+from maas.http import auth, state
+from maas.http.auth import TTLCache
 from maas.http.routes import ROUTES
 from maas.http.state import RateLimiter
 from shared.errors import MaasError
@@ -81,7 +80,7 @@ def test_the_number_of_buckets_is_limited(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 async def test_concurrent_look_ups_are_one_and_a_failure_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(authenticators, "MAX_CACHE_ENTRIES", 3)
+    monkeypatch.setattr(auth, "MAX_CACHE_ENTRIES", 3)
     clock, keys = Clock(), list[str]()
 
     async def look_up(key: str) -> str:
@@ -95,7 +94,7 @@ async def test_concurrent_look_ups_are_one_and_a_failure_is_not_cached(monkeypat
     results = await asyncio.gather(*(cache.get("a") for _ in range(5)), return_exceptions=True)
     assert [type(one) for one in results] == [ConnectionError] * 5 and keys == ["a"]
     assert await asyncio.gather(*(cache.get("a") for _ in range(5))) == ["a 2"] * 5
-    clock.now += authenticators.CACHE_TTL_S - 0.01
+    clock.now += auth.CACHE_TTL_S - 0.01
     assert await cache.get("a") == "a 2"
     clock.now += 0.01
     assert await cache.get("a") == "a 3"

@@ -9,9 +9,9 @@ from contextlib import suppress
 import pytest
 from structlog.testing import capture_logs
 
-from shared.models.breaker import FIRST_OPEN_S, MAX_RETRY_AFTER_S, Breaker, CircuitOpen
-from shared.models.retry import complete, repeat
-from shared.models.types import ErrorCode, Message, ModelError, Piece, Reply, Request
+from shared.models import ErrorCode, Message, ModelError, Piece, Reply, Request
+from shared.models.calls import complete
+from shared.models.retry import FIRST_OPEN_S, MAX_RETRY_AFTER_S, Breaker, CircuitOpen, repeat
 
 
 class Clock:

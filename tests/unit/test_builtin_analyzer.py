@@ -9,7 +9,7 @@ import pytest
 
 from maas.builtin_model import BuiltinModel
 from maas.builtin_model.analyzer import classify, keywords, refers_back, time_scope
-from shared.models.types import Request
+from shared.models import Request
 
 RECALL = [
     "мы обсуждали это", "Мы с тобой обсуждали базу", "мы это уже обсуждали", "О чём мы говорили вчера?",

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from maas.builtin_model import BuiltinModel
 from maas.builtin_model.language import PHRASES, language, stem
 from maas.builtin_model.responder import respond
-from maas.builtin_model.summaries import archive, summarise
-from maas.builtin_model.tags import tags_of
-from shared.models.types import ModelError, Request
+from maas.builtin_model.summaries import archive, summarise, tags_of
+from shared.models import ModelError, Request
 from shared.text import sentences
 
 RU, EN = PHRASES["ru"], PHRASES["en"]

@@ -12,9 +12,9 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from shared.models import Message, ModelError
+from shared.models import Request as Asked
 from shared.models.openai import OpenAIModel
-from shared.models.types import Message, ModelError
-from shared.models.types import Request as Asked
 from tests.chaos.proxy import FaultProxy
 from tests.chaos.schedule import ModelFault
 

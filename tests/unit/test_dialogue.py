@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.models.dialogue import (
+from shared.models import (
     CallIds,
+    Finish,
+    Message,
+    Reply,
+    ToolCall,
     arguments_or_empty,
     finish_reason,
     group_messages,
     read_arguments,
     schema_instruction,
 )
-from shared.models.types import Finish, Message, Reply, ToolCall
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

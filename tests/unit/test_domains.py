@@ -13,12 +13,11 @@ from pydantic import BaseModel
 from structlog.testing import capture_logs
 
 from maas.agents.executor import Executor, Permissions
-from maas.agents.policy import Effect, Mode
-from maas.agents.routing.meta_tools import Domain, Respond, meta_tools
+from maas.agents.meta_tools import Domain, Respond, meta_tools
 from maas.agents.tool_calls import MAX_RESULT_BYTES, ToolResult
-from maas.agents.tools import Tool, ToolContext, Toolset
+from maas.agents.tools import Effect, Mode, Tool, ToolContext, Toolset
 from shared import tokens
-from shared.models.types import ToolCall
+from shared.models import ToolCall
 
 CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
 PATIENCE = 10.0

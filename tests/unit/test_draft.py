@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maas.memory.context import message_line
-from maas.prompting.draft import Draft, Payload
+from maas.prompting.prompts import Draft, Payload
 from shared import tokens
 from shared.errors import MaasError
 from shared.text import escape

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from shared.errors import MaasError
-from shared.models.embedders import E5Embedder, open_embedder
-from shared.models.types import ModelError
+from shared.models import ModelError
+from shared.models.e5 import E5Embedder
+from shared.models.registry import open_embedder
 from shared.settings import load_settings
 
 

@@ -16,7 +16,6 @@ from pydantic import BaseModel, field_validator
 from structlog.testing import capture_logs
 
 from maas.agents.executor import Executor, Permissions
-from maas.agents.policy import Effect, Mode
 from maas.agents.tool_calls import (
     MAX_DATA_BYTES,
     MAX_RESULT_BYTES,
@@ -28,9 +27,9 @@ from maas.agents.tool_calls import (
     read_arguments,
     size,
 )
-from maas.agents.tools import Tool, ToolContext, Toolset
+from maas.agents.tools import Effect, Mode, Tool, ToolContext, Toolset
 from shared.errors import MaasError
-from shared.models.types import ToolCall
+from shared.models import ToolCall
 
 CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
 PATIENCE = 10.0

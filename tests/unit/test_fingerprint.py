@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from maas.builtin_model import BuiltinModel
-from shared.models.dialogue import fingerprint
-from shared.models.types import Message, Request, ToolCall, ToolSpec
+from shared.models import Message, Request, ToolCall, ToolSpec
+from shared.models.calls import fingerprint
 
 CALL = ToolCall("1", "find", '{"word": "heron"}')
 ASKED = Request("Analyzer", (Message("user", "Привет \ud800"),), json_schema={"type": "object"}, inputs={"a": 1})

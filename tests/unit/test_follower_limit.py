@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from maas.http.auth.authenticators import Principal
+from maas.http.auth import Principal
 from maas.http.errors import STATUS, headers_of
 from maas.http.state import FOLLOWER_SHARE, FollowerLimit
 from shared.errors import MaasError

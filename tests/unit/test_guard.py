@@ -10,11 +10,10 @@ from uuid import UUID
 import pytest
 
 from maas.agents.executor import Executor, Permissions
-from maas.agents.policy import Effect, Mode, decide
-from maas.agents.routing.meta_tools import Domain, meta_tools
+from maas.agents.meta_tools import Domain, meta_tools
 from maas.agents.tool_calls import ToolResult, fingerprint
-from maas.agents.tools import Tool, ToolContext, Toolset
-from shared.models.types import ToolCall
+from maas.agents.tools import Effect, Mode, Tool, ToolContext, Toolset, decide
+from shared.models import ToolCall
 
 CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
 CODES = {"run": None, "ask": "approval_required", "refuse": "not_allowed"}

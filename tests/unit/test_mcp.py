@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from maas.agents.executor import Executor, Permissions
-from maas.agents.mcp_client import McpServer, read_servers
-from maas.agents.mcp_client.remote_tools import MAX_TOOLS, content_data, effect_of, fit_name, remote_tools
-from maas.agents.policy import Effect
+from maas.agents.mcp_client import MAX_TOOLS, McpServer, content_data, convert_tools, effect_of, fit_name, read_servers
+from maas.agents.runtime import Toolbox
 from maas.agents.tool_calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, WrongArguments, read_arguments, size
-from maas.agents.toolbox import Toolbox
-from maas.agents.tools import Tool, ToolContext, Toolset
+from maas.agents.tools import Effect, Tool, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.log import mask
-from shared.models.types import ToolCall
+from shared.models import ToolCall
 from tests.toolbox import TOOLS
 
 CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
@@ -44,7 +42,7 @@ def told(name: str = "send", schema: Any = NO_ARGUMENTS, **more: Any) -> dict[st
 
 
 def one_tool(told: Mapping[str, Any], **server: Any) -> Tool:
-    (made,) = remote_tools(McpServer(name="mail", command="mail", **server), [told], nothing)
+    (made,) = convert_tools(McpServer(name="mail", command="mail", **server), [told], nothing)
     return made
 
 
@@ -188,7 +186,7 @@ def bomb(depth: int = 40) -> dict[str, Any]:
 )  # fmt: skip
 def test_a_tool_that_cannot_be_shown_is_left_out(schema: Any, words: str) -> None:
     with capture_logs() as logs:
-        made = remote_tools(McpServer(name="mail", command="x"), [told("bad", schema), told()], nothing)
+        made = convert_tools(McpServer(name="mail", command="x"), [told("bad", schema), told()], nothing)
     assert [one.name for one in made] == ["mail__send"]
     (line,) = logs
     assert (line["event"], line["server"], line["tool"]) == ("mcp_tool_left_out", "mail", "bad")
@@ -198,7 +196,7 @@ def test_a_tool_that_cannot_be_shown_is_left_out(schema: Any, words: str) -> Non
 def test_a_server_has_no_more_than_so_many_tools() -> None:
     found = [told(f"t{n}") for n in range(MAX_TOOLS + 2)]
     with capture_logs() as logs:
-        assert len(remote_tools(McpServer(name="mail", command="x"), found, nothing)) == MAX_TOOLS
+        assert len(convert_tools(McpServer(name="mail", command="x"), found, nothing)) == MAX_TOOLS
     assert len(logs) == 2
 
 
@@ -298,7 +296,7 @@ async def test_a_huge_result_is_cut() -> None:
         return content_data({"content": [{"type": "text", "text": "я" * 5_000_000}]})
 
     server = McpServer(name="mail", command="x", effects={"send": "read"})
-    (tool,) = remote_tools(server, [told()], huge)
+    (tool,) = convert_tools(server, [told()], huge)
     body = await made_call(tool)
     assert body["success"] and size(body["data"]) <= MAX_DATA_BYTES
     assert body["_meta"]["cut"] == ["data"] and body["_meta"]["via"] == "mcp" and body["_meta"]["domain"] == "mail"
@@ -315,6 +313,6 @@ async def test_a_server_lost_during_a_call(effect: Effect, is_idempotent: bool, 
         raise ToolDoubt("the server mail was lost during the call")
 
     hints = {"readOnlyHint": effect == "read", "destructiveHint": False, "idempotentHint": is_idempotent}
-    (tool,) = remote_tools(McpServer(name="mail", command="x", trusted=True), [told(annotations=hints)], lost)
+    (tool,) = convert_tools(McpServer(name="mail", command="x", trusted=True), [told(annotations=hints)], lost)
     body = await made_call(tool)
     assert body["error_code"] == code and body["message"].startswith("the server mail was lost during the call. ")

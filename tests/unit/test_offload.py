@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from maas.builtin_model import BuiltinModel
-from shared.models.types import Message, Request
+from shared.models import Message, Request
 from shared.text import MAX_INLINE_CHARS, offload
 
 LONG = "Name. Yesterday we said a_b! " * 2000

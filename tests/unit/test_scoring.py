@@ -12,7 +12,7 @@ from bench.conversations import Question
 from bench.scoring import mean, score
 from bench.typos import misspell, without_repair
 from bench.weightings import PRODUCT, SIGNALS, weightings, without
-from maas.memory import spelling
+from maas.memory import query
 from maas.memory.ranking import WEIGHTS
 
 HOMES = {"a": "S1", "b": "S1", "c": "S2", "d": "S3", "e": "S3", "f": "S4"}
@@ -57,9 +57,9 @@ def test_a_slip_is_in_the_longest_word_and_inside_it(text: str, wrong: str | Non
 
 def test_the_repair_is_off_for_a_while() -> None:
     with pytest.raises(ZeroDivisionError), without_repair():
-        assert not spelling.is_repairable("accrodion")
+        assert not query.is_repairable("accrodion")
         raise ZeroDivisionError
-    assert spelling.is_repairable("accrodion")
+    assert query.is_repairable("accrodion")
 
 
 def test_each_weighting_is_the_product_with_signals_left_out() -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.agents.slots.slot import CHAT, WAIT_PHOTO, SlotSession
+from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolFailure, ToolResult, refused, succeeded
 from maas.assistants.stickers import ASSISTANT, StickerParams, image_prompt, update_sticker_params
-from shared.models.types import ToolCall
+from shared.models import ToolCall
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOTS = [one.slot("en") for one in ASSISTANT.slots]
@@ -48,7 +48,7 @@ def test_what_was_removed_stays_away() -> None:
     for folder in ("maas/agents", "maas/assistants", "workers"):
         for path in (ROOT / folder).rglob("*.py"):
             assert not re.search(gone, path.read_text(encoding="utf-8")), path
-    for name in ("maas/assistants/stickers.py", "maas/agents/slots/slot_step.py", "maas/agents/slots/slot.py"):
+    for name in ("maas/assistants/stickers.py", "maas/agents/slot_step.py", "maas/agents/slots.py"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"\bimport re\b|re\.(search|match|compile)|[\"'](да|yes|ok)[\"']", text), name
 

@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from maas.agents.policy import Effect
 from maas.agents.tool_calls import MAX_ARGUMENT_CHARS, WrongArguments, fingerprint, read_arguments
-from maas.agents.tools import NoArguments, Tool, ToolContext, Toolset, plain_schema, tool
+from maas.agents.tools import Effect, NoArguments, Tool, ToolContext, Toolset, plain_schema, tool
 from shared.errors import MaasError
 
 WORDS = {
@@ -304,7 +303,7 @@ def test_a_dangerous_tool_takes_no_unknown_argument() -> None:
         ('{"campaign_id": "a\\u0000b", "cents": 100}', "NUL"),
         ('{"campaign_id": "\\ud83d", "cents": 100}', "surrogate"),
         ('{"campaign_id": "1", "cents": 1e999}', "infinite"),
-        ('{"campaign_id": "1", "cents": NaN}', "infinite"),
+        ('{"campaign_id": "1", "cents": NaN}', "not JSON"),
         ('{"campaign_id": "' + "a" * MAX_ARGUMENT_CHARS + '"}', "exceed"),
         ("[" * 60_000, "not JSON"),
         ("cents=100", "not JSON"),

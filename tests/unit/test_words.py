@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from maas.cli.app import COMMANDS
+from maas.cli import COMMANDS
 from maas.http.openapi import describe
 from maas.http.routes import ROUTES
 from main import commands

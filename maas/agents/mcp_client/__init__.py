@@ -1,25 +1,56 @@
-"""MCP servers whose tools assistants may call, as MAAS_MCP_SERVERS names them: a JSON file, or the JSON itself."""
+"""MCP servers whose tools assistants may call, and their tools as our own.
+
+MAAS_MCP_SERVERS names the servers: a JSON file, or the JSON itself. Descriptions and results of a server are untrusted,
+so they are cut and masked.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from hashlib import sha256
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from maas.agents.policy import Effect
-from maas.agents.tools import MAX_TIMEOUT_S
+from maas.agents.tool_calls import ToolFailure, size, to_json
+from maas.agents.tools import (
+    DEFAULT_TIMEOUT_S,
+    MAX_TIMEOUT_S,
+    SEPARATOR,
+    Effect,
+    Tool,
+    ToolContext,
+    plain_schema,
+    wrong_tool,
+)
 from shared.errors import MaasError, problems_of
-from shared.log import hide
+from shared.json import map_texts, parse_json
+from shared.log import conceal, hide
+from shared.text import clean, shorten
 
 SETTING = "MAAS_MCP_SERVERS"
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*")
-_MAX_NAME_CHARS = 32
+_SERVER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*")
+_MAX_SERVER_NAME_CHARS = 32
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET = re.compile(r"(?i)auth|cookie|credential|key|passw|secret|token")
+MAX_TOOLS = 200
+MAX_SCHEMA_BYTES = 16_000
+MAX_TEXT_CHARS = 200_000  # of one text in a result, before the result is cut to what a model may read
+_MAX_TOOL_NAME_CHARS = 64
+_HASH_CHARS = 8
+_MAX_TOOL_DESCRIPTION_CHARS, _MAX_FIELD_DESCRIPTION_CHARS = 1000, 500
+_MAX_TITLE_CHARS = 100
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_INVISIBLE = ("Cf", "Cn", "Co", "Cs")
+log = structlog.get_logger()
+
+CallRemote = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
 
 class McpServer(BaseModel):
@@ -78,17 +109,19 @@ def _parse(setting: str) -> dict[str, Any]:
             cause = getattr(error, "strerror", None) or "it is no text"
             raise _bad_setting(f"cannot read {setting}: {cause}") from error
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        place = f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "its depth"
-        raise _bad_setting(f"is not JSON: see {place}") from error
+        value = parse_json(text)
+    except JSONDecodeError as error:
+        raise _bad_setting(f"is not JSON: see line {error.lineno}, column {error.colno}") from error
+    except ValueError as error:
+        raise _bad_setting(f"is not JSON: {error}") from error
     return value if isinstance(value, dict) else {}
 
 
 def _server(name: str, fields: Mapping[str, Any], environment: Mapping[str, str]) -> McpServer:
-    if len(name) > _MAX_NAME_CHARS or not _NAME.fullmatch(name):
+    if len(name) > _MAX_SERVER_NAME_CHARS or not _SERVER_NAME.fullmatch(name):
         raise _bad_setting(
-            f"server {name!r}: a name is 1 to {_MAX_NAME_CHARS} Latin letters, digits, single _ and -, letter first"
+            f"server {name!r}: a name is 1 to {_MAX_SERVER_NAME_CHARS} Latin letters, digits, single _ and -, "
+            "letter first"
         )
     filled = {key: _filled(value, key, name, environment) for key, value in fields.items() if key != "disabled"}
     try:
@@ -119,3 +152,139 @@ def _filled(value: Any, key: str, server: str, environment: Mapping[str, str]) -
 
 def _bad_setting(message: str) -> MaasError:
     return MaasError("bad_setting", f"{SETTING}: {message}")
+
+
+def convert_tools(server: McpServer, listed: Iterable[Mapping[str, Any]], call: CallRemote) -> tuple[Tool, ...]:
+    """The tools of a `tools/list` result. Those that cannot be shown to a model are left out and named in the log."""
+    tools: dict[str, Tool] = {}
+    for one in listed:
+        try:
+            if len(tools) == MAX_TOOLS:
+                raise wrong_tool(f"more than {MAX_TOOLS} tools")
+            remote = _tool(server, one, call)
+        except Exception as error:  # the server is untrusted, so anything may be wrong with it
+            name = shorten(str(one.get("name")), _MAX_TOOL_NAME_CHARS)
+            log.warning("mcp_tool_left_out", server=server.name, tool=name, cause=shorten(str(error), 300))
+        else:
+            tools.setdefault(remote.name, remote)
+    return tuple(tools.values())
+
+
+def fit_name(server: str, name: str) -> str:
+    """`server__tool` in the characters that every provider accepts; a changed name ends with a hash of the original."""
+    full_name = f"{server}{SEPARATOR}{name}"
+    fitted = _NOT_IN_NAMES.sub("_", full_name)
+    if fitted == full_name and len(full_name) <= _MAX_TOOL_NAME_CHARS:
+        return full_name
+    return f"{fitted[: _MAX_TOOL_NAME_CHARS - _HASH_CHARS - 1]}_{sha256(name.encode()).hexdigest()[:_HASH_CHARS]}"
+
+
+def effect_of(server: McpServer, name: str, hints: Mapping[str, Any]) -> Effect:
+    """The configured effect, else that of a trusted server's annotations, else dangerous."""
+    if name in server.effects:
+        return server.effects[name]
+    if server.trusted and hints.get("readOnlyHint") is True:
+        return "read"
+    if server.trusted and hints.get("destructiveHint") is False:
+        return "write"
+    return "dangerous"
+
+
+def _tool(server: McpServer, listed: Mapping[str, Any], call: CallRemote) -> Tool:
+    name = str(listed["name"])
+    hints = listed.get("annotations") or {}
+    effect = effect_of(server, name, hints)
+    about = str(listed.get("description") or listed.get("title") or hints.get("title") or "").strip()
+    title = _readable(name, _MAX_TITLE_CHARS)
+
+    async def handle(arguments: Mapping[str, Any], _: ToolContext) -> Any:
+        return await call(name, arguments)
+
+    return Tool(
+        fit_name(server.name, server.names.get(name, name)),
+        server.name,
+        _readable(about, _MAX_TOOL_DESCRIPTION_CHARS) or title,
+        effect,
+        handle,
+        arguments=None,
+        parameters=_schema(listed["inputSchema"]),
+        timeout=server.timeout or DEFAULT_TIMEOUT_S[effect],
+        is_idempotent=server.trusted and hints.get("idempotentHint") is True,
+        reason=f"Calls {title} of the server {server.name}",
+        via="mcp",
+    )
+
+
+def _schema(listed: Mapping[str, Any]) -> dict[str, Any]:
+    schema = plain_schema(to_json({"schema": listed})["schema"])
+    if size(schema) > MAX_SCHEMA_BYTES:
+        raise wrong_tool(f"its schema is longer than {MAX_SCHEMA_BYTES} bytes")
+    readable: dict[str, Any] = _readable_schema(schema)
+    return readable
+
+
+def _readable_schema(node: Any) -> Any:
+    """The schema with readable descriptions. Raises MaasError('wrong_tool') for names that providers refuse."""
+    if isinstance(node, list):
+        return [_readable_schema(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    result = {key: _readable_schema(one) for key, one in node.items() if key not in ("description", "properties")}
+    if "properties" in node:
+        if refused := [name for name in node["properties"] if not _PROPERTY.fullmatch(name)]:
+            raise wrong_tool(f"{refused[0]!r}: a provider refuses such names")
+        result["properties"] = {name: _readable_schema(one) for name, one in node["properties"].items()}
+    if about := _readable(str(node.get("description", "")), _MAX_FIELD_DESCRIPTION_CHARS):
+        result["description"] = about
+    return result
+
+
+def _readable(text: str, max_chars: int) -> str:
+    """The text without invisible characters, which only a model would read, and with secrets masked."""
+    visible = "".join(char for char in text[: 20 * max_chars] if unicodedata.category(char) not in _INVISIBLE)
+    return shorten(conceal(clean(visible)).strip(), max_chars)
+
+
+def content_data(result: Mapping[str, Any]) -> Any:
+    """The data of a `tools/call` result as plain JSON: structured content, texts, and a note for each picture or file.
+
+    Raises ToolFailure for a result that reports an error.
+    """
+    blocks = result.get("content") or []
+    if result.get("isError"):
+        message = "\n".join(str(one["text"]) for one in blocks if one.get("type") == "text")
+        raise ToolFailure(conceal(message.strip()[:MAX_TEXT_CHARS]) or "it failed and did not say why")
+    structured = result.get("structuredContent")
+    if structured is not None:  # the text blocks repeat it
+        blocks = [one for one in blocks if one.get("type") != "text"]
+    parts = [] if structured is None else [structured]
+    parts += [_block(one) for one in blocks]
+    return map_texts(parts[0] if len(parts) == 1 else parts or None, conceal)
+
+
+def _block(block: Mapping[str, Any]) -> Any:
+    kind = block.get("type")
+    if kind == "text":
+        return _text(str(block.get("text", "")))
+    if kind in ("image", "audio"):
+        return _note(str(kind), block.get("mimeType"), block.get("data"))
+    if kind == "resource":
+        resource = block.get("resource") or {}
+        if "text" in resource:
+            return {"uri": resource.get("uri"), "text": str(resource["text"])[:MAX_TEXT_CHARS]}
+        return _note("file", resource.get("mimeType"), resource.get("blob")) | {"uri": resource.get("uri")}
+    return {key: block[key] for key in ("type", "uri", "name", "title", "description", "mimeType") if key in block}
+
+
+def _text(text: str) -> Any:
+    """The value of a JSON text, so that a model does not read it escaped; any other text as it is."""
+    if len(text) <= MAX_TEXT_CHARS and text.lstrip().startswith(("{", "[")):
+        try:
+            return parse_json(text)
+        except ValueError:
+            pass
+    return text[:MAX_TEXT_CHARS]
+
+
+def _note(kind: str, mime: object, data: object) -> dict[str, Any]:
+    return {"type": kind, "mime_type": mime, "bytes": len(str(data or "")) * 3 // 4}

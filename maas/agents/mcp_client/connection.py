@@ -26,9 +26,8 @@ from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ToolListChangedNotification
 
-from maas.agents.mcp_client import McpServer
+from maas.agents.mcp_client import McpServer, content_data, convert_tools
 from maas.agents.mcp_client.program import program_of
-from maas.agents.mcp_client.remote_tools import content_data, remote_tools
 from maas.agents.tool_calls import ToolDoubt, ToolFailure
 from maas.agents.tools import Tool
 from shared.log import conceal, mask
@@ -191,7 +190,7 @@ class McpConnection:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        tools = remote_tools(self.server, listed, self.call)
+        tools = convert_tools(self.server, listed, self.call)
         log.info("mcp_server_reached", server=self.server.name, tools=len(tools))
         if tools != self.tools:
             self.tools = tools

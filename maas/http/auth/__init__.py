@@ -1,14 +1,206 @@
-"""Authentication and authorization: who sends a request, and what that principal may do."""
+"""Authentication: the principal of a request, its credential, and the authenticators that MAAS_AUTH selects."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Generic, Literal, Protocol, TypeVar
+from uuid import UUID
 
-from maas.http.auth.authenticators import Authenticator, KeyAuthenticator, LocalAuthenticator
-from shared.db import Database
+import asyncpg
+import structlog
+from starlette.datastructures import Headers
+from starlette.requests import Request
+
+from maas.users import LOCAL_USER, is_secret_of, split_key
+from shared.db import CONNECTION_LOST, Database
+from shared.errors import MaasError
 from shared.settings import Settings
+
+Scope = Literal["open", "ask", "read", "metrics", "admin"]
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+MAX_CREDENTIAL_CHARS = 16_384
+CACHE_TTL_S = 1.0
+MAX_CACHE_ENTRIES = 10_000
+TOUCH_INTERVAL_S = 60.0  # between two writes of when a key was last used
+NOT_LOCAL = "MAAS_AUTH=none serves this machine only: call http://127.0.0.1 or http://localhost, or set MAAS_AUTH=keys"
+FOREIGN_ORIGIN = (
+    "MAAS_AUTH=none serves this machine only, and a web page of another origin sent this request; add its origin to "
+    "MAAS_CORS_ORIGINS to allow it"
+)
+_LOOPBACK = r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?"
+_LOOPBACK_HOST = re.compile(f"({_LOOPBACK})?", re.ASCII | re.IGNORECASE)
+_LOOPBACK_ORIGIN = re.compile(f"https?://{_LOOPBACK}", re.ASCII | re.IGNORECASE)
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The sender of a request; `name` is written to the audit log.
+
+    A principal is bound to one user (`user_id`), to all users whose external id begins with `prefix`, or to nobody.
+    `per_minute` limits its requests. `default_user` owns the memory when an OpenAI client names no user.
+    """
+
+    name: str
+    scopes: frozenset[str]
+    user_id: UUID | None = None
+    prefix: str | None = None
+    per_minute: int | None = None
+    default_user: UUID | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        return self.user_id is not None or self.prefix is not None
+
+    def may(self, scope: Scope) -> bool:
+        return scope == "open" or scope in self.scopes or "admin" in self.scopes
+
+
+class Unauthenticated(MaasError):
+    """The request has no valid credential; `cause` is logged and counted, and the response does not reveal it."""
+
+    def __init__(self, cause: str, message: str = "") -> None:
+        default = "send a valid key or token as `Authorization: Bearer ...`, or a key as `X-API-Key: ...`"
+        super().__init__("unauthenticated", message or default)
+        self.cause = cause
+
+
+class ForeignOrigin(Unauthenticated):
+    """A browser sent the request for a web page of another machine: 403, because no key would help."""
+
+    def __init__(self) -> None:
+        super().__init__("origin", FOREIGN_ORIGIN)
+        self.code = "forbidden"
+
+
+class Authenticator(Protocol):
+    """Finds out which principal sent a request."""
+
+    async def authenticate(self, request: Request) -> Principal:
+        """Return the sender. Raises Unauthenticated."""
+        ...
+
+
+def read_credential(request: Request) -> str:
+    """Return the key or token of a request. Raises Unauthenticated."""
+    scheme, _, credential = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        credential = request.headers.get("x-api-key", "")
+    credential = credential.strip()
+    if not credential:
+        raise Unauthenticated("missing")
+    if len(credential) > MAX_CREDENTIAL_CHARS or not credential.isascii() or not credential.isprintable():
+        raise Unauthenticated("malformed")
+    return credential
+
+
+class LocalAuthenticator:
+    """Authenticator of MAAS_AUTH=none: every program on this machine may do everything.
+
+    Requests to another host name and requests of foreign web pages are refused. A page is accepted when its origin is
+    on a loopback address, whatever its port, or is one of `origins` (MAAS_CORS_ORIGINS).
+    """
+
+    _principal = Principal("http", frozenset({"admin"}), default_user=LOCAL_USER)
+
+    def __init__(self, origins: Sequence[str] = ()) -> None:
+        self._origins = frozenset(origins)
+
+    async def authenticate(self, request: Request) -> Principal:
+        if not _LOOPBACK_HOST.fullmatch(request.headers.get("host", "")):
+            raise Unauthenticated("host", NOT_LOCAL)
+        if not self._is_allowed_origin(request.headers):
+            raise ForeignOrigin
+        return self._principal
+
+    def _is_allowed_origin(self, headers: Headers) -> bool:
+        """Check `Origin`, or `Sec-Fetch-Site` when a browser omits it, as in reads that the page cannot see."""
+        origins = headers.getlist("origin")
+        if not origins:
+            return headers.get("sec-fetch-site", "none").lower() != "cross-site"
+        return all(origin in self._origins or _LOOPBACK_ORIGIN.fullmatch(origin) for origin in origins)
+
+
+class TTLCache(Generic[Key, Value]):
+    """A cache that also coalesces concurrent look-ups of one key.
+
+    Values expire after CACHE_TTL_S, at most MAX_CACHE_ENTRIES are held, and a failed look-up is not cached.
+    """
+
+    def __init__(self, look_up: Callable[[Key], Awaitable[Value]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._look_up = look_up
+        self._clock = clock
+        self._entries: dict[Key, tuple[float, asyncio.Task[Value]]] = {}
+
+    async def get(self, key: Key) -> Value:
+        """Return the value of `key`. Raises what `look_up` raises."""
+        now = self._clock()
+        started_at, task = self._entries.get(key, (-CACHE_TTL_S, None))
+        if task is None or now - started_at >= CACHE_TTL_S or (task.done() and (task.cancelled() or task.exception())):
+            self._entries.pop(key, None)
+            task = asyncio.ensure_future(self._start(key))
+            self._entries[key] = (now, task)
+            if len(self._entries) > MAX_CACHE_ENTRIES:
+                del self._entries[next(iter(self._entries))]
+        return task.result() if task.done() else await asyncio.shield(task)
+
+    async def _start(self, key: Key) -> Value:
+        return await self._look_up(key)
+
+
+class KeyAuthenticator:
+    """Authenticator of MAAS_AUTH=keys: requests send a key that `maas keys create` has made.
+
+    Key rows are cached for CACHE_TTL_S, so a revoked key works that much longer. When a key was last used is written
+    in the background, at most once in TOUCH_INTERVAL_S.
+    """
+
+    def __init__(self, db: Database, group: asyncio.TaskGroup, clock: Callable[[], float] = time.monotonic) -> None:
+        self._db = db
+        self._group = group
+        self._clock = clock
+        self._rows = TTLCache(self._find, clock)
+        self._touched_at: dict[str, float] = {}
+
+    async def authenticate(self, request: Request) -> Principal:
+        return await self.authenticate_key(read_credential(request))
+
+    async def authenticate_key(self, key: str) -> Principal:
+        """Return the principal of a key. Raises Unauthenticated."""
+        parts = split_key(key)
+        if parts is None:
+            raise Unauthenticated("malformed")
+        key_id, secret = parts
+        row = await self._rows.get(key_id)
+        if not is_secret_of(row, secret) or row is None:
+            raise Unauthenticated("unknown" if row is None else "wrong")
+        if row["state"] != "active":
+            raise Unauthenticated(row["state"])
+        self._touch(key_id)
+        return Principal(
+            f"key:{key_id}", frozenset(row["scopes"]), row["user_id"], row["prefix"], row["per_minute"]
+        )  # fmt: skip
+
+    async def _find(self, key_id: str) -> asyncpg.Record | None:
+        return await self._db.row("find_key", key_id)
+
+    def _touch(self, key_id: str) -> None:
+        now = self._clock()
+        if now - self._touched_at.get(key_id, -TOUCH_INTERVAL_S) >= TOUCH_INTERVAL_S:
+            self._touched_at[key_id] = now
+            self._group.create_task(self._write_touch(key_id))
+
+    async def _write_touch(self, key_id: str) -> None:
+        try:
+            await self._db.value("touch_key", key_id)
+        except (asyncpg.PostgresError, *CONNECTION_LOST) as error:
+            log.warning("key_use_not_noted", key=key_id, cause=repr(error))
 
 
 @asynccontextmanager

@@ -9,10 +9,10 @@ import structlog
 from pydantic import BaseModel
 from starlette.requests import Request
 
-from maas.http.auth.authenticators import Principal, Scope, Unauthenticated
+from maas.http.auth import Principal, Scope, Unauthenticated
 from maas.http.request_input import read_id, read_json, read_parameter, validate
 from maas.http.state import app_state
-from maas.users.identities import has_name_prefix
+from maas.users import has_name_prefix
 from shared.errors import MaasError
 
 Resource = Literal["run", "conversation", "action", "attachment", "memory", "user"]

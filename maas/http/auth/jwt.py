@@ -13,7 +13,7 @@ import jwt
 import structlog
 from starlette.requests import Request
 
-from maas.http.auth.authenticators import KeyAuthenticator, Principal, TTLCache, Unauthenticated, read_credential
+from maas.http.auth import KeyAuthenticator, Principal, TTLCache, Unauthenticated, read_credential
 from shared.db import Database
 from shared.settings import Settings
 

@@ -17,8 +17,7 @@ from structlog.contextvars import bind_contextvars
 
 from maas.engine.states import TERMINAL, Status
 from maas.http.auth.authorize import principal_of
-from maas.http.openai.request import ignored_header, read_completion_request
-from maas.http.openai.schemas import (
+from maas.http.openai import (
     ChatAnswer,
     ChatCompletion,
     Choice,
@@ -33,6 +32,7 @@ from maas.http.openai.schemas import (
     error_of_failed_run,
     openai_error_response,
 )
+from maas.http.openai.request import ignored_header, read_completion_request
 from maas.http.run_watcher import (
     EVENT_STREAM,
     EVENT_STREAM_HEADERS,
@@ -44,7 +44,7 @@ from maas.http.run_watcher import (
 from maas.http.schemas import json_response
 from maas.http.state import AppState, app_state
 from maas.runs.event_stream import Cursor, Page
-from maas.runs.openai_usage import RunAnswer, list_assistants, read_answer
+from maas.runs.submit import RunAnswer, list_assistants, read_answer
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 

@@ -15,13 +15,12 @@ from starlette.requests import Request
 
 from maas.conversations.attachments import store_upload
 from maas.http.auth.authorize import principal_of, read_body
-from maas.http.openai.schemas import ChatMessage, ChatRequest
+from maas.http.openai import ChatMessage, ChatRequest
 from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import QueryText
 from maas.http.state import app_state
 from maas.http.users import resolve_user
-from maas.runs.openai_usage import SOURCE, list_assistants
-from maas.runs.submit import ClientContext, ClientMessage, Role, Submission
+from maas.runs.submit import OPENAI_SOURCE, ClientContext, ClientMessage, Role, Submission, list_assistants
 from shared.errors import MaasError, problems_of
 from shared.json import MAX_JSON_DEPTH, is_storable
 from shared.text import clean, is_blank
@@ -69,7 +68,7 @@ async def read_completion_request(request: Request) -> CompletionRequest:
     attachment_ids = [(await store_upload(db, user_id, image))["id"] for image in images]
     submission = Submission(
         user_id=user_id, query=query, assistant=body.model, conversation_id=conversation_id, metadata=metadata,
-        source=SOURCE, caller=principal_of(request).name, idempotency_key=key,
+        source=OPENAI_SOURCE, caller=principal_of(request).name, idempotency_key=key,
         attachment_ids=tuple(dict.fromkeys(attachment_ids)), context=context, is_remembered=is_remembered,
     )  # fmt: skip
     return CompletionRequest(body, submission, ignored_parameters(body), _is_retry(request))

@@ -18,7 +18,7 @@ from maas.memory.transfer.export import ROW_TYPES, SKIPPED_TYPES, AttachmentRow,
 from maas.memory.transfer.ndjson import JsonLine, first_line, import_error, read_items, read_lines
 from shared.errors import problems_of
 from shared.images import submit_in_order
-from shared.json import MAX_JSON_DEPTH, is_storable
+from shared.json import MAX_JSON_DEPTH, is_storable, parse_json
 from shared.text import clean, is_blank
 
 BATCH_ROWS = 500
@@ -65,8 +65,8 @@ def read_batches(file: BinaryIO, name: str) -> Iterator[RowBatch]:
 def is_export(file: BinaryIO) -> bool:
     """Return whether a file begins with the header of a MaaS export."""
     try:
-        header = json.loads(first_line(file))
-    except (ValueError, RecursionError):
+        header = parse_json(first_line(file))
+    except ValueError:
         return False
     return isinstance(header, dict) and header.get("maas") == "export"
 

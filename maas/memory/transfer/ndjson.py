@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from shared.errors import MaasError
 from shared.images import submit_in_order
+from shared.json import json_decoder, parse_json
 
 MAX_IMAGE_LINE_BYTES = 32 * 1024 * 1024  # an image of 20 MiB in base64
 MAX_VALUE_SIZE = 4 * 1024 * 1024  # bytes of any other line, characters of an array's item
@@ -66,10 +66,10 @@ def _parse(raw: bytes, where: str) -> Any:
     try:
         text = raw.decode("utf-8-sig")
         _check_signs(text, where)
-        return _JSON.decode(text)
+        return parse_json(text)
     except UnicodeDecodeError as error:
         raise import_error(where, f"not UTF-8 (byte {error.start})") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise import_error(where, f"not JSON: {error}"[:300]) from error
 
 
@@ -122,7 +122,7 @@ class _Window:
             length = len(self._text) - self._at
             try:
                 _check_signs(self._text, where)
-                work = partial(_JSON.raw_decode, self._text, self._at)
+                work = partial(json_decoder().raw_decode, self._text, self._at)
                 value, self._at = submit_in_order(work).result() if length > LARGE_BYTES else work()
             except RecursionError as error:
                 raise import_error(where, f"not JSON: {error}") from error
@@ -160,10 +160,3 @@ def first_line(file: BinaryIO) -> bytes:
         raw = file.readline(4096)
     file.seek(0)
     return raw.lstrip(b"\xef\xbb\xbf \t\r\n")
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse)

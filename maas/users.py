@@ -1,4 +1,7 @@
-"""API keys of programs that call over HTTP. A key is shown once, when it is created; the database has its hash."""
+"""Users: the names by which clients know them, each of which stands for one UUID, and the API keys of programs.
+
+A key is shown once, when it is created; the database has its hash.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,48 @@ import asyncpg
 
 from shared.db import Database
 from shared.errors import MaasError
+from shared.json import is_storable
 from shared.text import is_blank
 
+PROVIDER = "api"
+LOCAL_USER = UUID("00000000-0000-4000-8000-000000000001")  # the user of commands that name none
+MAX_USER_NAME_CHARS = 200
 SCOPES = ("ask", "read", "metrics", "admin")
-MAX_NAME_CHARS, MAX_PREFIX_CHARS = 100, 200
+MAX_KEY_NAME_CHARS, MAX_PREFIX_CHARS = 100, 200
 MAX_DAYS = 36_500
 _KEY = re.compile(r"maas_([0-9a-f]{12})_([0-9a-f]{64})", re.ASCII)
 _NO_HASH = bytes(32)
+
+
+async def find_user(db: Database, name: str) -> UUID | None:
+    """The user with this name or UUID; None for an unknown name. Raises MaasError('bad_user')."""
+    if (user_id := parse_user_id(name)) is not None:
+        return user_id
+    known: UUID | None = await db.value("find_user", PROVIDER, name)
+    return known
+
+
+async def get_or_create_user(db: Database, name: str) -> UUID:
+    """The user with this name or UUID; an unknown name becomes a new user. Raises MaasError('bad_user')."""
+    if (user_id := parse_user_id(name)) is not None:
+        return user_id
+    return UUID(str(await db.value("name_user", PROVIDER, name)))
+
+
+async def has_name_prefix(db: Database, user_id: UUID, prefix: str) -> bool:
+    """Whether this user has a name that begins with `prefix`."""
+    return bool(await db.value("has_name", user_id, PROVIDER, prefix))
+
+
+def parse_user_id(name: str) -> UUID | None:
+    """The UUID that a name is, or None for another name. Raises MaasError('bad_user')."""
+    if is_blank(name) or len(name) > MAX_USER_NAME_CHARS or not is_storable(name):
+        raise MaasError("bad_user", f"user: must be a text of 1 to {MAX_USER_NAME_CHARS} characters that is not blank")
+    try:
+        user_id = UUID(name)
+    except ValueError:
+        return None
+    return user_id if str(user_id) == name.lower() else None  # 32 digits without hyphens may be a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +77,9 @@ class NewKey:
 
     def check(self) -> None:
         """Raises MaasError('bad_parameter')."""
-        if is_blank(self.name) or len(self.name) > MAX_NAME_CHARS or not self.name.isprintable():
-            raise MaasError("bad_parameter", f"NAME: must be 1 to {MAX_NAME_CHARS} printable characters, not all blank")
+        if is_blank(self.name) or len(self.name) > MAX_KEY_NAME_CHARS or not self.name.isprintable():
+            message = f"NAME: must be 1 to {MAX_KEY_NAME_CHARS} printable characters, not all blank"
+            raise MaasError("bad_parameter", message)
         if wrong := [scope for scope in self.scopes if scope not in SCOPES]:
             raise MaasError("bad_parameter", f"--scope: there is no {wrong[0]!r}; scopes are {', '.join(SCOPES)}")
         if self.prefix is not None and not (0 < len(self.prefix) <= MAX_PREFIX_CHARS and self.prefix.isprintable()):

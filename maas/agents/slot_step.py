@@ -8,7 +8,7 @@ from typing import Self
 
 from maas.agents.definition import Definition
 from maas.agents.executor import Executor, Permissions
-from maas.agents.slots.slot import CHAT, WAIT_PHOTO, SlotSession
+from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tool_ledger import CallLog
 from maas.agents.tool_loop import NO_WORDS, AnswerContext, ResponderModel, language_of, result_message
@@ -18,7 +18,7 @@ from maas.engine.claims import Outcome, Run
 from maas.engine.events import EventType, RunEvents
 from maas.engine.stages import Deps
 from shared.errors import MaasError
-from shared.models.types import Reply, Request, ToolCall
+from shared.models import Reply, Request, ToolCall
 from shared.text import clean, is_blank
 
 CONFIRM = "assistant_confirm"

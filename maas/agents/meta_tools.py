@@ -24,8 +24,8 @@ from maas.agents.tools import Tool, Toolset, tool
 from maas.engine.claims import LostRun
 from maas.runs.debug_info import debug_log
 from shared.db import CONNECTION_LOST
-from shared.models.retry import StreamListener
-from shared.models.types import Message, Reply, ToolCall
+from shared.models import Message, Reply, ToolCall
+from shared.models.calls import StreamListener
 from shared.text import clean, is_blank, shorten
 
 META = "meta"
@@ -68,7 +68,7 @@ class SingleCallRequest(BaseModel):
     arguments: dict[str, Any] = {}
 
 
-async def answer(context: AnswerContext) -> Reply:
+async def answer_by_meta_tools(context: AnswerContext) -> Reply:
     """The words of the only domain that answered, else the assistant's own. Raises MaasError, LostRun."""
     answers = _DomainAnswers()
     domains = _DomainCalls(context, answers)

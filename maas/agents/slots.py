@@ -5,13 +5,12 @@ Code keeps the values; the model only fills them. `merge`, `missing`, `state_blo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from maas.agents.tool_calls import ToolResult
+from maas.agents.tool_calls import ToolResult, tag_safe_json
 from maas.engine.claims import LostRun, Run
 from shared.db import Database
 from shared.errors import MaasError
@@ -86,9 +85,8 @@ def state_block(slots: Slots, values: SlotValues, *, at_once: bool = False) -> s
 
     `at_once`: ask for everything that is missing in one question.
     """
-    collected = json.dumps({slot.name: value for slot, value in _filled(slots, values)}, ensure_ascii=False)
-    fenced = collected.replace("<", "\\u003c").replace(">", "\\u003e")
-    lines = ["[SYSTEM STATE]", f"Collected: {fenced}"]
+    collected = tag_safe_json({slot.name: value for slot, value in _filled(slots, values)})
+    lines = ["[SYSTEM STATE]", f"Collected: {collected}"]
     if open_slots := missing(slots, values):
         lines.append(f"Still needed: {', '.join(slot.name for slot in open_slots)}")
         next_slots = open_slots if at_once else open_slots[:1]
@@ -173,8 +171,7 @@ class SlotSession:
         block = state_block(self.slots, self.values, at_once=self.generations > EXPERIENCED_GENERATIONS)
         lines = [block, *(["The photo is there."] if self.photo else [])]
         if self.first_name and not is_blank(self.first_name):
-            name = json.dumps(one_line(self.first_name), ensure_ascii=False).replace("<", "\\u003c")
-            lines.append(f"The user's first name: {name}")
+            lines.append(f"The user's first name: {tag_safe_json(one_line(self.first_name))}")
         return "\n".join(lines)
 
     def receive(self, photo: UUID) -> None:

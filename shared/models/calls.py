@@ -1,0 +1,218 @@
+"""Calls of opened models: completions whole or streamed, images, vectors of search queries."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import random
+import time
+from array import array
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from functools import partial
+from hashlib import sha256
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import structlog
+
+from shared.images import MAX_IMAGE_BYTES, sanitize_image_async
+from shared.models import Embedder, Image, ImageModel, Message, Model, ModelError, Reply, Request, spec_of
+from shared.models.retry import MAX_ATTEMPTS, Breaker, no_answer, once, repeat
+from shared.settings import attempt_setting
+
+DELAY_FACTOR = 1.1  # an attempt that lasted this much longer than its limit was delayed by this process
+MAX_QUERY_CHARS = 2000
+MAX_CACHED_QUERIES = 128  # the stages of one run embed the same query
+_breakers: WeakKeyDictionary[Model, dict[str, Breaker]] = WeakKeyDictionary()
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A reply and the number of attempts that were made, from 1."""
+
+    reply: Reply
+    attempts: int
+
+
+class StreamListener(Protocol):
+    """Receives the text of an answer while the model writes it."""
+
+    def begin(self) -> None:
+        """An attempt begins: the text of an earlier one is void."""
+        ...
+
+    def text(self, delta: str) -> None:
+        """A piece of the answer."""
+        ...
+
+
+async def complete(
+    model: Model,
+    request: Request,
+    *,
+    budget: float,
+    attempt_timeout: float,
+    first_delay: float = 1.0,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    clock: Callable[[], float] = time.monotonic,
+    jitter: Callable[[], float] = random.random,
+    breaker: Breaker | None = None,
+    listener: StreamListener | None = None,
+    attempts: int = MAX_ATTEMPTS,
+) -> Completion:
+    """Call `model` for a completion, with the retries of `repeat`. Raises ModelError of the last attempt.
+
+    While the circuit of this model and role is open, CircuitOpen is raised at once. A `listener` receives the text as
+    it arrives; an answer that is still arriving after `attempt_timeout` fails as `too_slow`.
+    """
+    stream = None if listener is None else _Stream(model, request, listener, attempt_timeout)
+    reply, attempts_made = await repeat(
+        model, stream.call if stream else partial(model.complete, request), budget=budget,
+        attempt_timeout=attempt_timeout, attempts=attempts, cut=stream.cut if stream else None,
+        first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter,
+        breaker=breaker or _breaker(model, request.role, clock),
+    )  # fmt: skip
+    return Completion(reply, attempts_made)
+
+
+def _breaker(model: Model, role: str, clock: Callable[[], float]) -> Breaker:
+    """Return the breaker of a model in one role; roles differ in timeout and length, so each has its own."""
+    roles = _breakers.setdefault(model, {})
+    if role not in roles:
+        roles[role] = Breaker(spec_of(model), role, clock)
+    return roles[role]
+
+
+@dataclass(slots=True)
+class _Stream:
+    """Streams an answer to a listener; `allowed` is the timeout of an attempt, in seconds."""
+
+    model: Model
+    request: Request
+    listener: StreamListener
+    allowed: float
+    began_at: float = 0.0
+    last_piece_at: float = -math.inf
+
+    async def call(self, limit: float) -> Reply:
+        self.listener.begin()
+        self.began_at, self.last_piece_at = time.monotonic(), -math.inf
+        async with aclosing(self.model.stream(self.request, limit)) as pieces:
+            async for piece in pieces:
+                self.last_piece_at = time.monotonic()
+                if isinstance(piece, Reply):
+                    return piece
+                if isinstance(piece, str) and piece:
+                    self.listener.text(piece)
+        raise ModelError("unreachable", f"{spec_of(self.model)}: the stream ended early", retryable=True)
+
+    def cut(self, limit: float) -> ModelError:
+        """Return the error of an attempt that ran out of time; it is final if the answer was still arriving."""
+        now = time.monotonic()
+        is_own_delay = now - self.began_at > limit * DELAY_FACTOR  # this process stood still
+        if is_own_delay or limit < self.allowed or now - self.last_piece_at > limit / 2:
+            return no_answer(self.model, limit)
+        setting = attempt_setting(self.request.role)
+        name = spec_of(self.model)
+        return ModelError(
+            "too_slow", f"{name} was still answering after {limit:g} s and was cut off; raise {setting} or lower "
+            "MAAS_MAX_TOKENS",
+        )  # fmt: skip
+
+
+def fingerprint(model: Model, request: Request) -> str:
+    """Return sha256, in hex, of everything that reaches the model; `inputs` do not.
+
+    Names are sorted: a reply that was stored as jsonb comes back with its names in another order.
+    """
+    parts = [
+        model.provider, model.name, request.system, [_hashable(one) for one in request.messages], request.json_schema,
+        request.temperature, request.max_tokens, [asdict(tool) for tool in request.tools], request.tool_choice,
+    ]  # fmt: skip
+    return sha256(
+        json.dumps(parts, ensure_ascii=False, default=str, sort_keys=True).encode("utf-8", "replace")
+    ).hexdigest()
+
+
+def _hashable(message: Message) -> object:
+    return asdict(message) if message.calls or message.call_id else (message.role, message.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageModels:
+    """The configured image model and its fallback; `retry_delay` is the first pause before a retry, in seconds."""
+
+    model: ImageModel
+    fallback: ImageModel | None = None
+    retry_delay: float = 1.0
+
+
+async def draw(images: ImageModels | None, prompt: str, photo: Image | None, timeout: float) -> Image:
+    """Generate an image within `timeout` seconds, all attempts of both models; it decodes and holds no metadata.
+
+    If there is a fallback, each model gets half of the time; a faulty request (`bad_request`) is not repeated.
+    Raises ModelError.
+    """
+    if images is None:
+        raise ModelError("unknown_model", "no image model is configured: set MAAS_IMAGE_MODEL")
+    model, fallback, delay = images.model, images.fallback, images.retry_delay
+    if fallback is None:
+        return await _draw(model, prompt, photo, timeout, delay)
+    end = time.monotonic() + timeout
+    try:
+        return await _draw(model, prompt, photo, timeout / 2, delay)
+    except ModelError as error:
+        if error.code == "bad_request":
+            raise
+        _log.warning("image_fallback_asked", fallback=spec_of(fallback), cause=str(error))
+    return await _draw(fallback, prompt, photo, end - time.monotonic(), delay)
+
+
+async def _draw(model: ImageModel, prompt: str, photo: Image | None, budget: float, delay: float) -> Image:
+    call = partial(model.draw, prompt, photo)
+    image, _ = await repeat(model, call, budget=budget, attempt_timeout=budget, first_delay=delay)
+    if len(image.data) > MAX_IMAGE_BYTES:
+        raise _unusable(model, f"has {len(image.data)} bytes; at most {MAX_IMAGE_BYTES} are taken")
+    try:
+        sanitized = await sanitize_image_async(image.data)
+    except ValueError as error:
+        raise _unusable(model, str(error)) from error
+    return Image(sanitized.data, sanitized.media_type)
+
+
+def _unusable(model: ImageModel, why: str) -> ModelError:
+    return ModelError("malformed", f"{spec_of(model)}: what it drew {why}")
+
+
+class QueryEmbedder:
+    """Embeds queries in one attempt of at most `timeout` seconds, behind a circuit breaker."""
+
+    def __init__(self, embedder: Embedder, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.model = spec_of(embedder)
+        self.timeout = timeout
+        self._embedder = embedder
+        self._cache: dict[str, array[float]] = {}
+        # A wrong key makes every query fail, so it opens the circuit, too.
+        self._breaker = Breaker(self.model, "question", clock, lambda error: error.code != "bad_request")
+
+    async def vector(self, query: str) -> array[float] | None:
+        """Return the vector of a query, or None if the embedder fails; at once while its circuit is open."""
+        query = query[:MAX_QUERY_CHARS]
+        if (cached := self._cache.get(query)) is not None:
+            return cached
+        try:
+            with self._breaker.call(self.timeout) as call:
+                self._breaker.admit(call)
+                result = await once(
+                    self._embedder, lambda limit: self._embedder.embed([query], "question", limit), self.timeout
+                )
+        except ModelError:
+            return None
+        vector = self._cache[query] = array("f", result.vectors[0])
+        if len(self._cache) > MAX_CACHED_QUERIES:
+            del self._cache[next(iter(self._cache))]
+        return vector
