@@ -63,8 +63,8 @@ TOLD = ("draft_context", "final_context_payload", "analysis_result")
 MEMORY = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "attachments", "user_notes")
 ATTEMPTS = (
     Attempt("see requests and answers", see("pipeline_runs", columns="user_id, user_query, status, final_answer")),
-    Attempt("see what models were told", tuple(f"select user_id, {one} from pipeline_runs" for one in TOLD)),
-    Attempt("see words, records, dialogues, images, notes", see(*MEMORY)),
+    Attempt("see what models were sent", tuple(f"select user_id, {one} from pipeline_runs" for one in TOLD)),
+    Attempt("see messages, summaries, dialogues, images, notes", see(*MEMORY)),
     Attempt("see model calls, events, what tools did", see("llm_calls", "run_events", "tool_executions")),
     Attempt("see the views of operators, `v_*`", see(*VIEWS)),
     Attempt("read prompts", see("system_prompts", "system_prompts_history")),
@@ -75,11 +75,11 @@ ATTEMPTS = (
     Attempt("ask with a state of one's own", tuple(ask(ANN, **{name: value}) for name, value in OWN_STATES.items())),
     Attempt("change a request", tuple(f"update pipeline_runs set {n} = {v}" for n, v in OWN_STATES.items())),
     Attempt(
-        "delete a request or its words",
+        "delete a request or its messages",
         tuple(f"{verb} {table}" for table in ("pipeline_runs", "raw_logs") for verb in ("delete from", "truncate")),
     ),
     Attempt(
-        "write words or records",
+        "write messages or summaries",
         (
             f"insert into raw_logs (user_id, run_id, message_type, content, conversation) "
             f"values ('{ANN}', '{ANN}', 'user_query', 'I said so', 'c')",
@@ -208,7 +208,7 @@ def cell(connection: Connection, role: str, user: UUID | None, attempt: Attempt)
 
 def matrix(connection: Connection) -> str:
     """The table of all attempts by everybody, in Markdown."""
-    lines = [["", *WHO], ["---"] * (len(WHO) + 1)]
+    lines = [["", *WHO], ["--"] * (len(WHO) + 1)]
     for attempt in ATTEMPTS:
         lines.append([attempt.name, *(cell(connection, role, user, attempt) for role, user in WHO.values())])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
