@@ -5,7 +5,7 @@
 --   maas_decide_action    approving inserts a run of kind action in the same transaction: no run, no approval
 --   maas_open_action      that run claims it: approved -> executing
 --   maas_begin_tool, maas_finish_tool    execute it once, like every write; the trigger settle_action follows
---   maas_end_action       settles what was never started, and reads
+--   maas_end_action       sets the final status of a call that was never started, or that only reads
 --
 -- Deciding locks the action and inserts a run. It locks no existing run, and the engine locks no action.
 

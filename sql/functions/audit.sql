@@ -3,7 +3,7 @@
 create or replace function maas.maas_write_audit(p_action text, p_user uuid, p_subject uuid, p_details jsonb, p_actor text)
 returns void language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into maas.audit (actor, action, user_id, subject, details)
-  select case when p_actor is not null and exists (  -- others could name somebody else as the actor
+  select case when p_actor is not null and exists (  -- any other login could name somebody else as the actor
       select from pg_roles r where pg_has_role(session_user, r.oid, 'member') and (
         r.rolname in ('maas_server', 'maas_worker') or r.oid = (select relowner from pg_class where oid = 'maas.audit'::regclass)))
     then p_actor else 'sql:' || session_user end, p_action, p_user, p_subject, p_details

@@ -1,6 +1,6 @@
--- Compaction: records of a bucket become one record of the next level.
+-- Compaction: summaries of a bucket become one summary of the next level.
 --
--- Children are superseded, never edited. A record that is deleted takes its parents with it (maas_dissolve_parents); what else
+-- Children are superseded, never edited. Deleting a summary deletes its parents, too (maas_dissolve_parents); what else
 -- these covered is open again and due.
 
 create or replace function maas.maas_bucket_records(p_user uuid, p_level int, p_day date)
@@ -29,7 +29,7 @@ begin
     return null;
   end if;
 
-  -- Ids of logs that retention has removed stay: maas_forget finds the children of a parent by them.
+  -- Ids of messages that retention has deleted stay: maas_forget finds the children of a parent by them.
   select array_agg(u.id order by g.occurred_at nulls first, g.seq, u.id) into logs
   from (select distinct unnest(c.raw_log_ids) as id from maas.lsm_storage c where c.id = any(p_children)) u
   left join lateral (select r.occurred_at, r.seq from maas.raw_logs r where r.id = u.id and r.user_id is not distinct from p_user offset 0) g on true;
@@ -76,7 +76,7 @@ begin
       select array_agg(u.id) into reopened from u;
       delete from maas.lsm_storage where id = any(parents) and user_id = target_user;
       removed := removed + cardinality(parents);
-      -- Two records of one bucket were merged only in a parent that is deleted now: they are deleted, too.
+      -- Two summaries of one bucket were merged only in a parent that is deleted now: they are deleted, too.
       select array_agg(l.id) into parents from maas.lsm_storage l
       where l.id = any(reopened) and l.user_id = target_user and l.level > 0 and exists (
         select from maas.maas_bucket_records(target_user, l.level, l.time_bucket_end) o where o.level = l.level and o.id <> l.id);

@@ -81,7 +81,7 @@ begin
       from maas.chat_messages c join maas.pipeline_runs r on r.id = c.run_id and r.user_id is not distinct from target_user and r.queue_state > 0
       where c.conversation_id = p_id and c.user_id is not distinct from target_user and c.role in ('user', 'assistant') and not c.is_folded) m
     group by m.run_id, m.queue_state
-    having m.queue_state = 2 and (min(m.place) > p_keep or m.run_id = any(p_cut)));  -- while in_flight its record is not written yet
+    having m.queue_state = 2 and (min(m.place) > p_keep or m.run_id = any(p_cut)));  -- while in_flight its summary is not written yet
   select string_agg(l.summary, ' ' order by l.occurred_at, l.created_at) into summaries
   from maas.lsm_storage l where l.user_id is not distinct from target_user
     and l.id in (select g.record_id from maas.raw_logs g where g.run_id = any(folded) and g.user_id is not distinct from target_user);
@@ -92,7 +92,7 @@ begin
 end
 $$;
 comment on function maas.maas_fold_conversation is
-  'Adds to the rolling summary the records of exchanges before the last p_keep messages, and of the runs p_cut target_user messages a draft shows truncated, each once; returns whether there were any';
+  'Adds to the rolling summary the records of exchanges before the last p_keep messages, and of the runs p_cut whose messages a draft shows truncated, each once; returns whether there were any';
 
 create or replace function maas.maas_active_agent(p_conversation uuid) returns text language sql stable as $$
   select coalesce(
@@ -132,7 +132,7 @@ create or replace trigger fill_attachment_ids before insert on maas.chat_message
 create or replace function maas.delete_copies() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   is_swept boolean := current_setting('maas.retention', true) = 'on';
-  outdated uuid[];  -- conversations target_user summary may contain deleted text: it is made again from the remaining records
+  outdated uuid[];  -- conversations whose rolling summary may contain deleted text: it is made again from the remaining summaries
 begin
   delete from maas.user_notes n using gone g
   where not coalesce(is_swept, false) and n.run_id = g.run_id and n.user_id is not distinct from g.user_id and g.message_type = 'user_query';

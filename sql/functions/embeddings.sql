@@ -1,6 +1,6 @@
--- Vectors of turns, where pgvector 0.7 or later is available. Search works without them.
+-- Vectors of messages, where pgvector 0.7 or later is available. Search works without them.
 --
--- A vector is made of one turn's own text, so it is deleted with it.
+-- A vector is made of the text of one message, and is deleted with it.
 
 create or replace function maas.maas_prepare_embeddings() returns boolean language plpgsql as $$
 declare

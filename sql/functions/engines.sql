@@ -56,8 +56,8 @@ declare
   now_at timestamptz := clock_timestamp();
   lost uuid[] := '{}';
   freed uuid[] := '{}';
-  headless uuid[] := '{}';  -- keys whose runs wait although none holds the key
-  blamed int[] := '{}';    -- owners whose process died or went silent
+  headless uuid[] := '{}';  -- keys whose runs wait although none of them is runnable or in flight
+  blamed int[] := '{}';    -- owners whose process died or fell silent
 begin
   reclaimed := 0; failed := 0; recovered := 0; quarantined := 0; moved := '[]';
   if p_sweep then
@@ -109,7 +109,7 @@ begin
           else format('orchestrator %s died or fell silent', u.of_owner) end)), '[]')
     into reclaimed, failed, lost, freed, moved from u;
     if failed > 0 then
-      delete from maas.lsm_storage l using maas.pipeline_runs r  -- its record will not be written
+      delete from maas.lsm_storage l using maas.pipeline_runs r  -- its summary will not be written
       where r.queue_key = any(freed) and r.queue_state = 2 and r.archive_status = 'FAILED' and l.run_id = r.id and l.superseded_at is null and l.user_id is not distinct from r.user_id and l.is_provisional;
       perform maas.maas_record_failures(lost);
       update maas.raw_logs g set archive_owed = true from maas.pipeline_runs r

@@ -1,12 +1,12 @@
 -- Forgetting a memory.
 --
--- Deleting a record or a turn deletes its logs and every record made of them. An answer that used it may repeat it: the runs that
--- used it are known from their sources or their query. Answers that repeat it (maas_repeating_answers) are deleted, too, and so
--- are answers that used those and repeat it. The other runs are doubtful: the result names them, and forgotten_memories keeps
--- their ids, so that a second call with p_doubtful deletes their answers.
+-- Deleting a summary or a message deletes its messages and every summary made of them. An answer that used it may repeat it: the
+-- runs that used it are known from their sources or their query. Answers that repeat it (maas_repeating_answers) are deleted, too,
+-- and so are answers that used those and repeat it. The other runs are doubtful: the result names them, and forgotten_memories
+-- keeps their ids, so that a second call with p_doubtful deletes their answers.
 --
 -- All is one transaction: readers see a memory whole or not at all. What takes long needs no engine lock, because no process works
--- on archived logs. Logs that no record covers may be in use by an Archivist; they are deleted last, under the engine lock.
+-- on archived messages. An Archivist may be reading messages that no summary covers; they are deleted last, under the engine lock.
 
 create or replace function maas.maas_memory_logs(p_id uuid, p_user uuid default null)
 returns table (user_id uuid, logs uuid[]) language sql stable as $$
@@ -85,7 +85,7 @@ create or replace function maas.maas_repeating_answers(p_user uuid, p_words uuid
     select g.*, bool_or(g.message_type = 'user_query') over () as has_query
     from (select distinct unnest(p_words) as id) w join maas.raw_logs g using (id) where g.user_id = p_user
   ), words as materialized (
-    -- Turns of the user; an assistant's own phrases recur in answers that repeat nothing.
+    -- Messages of the user; an assistant's own phrases recur in answers that repeat nothing.
     select id, run_id, content, tsv, count(*) over () > 500 as is_large
     from memory_turns where message_type = 'user_query' or not has_query
   ), distinctive as materialized (
@@ -182,7 +182,7 @@ create or replace function maas.maas_forget(p_id uuid, p_user uuid default null,
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   target_user uuid;
-  words uuid[];          -- logs of the memory itself
+  words uuid[];          -- messages of the memory itself
   logs uuid[];           -- and the answers that are deleted with them
   using_runs uuid[] := '{}';  -- runs that used any of these
   new_runs uuid[];
@@ -216,7 +216,7 @@ begin
     new_runs := array(select r from maas.maas_runs_using(target_user, words || p_id || array(select o from maas.maas_records_covering(target_user, words) o)) r);
   end if;
   for pass in 1..20 loop
-    answers := array(  -- except what no record covers yet: an Archivist may be reading it
+    answers := array(  -- except messages that no summary covers yet: an Archivist may be reading them
       select g.id from unnest(new_runs) f(run_id) join maas.raw_logs g using (run_id)
       where g.user_id = target_user and g.message_type = 'assistant_response' and g.turn_no = 0 and g.archived_at is not null
       and not g.archive_owed and not exists (select from unnest(logs) w(id) where w.id = g.id));
@@ -257,4 +257,4 @@ begin
 end
 $$;
 comment on function maas.maas_forget is
-  'Returns forgotten, not_found or in_use: deletes a record or a turn, its logs, every record made of them, and answers that repeat them; names the runs target_user answers may repeat them. p_doubtful: deletes those answers, too, now or in a later call';
+  'Returns forgotten, not_found or in_use: deletes a record or a turn, its logs, every record made of them, and answers that repeat them; names the runs whose answers may repeat them. p_doubtful: deletes those answers, too, now or in a later call';

@@ -1,4 +1,4 @@
--- Turns from elsewhere: logged at once, recorded by one run of kind archive.
+-- Messages from elsewhere: logged at once, summarised by one run of kind archive.
 
 create or replace function maas.maas_import(p_user uuid, p_label text, p_turns jsonb, p_source text default 'import')
 returns table (run_id uuid, added int, known int) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

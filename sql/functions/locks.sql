@@ -1,4 +1,4 @@
--- Locks that functions take. Their numbers stand in sql/schema/00_tour.sql; whoever needs two takes the memory lock first.
+-- Locks that functions take. Their numbers are in sql/schema/00_tour.sql. A function that needs two takes the memory lock first.
 
 create or replace function maas.maas_lock_engine() returns void language sql as $$
  select pg_advisory_xact_lock(4712, 1)

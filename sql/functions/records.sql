@@ -1,4 +1,4 @@
--- Records of exchanges (level 0), and which runs an answer may not use.
+-- Summaries of exchanges (level 0), and the runs that an answer may not use.
 
 create or replace function maas.maas_role(p_message_type text) returns text language sql immutable parallel safe as $$
   select case p_message_type when 'user_query' then 'user' else 'assistant' end
@@ -13,7 +13,7 @@ declare
   zone text := (select value from maas.engine_settings where key = 'timezone');
 begin
   -- p_items: {run_id, archiver, user_id, log_ids, tags, summary, degraded, began}. run_id is null for imported exchanges.
-  -- log_ids null means all logs of the run. A blank summary means small talk: no record. Archived logs are skipped.
+  -- log_ids null means all messages of the run. A blank summary means small talk: no row. Archived messages are skipped.
   with items as materialized (
     select i.*, s.*, coalesce(
       (select l.id from maas.lsm_storage l where l.run_id = i.run_id and l.user_id is not distinct from i.user_id and l.superseded_at is null), gen_random_uuid()) as record_id

@@ -1,4 +1,4 @@
--- Exports that come back.
+-- Imports of our own exports.
 --
 -- Ids of a file are mapped to ids of the user who imports it, by HMAC-SHA-256 with a secret of this database: nobody can know
 -- or choose them, and the same id of a file leads to the same id again. maas_restore alone reads the secret.
@@ -37,7 +37,7 @@ returns table (id uuid, is_own boolean, is_foreign boolean) language sql stable 
   left join (
     select h.id, bool_or(h.user_id = p_user) as is_own, bool_or(h.user_id <> p_user) as is_foreign from maas.maas_id_owners(p_ids) h group by h.id
   ) h on h.id = i.id
-  cross join lateral (  -- restored logs refer to runs that do not exist
+  cross join lateral (  -- restored messages refer to runs that do not exist
     select exists (select from maas.raw_logs g where g.run_id = i.id) or exists (select from maas.chat_messages m where m.run_id = i.id)
         or exists (select from maas.user_notes n where n.run_id = i.id) or exists (select from maas.attachments a where a.run_id = i.id) as is_named,
       exists (select from maas.raw_logs g where g.run_id = i.id and g.user_id is not distinct from p_user)

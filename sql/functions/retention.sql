@@ -1,7 +1,8 @@
 -- Retention: deletes text and finished runs that are older than a number of days.
 --
--- It deletes raw_logs, messages, images, and runs with all that refers to them. What was made of the text stays: records, their
--- parents, rolling summaries, notes. A record keeps the ids of its logs, so that maas_forget still finds what was made of them.
+-- It deletes raw_logs, chat_messages, images, and runs with all that refers to them. What was made of the text stays: summaries,
+-- their parents, rolling summaries, notes. A summary keeps the ids of its messages, so that maas_forget still finds what was made
+-- of them.
 
 create or replace function maas.maas_expired_logs(p_before timestamptz) returns setof maas.raw_logs language sql stable as $$
   select g.* from maas.raw_logs g
@@ -41,7 +42,7 @@ begin
     select user_id into target_user from maas.maas_expired_runs(before) limit 1;
   end if;
   if target_user is null or not pg_try_advisory_xact_lock(4714, hashtext(target_user::text)) then
-    return null;  -- somebody changes records of this user: try again later
+    return null;  -- another transaction changes summaries of this user: try again later
   end if;
   perform set_config('maas.retention', 'on', true);
 

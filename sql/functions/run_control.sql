@@ -26,7 +26,7 @@ declare
   verdict text := 'archiving';
 begin
   perform maas.maas_lock_memory(run_user);
-  -- A failed archive alone is repeated: the answer stands, and an import continues with the logs that no record covers.
+  -- A failed archive alone is repeated: the answer stays, and an import continues with the messages that no summary covers.
   update maas.pipeline_runs set queue_state = -2, seq = nextval('maas.run_seq'), losses = 0, deaths = 0, archive_status = 'PENDING'
   where id = p_id and status = 'COMPLETED' and archive_status = 'FAILED' and queue_state = 2;
   if found then
@@ -39,7 +39,7 @@ begin
     end if;
     verdict := 'retrying';
     perform maas.maas_add_event(p_id, 'retried', former_error);
-    -- The record of the failed try may be part of the record of its day; its logs get a new one.
+    -- The summary of the failed try may be part of the summary of its day; its messages get a new one.
     perform maas.maas_dissolve_parents(array(
       select l.id from maas.pipeline_runs r join maas.raw_logs g on g.run_id = r.id and g.user_id is not distinct from r.user_id
       join maas.lsm_storage l on l.id = g.record_id and l.run_id = r.id and l.user_id = r.user_id where r.id = p_id));

@@ -1,4 +1,4 @@
--- Dialogues that collect values before they act, pictures, and buttons.
+-- Dialogues that collect values before they act, images, and buttons.
 --
 -- Replies of a model are pinned and replayed to a process that takes over a run, so that process must begin from the same
 -- state: `before` keeps it for the run that used the session last.

@@ -1,7 +1,7 @@
 -- The heart of the engine: maas_step and maas_advance.
 --
--- A plan is made once per session, often while the queue is empty, and must hold when it is full. So these functions make a plan
--- cost the rows that it touches: a probe by key is then always the cheapest way, and no scan is tempting.
+-- A plan is made once per session, often while the queue is empty, and must hold when it is full. So these functions set
+-- the planner's costs so that a plan costs the rows that it touches: a probe by key is then always the cheapest.
 
 create or replace function maas.maas_step(p_owner int, p_statuses text[], p_capacity int, p_done jsonb default '[]',
   p_is_alone boolean default false)
@@ -25,7 +25,7 @@ begin
   perform maas.maas_lock_engine();
   now_at := clock_timestamp();  -- after the lock, so that it is later than what a concurrent step wrote
 
-  -- An owner that was reaped, or will be, claims nothing more.
+  -- An owner whose runs were or will be recovered by maas_reap claims nothing more.
   if not exists (select from maas.engines where owner = p_owner and lease_until > maas.maas_now()) then
     p_capacity := 0;
   end if;
@@ -75,7 +75,7 @@ begin
       update maas.raw_logs g set archive_owed = true from jsonb_to_recordset(p_done) as d(id uuid, outcome text)
       where d.outcome = 'archive_failed' and d.id = any(ended) and g.run_id = d.id
         and g.user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = d.id) and g.archived_at is null;
-      delete from maas.lsm_storage l using jsonb_to_recordset(p_done) as d(id uuid, outcome text)  -- the record will not be written
+      delete from maas.lsm_storage l using jsonb_to_recordset(p_done) as d(id uuid, outcome text)  -- the summary will not be written
       where d.outcome = 'archive_failed' and d.id = any(ended) and l.run_id = d.id and l.superseded_at is null
         and l.user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = d.id) and l.is_provisional;
     end if;
@@ -177,7 +177,7 @@ begin
     returning r.id, r.queue_state, r.attempt, r.seq, r.kind, r.status, r.user_id, r.user_query, r.assistant, r.conversation_id,
       r.created_at, r.try, r.analysis_result, r.draft_context, r.final_context_payload, r.answer_by
   ), traces as (
-    -- Signal 1 of the Archivist: a provisional record of the query, without a model call.
+    -- A provisional summary of the query, without a model call; the Archivist's replaces it.
     insert into maas.lsm_storage (user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, is_provisional)
     select m.user_id, m.id, today, today, '{}', left(m.user_query, 200), true
     from moved m where m.queue_state = 1 and m.status = 'ANALYZING' and m.kind in ('ask', 'action')

@@ -1,4 +1,4 @@
--- Lexemes of questions, and how many turns of a large user contain each.
+-- Lexemes of questions, and how many messages of a user with a large memory contain each.
 
 create or replace function maas.maas_terms(p_lexemes text[]) returns tsquery[] language sql immutable parallel safe as $$
   select array(select ('''' || replace(replace(t, '\', '\\'), '''', '''''') || '''')::tsquery

@@ -1,4 +1,4 @@
--- The clock, and the calendar of records: days in MAAS_TIMEZONE, buckets of levels 1 (day), 2 (week) and 3 (month).
+-- The clock, and the calendar of summaries: days in MAAS_TIMEZONE, buckets of levels 1 (day), 2 (week) and 3 (month).
 
 create or replace function maas.maas_now() returns timestamptz language sql stable as $$
   select coalesce(nullif(current_setting('maas.now', true), '')::timestamptz, now())

@@ -2,27 +2,28 @@
 -- ========================
 --
 -- Everything of MaaS is in the schema `maas`. A client inserts one row into pipeline_runs (user_id, user_query); all else
--- follows from that row. This page names the tables and functions in the order of a run's life.
+-- follows from that row. This page names the tables and functions in the order of a run's life. In prose a message is a row of
+-- raw_logs, a summary a row of lsm_storage; names and comments of columns and functions also say turn and record.
 --
 --   insert            run_intake gives the row a clean start (status NEW, queue state inbox) and its queue_key. log_queries
 --                     writes the query to raw_logs in the same transaction. join_conversation adds it to chat_messages.
 --                     notify_pipeline_change sends it to the channel pipeline_events, notify_engines wakes the
---                     orchestrators. An insert takes no lock and waits for nobody.
+--                     orchestrators. An insert takes no lock and waits for no other session.
 --   maas_step         the heart. One call, one commit, under the engine lock: finish what is done, take the inbox in order,
---                     promote the next run of every key that became free, claim. It writes a provisional record (lsm_storage)
---                     for every query that it claims.
+--                     promote the next run of every key that became free, claim. It writes a provisional summary
+--                     (lsm_storage) for every query that it claims.
 --   maas_advance      moves many runs one status on in one statement, fenced by owner and attempt, and stores what their
 --                     stage wrote. maas_add_calls writes the model calls to llm_calls, maas_add_events the events to
 --                     run_events. maas_begin_tool and maas_finish_tool keep the ledger of tools (tool_executions),
 --                     maas_propose_action the actions that wait for the user (chat_pending_actions).
 --   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run COMPLETED.
---   maas_step again   takes the Archivist's record: maas_write_records makes the provisional record final, marks the logs
---                     archived, and the key is free for its next run.
---   maas_reap         recovers runs of dead or silent orchestrators (engines): they become runnable again; a run that lost two
---                     processes in a row is run alone, one that kills its process becomes FAILED.
+--   maas_step again   takes the Archivist's summary: maas_write_records makes the provisional one final and marks the
+--                     messages archived; the key is free for its next run.
+--   maas_reap         recovers runs of dead or silent orchestrators (engines): they become runnable again. A run that lost two
+--                     processes in a row is quarantined: it is run alone. A run that keeps killing its process is FAILED.
 --   maas_cancel_run   marks a run; the next step makes it FAILED. maas_retry_run: FAILED -> NEW, a new try.
---   maas_import       logs turns from elsewhere, and inserts a run of kind archive that records them.
---   maas_compact      merges the records of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
+--   maas_import       logs messages from elsewhere, and inserts a run of kind archive that summarises them.
+--   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
 --                     maas_purge_expired what is older than the retention period.
 --
 -- Two columns say where a run is. `status` is the public state machine, eight words that never change:
@@ -38,8 +39,9 @@
 --    2 finished    COMPLETED and archived, or FAILED
 --
 -- At most one run of a queue_key is runnable or in flight: a unique index says so (idx_pipeline_runs_key_lock). A user's next
--- request starts only when the last exchange is in memory. `seq` is drawn again at intake, under the engine lock; "earlier" means a
--- lower seq, everywhere. `attempt` counts claims and fences writers; `try` counts retries; `losses` and `deaths` count processes.
+-- request starts only when the last exchange is in memory. `seq` is drawn again when maas_step takes the run from the inbox, under the
+-- engine lock; "earlier" means a lower seq, everywhere. `attempt` counts claims and fences writers, `try` counts retries. `losses`
+-- counts consecutive processes that were lost with the run in flight, `deaths` those of them in which it was the only one.
 --
 -- Advisory locks:
 --
@@ -51,6 +53,6 @@
 --   4716, 1            one process purges what has expired
 --   0x6D616173         `maas migrate` (shared/migrate.py)
 --
--- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 logs, 06 records, 07 search, 08 model calls, 09 conversations and
+-- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09 conversations and
 -- notes, 10 actions, 11 tools, 12 images and sessions, 13 users, 14 audit. Functions are in sql/functions by subject, triggers of
 -- pipeline_runs in run_triggers.sql, views for people in sql/views.

@@ -1,8 +1,8 @@
 -- Functions that stored data depends on: generated columns, indexes. A change needs a migration that writes the data again.
 --
 -- The text search parser of Postgres looks ahead for addresses, numbers and comments, again at each sign: its time is quadratic
--- in the length of text without spaces. So runs of more than 100 characters are broken, in logs and questions alike.
--- No text has a lexeme that begins with '#': #time and #number mark turns that answer questions for a time or a number.
+-- in the length of text without spaces. So words of more than 100 characters are broken, in messages and questions alike.
+-- No text has a lexeme that begins with '#': #time and #number mark messages that can answer questions for a time or a number.
 
 create function maas.maas_lexemes(p_text text) returns tsvector language sql immutable parallel safe as $$
   select strip(to_tsvector('russian', regexp_replace(replace(translate(left(p_text, 200000), 'ёЁ’', 'еЕ'''), '<!--', '<--'),

@@ -61,7 +61,7 @@ create table maas.pipeline_runs (
   answer_by timestamptz,
   client_context jsonb,
   is_remembered boolean not null default true,
-  -- limits; JSON of others is kept up to 100 levels deep, since some reader of it would give up beyond
+  -- limits; JSON from clients may have 100 levels, because some parsers fail beyond
   constraint client_context_exceeds_512_kib check (octet_length(client_context::text) <= 524288),
   constraint metadata_exceeds_100_levels check (not metadata @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")'),
   constraint user_query_exceeds_64_kib check (octet_length(user_query) <= 65536),

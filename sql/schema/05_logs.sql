@@ -1,4 +1,4 @@
--- Everything that users and assistants said.
+-- Messages: everything that users and assistants said, word for word.
 
 create table maas.raw_logs (
   id uuid primary key default gen_random_uuid(),

@@ -1,4 +1,4 @@
--- Records about raw_logs, and what merging them cost.
+-- Summaries of raw_logs, and what merging them cost.
 
 create table maas.lsm_storage (
   id uuid primary key default gen_random_uuid(),

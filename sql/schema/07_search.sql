@@ -1,5 +1,5 @@
 -- Indexes and counts of search. GIN (user_id, tsv) needs btree_gin; without it search reads a user's rows by
--- idx_raw_logs_user_id: the same result, slower for users with many thousands of turns.
+-- idx_raw_logs_user_id: the same result, slower for users with many thousands of messages.
 
 do $$
 begin
