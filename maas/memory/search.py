@@ -38,6 +38,9 @@ from shared.models.calls import QueryEmbedder
 FULL_READ_MESSAGES = 2000  # a memory of at most so many messages is read whole by every search
 RARE_TERM_MESSAGES = 600  # in a larger one, the messages that the chosen rare terms may occur in together
 MAX_REPAIRED_WORDS = 16
+MAX_CACHED_STEMS = 20_000
+MAX_CACHED_CHARS = 50  # of a word
+_stems_by_word: dict[str, str] = {}  # what the dictionaries of Postgres make of a word does not change
 COUNT_INTERVAL_S = 20.0
 COUNT_OVERLAP = timedelta(minutes=5)  # a transaction may commit messages that are as old as this
 log = structlog.get_logger()
@@ -228,6 +231,8 @@ class _CandidateReader:
 
     async def repair(self, terms: Sequence[str]) -> dict[str, str]:
         """Return for terms that do not occur in memory those that were probably meant."""
+        if not terms:
+            return {}
         longest = sorted(filter(is_repairable, self._query.words), key=len, reverse=True)[:MAX_REPAIRED_WORDS]
         pairs = zip(longest, await self._stems(longest), strict=True)
         misspelt = [(word, stem) for word, stem in pairs if stem in terms]
@@ -251,8 +256,17 @@ class _CandidateReader:
         return {row["term"]: row["turns"] for row in rows}
 
     async def _stems(self, words: Sequence[str]) -> list[str]:
-        rows = await self._db.rows("stems", words) if words else []
-        return [row["lexeme"] or "" for row in rows]
+        """Return the lexeme of each word; one run asks for the same words in each of its searches."""
+        stems = {word: _stems_by_word[word] for word in words if word in _stems_by_word}
+        unknown = [word for word in words if word not in stems]
+        rows = await self._db.rows("stems", unknown) if unknown else []
+        stems |= {word: row["lexeme"] or "" for word, row in zip(unknown, rows, strict=True)}
+        if len(_stems_by_word) + len(unknown) > MAX_CACHED_STEMS:
+            _stems_by_word.clear()
+        _stems_by_word.update(
+            (word, stems[word]) for word in unknown[:MAX_CACHED_STEMS] if len(word) <= MAX_CACHED_CHARS
+        )
+        return [stems[word] for word in words]
 
 
 def _rarest(terms: Sequence[str], df: Sequence[int]) -> list[str]:
