@@ -15,25 +15,31 @@ import sys
 import warnings
 from array import array
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from pydoc_data.topics import topics
+from typing import Any
 
 from bench.report import console
 from shared.tokens import CYRILLIC, TABLE, count, find_slot
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # of how it reads its own tables
-    import bpe_openai
-
-ENCODINGS = [bpe_openai.get_encoding(name) for name in ("cl100k_base", "o200k_base")]
 SLOTS = 1 << 18
 PIECES = 1000
 CYRILLIC_TOKEN = re.compile("[^\u0400-\u04ff]?[\u0400-\u04ff]+")
 
 
+@cache
+def encodings() -> list[Any]:
+    """The real tokenizers; they take a second to load."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of how it reads its own tables
+        import bpe_openai
+    return [bpe_openai.get_encoding(name) for name in ("cl100k_base", "o200k_base")]
+
+
 def vocabulary() -> list[bytes]:
     """The tokens that both tokenizers know."""
-    first, second = (set(encoding.token_byte_values()) for encoding in ENCODINGS)
+    first, second = (set(encoding.token_byte_values()) for encoding in encodings())
     return sorted(first & second - {b""})
 
 
@@ -56,7 +62,7 @@ def cyrillic() -> str:
 
 def real(text: str) -> int:
     """The tokens of `text` for the tokenizer that needs more of them."""
-    return max(len(encoding.encode_ordinary(text)) for encoding in ENCODINGS)
+    return max(len(encoding.encode_ordinary(text)) for encoding in encodings())
 
 
 def ratios(text: str, size: int) -> list[float]:

@@ -50,7 +50,7 @@ class Stack:
         self.dsn = dsn
         self.folder = folder
         self.port = free_port()
-        self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False)
+        self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False, verify=False)
         usual = {
             "MAAS_POLL_INTERVAL": "0.2",
             "MAAS_LOG_FORMAT": "json",

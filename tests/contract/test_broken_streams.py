@@ -9,7 +9,6 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 import pytest
-from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
@@ -26,6 +25,7 @@ from tests.contract.dialects import (
     sse,
 )
 from tests.contract.hearing import broken, events, hear, opened, serve, until, whole
+from tests.http_server import HTTPServer
 from tests.polling import apoll
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
@@ -19,6 +18,7 @@ from shared.models.registry import open_embedder
 from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import KEY
+from tests.http_server import HTTPServer
 
 Vectors = list[list[float]]
 

@@ -9,7 +9,6 @@ from email.utils import formatdate
 from time import time
 
 import pytest
-from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
@@ -17,6 +16,7 @@ from shared.models import Model, ModelError
 from shared.models.calls import complete
 from tests.aimock import Aimock
 from tests.contract.dialects import DIALECTS, GEMINI, KEY, OPENAI, Dialect, ask
+from tests.http_server import HTTPServer
 
 
 async def failure(model: Model, timeout: float = 10) -> ModelError:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_httpserver import HTTPServer
 from structlog.testing import capture_logs
 from werkzeug import Request, Response
 
@@ -25,6 +24,7 @@ from maas.agents.mcp_client import read_servers
 from maas.agents.runtime import Toolbox
 from maas.agents.tool_calls import ToolDoubt, ToolFailure
 from maas.agents.tools import ToolContext, Toolset
+from tests.http_server import HTTPServer
 from tests.polling import NotWithin, apoll, poll
 from tests.stack import NOBODY, ROOT, free_port
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from pytest_httpserver import HTTPServer
 from werkzeug import Request as HttpRequest
 from werkzeug import Response
 
@@ -19,6 +18,7 @@ from shared.models import ModelError
 from shared.models.calls import complete
 from shared.models.retry import MAX_ATTEMPTS
 from tests.contract.dialects import DIALECTS, GEMINI, Dialect, ask
+from tests.http_server import HTTPServer
 
 ONCE = 1
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from pytest_httpserver import HTTPServer
 
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.stack import Stack
 

@@ -13,8 +13,8 @@ import pytest
 from tests.polling import poll
 from tests.stack import Stack
 
-SESSIONS = 8
-SECONDS = 6.0
+SESSIONS = 4
+SECONDS = 1.5
 LOCK_TIMEOUT = "set lock_timeout = '1s'"  # who waits for a lock gets an error, however slow the machine
 INSERT = (
     "insert into pipeline_runs (id, user_id, user_query) select i, u, 'q' from unnest(%s::uuid[], %s::uuid[]) x(i, u)"

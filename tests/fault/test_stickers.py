@@ -11,10 +11,10 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from tests.contract.test_images import OPENAI
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.pictures import picture
 from tests.polling import poll

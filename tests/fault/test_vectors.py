@@ -14,13 +14,13 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
-from pytest_httpserver import HTTPServer
 
 from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.embedding_server import EmbeddingServer
+from tests.http_server import HTTPServer
 from tests.polling import poll
 from tests.stack import Stack, maas
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from pytest_httpserver import HTTPServer
 
 from bench import door_cases, engine, peer_cases, year
 from bench.conversations import read_folder
@@ -26,6 +25,7 @@ from shared.errors import MaasError
 from shared.postgres import EmbeddedPostgres
 from shared.settings import load_settings
 from tests.embedding_server import EmbeddingServer
+from tests.http_server import HTTPServer
 from tests.stack import ROOT
 
 TALK = {

@@ -12,11 +12,11 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from pytest_httpserver import HTTPServer
 
 from tests.contract.dialects import OPENAI
 from tests.contract.test_images import DRAWN
 from tests.contract.test_images import OPENAI as BRUSH
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.pictures import picture
 from tests.polling import poll

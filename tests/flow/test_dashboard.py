@@ -10,8 +10,8 @@ from uuid import uuid4
 import promql_parser
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from pytest_httpserver import HTTPServer
 
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import ROOT, Stack

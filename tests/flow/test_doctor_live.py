@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from pytest_httpserver import HTTPServer
 
 from tests.embedding_server import EmbeddingServer
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.stack import Stack, free_port, maas
 

@@ -13,11 +13,11 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion
-from pytest_httpserver import HTTPServer
 
 from maas.cli.invocation import LOCAL_USER
 from maas.engine.stages import MODEL_ERROR_MESSAGES
 from tests.aimock import FOLDER, Aimock, missing
+from tests.http_server import HTTPServer
 from tests.model_server import REPLIES, USAGE, ModelServer
 from tests.pictures import picture
 from tests.polling import poll

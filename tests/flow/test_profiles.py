@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
-from pytest_httpserver import HTTPServer
 
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.stack import Stack
 

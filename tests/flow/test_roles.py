@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg import errors
-from pytest_httpserver import HTTPServer
 
 from maas.http.routes import ROUTES
 from tests.embedding_server import EmbeddingServer
 from tests.flow.test_users import export, post
+from tests.http_server import HTTPServer
 from tests.logins import logins
 from tests.model_server import ModelServer
 from tests.pictures import picture

@@ -14,9 +14,9 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg import sql
-from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from tests.http_server import HTTPServer
 from tests.model_server import REPLIES, ROLES
 from tests.sql.traces import tables_with
 from tests.stack import Stack, maas

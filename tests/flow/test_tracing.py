@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from oteltap import OtelTapHttpProtobufReceiver, OtelTapHttpProtobufReceiverSettings
-from pytest_httpserver import HTTPServer
 
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.stack import Stack, free_port
 

@@ -12,7 +12,6 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
-from pytest_httpserver import HTTPServer
 from structlog.testing import capture_logs
 
 from maas.memory.embeddings import PAGE_SIZE, BackfillTaken, EmbeddingBackfill, open_query_embedder, similar_messages
@@ -25,6 +24,7 @@ from shared.models.openai import OpenAIEmbedder
 from shared.models.registry import open_embedder
 from shared.settings import Settings, load_settings
 from tests.embedding_server import EmbeddingServer
+from tests.http_server import HTTPServer
 from tests.sql.engine import insert
 
 Connection = psycopg.Connection[DictRow]

@@ -71,7 +71,7 @@ def locked(name: str) -> dict[str, set[str]]:
     "name",
     ["pyproject.toml", "README.md", "LICENSE", "Makefile", *ROOTS, *PRODUCT, "sql/migrations", "sql/queries", "tests"],
 )
-def test_the_house_has_its_rooms(name: str) -> None:
+def test_packages_are_where_they_belong(name: str) -> None:
     assert (ROOT / name).exists()
 
 

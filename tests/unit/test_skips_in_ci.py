@@ -28,13 +28,14 @@ SKIPPED = "import pytest\n@pytest.mark.{mark}\ndef test_it(): pytest.skip('no su
 )
 def test_exit_status(tmp_path: Path, source: str, ci: str, status: int, said: str) -> None:
     (tmp_path / "test_inner.py").write_text(source)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = live\n")
     done = subprocess.run(
         [
             sys.executable,
             "-m",
             "pytest",
             "-c",
-            "pyproject.toml",
+            tmp_path / "pytest.ini",
             "-p",
             "tests.skips",
             "-p",
@@ -44,7 +45,7 @@ def test_exit_status(tmp_path: Path, source: str, ci: str, status: int, said: st
             tmp_path,
         ],
         cwd=ROOT,
-        env=os.environ | {"CI": ci},
+        env=os.environ | {"CI": ci, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
     )
