@@ -47,7 +47,8 @@ def migrate(dsn: str, folder: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -
             with _described(dsn, connection, "the schema maas"), connection.transaction():
                 _lock(connection, lock_timeout_s)
                 applied = _apply_missing(dsn, connection, files)
-        _add_to_search_path(connection)
+        with _described(dsn, connection, "the search path"), connection.transaction():
+            _add_to_search_path(connection, lock_timeout_s)
         return applied
 
 
@@ -146,12 +147,19 @@ def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> l
     return missing
 
 
-def _add_to_search_path(connection: Connection) -> None:
+def _add_to_search_path(connection: Connection, lock_timeout_s: float) -> None:
     """Let unqualified names find MaaS in a database that holds nothing else and belongs to this user."""
+    if _is_own_without_path(connection):
+        _lock(connection, lock_timeout_s)
+        if _is_own_without_path(connection):  # nobody else added it meanwhile
+            (row,) = _query(connection, "search_path", OWN_SEARCH_PATH)
+            connection.execute(row["statement"])
+            _query(connection, "hide_new_functions")
+
+
+def _is_own_without_path(connection: Connection) -> bool:
     (row,) = _query(connection, "search_path", OWN_SEARCH_PATH)
-    if row["is_owned"] and row["is_alone"] and not re.search(r"\bmaas\b", row["path"] or ""):
-        connection.execute(row["statement"])
-        _query(connection, "hide_new_functions")
+    return row["is_owned"] and row["is_alone"] and not re.search(r"\bmaas\b", row["path"] or "")
 
 
 def _lock(connection: Connection, timeout_s: float) -> None:
