@@ -156,4 +156,4 @@ begin
 end
 $$;
 comment on function maas.maas_end_action is
-  'Settles an action that has no line in the tool ledger; returns its status, null if the caller no longer owns the run';
+  'Ends an action that has no line in the tool ledger; returns its status, null if the caller no longer owns the run';

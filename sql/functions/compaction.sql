@@ -10,7 +10,7 @@ returns setof maas.lsm_storage language sql stable as $$
     and time_bucket_end >= lower(maas.maas_bucket(p_level, p_day)) and time_bucket_end < upper(maas.maas_bucket(p_level, p_day))
 $$;
 comment on function maas.maas_bucket_records is
-  'The open records that a record of this level is made of, including a former record of the same bucket';
+  'The open summaries that a summary of this level is made of, including a former summary of the same bucket';
 
 create or replace function maas.maas_compact(p_user uuid, p_level int, p_day date, p_children uuid[], p_summary text,
   p_is_degraded boolean, p_cost jsonb)
@@ -50,7 +50,7 @@ begin
 end
 $$;
 comment on function maas.maas_compact is
-  'Writes the record of a bucket and supersedes its children; null if the children have changed: read them again';
+  'Writes the summary of a bucket and supersedes its children; null if the children have changed: read them again';
 
 create or replace function maas.maas_dissolve_parents(p_records uuid[]) returns int language plpgsql
   set enable_seqscan = off as $$
@@ -86,4 +86,4 @@ begin
 end
 $$;
 comment on function maas.maas_dissolve_parents is
-  'Deletes all parents of these records, which become void; their other children are open and due again. Returns the number deleted';
+  'Deletes all parents of these summaries, which become void; their other children are open and due again. Returns the number deleted';

@@ -92,7 +92,7 @@ begin
 end
 $$;
 comment on function maas.maas_fold_conversation is
-  'Adds to the rolling summary the records of exchanges before the last p_keep messages, and of the runs p_cut whose messages a draft shows truncated, each once; returns whether there were any';
+  'Adds to the rolling summary the summaries of exchanges before the last p_keep messages, and of the runs p_cut whose messages a draft shows truncated, each once; returns whether there were any';
 
 create or replace function maas.maas_active_agent(p_conversation uuid) returns text language sql stable as $$
   select coalesce(

@@ -42,7 +42,7 @@ returns timestamptz language sql security definer set search_path = pg_catalog, 
     from pg_stat_activity where datname = current_database()))) - interval '1 minute'
 $$;
 comment on function maas.maas_log_horizon is
-  'Every turn logged before this time is committed, unless its transaction runs for more than ten minutes';
+  'Every message logged before this time is committed, unless its transaction runs for more than ten minutes';
 
 create or replace function maas.maas_lease_embeddings(p_model text, p_owner uuid, p_for interval, p_force boolean default false)
 returns table (swept_to uuid, since timestamptz) language sql security definer set search_path = pg_catalog, pg_temp as $$
@@ -53,7 +53,7 @@ returns table (swept_to uuid, since timestamptz) language sql security definer s
   returning f.swept_to, f.since
 $$;
 comment on function maas.maas_lease_embeddings is
-  'Makes one process the one that embeds turns with a model; no row if another process holds the lease';
+  'Makes one process the one that embeds messages with a model; no row if another process holds the lease';
 
 create or replace function maas.maas_write_embeddings(p_model text, p_ids uuid[], p_vectors real[], p_tokens int default 0)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -78,4 +78,4 @@ begin
 end
 $$;
 comment on function maas.maas_write_embeddings is
-  'Stores vectors, concatenated, of turns that still exist; no vectors at all: the provider rejected the turns';
+  'Stores vectors, concatenated, of messages that still exist; no vectors at all: the provider rejected the messages';

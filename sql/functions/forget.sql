@@ -18,7 +18,7 @@ returns table (user_id uuid, logs uuid[]) language sql stable as $$
   union all
   select g.user_id, array[g.id] from maas.raw_logs g where g.id = p_id and (p_user is null or g.user_id = p_user)
 $$;
-comment on function maas.maas_memory_logs is 'The user of a record or a turn, and the logs under it; never logs of another user';
+comment on function maas.maas_memory_logs is 'The user of a summary or a message, and the logs under it; never logs of another user';
 
 create or replace function maas.maas_runs_using(p_user uuid, p_ids uuid[]) returns setof uuid language sql stable as $$
   with ids as materialized (select distinct unnest(p_ids) as id)
@@ -31,13 +31,13 @@ create or replace function maas.maas_runs_using(p_user uuid, p_ids uuid[]) retur
   join maas.pipeline_runs r on r.id = g.run_id and r.user_id = p_user and r.kind in ('ask', 'action')
 $$;
 comment on function maas.maas_runs_using is
-  'Runs of this user that were given one of these turns or records, as memory or as their query';
+  'Runs of this user that were given one of these messages or summaries, as memory or as their query';
 
 create or replace function maas.maas_records_covering(p_user uuid, p_logs uuid[]) returns setof uuid language sql stable as $$
   select distinct l.id from maas.lsm_storage l cross join unnest(l.raw_log_ids) u(log) join (select distinct unnest(p_logs) as log) w using (log)
   where l.user_id = p_user
 $$;
-comment on function maas.maas_records_covering is 'Records of this user, of every level, that cover one of these turns';
+comment on function maas.maas_records_covering is 'Summaries of this user, of every level, that cover one of these messages';
 
 create or replace function maas.maas_is_in_use(p_user uuid, p_logs uuid[]) returns boolean language sql stable as $$
   select exists (
@@ -46,7 +46,7 @@ create or replace function maas.maas_is_in_use(p_user uuid, p_logs uuid[]) retur
     where g.user_id = p_user and g.id = any(p_logs) and g.archived_at is null)
 $$;
 comment on function maas.maas_is_in_use is
-  'Whether an Archivist may be reading one of these turns: its record would bring the text back';
+  'Whether an Archivist may be reading one of these messages: its summary would bring the text back';
 
 create or replace function maas.maas_distinctive_lexemes(p_user uuid, p_words uuid[], p_answers uuid[])
 returns text[] language sql stable as $$
@@ -72,7 +72,7 @@ returns text[] language sql stable as $$
     having bool_or(is_target) and sum(turns) <= greatest(2, (select u.turns / 1000 from maas.counted_users u where u.user_id = p_user))) t
 $$;
 comment on function maas.maas_distinctive_lexemes is
-  'Lexemes of these turns that at most two other turns contain (one in a thousand of a large memory), the answers aside';
+  'Lexemes of these messages that at most two other messages contain (one in a thousand of a large memory), the answers aside';
 
 create or replace function maas.maas_proper_nouns(p_text text) returns text[] language sql immutable as $$
   select tsvector_to_array(maas.maas_lexemes(coalesce(string_agg(m[1], ' '), '')))
@@ -128,7 +128,7 @@ create or replace function maas.maas_repeating_answers(p_user uuid, p_words uuid
     select id from answer_terms where (select bool_or(is_large) from words) group by id having count(*) > 2) r
 $$;
 comment on function maas.maas_repeating_answers is
-  'Which of these answers repeat the given turns of the user (of the assistant, if there are none): by a number, a name, three words within ten, or a third of a turn''s distinctive words and at least two (one if it has no more than two); any three if there are more than 500 turns';
+  'Which of these answers repeat the given messages of the user (of the assistant, if there are none): by a number, a name, three words within ten, or a third of a message''s distinctive words and at least two (one if it has no more than two); any three if there are more than 500 messages';
 
 create or replace function maas.maas_delete_logs(p_user uuid, p_id uuid, p_logs uuid[]) returns jsonb language plpgsql as $$
 declare
@@ -175,7 +175,7 @@ begin
 end
 $$;
 comment on function maas.maas_delete_logs is
-  'Deletes turns and every record made of them, and the record p_id; returns counts. Raises object_in_use';
+  'Deletes messages and every summary made of them, and the summary p_id; returns counts. Raises object_in_use';
 
 create or replace function maas.maas_forget(p_id uuid, p_user uuid default null, p_actor text default null,
   p_doubtful boolean default false)
@@ -257,4 +257,4 @@ begin
 end
 $$;
 comment on function maas.maas_forget is
-  'Returns forgotten, not_found or in_use: deletes a record or a turn, its logs, every record made of them, and answers that repeat them; names the runs whose answers may repeat them. p_doubtful: deletes those answers, too, now or in a later call';
+  'Returns forgotten, not_found or in_use: deletes a summary or a message, its logs, every summary made of them, and answers that repeat them; names the runs whose answers may repeat them. p_doubtful: deletes those answers, too, now or in a later call';

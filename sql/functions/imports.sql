@@ -29,7 +29,7 @@ begin
 end
 $$;
 comment on function maas.maas_import is
-  'Logs turns {role, content, at, speaker, conversation, external_id} once, and inserts one run that records them';
+  'Logs messages {role, content, at, speaker, conversation, external_id} once, and inserts one run that summarises them';
 
 create or replace function maas.maas_remember(p_user uuid, p_turns jsonb, p_source text default 'api')
 returns table (run_id uuid, log_ids uuid[]) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -51,7 +51,7 @@ begin
 end
 $$;
 comment on function maas.maas_remember is
-  'Logs turns as maas_import does; returns the ids of all their logs, new or known, and the run that records them';
+  'Logs messages as maas_import does; returns the ids of all their logs, new or known, and the run that summarises them';
 
 create or replace function maas.maas_import_conversation(p_conversation text, p_at timestamptz, p_external_id text)
 returns text language sql stable as $$
@@ -59,4 +59,4 @@ returns text language sql stable as $$
     case when p_external_id is null then to_char(now() at time zone 'UTC', 'YYYY-MM-DD') else 'undated' end)
 $$;
 comment on function maas.maas_import_conversation is
-  'The conversation of an imported turn; stable across repetitions for a turn with an external id';
+  'The conversation of an imported message; stable across repetitions for a message with an external id';

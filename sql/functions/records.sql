@@ -52,7 +52,7 @@ begin
 end
 $$;
 comment on function maas.maas_write_records is
-  'Writes final records, marks their logs archived and removes provisional records, all or nothing';
+  'Writes final summaries, marks their logs archived and removes provisional summaries, all or nothing';
 
 create or replace function maas.maas_record_failures(p_runs uuid[]) returns void language sql as $$
   select maas.maas_write_records(coalesce(jsonb_agg(jsonb_build_object(
@@ -60,7 +60,7 @@ create or replace function maas.maas_record_failures(p_runs uuid[]) returns void
     'summary', left(r.user_query, 300), 'degraded', true)), '[]'))
   from maas.pipeline_runs r where r.id = any(p_runs) and r.kind in ('ask', 'action')
 $$;
-comment on function maas.maas_record_failures is 'Records what the user said in failed runs';
+comment on function maas.maas_record_failures is 'Writes summaries of what the user said in failed runs';
 
 create or replace function maas.maas_archive_exchange(p_owner int, p_run uuid, p_attempt int, p_item jsonb, p_calls jsonb)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -78,7 +78,7 @@ begin
   return true;
 end
 $$;
-comment on function maas.maas_archive_exchange is 'Records one imported exchange; false if the caller no longer owns the run';
+comment on function maas.maas_archive_exchange is 'Writes the summary of one imported exchange; false if the caller no longer owns the run';
 
 create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) returns uuid[] language sql stable as $$
   select array(

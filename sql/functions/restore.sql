@@ -158,4 +158,4 @@ begin
 end
 $$;
 comment on function maas.maas_finish_restore is
-  'Refuses rows that do not belong together; returns a run that records the turns that no record covered when they were exported';
+  'Refuses rows that do not belong together; returns a run that summarises the messages that no summary covered when they were exported';

@@ -9,7 +9,7 @@ create or replace function maas.maas_expired_logs(p_before timestamptz) returns 
   where g.created_at < p_before and g.archived_at is not null and not g.archive_owed
     and not exists (select from maas.pipeline_runs r where r.id = g.run_id and r.user_id is not distinct from g.user_id and r.queue_state < 2)
 $$;
-comment on function maas.maas_expired_logs is 'Turns from before p_before that are archived and that no run works on';
+comment on function maas.maas_expired_logs is 'Messages from before p_before that are archived and that no run works on';
 
 create or replace function maas.maas_expired_runs(p_before timestamptz) returns setof maas.pipeline_runs language sql stable as $$
   select r.* from maas.pipeline_runs r

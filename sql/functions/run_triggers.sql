@@ -174,7 +174,7 @@ begin
   return new;
 end
 $$;
-comment on function maas.skip_archive is 'Leaves a note command, which was answered without a draft, without a record';
+comment on function maas.skip_archive is 'Leaves a note command, which was answered without a draft, without a summary';
 
 create or replace trigger skip_archive before update of archive_status on maas.pipeline_runs
   for each row when (new.archive_status = 'ARCHIVED' and old.archive_status = 'ARCHIVING' and new.kind = 'ask'

@@ -59,7 +59,7 @@ begin
 end
 $$;
 comment on function maas.maas_count_terms is
-  'Counts the terms of a user again, or removes the counts when a search can read all turns. Returns the number of turns';
+  'Counts the terms of a user again, or removes the counts when a search can read all messages. Returns the number of messages';
 
 create or replace function maas.maas_users_to_count(p_overlap interval, p_whole int default 2000) returns setof uuid language sql stable as $$
   select u.user_id
@@ -73,4 +73,4 @@ create or replace function maas.maas_users_to_count(p_overlap interval, p_whole 
   where l.turns > coalesce(c.turns * 11 / 10, p_whole)
 $$;
 comment on function maas.maas_users_to_count is
-  'Users who have written since the last count and whose turns have grown by a tenth, or have outgrown p_whole';
+  'Users who have written since the last count and have a tenth more messages, or more than p_whole without counts';

@@ -24,7 +24,7 @@ create or replace function maas.maas_period(p_day date, p_level int) returns tex
   select case when p_level < 3 then maas.maas_period(p_day) else to_char(maas.maas_monday(p_day) + 3, 'YYYY"-Month-"MM') end
 $$;
 comment on function maas.maas_period(date, int) is
-  'The label of a record that ends on a day: 2025-Week-47, or 2025-Month-11 for level 3';
+  'The label of a summary that ends on a day: 2025-Week-47, or 2025-Month-11 for level 3';
 
 create or replace function maas.maas_bucket(p_level int, p_day date) returns daterange language sql immutable as $$
   select case p_level
@@ -34,10 +34,10 @@ create or replace function maas.maas_bucket(p_level int, p_day date) returns dat
   end
   from (select date_trunc('month', (maas.maas_monday(p_day) + 3)::timestamp)::date as first) m
 $$;
-comment on function maas.maas_bucket is 'The days that share a record of this level (1 to 3) with the given day';
+comment on function maas.maas_bucket is 'The days that share a summary of this level (1 to 3) with the given day';
 
 create or replace function maas.maas_due_until(p_level int, p_today date) returns date language sql immutable as $$
   select lower(maas.maas_bucket(p_level, p_today - (array[2, 13, 59])[p_level])) - 1
 $$;
 comment on function maas.maas_due_until is
-  'The last day of the newest bucket that is due for a record of this level: 3, 14 or 60 days old';
+  'The last day of the newest bucket that is due for a summary of this level: 3, 14 or 60 days old';

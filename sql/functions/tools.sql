@@ -82,7 +82,7 @@ begin
   return found;
 end
 $$;
-comment on function maas.maas_record_read is 'Records a read tool call; false if the caller no longer owns the run';
+comment on function maas.maas_record_read is 'Writes a read tool call to the ledger; false if the caller no longer owns the run';
 
 create or replace function maas.settle_action() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -91,7 +91,7 @@ begin
   return null;
 end
 $$;
-comment on function maas.settle_action is 'Settles an approved action in the statement that settles its line in the tool ledger';
+comment on function maas.settle_action is 'Ends an approved action in the statement that ends its line in the tool ledger';
 
 create or replace trigger settle_action after update of status on maas.tool_executions
   for each row when (new.effect <> 'read' and new.status <> 'started' and old.status <> new.status)

@@ -34,7 +34,7 @@ from maas.chat_messages m
 where conversation_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
--- name: recent_messages  -- $1 user, $2 turns before this seq, $3 conversation, $4 how many; newest first
+-- name: recent_messages  -- $1 user, $2 messages before this seq, $3 conversation, $4 how many; newest first
 -- The newest messages by time, ordered by seq: a query may be answered long after it was sent.
 with hidden as materialized (
   select array(

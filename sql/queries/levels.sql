@@ -1,4 +1,4 @@
--- Compaction: the records to be merged, and into which bucket.
+-- Compaction: the summaries to be merged, and into which bucket.
 
 -- name: due_groups  -- $1 as of or null, $2 user or null, $3 how many a level; lower levels first, older buckets first
 with importing as materialized (

@@ -7,7 +7,7 @@ from (select * from maas.raw_logs where id = any($2::uuid[]) offset 0) l
 left join maas.lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id
 where l.user_id = $1;
 
--- name: recent_turns  -- $1 user, $2 turns before this seq, $3 how many; newest first
+-- name: recent_turns  -- $1 user, $2 messages before this seq, $3 how many; newest first
 with hidden as materialized (
   select array(
     select id from maas.pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
@@ -73,7 +73,7 @@ from maas.lsm_storage where user_id = $1 and not is_provisional and superseded_a
   and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
--- name: memory  -- $1 id: a record or a turn
+-- name: memory  -- $1 id: a summary or a message
 select 'summary' as kind, id, user_id, level, maas.maas_period(time_bucket_end, level) as period, tags, summary as memory, raw_log_ids,
   null::text as speaker, superseded_at, occurred_at, created_at
 from maas.lsm_storage where id = $1 and not is_provisional
@@ -86,7 +86,7 @@ from maas.raw_logs l left join maas.lsm_storage s on s.id = l.record_id and s.us
 select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at
 from maas.raw_logs where user_id = $1 and id = any($2::uuid[]) order by occurred_at, seq;
 
--- name: history  -- $1 user, $2 ids of raw logs: the logs, then the records made of them by level
+-- name: history  -- $1 user, $2 ids of raw logs: the logs, then the summaries made of them by level
 with recursive words as materialized (
   select g.* from (select * from maas.raw_logs where id = any($2::uuid[]) offset 0) g where g.user_id = $1
 ), made as (
@@ -116,16 +116,16 @@ join maas.pipeline_runs r on r.id = l.run_id and r.user_id is not distinct from 
 where l.run_id <> $1 and l.archived_at is null
 order by occurred_at;
 
--- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no record covers
+-- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no summary covers
 select id, message_type, content, speaker, conversation, occurred_at
 from maas.raw_logs
 where run_id = $1 and user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = $1) and archived_at is null
 order by turn_no limit $2;
 
--- name: import_turns  -- $1 user, $2 label, $3 turns, $4 source
+-- name: import_turns  -- $1 user, $2 label, $3 messages, $4 source
 select run_id, added, known from maas.maas_import($1, $2, $3::jsonb, $4);
 
--- name: import_portion  -- $1 user, $2 label, $3 turns as text, $4 source
+-- name: import_portion  -- $1 user, $2 label, $3 messages as text, $4 source
 select run_id, added, known from maas.maas_import($1, $2, $3::text::jsonb, $4);
 
 -- name: import_progress  -- $1 runs of kind archive

@@ -1,6 +1,6 @@
 -- Notes that a user asked to keep.
 
--- name: notes  -- $1 user; oldest first, each with the turn in which the user asked for it
+-- name: notes  -- $1 user; oldest first, each with the message in which the user asked for it
 select n.id, n.content, l.id as log_id
 from maas.user_notes n left join lateral (
   select id from maas.raw_logs

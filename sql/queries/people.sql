@@ -15,7 +15,7 @@ select maas.maas_erase($1, $2);
 -- name: forget  -- $1 id, $2 user or null, $3 actor, $4 whether to delete doubtful answers, too
 select maas.maas_forget($1, $2, $3, $4);
 
--- name: remember  -- $1 user, $2 turns
+-- name: remember  -- $1 user, $2 messages
 select run_id, log_ids from maas.maas_remember($1, $2::jsonb);
 
 -- name: restore_rows  -- $1 table, $2 user, $3 rows as text, $4 whether to keep free ids, $5 the image of the only row, or null

@@ -61,7 +61,7 @@ order by created_at desc limit 1;
 -- name: client_context  -- $1 run
 select client_context from maas.pipeline_runs where id = $1;
 
--- name: turns_of_words  -- $1 user, $2 a run, $3 texts without blanks around, $4 number of the latest turns to search
+-- name: turns_of_words  -- $1 user, $2 a run, $3 texts without blanks around, $4 number of the latest messages to search
 select distinct btrim(l.content, E' \t\n\r') as words
 from (
   select content from maas.raw_logs where user_id = $1 and run_id <> $2 and is_remembered order by occurred_at desc, seq desc limit $4) l

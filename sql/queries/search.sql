@@ -1,6 +1,6 @@
--- Recall. A term is a lexeme of the question; bit i of a mask says that a turn holds term i. Every read is bound to a user.
--- Turns named by id are fetched by id alone (offset 0) and filtered by user afterwards: the planner, which does not know
--- how many turns a user has, would fetch all of them.
+-- Recall. A term is a lexeme of the question; bit i of a mask says that a message holds term i. Every read is bound to a user.
+-- Messages named by id are fetched by id alone (offset 0) and filtered by user afterwards: the planner, which does not know
+-- how many messages a user has, would fetch all of them.
 
 -- name: question_terms  -- $1 user, $2 question, $3 known at; df is null for terms not counted yet
 -- `named` are the terms that are names of speakers in this memory
@@ -20,7 +20,7 @@ select array_agg(a.lexeme order by length(a.lexeme) desc, a.lexeme) as terms,
 from asked a left join maas.term_df d on d.user_id = $1 and d.term = a.lexeme;
 
 -- name: rare_turns  -- of a large memory: the best of what holds a rare term, with its neighbours
--- $1 user, $2 terms, $3 turns before this seq, $4 known at, $5 from, $6 to, $7 tags, $8 the rare terms, $9 weight of each of $2,
+-- $1 user, $2 terms, $3 messages before this seq, $4 known at, $5 from, $6 to, $7 tags, $8 the rare terms, $9 weight of each of $2,
 -- $10 ids, $11 times that count in any case
 with question as materialized (
   select maas.maas_any_term($8) as rare, maas.maas_terms($2) as terms, maas.maas_hidden_runs($1, $3) as hidden
@@ -51,8 +51,8 @@ select n.id from best b cross join lateral (
    order by l.occurred_at, l.seq limit 2)) n
 where n.conversation = b.conversation;
 
--- name: rank_turns  -- $1 to $7 as above, $8 hints, $9 ids, $10 times that count in any case, $11 the turns to look at, null for
--- all; $12 all of them, not only those near a term; $13 terms (a mask) that alone are no reason to look at a turn
+-- name: rank_turns  -- $1 to $7 as above, $8 hints, $9 ids, $10 times that count in any case, $11 the messages to look at, null for
+-- all; $12 all of them, not only those near a term; $13 terms (a mask) that alone are no reason to look at a message
 with question as materialized (
   select maas.maas_any_term($2) as any_term, maas.maas_terms($2) as terms, maas.maas_any_term($8) as hints, maas.maas_hidden_runs($1, $3) as hidden
 ), holding as materialized (
@@ -73,7 +73,7 @@ with question as materialized (
     select * from (select * from maas.raw_logs where id = any($11::uuid[]) offset 0) l where user_id = $1
   ) l
   where l.is_remembered and l.known_at <= $4 and l.run_id <> all (q.hidden)
-    -- skip turns without a term in conversations without any
+    -- skip messages without a term in conversations without any
     and ($12 or cardinality($9::uuid[]) > 0 or $10::tstzmultirange is not null
       or l.conversation = any (array(select distinct conversation from holding where mask & ~$13::bigint <> 0)))
 ), turns as (
@@ -109,10 +109,10 @@ select tsv::text as lexemes from maas.raw_logs where user_id = $1 and is_remembe
 -- name: stems  -- $1 words: the lexeme of each, null for a stop word
 select (tsvector_to_array(maas.maas_lexemes(w)))[1] as lexeme from unnest($1::text[]) with ordinality u(w, n) order by n;
 
--- name: count_terms  -- $1 user, $2 most turns that are read whole
+-- name: count_terms  -- $1 user, $2 most messages that are read whole
 select maas.maas_count_terms($1, $2);
 
--- name: users_to_count  -- $1 how long a transaction may last, $2 most turns that are read whole
+-- name: users_to_count  -- $1 how long a transaction may last, $2 most messages that are read whole
 select maas.maas_users_to_count($1, $2) as user_id;
 
 -- name: terms_are_counted  -- $1 of what was written until then

@@ -51,7 +51,7 @@ select
 select provider, model, prompt_version, finish, attempts, tokens_in, tokens_out, ms, price, error, request_hash
 from maas.llm_calls where run_id = $1 and stage = $2 and try = (select try from maas.pipeline_runs where id = $1) order by round;
 
--- name: recorded_exchange  -- $1 run: its own logs, and logs of other runs that it recorded, as before archiving
+-- name: recorded_exchange  -- $1 run: its own logs, and logs of other runs that its summary covers, as before archiving
 select l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from maas.pipeline_runs r join maas.raw_logs l on l.run_id = r.id and l.user_id is not distinct from r.user_id
 where r.id = $1 and l.is_remembered
@@ -61,7 +61,7 @@ from maas.pipeline_runs r join maas.raw_logs l on l.user_id = r.user_id and l.ar
 where r.id = $1 and l.run_id <> $1
 order by occurred_at;
 
--- name: recorded_record  -- $1 run: the record that it made, merged since or not; nulls for small talk, no row for nothing
+-- name: recorded_record  -- $1 run: the summary that it made, merged since or not; nulls for small talk, no row for nothing
 select s.tags, s.summary
 from maas.pipeline_runs r join maas.raw_logs l on l.run_id = r.id and l.archived_run_id = r.id and l.user_id is not distinct from r.user_id
 left join maas.lsm_storage s on s.id = l.record_id and s.user_id is not distinct from r.user_id

@@ -1,4 +1,4 @@
--- Vectors of turns: the missing and the nearest ones.
+-- Vectors of messages: the missing and the nearest ones.
 
 -- name: vectors_are_there
 select to_regclass('maas.embeddings') is not null;

@@ -3,7 +3,7 @@
 --
 -- Everything of MaaS is in the schema `maas`. A client inserts one row into pipeline_runs (user_id, user_query); all else
 -- follows from that row. This page names the tables and functions in the order of a run's life. In prose a message is a row of
--- raw_logs, a summary a row of lsm_storage; names and comments of columns and functions also say turn and record.
+-- raw_logs, a summary a row of lsm_storage; names of columns and functions also say turn and record.
 --
 --   insert            run_intake gives the row a clean start (status NEW, queue state inbox) and its queue_key. log_queries
 --                     writes the query to raw_logs in the same transaction. join_conversation adds it to chat_messages.

@@ -19,7 +19,7 @@ create function maas.maas_index_text(p_text text) returns tsvector language plpg
         || case when lexemes @@ '''coupl'' | ''dozen'' | ''eight'' | ''five'' | ''four'' | ''hundr'' | ''nine'' | ''seven'' | ''sever'' | ''six'' | ''ten'' | ''thousand'' | ''three'' | ''twice'' | ''two'' | ''восем'' | ''дважд'' | ''две'' | ''дво'' | ''девя'' | ''деся'' | ''нескольк'' | ''одн'' | ''пар'' | ''пят'' | ''сем'' | ''сто'' | ''тро'' | ''тысяч'' | ''четыр'' | ''шест'' | ''1'':* | ''2'':* | ''3'':* | ''4'':* | ''5'':* | ''6'':* | ''7'':* | ''8'':* | ''9'':*'::tsquery then '''#number''' else '' end::tsvector;
     end
 $$;
-comment on function maas.maas_index_text is 'The lexemes of a turn, plus #time if it names a time and #number if it contains a number';
+comment on function maas.maas_index_text is 'The lexemes of a message, plus #time if it names a time and #number if it contains a number';
 
 create function maas.maas_question_flags(p_text text) returns smallint language sql immutable parallel safe as $$
   select ((position('?' in p_text) > 0)::int + (right(rtrim(left(p_text, 200000), E' \n\r\t'), 1) = '?')::int)::smallint

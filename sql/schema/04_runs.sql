@@ -69,11 +69,11 @@ create table maas.pipeline_runs (
 ) with (autovacuum_vacuum_scale_factor = 0.05, toast_tuple_target = 512, fillfactor = 60);
 alter table maas.pipeline_runs alter draft_context set storage external, alter final_context_payload set storage external;
 comment on table maas.pipeline_runs is 'One row per request: where it is, what each stage wrote, the answer';
-comment on column maas.pipeline_runs.seq is 'Order of intake, drawn again under the engine lock: "earlier" means a lower seq everywhere';
+comment on column maas.pipeline_runs.seq is 'Order in which runs leave the inbox, drawn again under the engine lock: "earlier" means a lower seq everywhere';
 comment on column maas.pipeline_runs.queue_key is
   'Runs of one key are executed one after another: the user, a constant for all users, or a background key';
 comment on column maas.pipeline_runs.caller is 'Who sent the idempotency key; keys are unique per caller';
-comment on column maas.pipeline_runs.sources is 'The remembered turns and records that the draft contains: [{id, kind, score}]';
+comment on column maas.pipeline_runs.sources is 'The messages and summaries that the draft contains: [{id, kind, score}]';
 comment on column maas.pipeline_runs.degraded is 'Stages that finished by rules because their model did not answer';
 comment on column maas.pipeline_runs.queue_state is
   '-2 inbox, -1 waiting, 0 runnable, 1 in_flight, 2 finished; only maas_step, maas_reap and functions that hold the engine lock change it';
@@ -93,7 +93,7 @@ comment on column maas.pipeline_runs.not_before is
 comment on column maas.pipeline_runs.answer_by is 'Set when it first had to wait for its model: it waits no longer than this';
 comment on column maas.pipeline_runs.client_context is
   'What the client sent along: {system, messages: [{role, content}]}, read by the Draft Builder. It is not the user''s text';
-comment on column maas.pipeline_runs.is_remembered is 'False: the text is logged, but never recalled or recorded; decided at insert';
+comment on column maas.pipeline_runs.is_remembered is 'False: the text is logged, but never recalled or summarised; decided at insert';
 create unique index idx_pipeline_runs_key_lock on maas.pipeline_runs (queue_key) where queue_state in (0, 1);
 create index idx_pipeline_runs_cancel on maas.pipeline_runs (id) where cancel_requested_at is not null and queue_state < 2;
 create index idx_pipeline_runs_created_at on maas.pipeline_runs (created_at);

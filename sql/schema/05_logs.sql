@@ -26,16 +26,16 @@ create table maas.raw_logs (
 ) with (fillfactor = 50);
 comment on table maas.raw_logs is 'The full text of users and assistants; content is never rewritten';
 comment on column maas.raw_logs.run_id is 'The run that wrote it, or the run of kind archive that imported it';
-comment on column maas.raw_logs.turn_no is '0 for text of a run; the position in the batch for imported turns';
-comment on column maas.raw_logs.conversation is 'The dialogue that the turn belongs to; a calendar day where none is given';
-comment on column maas.raw_logs.external_id is 'The id of an imported turn at its source; makes an import repeatable';
+comment on column maas.raw_logs.turn_no is '0 for text of a run; the position in the batch for imported messages';
+comment on column maas.raw_logs.conversation is 'The dialogue that the message belongs to; a calendar day where none is given';
+comment on column maas.raw_logs.external_id is 'The id of an imported message at its source; makes an import repeatable';
 comment on column maas.raw_logs.occurred_at is 'When it was said; for a query that had to wait, when it was claimed';
 comment on column maas.raw_logs.known_at is 'The earliest time at which MaaS could have known it';
-comment on column maas.raw_logs.record_id is 'The level-0 record that covers it; null for small talk';
+comment on column maas.raw_logs.record_id is 'The level 0 summary that covers it; null for small talk';
 comment on column maas.raw_logs.archive_owed is 'Archiving failed; the next run of the same key archives it too';
 comment on column maas.raw_logs.flags is '2: ends with a question mark; 1: contains one; 0: contains none';
 comment on column maas.raw_logs.is_remembered is
-  'False: logged only; no search, draft, record or vector uses it, and archived_at is set from the start';
+  'False: logged only; no search, draft, summary or vector uses it, and archived_at is set from the start';
 create index idx_raw_logs_created_at on maas.raw_logs using brin (created_at) with (autosummarize = on);
 create unique index idx_raw_logs_external_id on maas.raw_logs (user_id, conversation, external_id) where external_id is not null;
 create unique index idx_raw_logs_message_type on maas.raw_logs (run_id, message_type, turn_no, uuid_send(user_id));

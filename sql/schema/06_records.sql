@@ -21,11 +21,11 @@ create table maas.lsm_storage (
   words_gone boolean not null default false,
   check (time_bucket_start <= time_bucket_end)
 ) with (fillfactor = 85);
-comment on table maas.lsm_storage is 'Records about raw_logs, log-structured: level 0 covers an exchange, 1 a day, 2 a week, 3 a month. Superseded, never edited';
-comment on column maas.lsm_storage.run_id is 'The run that it records; null for imported exchanges and merged records';
+comment on table maas.lsm_storage is 'Summaries of raw_logs, log-structured: level 0 covers an exchange, 1 a day, 2 a week, 3 a month. Superseded, never edited';
+comment on column maas.lsm_storage.run_id is 'The run that it summarises; null for imported exchanges and merged summaries';
 comment on column maas.lsm_storage.is_provisional is 'Marks the trace of a query that is being answered; no search reads it';
 comment on column maas.lsm_storage.is_degraded is 'Written by rules, because the Archivist''s model did not answer';
-comment on column maas.lsm_storage.superseded_by is 'The record of a higher level that includes it; null with superseded_at set: void';
+comment on column maas.lsm_storage.superseded_by is 'The summary of a higher level that includes it; null with superseded_at set: void';
 comment on column maas.lsm_storage.words_gone is 'Retention has removed some of its logs';
 create index idx_lsm_children on maas.lsm_storage (superseded_by) where superseded_by is not null;
 create index idx_lsm_created_at on maas.lsm_storage (created_at) where not is_provisional;
@@ -50,7 +50,7 @@ create table maas.compactions (
   ms real not null default 0,
   created_at timestamptz not null default now()
 );
-comment on table maas.compactions is 'The cost of each merged record; a record of one child needs no model call';
+comment on table maas.compactions is 'The cost of each merged summary; a summary of one child needs no model call';
 comment on column maas.compactions.calls is 'Requests sent, retries included';
 create index idx_compactions_created_at on maas.compactions using brin (created_at);
 create index idx_compactions_user_id on maas.compactions (user_id);
