@@ -51,7 +51,7 @@ MIX = (  # what a chat asks for while it is used: where an answer is, what was s
 )  # fmt: skip
 ASKED = 3  # requests in the dialogue of each reader
 BATCH = 100
-PATIENCE = 180.0
+TIMEOUT_S = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ async def open_servers(
             servers[mode] = Server(port, tuple(process.pid for process in started))
         for _ in range(orchestrators):
             processes.start("main.py")
-        deadline = Deadline(PATIENCE, "the start of the processes")
+        deadline = Deadline(TIMEOUT_S, "the start of the processes")
         for server in servers.values():
             while not all([await is_ready(server.port, orchestrators) for _ in range(LOOKS)]):
                 deadline.check()
@@ -190,9 +190,9 @@ async def fill(bench: Bench, db: Database, port: int) -> list[Reader]:
                 for one in range(ASKED)
             ]
             filled.append(Reader(reader.user_id, reader.shown, asked[-1]["request_id"], opened["id"]))
-    deadline = Deadline(PATIENCE, "the archiving of what is to be read")
+    deadline = Deadline(TIMEOUT_S, "the archiving of what is to be read")
     while (row := await db.row("queue")) is None or sum(
-        row[lane] for lane in ("inbox", "waiting", "runnable", "in_flight")
+        row[state] for state in ("inbox", "waiting", "runnable", "in_flight")
     ):
         deadline.check()
         await asyncio.sleep(0.05)

@@ -26,7 +26,7 @@ SPAN = "select extract(epoch from max(archived_at) - $1)::float8 from pipeline_r
 HOLD = "select pg_advisory_lock(4712, 1)"
 LET_GO = "select pg_advisory_unlock(4712, 1)"
 SILENCE = "alter table pipeline_runs disable trigger {}"
-ROW_BELLS = ("on_pipeline_change", "on_pipeline_status_change")
+ROW_NOTIFIERS = ("on_pipeline_change", "on_pipeline_status_change")
 FINISHED = """
 insert into pipeline_runs
   (queue_key, user_id, user_query, status, queue_state, seq, archive_status, archived_at, final_answer)
@@ -115,7 +115,7 @@ async def drain(bench: Bench, load: Load, orchestrators: int, count: int, histor
             await system.connection.execute("reset session_replication_role")
             await system.connection.execute("vacuum analyze pipeline_runs", timeout=600)
         if load == "bare":
-            for trigger in ROW_BELLS:
+            for trigger in ROW_NOTIFIERS:
                 await system.connection.execute(SILENCE.format(trigger))
         await _insert(system, load, USERS[load] // 4)
         await system.wait_archived()

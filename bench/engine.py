@@ -23,8 +23,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.calibration import calibrate
 from bench.command import prepare_output, run_command
-from bench.door_cases import post_at_once, post_one_by_one, start_installed
 from bench.drain_cases import bare_queue, everything_on, grown_table, long_queue, product_path
+from bench.http_cases import post_at_once, post_one_by_one, start_installed
 from bench.peer_cases import PEERS, is_installed
 from bench.plot import plot_rates, plot_stages
 from bench.report import Figure, console, machine, median_of, missed_gates, print_figures, write_json

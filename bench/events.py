@@ -31,7 +31,7 @@ from shared.settings import load_settings
 FOLLOWERS, QUICK_FOLLOWERS = 1000, 200
 ROUNDS, QUICK_ROUNDS = 20, 5
 PACE = 1.0  # seconds in which every run says something once
-PATIENCE = 120.0
+TIMEOUT_S = 120.0
 MEMORY_MB = 300.0
 INSERT = """
 insert into pipeline_runs (id, user_id, user_query) select id, id, 'Tell me more.' from unnest($1::uuid[]) as u(id)"""
@@ -41,12 +41,12 @@ FAIL = "select maas_step($1, '{NEW}', 0, $2)"
 
 
 class Follower:
-    """One connection that follows one run: the numbers that it heard, and the ms that each took; `last` is a type."""
+    """One connection that follows one run: the numbers that arrived, and the ms that each took; `last` is a type."""
 
     def __init__(self, port: int, run_id: UUID) -> None:
         self._port = port
         self._run_id = run_id
-        self.heard: list[int] = []
+        self.received: list[int] = []
         self.ms: list[float] = []
         self.last = ""
         self.is_there = asyncio.Event()
@@ -62,7 +62,7 @@ class Follower:
                     self.is_there.set()
                 elif line.startswith(b"data: ") and self.last == "text":
                     said = json.loads(line[6:])
-                    self.heard.append(said["number"])
+                    self.received.append(said["number"])
                     self.ms.append(1000 * (time.time() - said["at"]))
                 elif line.startswith(b"data: ") and self.last in ("done", "error"):
                     return
@@ -99,23 +99,23 @@ async def measure(bench: Bench, count: int) -> dict[str, list[Figure]]:
         owner, runs = await hold_runs(system, count)
         followers = [Follower(system.port, run_id) for run_id in runs]
         ends = [group.create_task(one.follow()) for one in followers]
-        deadline = Deadline(PATIENCE, "the arrival of all followers")
+        deadline = Deadline(TIMEOUT_S, "the arrival of all followers")
         while not all(one.is_there.is_set() for one in followers):
             await system.pause(deadline)
         used = system.usage()
         await speak(bench, system, runs, rounds)
-        deadline = Deadline(PATIENCE, "the delivery of all events")
-        while sum(len(one.heard) for one in followers) < expected:
+        deadline = Deadline(TIMEOUT_S, "the delivery of all events")
+        while sum(len(one.received) for one in followers) < expected:
             await system.pause(deadline)
         used = system.usage() - used
         memory = system.server_memory_mb()
         await system.connection.execute(FAIL, owner, [_failed(*run) for run in runs.items()])
         await asyncio.gather(*ends)
-    heard = sum(one.heard == list(range(rounds)) for one in followers)
+    received = sum(one.received == list(range(rounds)) for one in followers)
     return {
         f"{count:,} followers, {count / PACE:,.0f} events a second": [
-            Figure("events delivered", "", sum(len(one.heard) for one in followers), floor=expected),
-            Figure("followers that heard all, once, in order", "", heard, floor=count),
+            Figure("events delivered", "", sum(len(one.received) for one in followers), floor=expected),
+            Figure("followers that heard all, once, in order", "", received, floor=count),
             Figure("followers that heard the end", "", sum(one.last == "error" for one in followers), floor=count),
             *percentiles("from the word to the client", [ms for one in followers for ms in one.ms], (50, 95)),
             Figure("memory of the server", "MB", memory, limit=MEMORY_MB),

@@ -44,7 +44,7 @@ from v_cost_daily group by role order by role"""
 PRICED = """
 select p.provider, m.model, maas_price(p.provider, m.model, $1, 0, $2) / 1e6 as dollars
 from model_prices p cross join lateral replace(p.model, '%', '') as m(model)
-where p.output > 0 and p.model not like '%-20\%' order by dollars, m.model"""
+where p.output > 0 and p.model not like '%-20\\%' order by dollars, m.model"""
 
 
 def models(
@@ -125,9 +125,9 @@ async def exchanges(bench: Bench, url: str, count: int) -> tuple[list[Figure], l
         spent = {row["role"]: row for row in await system.connection.fetch(SPENT)}
         if set(spent) != set(ROLES) or any(row["calls"] != count for row in spent.values()):
             raise MaasError("bench_failed", f"the ledger holds other calls than four an exchange: {spent}")
-        told, said = (sum(row[side] for row in spent.values()) for side in ("tokens_in", "tokens_out"))
+        tokens_in, tokens_out = (sum(row[side] for row in spent.values()) for side in ("tokens_in", "tokens_out"))
         scale = 1000 / count
-        found = await system.connection.fetch(PRICED, round(told * scale), round(said * scale))
+        found = await system.connection.fetch(PRICED, round(tokens_in * scale), round(tokens_out * scale))
         figures = [
             Figure(f"{role}, tokens {side}", "", spent[role][f"tokens_{side}"] / count)
             for role in ROLES

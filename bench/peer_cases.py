@@ -18,7 +18,7 @@ from shared.errors import MaasError
 
 PEERS = ("spec_literal", "dbos", "absurd", "pgqueuer", "procrastinate")
 APART = ROOT / ".venv-peers"
-PATIENCE = 300.0
+TIMEOUT_S = 300.0
 ANSWER = '{"peer"'
 
 
@@ -54,7 +54,7 @@ async def run_peer(bench: Bench, name: str, runs: int, concurrency: int) -> Peer
             name, "-m", f"bench.peers.{name}", dsn, "--runs", str(runs), "--concurrency", str(concurrency),
             python=python_of(name),
         )  # fmt: skip
-        deadline = Deadline(PATIENCE, f"{runs} runs by {name}")
+        deadline = Deadline(TIMEOUT_S, f"{runs} runs by {name}")
         idle = await _wait_for(BEGUN, peer, processes, deadline), _postgres(bench)
         ended = await _wait_for(ANSWER, peer, processes, deadline), _postgres(bench)
         lines = processes.output(peer).splitlines()

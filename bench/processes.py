@@ -16,7 +16,7 @@ from shared.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE = 20.0
+TIMEOUT_S = 20.0
 HAS_PROC = Path("/proc/self/stat").exists()
 # A child ends when its parent is killed, too: 1 is PR_SET_PDEATHSIG, and exec keeps it. Elsewhere than on Linux not.
 LEASH = (
@@ -99,7 +99,7 @@ class Processes:
         """End a process: politely at first."""
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(PATIENCE)
+            process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -13,7 +13,7 @@ import asyncpg
 from bench.processes import HAS_PROC, Deadline
 from bench.report import Figure, percentile, percentiles
 from bench.sentences import sentence
-from bench.system import PATIENCE, Bench, System, open_system
+from bench.system import TIMEOUT_S, Bench, System, open_system
 from maas.engine.listener import RUN_CHANNEL
 from shared.db import connect
 from shared.errors import MaasError
@@ -51,10 +51,10 @@ TIMES = "select * from pipeline_runs where id = any($1::uuid[])"
 
 
 class Ear:
-    """Hears `pipeline_events` and keeps when each was heard, by run and status."""
+    """Listens to `pipeline_events` and keeps when each event arrived, by run and status."""
 
     def __init__(self) -> None:
-        self.heard: dict[tuple[UUID, str], float] = {}
+        self.received: dict[tuple[UUID, str], float] = {}
         self._archived: dict[UUID, asyncio.Event] = {}
 
     def expect(self, run: UUID) -> asyncio.Event:
@@ -66,7 +66,7 @@ class Ear:
         now = time.perf_counter()
         event = json.loads(payload)
         run = UUID(event["id"])
-        self.heard.setdefault((run, event["status"]), now)
+        self.received.setdefault((run, event["status"]), now)
         if event["archive_status"] == "ARCHIVED" and run in self._archived:
             self._archived[run].set()
 
@@ -91,8 +91,8 @@ async def react(bench: Bench) -> list[Figure]:
         rows = await system.connection.fetch(CLAIMS, runs)
     if missing := sum(row["trace"] is None for row in rows):
         raise MaasError("bench_no_trace", f"{missing} of {count} runs left no record")
-    event_to_claim = [1000 * (ear.heard[run, "ANALYZING"] - ear.heard[run, "NEW"]) for run in runs]
-    until_visible = [1000 * max(0.0, ear.heard[run, "ANALYZING"] - inserted[run]) for run in runs]
+    event_to_claim = [1000 * (ear.received[run, "ANALYZING"] - ear.received[run, "NEW"]) for run in runs]
+    until_visible = [1000 * max(0.0, ear.received[run, "ANALYZING"] - inserted[run]) for run in runs]
     return [
         *percentiles("claim: its clock - the insert's", [row["claim"] for row in rows], (50, 95), DISPATCH_MS),
         *percentiles("claim: event of the insert heard, to event of the claim", event_to_claim, (50, 95), DISPATCH_MS),
@@ -165,7 +165,7 @@ async def takeover(bench: Bench) -> list[Figure]:
         for _ in range(bench.pick(5, 2)):
             users = [uuid4() for _ in range(16)]
             await system.connection.execute(INSERT_MANY, users, [sentence(n) for n in range(16)])
-            deadline = Deadline(PATIENCE, "the claim of 16 runs")
+            deadline = Deadline(TIMEOUT_S, "the claim of 16 runs")
             while await system.connection.fetchval(RESPONDING) < 16:
                 await system.pause(deadline)
             await system.start(server=False, orchestrators=1)
@@ -196,7 +196,7 @@ async def _offer(
         if waiting:
             user = uuid4()
             await system.connection.execute(INSERT_MANY, [user] * waiting, [sentence(n) for n in range(waiting)])
-            deadline = Deadline(PATIENCE, "the intake")
+            deadline = Deadline(TIMEOUT_S, "the acceptance of the runs")
             while await system.connection.fetchval(INBOX):
                 await system.pause(deadline)
         ids = [uuid4() for _ in range(count)]
@@ -206,7 +206,7 @@ async def _offer(
             await asyncio.sleep(max(0.0, began + number / rate - time.perf_counter()))
             inserts.append(asyncio.create_task(pool.execute(INSERT, run, uuid4(), sentence(number))))
         await asyncio.gather(*inserts)
-        deadline = Deadline(PATIENCE, "the archiving of the offered runs")
+        deadline = Deadline(TIMEOUT_S, "the archiving of the offered runs")
         while await system.connection.fetchval(UNFINISHED_OF, ids):
             await system.pause(deadline)
         return list(await system.connection.fetch(TIMES, ids))
@@ -230,7 +230,7 @@ def _latencies(
 
 
 async def _wait(system: System, event: asyncio.Event) -> None:
-    deadline = Deadline(PATIENCE, "one run")
+    deadline = Deadline(TIMEOUT_S, "one run")
     while not event.is_set():
         try:
             async with asyncio.timeout(1):

@@ -19,7 +19,7 @@ from shared.db import connect
 from shared.errors import MaasError
 from shared.settings import Settings
 
-PATIENCE = 30.0
+TIMEOUT_S = 30.0
 UNFINISHED = "select exists (select from v_runs_current)"
 UNARCHIVED = "select count(*) from pipeline_runs where archive_status <> 'ARCHIVED'"
 ENGINES = "select count(*) from engines where pid = any($1::int[])"
@@ -93,7 +93,7 @@ class System:
         self._orchestrators += [start() for _ in range(orchestrators)]
         if server:
             self._server.append(self._processes.start("server.py", MAAS_PORT=str(self.port)))
-        deadline = Deadline(PATIENCE, "the start of the processes")
+        deadline = Deadline(TIMEOUT_S, "the start of the processes")
         while await self.connection.fetchval(ENGINES, self.orchestrator_pids) < len(self._orchestrators) or (
             server and not await is_ready(self.port)
         ):
@@ -173,7 +173,7 @@ def free_port() -> int:
 
 async def wait_for_port(port: int, processes: Processes) -> None:
     """Return when somebody listens there. Raises MaasError when a process has ended, or after a while."""
-    deadline = Deadline(PATIENCE, "the start of the model server")
+    deadline = Deadline(TIMEOUT_S, "the start of the model server")
     while True:
         deadline.check()
         processes.check()

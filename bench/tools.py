@@ -2,7 +2,7 @@
 
 `python -m bench.tools [--quick] --out FILE.json` asks one model server for dialogues of several tool rounds and of
 none, by turns through the SDK's own loop and through runs of the product, whose rounds are pinned, counted, guarded,
-noted and told to followers. What a dialogue with rounds takes longer than one without is divided by its rounds.
+noted and sent to followers. What a dialogue with rounds takes longer than one without is divided by its rounds.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from shared.errors import MaasError
 
 SCRIPT = ROOT / "bench" / "post_runs.lua"
 QUERIES = 100
-PATIENCE = 1  # seconds for the last answers
+TIMEOUT_S = 1  # seconds for the last answers
 
 
 def find_wrk() -> str | None:
@@ -32,7 +32,7 @@ async def post_runs_by_wrk(
     threads = str(connections if rate else 1)
     before = _cpu_of_ended()
     process = await asyncio.create_subprocess_exec(
-        program, "-t", threads, "-c", str(connections), "-d", f"{seconds + PATIENCE}s", "-s", str(SCRIPT),
+        program, "-t", threads, "-c", str(connections), "-d", f"{seconds + TIMEOUT_S}s", "-s", str(SCRIPT),
         f"http://127.0.0.1:{port}", "--", str(seconds), str(rate), threads, str(queries),
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip

@@ -43,7 +43,7 @@ BEGIN = datetime(2025, 1, 1, 9, tzinfo=UTC)
 A_DAY = 5
 EVERY = 12  # one exchange of so many plants a fact
 FOUND, CANDIDATES = 5, 3
-PATIENCE = 120.0
+TIMEOUT_S = 120.0
 THINGS = ("kayak", "parrot", "violin", "tractor", "kiln", "drone", "canoe", "loom", "oven", "tent", "sled", "robot")
 OWNERS = (
     "Alma",
@@ -164,7 +164,7 @@ async def _archive(db: Database, users: Sequence[UUID], said: Sequence[Exchange]
         for one in said
     ]
     runs = [(await import_messages(db, user, turns, "a month")).run_id for user in users]
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_S
     while True:
         states = [await db.row("run_state", run) for run in runs]
         if all(state is not None and state["archive_status"] == ArchiveStatus.ARCHIVED for state in states):
@@ -221,8 +221,8 @@ async def _recall(db: Database, user: UUID, exchanges: Sequence[Exchange]) -> Re
         candidates = await summaries_of_messages(db, user, turns, CANDIDATES)
         covered += any(not fitting.isdisjoint(record.raw_log_ids) for record in candidates)
     summaries = " ".join(record["summary"] for record in await list_memories(db, user, limit=10_000))
-    told = sum(text in summaries for _, text in asked)
-    return Recall(found / len(asked), covered / len(asked), told / len(asked))
+    summarised = sum(text in summaries for _, text in asked)
+    return Recall(found / len(asked), covered / len(asked), summarised / len(asked))
 
 
 def figures_of(months: Sequence[Month], before: Recall, after: Recall) -> list[Figure]:

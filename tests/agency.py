@@ -19,7 +19,7 @@ from tests.toolbox import Line, write_line
 
 ADVISER = {"name": "ads", "role_prompt": "Adviser", "about": "campaigns, budgets", "keywords": ["расходы", "budget"]}
 SELLER = {"name": "crm", "role_prompt": "Seller", "about": "leads, sales", "keywords": ["лиды", "leads"]}
-CHOOSING = "pass questions on"  # stands in what the classifier's model is told
+CHOOSING = "pass questions on"  # stands in what the classifier's model is sent
 
 
 def _mark(name: str) -> None:

@@ -1,4 +1,4 @@
-"""A proxy before a server that breaks requests as it is told: a reply is lost, a connection cut, a refusal made up."""
+"""A proxy before a server that breaks requests on command: a reply is lost, a connection cut, a refusal made up."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ class Cable:
         self._age = 0
         self.kept = 0  # pieces that have not arrived while it was cut
         self._sockets: list[socket.socket] = []
-        self._door = socket.create_server(("127.0.0.1", port))
-        port = self._door.getsockname()[1]
+        self._listener = socket.create_server(("127.0.0.1", port))
+        port = self._listener.getsockname()[1]
         self.dsn = dsn.replace(f"{parts.hostname}:{parts.port}", f"127.0.0.1:{port}")
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -36,7 +36,7 @@ class Cable:
 
     def close(self) -> None:
         self.mend()
-        for one in (self._door, *self._sockets):
+        for one in (self._listener, *self._sockets):
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
@@ -44,7 +44,7 @@ class Cable:
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
-                client, _ = self._door.accept()
+                client, _ = self._listener.accept()
                 server = socket.create_connection(self._target)
                 self._sockets += [client, server]
                 for source, sink in ((client, server), (server, client)):

@@ -15,7 +15,7 @@ server = MCPServer("faulty", log_level="ERROR")
 
 @server.tool()
 async def hang() -> str:
-    """Never end; the file `cancelled` says that it was told to."""
+    """Never end; the file `cancelled` says that it was cancelled."""
     (FOLDER / "hanging").touch()
     try:
         await asyncio.sleep(600)
@@ -48,7 +48,7 @@ async def flood() -> str:
 
 @server.tool()
 async def confess() -> str:
-    """Tell all that it was told."""
+    """Return all that it was sent."""
     return str(dict(os.environ))
 
 

@@ -15,7 +15,7 @@ from tests.stack import Stack
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class SseEvent:
     """One event as it arrived."""
 
     id: str
@@ -23,13 +23,13 @@ class Heard:
     data: dict[str, Any]
 
 
-def parse(lines: Iterator[str]) -> Iterator[Heard]:
+def parse(lines: Iterator[str]) -> Iterator[SseEvent]:
     """Events of a stream of lines; comments are left out."""
     fields: dict[str, str] = {}
     for line in lines:
         if not line:
             if fields:
-                yield Heard(fields.get("id", ""), fields["event"], json.loads(fields["data"]))
+                yield SseEvent(fields.get("id", ""), fields["event"], json.loads(fields["data"]))
             fields = {}
         elif not line.startswith(":"):
             name, _, value = line.partition(": ")
@@ -37,7 +37,7 @@ def parse(lines: Iterator[str]) -> Iterator[Heard]:
 
 
 @contextmanager
-def followed(stack: Stack, run_id: UUID, last: str = "") -> Iterator[Iterator[Heard]]:
+def followed(stack: Stack, run_id: UUID, last: str = "") -> Iterator[Iterator[SseEvent]]:
     """The events of a run as they come, from behind `last` on; the connection is closed at the end."""
     headers = {"last-event-id": last} if last else {}
     with (
@@ -49,7 +49,7 @@ def followed(stack: Stack, run_id: UUID, last: str = "") -> Iterator[Iterator[He
         yield parse(reply.iter_lines())
 
 
-def told(stack: Stack, run_id: UUID, last: str = "") -> list[Heard]:
+def read_events(stack: Stack, run_id: UUID, last: str = "") -> list[SseEvent]:
     """All events of a run until its end."""
     with followed(stack, run_id, last) as events:
         return list(events)

@@ -63,7 +63,7 @@ DONE = "select count(*) from pipeline_runs where status = 'COMPLETED'"
 
 
 class Orchestrator:
-    """Claims by compare-and-set, so that a notification heard twice does nothing."""
+    """Claims by compare-and-set, so that a notification received twice does nothing."""
 
     def __init__(self, pool: asyncpg.Pool, runs: int) -> None:
         self.all_done = asyncio.Event()

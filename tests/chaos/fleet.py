@@ -52,7 +52,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Member:
-    """One place in the fleet; it has a database role of its own, so that its connections can be told."""
+    """One place in the fleet; it has a database role of its own, by which its connections are recognised."""
 
     name: str
     program: str

@@ -1,4 +1,4 @@
-"""A TCP proxy before the model server that breaks calls as it is told. It speaks HTTP/1.1 with keep-alive."""
+"""A TCP proxy before the model server that breaks calls on command. It speaks HTTP/1.1 with keep-alive."""
 
 from __future__ import annotations
 

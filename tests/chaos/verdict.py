@@ -83,7 +83,7 @@ class Verdict:
         """Tables for people."""
         happened = [(one.name, one.found, one.least or None) for one in self.happened]
         print_table("What happened", ["", "found", "at least"], happened)
-        print_table("What clients were told", ["way: outcome", "times"], [(f"{w}: {o}", n) for w, o, n in self.replies])
+        print_table("What clients received", ["way: outcome", "times"], [(f"{w}: {o}", n) for w, o, n in self.replies])
         print_table(
             "Seconds from a fault until the lost runs were reclaimed, and until they moved on",
             ["fault", "processes", "reclaimed p50", "p99", "runs", "moved on p50", "p99"],

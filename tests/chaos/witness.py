@@ -15,7 +15,7 @@ import asyncpg
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
-PATIENCE = 60.0
+TIMEOUT_S = 60.0
 PAUSE = 0.1
 _NAME = re.compile(r"^-- name: (\w+)[^\n]*\n", re.MULTILINE)
 
@@ -35,7 +35,7 @@ class Witness:
 
     async def rows(self, name: str, *args: object) -> list[asyncpg.Record]:
         """What the named statement gives. Raises MaasError('postgres_gone') when there is no answer for a minute."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT_S
         while True:
             try:
                 connection = await asyncpg.connect(self._dsn, timeout=5)
@@ -45,7 +45,9 @@ class Witness:
                     connection.terminate()
             except CONNECTION_LOST as error:
                 if time.monotonic() > end:
-                    raise MaasError("postgres_gone", f"Postgres has been away for {PATIENCE:.0f} s: {error}") from error
+                    raise MaasError(
+                        "postgres_gone", f"Postgres has been away for {TIMEOUT_S:.0f} s: {error}"
+                    ) from error
                 await asyncio.sleep(PAUSE)
 
     async def value(self, name: str, *args: object) -> Any:

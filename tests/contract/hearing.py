@@ -31,12 +31,12 @@ async def hear(model: Model, request: Request, timeout: float = 10) -> list[Piec
 
 async def broken(model: Model, timeout: float = 10) -> tuple[list[Piece], ModelError]:
     """What came before the failure, and the failure."""
-    heard: list[Piece] = []
+    received: list[Piece] = []
     with pytest.raises(ModelError) as caught:
         async with aclosing(model.stream(ask(), timeout)) as pieces:
             async for piece in pieces:
-                heard += [] if piece == ALIVE else [piece]
-    return heard, caught.value
+                received += [] if piece == ALIVE else [piece]
+    return received, caught.value
 
 
 def whole(pieces: Sequence[Piece]) -> Reply:

@@ -39,8 +39,8 @@ async def test_status(
 ) -> None:
     body = {"error": {"message": f"no luck with {KEY}"}}
     httpserver.expect_request(dialect.stream_path).respond_with_json(body, status, {"Retry-After": "7"})
-    heard, error = await broken(wired)
-    assert (heard, error.code, error.retryable, error.retry_after) == ([], code, retryable, 7)
+    received, error = await broken(wired)
+    assert (received, error.code, error.retryable, error.retry_after) == ([], code, retryable, 7)
     assert KEY not in error.message
     assert len(httpserver.log) == 1
 
@@ -50,8 +50,8 @@ async def test_a_stream_without_its_end_is_cut(wired: Model, dialect: Dialect, h
     said = dialect.streamed(("one", " two"), ())
     last = next(place for place, event in enumerate(said) if " two" in event)
     serve(httpserver, dialect, events(*said[:last]))
-    heard, error = await broken(wired)
-    assert heard == ["one"]
+    received, error = await broken(wired)
+    assert received == ["one"]
     assert (error.code, error.retryable) == ("unreachable", True)
 
 
@@ -60,8 +60,8 @@ async def test_a_stream_that_ends_amid_an_event(wired: Model, dialect: Dialect, 
     said = dialect.streamed(("one", " two"), ())
     last = next(place for place, event in enumerate(said) if " two" in event)
     serve(httpserver, dialect, events(*said[:last], said[last][: said[last].index(" two")]))
-    heard, error = await broken(wired)
-    assert heard == ["one"]
+    received, error = await broken(wired)
+    assert received == ["one"]
     assert (error.code, error.retryable) == ("unreachable", True)
 
 
@@ -69,15 +69,15 @@ async def test_a_stream_that_breaks_off(model: Model, aimock: Aimock) -> None:
     """The protocol server hangs up after eight events."""
     words = {"match": {}, "response": {"content": "word " * 200}, "chunkSize": 5, "latency": 20}
     aimock.fixtures(words | {"truncateAfterChunks": 8})
-    heard, error = await broken(model)
-    assert heard
+    received, error = await broken(model)
+    assert received
     assert (error.code, error.retryable) == ("unreachable", True)
 
 
 async def test_nothing_at_all(wired: Model, dialect: Dialect, httpserver: HTTPServer) -> None:
     serve(httpserver, dialect, events())
-    heard, error = await broken(wired)
-    assert (heard, error.code, error.retryable) == ([], "unreachable", True)
+    received, error = await broken(wired)
+    assert (received, error.code, error.retryable) == ([], "unreachable", True)
 
 
 async def test_an_event_that_is_no_json(wired: Model, dialect: Dialect, httpserver: HTTPServer) -> None:
@@ -104,8 +104,8 @@ async def test_an_error_amid_a_stream(wired: Model, dialect: Dialect, httpserver
     said = dialect.streamed(("one", " two"), ())
     last = next(place for place, one in enumerate(said) if " two" in one)
     serve(httpserver, dialect, events(*said[:last], event))
-    heard, error = await broken(wired)
-    assert (heard, error.code, error.retryable) == (["one"], code, retryable)
+    received, error = await broken(wired)
+    assert (received, error.code, error.retryable) == (["one"], code, retryable)
     assert "overloaded" in error.message
 
 
@@ -132,8 +132,8 @@ async def test_blocked_amid_a_stream(wired: Model, dialect: Dialect, httpserver:
     said = dialect.streamed(("one", " two"), ())
     last = next(place for place, one in enumerate(said) if " two" in one)
     serve(httpserver, dialect, events(*said[:last], ends[dialect.provider]))
-    *heard, reply = await hear(wired, ask())
-    assert heard == ["one"]
+    *received, reply = await hear(wired, ask())
+    assert received == ["one"]
     assert isinstance(reply, Reply)
     assert (reply.text, reply.finish) == ("one", "filtered")
 
@@ -181,8 +181,8 @@ def line(dialect: Dialect) -> Iterator[Callable[..., Line]]:
 async def test_silence_is_a_timeout(dialect: Dialect, line: Callable[..., Line]) -> None:
     first, _ = until(dialect.streamed(("one", " two"), ()), "one")
     async with opened(dialect, line(first).url) as model:
-        heard, error = await broken(model, timeout=0.3)
-    assert heard == ["one"]
+        received, error = await broken(model, timeout=0.3)
+    assert received == ["one"]
     assert (error.code, error.retryable) == ("timeout", True)
 
 

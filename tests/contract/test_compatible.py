@@ -68,9 +68,9 @@ async def whole(model: Model, httpserver: HTTPServer, body: Body) -> Reply:
 async def spoken(model: Model, httpserver: HTTPServer, *events: str) -> Reply:
     httpserver.clear()
     httpserver.expect_request(OPENAI.path).respond_with_data("".join(events), content_type="text/event-stream")
-    *heard, reply = await hear(model, tools=(WEATHER,))
+    *received, reply = await hear(model, tools=(WEATHER,))
     assert isinstance(reply, Reply)
-    assert tuple(piece for piece in heard if not isinstance(piece, str)) == reply.calls
+    assert tuple(piece for piece in received if not isinstance(piece, str)) == reply.calls
     return reply
 
 
@@ -175,8 +175,8 @@ async def test_stream_options_refused(local: Model, httpserver: HTTPServer) -> N
     server = Picky(httpserver, "".join((chunk(content="ok"), chunk("stop"), sse("[DONE]"))))
     server.rules.append((lambda body: "stream_options" in body, "Extra inputs are not permitted: stream_options"))
     for _ in range(2):
-        *heard, reply = await hear(local)
-        assert heard == ["ok"]
+        *received, reply = await hear(local)
+        assert received == ["ok"]
         assert isinstance(reply, Reply)
         assert (reply.text, reply.usage) == ("ok", Usage())
     assert ["stream_options" in body for body in server.sent] == [True, False, False]

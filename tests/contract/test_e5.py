@@ -155,8 +155,8 @@ async def test_turns_are_found_by_meaning(database: str, connection: psycopg.Con
     embedder = open_embedder(settings)
     assert embedder is not None
     async with open_database(database, 2, "test") as db, open_query_embedder(db, embedder, 10) as questions:
-        filler = EmbeddingBackfill(db, embedder, settings)
-        while await filler.step():
+        backfill = EmbeddingBackfill(db, embedder, settings)
+        while await backfill.step():
             pass
         found = await similar_messages(db, questions, user, "Как зовут мою жену?")
     rows = connection.execute("select id, content from raw_logs").fetchall()

@@ -98,7 +98,7 @@ async def test_without_a_length_none_is_asked_for(tongue: Tongue, httpserver: HT
 
 
 @pytest.mark.parametrize(("purpose", "task"), [("document", "RETRIEVAL_DOCUMENT"), ("question", "RETRIEVAL_QUERY")])
-async def test_gemini_is_told_what_for(httpserver: HTTPServer, purpose: Purpose, task: str) -> None:
+async def test_gemini_is_sent_the_purpose(httpserver: HTTPServer, purpose: Purpose, task: str) -> None:
     httpserver.expect_request(GEMINI.path).respond_with_json(GEMINI.body([[1, 0]]))
     await ask(GEMINI.open(local(httpserver)), "a", purpose=purpose)
     assert httpserver.log[0][0].get_json()["requests"][0]["taskType"] == task

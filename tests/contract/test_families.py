@@ -58,7 +58,7 @@ async def test_a_temperature_that_anthropic_refuses(httpserver: HTTPServer, name
 
 
 @pytest.mark.parametrize("name", ["claude-3-5-haiku-20241022", "claude-sonnet-4-20250514", "claude-opus-4-0"])
-async def test_older_models_are_told_the_schema_in_words(httpserver: HTTPServer, name: str) -> None:
+async def test_older_models_get_the_schema_in_words(httpserver: HTTPServer, name: str) -> None:
     body = await sent(ANTHROPIC, httpserver, name, json_schema=SCHEMA, system="Be brief.")
     assert "output_config" not in body
     assert body["system"].startswith("Be brief.\n\n") and json.dumps(SCHEMA) in body["system"]

@@ -81,9 +81,9 @@ def grown(request: Request, *turns: Message) -> Request:
 
 async def hear(model: Model, request: Request) -> tuple[list[Piece], Reply]:
     async with aclosing(model.stream(request, TIMEOUT)) as pieces:
-        *heard, last = [piece async for piece in pieces if piece != ALIVE]
+        *received, last = [piece async for piece in pieces if piece != ALIVE]
     assert isinstance(last, Reply)
-    return heard, last
+    return received, last
 
 
 def cities(found: tuple[ToolCall, ...]) -> set[str]:
@@ -145,17 +145,17 @@ async def test_calls_at_once(partner: Partner) -> None:
 
 async def test_text_piece_by_piece(partner: Partner) -> None:
     partner.plays(answers("1 2 3 4 5 6 7 8 9 10"))
-    heard, reply = await hear(partner.model, ask("Count from 1 to 10 in digits."))
-    assert "".join(str(piece) for piece in heard) == reply.text
-    assert len(heard) > 1 or not partner.standing_in
+    received, reply = await hear(partner.model, ask("Count from 1 to 10 in digits."))
+    assert "".join(str(piece) for piece in received) == reply.text
+    assert len(received) > 1 or not partner.standing_in
     assert "9" in reply.text and reply.finish == "stop"
 
 
 async def test_calls_piece_by_piece(partner: Partner) -> None:
     partner.plays(answers("Snow.", hasToolResult=True), calls("Moscow", "Paris"))
     request = ask(BOTH, tools=(WEATHER,))
-    heard, reply = await hear(partner.model, request)
-    assert tuple(piece for piece in heard if isinstance(piece, ToolCall)) == reply.calls
+    received, reply = await hear(partner.model, request)
+    assert tuple(piece for piece in received if isinstance(piece, ToolCall)) == reply.calls
     assert (cities(reply.calls), reply.finish) == ({"Moscow", "Paris"}, "tool_calls")
     results = [call.result("snow") for call in reply.calls]
     _, done = await hear(partner.model, grown(request, reply.message(), *results))

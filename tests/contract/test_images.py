@@ -171,7 +171,7 @@ async def test_a_reply_of_another_form_is_malformed(brush: Brush, httpserver: HT
     assert (await failure(brush.settings(local(httpserver)))).code == "malformed"
 
 
-async def test_words_instead_of_a_picture_are_told(httpserver: HTTPServer) -> None:
+async def test_words_instead_of_a_picture_are_reported(httpserver: HTTPServer) -> None:
     parts = [{"text": "I would need a photo for that."}]
     body = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
     httpserver.expect_request(GEMINI.path).respond_with_json(body)
@@ -179,7 +179,7 @@ async def test_words_instead_of_a_picture_are_told(httpserver: HTTPServer) -> No
     assert (error.code, "I would need a photo" in error.message) == ("malformed", True)
 
 
-async def test_the_type_is_told_by_the_bytes_and_metadata_goes(brush: Brush, httpserver: HTTPServer) -> None:
+async def test_the_type_comes_from_the_bytes_and_metadata_goes(brush: Brush, httpserver: HTTPServer) -> None:
     httpserver.expect_request(brush.path).respond_with_json(brush.body(picture("WEBP", exif=exif())))
     drawn = await ask(brush.settings(local(httpserver)))
     assert drawn.media_type == "image/webp"

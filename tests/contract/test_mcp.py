@@ -37,7 +37,7 @@ TIME = {
 GIT = {"command": str(PROGRAMS / "mcp-server-git"), "user": SELF}
 EVERYTHING = ROOT / "tests/contract/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 FAULTY = [str(ROOT / "tests" / "mcp_server.py")]
-PATIENCE = 30.0
+TIMEOUT_S = 30.0
 
 
 @asynccontextmanager
@@ -45,7 +45,7 @@ async def opened(*needed: str, **servers: object) -> AsyncIterator[Toolbox]:
     """A toolbox whose servers were tried."""
     toolbox = Toolbox(Toolset([]), read_servers(json.dumps({"mcpServers": servers}), os.environ))
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_S):
             await toolbox.reach(needed or servers)
             yield toolbox
     finally:
@@ -67,7 +67,7 @@ async def again(toolbox: Toolbox, name: str, **arguments: Any) -> Any:
         except ToolFailure:
             return None
 
-    return await apoll(made, PATIENCE)
+    return await apoll(made, TIMEOUT_S)
 
 
 def faulty(tmp_path: Path) -> dict[str, Any]:
@@ -101,14 +101,14 @@ def serve(port: int, folder: Path) -> subprocess.Popen[bytes]:
 
 
 def listening(port: int, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
-    """The process, when it hears its port."""
+    """The process, when it listens on its port."""
 
     def is_open() -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
     try:
-        poll(is_open, PATIENCE)
+        poll(is_open, TIMEOUT_S)
     except NotWithin:
         process.kill()
         process.wait()
@@ -181,7 +181,7 @@ async def test_a_cancelled_call_is_cancelled_there(tmp_path: Path) -> None:
         assert await call(toolbox, "faulty__garble") == {"result": "after the noise"}
 
 
-async def test_a_changed_list_is_heard(tmp_path: Path) -> None:
+async def test_a_changed_list_is_noticed(tmp_path: Path) -> None:
     async with opened(faulty=faulty(tmp_path)) as toolbox:
         await call(toolbox, "faulty__grow")
         await toolbox.change()  # the first tools

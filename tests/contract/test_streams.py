@@ -35,8 +35,8 @@ TOOLS = (WEATHER, CLOCK)
 
 async def test_text_comes_as_it_is_said(wired: Model, dialect: Dialect, httpserver: HTTPServer) -> None:
     serve(httpserver, dialect, events(*dialect.streamed(TEXTS, ())))
-    *heard, last = await hear(wired, ask())
-    assert heard == list(TEXTS)
+    *received, last = await hear(wired, ask())
+    assert received == list(TEXTS)
     assert isinstance(last, Reply)
     assert (last.text, last.finish, last.calls, last.usage) == ("".join(TEXTS), "stop", (), Usage(21, 8, 5))
 
@@ -95,8 +95,8 @@ async def test_thoughts_of_anthropic_are_kept_but_not_said(httpserver: HTTPServe
     ]
     serve(httpserver, ANTHROPIC, events(*framed(*said)))
     async with opened(ANTHROPIC, httpserver.url_for("").rstrip("/")) as model:
-        *heard, last = await hear(model, ask())
-    assert heard == ["Yes."]
+        *received, last = await hear(model, ask())
+    assert received == ["Yes."]
     assert isinstance(last, Reply)
     assert last.raw["content"] == [
         {"type": "thinking", "thinking": "Hm", "signature": "sealed"},
@@ -113,8 +113,8 @@ async def test_thoughts_of_gemini_are_kept_but_not_said(httpserver: HTTPServer) 
     chunks = [sse(generated([part], "STOP" if part is parts[-1] else None)) for part in parts]
     serve(httpserver, GEMINI, events(*chunks))
     async with opened(GEMINI, httpserver.url_for("").rstrip("/")) as model:
-        *heard, last = await hear(model, ask())
-    assert heard == ["Ye", "s."]
+        *received, last = await hear(model, ask())
+    assert received == ["Ye", "s."]
     assert isinstance(last, Reply)
     assert last.raw["parts"] == [
         {"text": "Hm", "thought": True}, {"text": "Yes."}, {"text": "", "thought_signature": "AAAA"},

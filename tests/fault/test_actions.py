@@ -1,4 +1,4 @@
-"""Approved actions: executed once whatever dies, and told to the user whatever the model does."""
+"""Approved actions: executed once whatever dies, and reported to the user whatever the model does."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def state(stack: Stack, action: UUID) -> tuple[str, Any]:
     return row["status"], (row["result"] or {}).get("data", (row["result"] or {}).get("error_code"))
 
 
-def told(models: ModelServer) -> str:
+def last_prompt(models: ModelServer) -> str:
     """What the model was asked to tell last."""
     return models.prompts("responder")[-1]
 
 
 def test_an_approved_action_is_an_exchange(stack: Stack, models: ModelServer, user: UUID, propose: Propose) -> None:
-    """Executed once with the stored arguments, told in words, remembered, and part of the dialogue."""
+    """Executed once with the stored arguments, reported in words, remembered, and part of the dialogue."""
     conversation = uuid4()
     (action,) = propose(("wipe", '{"text": "one"}'), conversation=conversation)
     models.replies["responder"] = "The line is wiped."
@@ -105,7 +105,7 @@ def test_an_approved_action_is_an_exchange(stack: Stack, models: ModelServer, us
     assert lines(stack) == ["wiped", "one"]
     assert state(stack, action) == ("done", {"written": "wiped one"})
     assert executions(stack, run_id) == [("wipe", "done", 1)]
-    assert "wiped one" in told(models) and "Write it down." in told(models)
+    assert "wiped one" in last_prompt(models) and "Write it down." in last_prompt(models)
     words = [("user_query", 'wipe {"text": "one"}'), ("assistant_response", "The line is wiped.")]
     logs = stack.rows("select message_type, content, archived_at from raw_logs where run_id = %s order by seq", run_id)
     assert [(log["message_type"], log["content"]) for log in logs] == words and all(log["archived_at"] for log in logs)
@@ -162,7 +162,7 @@ def test_killed_within_the_execution(
     stack: Stack, models: ModelServer, user: UUID, begin: Begin, propose: Propose,
     toolset: str, ending: tuple[str, Any], written: list[str], ledger: str,
 ) -> None:  # fmt: skip
-    """Repeated only by a tool that says it may be; a tool that has gone since leaves a doubt, too. The user is told."""
+    """Repeated only by a tool that says it may be; a tool that is gone leaves a doubt, too. The user is informed."""
     (action,) = propose(SLOWLY)
     run_id = approve(stack, action, user)
     poll(lambda: lines(stack) == ["one"], 20)
@@ -172,13 +172,13 @@ def test_killed_within_the_execution(
     assert finish(stack, run_id)["status"] == "COMPLETED"
     assert (state(stack, action), lines(stack)) == (ending, written)
     assert [status for _, status, _ in executions(stack, run_id)] == [ledger]
-    assert f'"status": "{ending[0]}"' in told(models)
+    assert f'"status": "{ending[0]}"' in last_prompt(models)
 
 
 def test_killed_before_the_answer(
     stack: Stack, models: ModelServer, user: UUID, begin: Begin, propose: Propose
 ) -> None:
-    """The stored result is told, and nothing is done again."""
+    """The stored result is reported, and nothing is done again."""
     (action,) = propose(WRITE)
     models.hold_after("responder", models.calls["responder"])
     run_id = approve(stack, action, user)
@@ -190,7 +190,7 @@ def test_killed_before_the_answer(
     begin("SMALL")
     assert finish(stack, run_id)["final_answer"] == "A model answered."
     assert (lines(stack), executions(stack, run_id)) == (["one"], [("write_line", "done", 1)])
-    assert '"written": "one"' in told(models)
+    assert '"written": "one"' in last_prompt(models)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_read_that_was_approved(stack: Stack, user: UUID, begin: Begin, propos
 
 
 def test_arguments_that_the_tool_itself_refuses(stack: Stack, user: UUID, propose: Propose) -> None:
-    """An edit that no schema stood in the way of: nothing is done, and the user is told."""
+    """An edit that no schema stood in the way of: nothing is done, and the user reads why."""
     (action,) = propose(WRITE)
     stack.rows("select maas_edit_action(%s, %s, '{\"lines\": 1}')", action, user)
     finish(stack, approve(stack, action, user))
@@ -246,7 +246,7 @@ def test_arguments_changed_behind_the_decision(stack: Stack, user: UUID, begin: 
     ("query", "words"), [("Write it down.", "Done, as you approved"), ("Запиши это.", "Сделано, как вы одобрили")]
 )
 @pytest.mark.parametrize("silence", ["dead", "mute"])
-def test_the_outcome_is_told_without_a_model(
+def test_the_outcome_is_reported_without_a_model(
     stack: Stack, models: ModelServer, user: UUID, propose: Propose, query: str, words: str, silence: str
 ) -> None:
     (action,) = propose(WRITE, query=query)
@@ -318,7 +318,7 @@ def test_a_run_of_this_kind_without_an_action_fails(stack: Stack, user: UUID, be
 
 
 def test_of_many_approvals_one_counts(stack: Stack, user: UUID, propose: Propose) -> None:
-    """20 at once over HTTP: one 200, one run, one execution; who comes late is told where it stands."""
+    """20 at once over HTTP: one 200, one run, one execution; the others get its state."""
     (action,) = propose(WRITE)
     stack.start_server()
     ready = Barrier(20)

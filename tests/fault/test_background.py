@@ -69,7 +69,7 @@ async def test_a_task_whose_own_work_was_cancelled_is_started_again() -> None:
 async def test_a_memory_that_cannot_be_counted_stops_no_other(
     database: str, connection: psycopg.Connection[DictRow]
 ) -> None:
-    """The others are counted first; then it is told."""
+    """The others are counted first; then it is reported."""
     for user in (uuid4(), uuid4()):
         connection.execute(
             "insert into raw_logs (user_id, run_id, message_type, content, conversation)"

@@ -53,8 +53,8 @@ def test_a_restored_database_goes_on_where_the_backup_was(
 ) -> None:
     users = [uuid4() for _ in range(3)]
     running = [stack.start_server(), stack.start_orchestrator(**models.settings())]
-    told = [stack.ask(user, "My greyhound is called Comet.") for user in users]
-    stack.wait_archived(*told)
+    archived = [stack.ask(user, "My greyhound is called Comet.") for user in users]
+    stack.wait_archived(*archived)
     models.hold("responder")
     asked = [stack.ask(user, "What is the greyhound called?") for user in users]
     waiting = stack.ask(users[0], "And how old is it?")
@@ -74,7 +74,7 @@ def test_a_restored_database_goes_on_where_the_backup_was(
         restored.start_server()
         restored.start_orchestrator(**models.settings())
         restored.wait_archived(*asked, waiting)
-        assert_answered_once(restored, *told, *asked, waiting)
+        assert_answered_once(restored, *archived, *asked, waiting)
         assert _found(restored, users[1]) == ["My greyhound is called Comet."]
         assert restored.answer(restored.ask(users[1], "Is it fast?"))["status"] == "COMPLETED"
 

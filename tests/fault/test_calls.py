@@ -107,7 +107,7 @@ def test_prices_are_fixed_when_a_call_is_made(stack: Stack, models: ModelServer,
     assert len(hashes) == 2 and all(len(str(one)) == 64 for one in hashes)
 
 
-def test_a_user_who_has_spent_the_day_is_told_so(stack: Stack, models: ModelServer, user: UUID) -> None:
+def test_a_user_who_has_spent_the_day_gets_an_error(stack: Stack, models: ModelServer, user: UUID) -> None:
     """The call that would go past the limit is not made; memory is kept by rule; other users go on."""
     stack.start_server()
     stack.start_orchestrator(**models.settings(), MAAS_USER_DAILY_TOKENS="60")

@@ -72,8 +72,8 @@ def test_several_agents_work_side_by_side(agency: Agency) -> None:
     agency.open("classifier", [ADVISER | {"toolset": ["ads"]}, SELLER | {"toolset": ["crm"]}])
     run_id = agency.ask("How are we doing?")
     assert agency.answer(run_id) == "A model answered."
-    told = str(agency.models.said_to("responder")[-1]["messages"])
-    assert "Ads say seventy." in told and "Sales say three." in told
+    messages = str(agency.models.said_to("responder")[-1]["messages"])
+    assert "Ads say seventy." in messages and "Sales say three." in messages
     assert [number for number, _ in agency.rounds(run_id)] == list(range(6))
     assert sorted(role for _, role in agency.rounds(run_id)).count("Seller") == 2
     results = {one["tool"]: one["error_code"] for one in agency.events(run_id, "tool_result")}
@@ -103,8 +103,8 @@ def test_one_that_fails_leaves_the_others_words(agency: Agency) -> None:
     agency.models.statuses["Seller"] = 400
     agency.open("classifier", [ADVISER, SELLER])
     assert agency.answer(agency.ask("How are we doing?")) == "A model answered."
-    told = str(agency.models.said_to("responder")[-1]["messages"])
-    assert "Ads say seventy." in told and "(no answer)" in told
+    messages = str(agency.models.said_to("responder")[-1]["messages"])
+    assert "Ads say seventy." in messages and "(no answer)" in messages
 
 
 def test_nobody_answers(agency: Agency) -> None:

@@ -58,7 +58,7 @@ def lines(stack: Stack) -> list[str]:
     return path.read_text().split() if path.exists() else []
 
 
-def told(models: ModelServer) -> list[dict[str, Any]]:
+def tool_results(models: ModelServer) -> list[dict[str, Any]]:
     """The results that the model was sent last."""
     last = [one for one in models.requests if one["model"] == "responder"][-1]
     return [json.loads(turn["content"]) for turn in last["messages"] if turn["role"] == "tool"]
@@ -85,9 +85,11 @@ def test_results_go_back_in_order(stack: Stack, models: ModelServer, user: UUID,
     run_id = ask(stack, user)
     assert answer(stack, run_id)["final_answer"] == "A model answered."
     assert lines(stack) == ["read", "one", "two"]
-    codes = [result.get("error_code") for result in told(models)]
+    codes = [result.get("error_code") for result in tool_results(models)]
     assert codes == [None, "validation_error", "unknown_tool", None, None, None]
-    assert [result.get("data") for result in told(models)][3:] == [{"written": "one"}] * 2 + [{"written": "two"}]
+    assert [result.get("data") for result in tool_results(models)][3:] == [{"written": "one"}] * 2 + [
+        {"written": "two"}
+    ]
     assert executions(stack, run_id) == [
         ("read_slowly", "done", 1),
         ("write_line", "done", 1),
@@ -131,7 +133,7 @@ def test_killed_between_reply_and_call(stack: Stack, models: ModelServer, user: 
 
 
 def test_killed_within_a_write(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
-    """Nobody knows whether it took effect: the model is told so, however often it asks, and it is not done again."""
+    """Nobody knows whether it took effect: the model gets that result at every call, and it is not done again."""
     models.rounds["responder"] = [[("write_slowly", '{"text": "one"}')], [("write_slowly", '{"text": "one"}')]]
     clerk()
     run_id = ask(stack, user)
@@ -141,7 +143,7 @@ def test_killed_within_a_write(stack: Stack, models: ModelServer, user: UUID, cl
     clerk()
     assert answer(stack, run_id)["status"] == "COMPLETED"
     assert (lines(stack), models.calls["responder"]) == (["one"], 3)
-    assert [result["error_code"] for result in told(models)] == ["in_doubt", "in_doubt"]
+    assert [result["error_code"] for result in tool_results(models)] == ["in_doubt", "in_doubt"]
     assert executions(stack, run_id) == [("write_slowly", "in_doubt", 1)]
 
 
@@ -169,7 +171,7 @@ def test_killed_before_its_second_reply(stack: Stack, models: ModelServer, user:
     clerk()
     assert answer(stack, run_id)["status"] == "COMPLETED"
     assert (lines(stack), models.calls["responder"]) == (["one"], 3)
-    assert told(models)[0]["data"] == {"written": "one"}
+    assert tool_results(models)[0]["data"] == {"written": "one"}
 
 
 def test_every_round_but_the_last_is_asked_once(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
@@ -216,7 +218,7 @@ def test_calls_end(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) 
     clerk(limits={"calls": 2})
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
     assert lines(stack) == ["one", "two"]
-    assert told(models)[2]["error_code"] == "tool_call_limit_reached"
+    assert tool_results(models)[2]["error_code"] == "tool_call_limit_reached"
 
 
 def test_time_ends(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
@@ -265,7 +267,7 @@ def test_a_dangerous_call_waits(stack: Stack, models: ModelServer, user: UUID, c
     clerk()
     run_id = ask(stack, user)
     assert answer(stack, run_id)["status"] == "COMPLETED"
-    assert lines(stack) == [] and told(models)[0]["error_code"] == "approval_required"
+    assert lines(stack) == [] and tool_results(models)[0]["error_code"] == "approval_required"
     (action,) = stack.rows(
         "select id, tool_name, tool_args, status from chat_pending_actions where run_id = %s", run_id
     )
@@ -280,7 +282,7 @@ def test_plan_mode_asks_for_writes(stack: Stack, models: ModelServer, user: UUID
     clerk(default_mode="plan")
     run_id = ask(stack, user)
     assert answer(stack, run_id)["status"] == "COMPLETED"
-    assert lines(stack) == [] and told(models)[0]["error_code"] == "approval_required"
+    assert lines(stack) == [] and tool_results(models)[0]["error_code"] == "approval_required"
 
 
 def test_a_replay_lets_no_tool_act(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:

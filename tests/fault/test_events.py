@@ -1,4 +1,4 @@
-"""Stop: whoever follows a run that is cancelled hears so at once, and nothing of it afterwards."""
+"""Stop: followers of a cancelled run get that event at once, and nothing of the run afterwards."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Application(threading.Thread):
 
 
 def test_inserts_in_opposite_orders_beside_three_orchestrators(stack: Stack) -> None:
-    """No deadlock, no wait; every committed row once, in turn; no baton lost, none doubled."""
+    """No deadlock, no wait; every committed row once, in order; no key without a head, none with two."""
     for _ in range(3):
         stack.start_noop()
     users = [uuid4() for _ in range(10)]

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from tests.contract.test_mcp import FAULTY, SELF, TIME, children
-from tests.fault.test_dialogues import answer, ask, executions, kill, told
+from tests.fault.test_dialogues import answer, ask, executions, kill, tool_results
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.sql.traces import tables_with
@@ -57,7 +57,7 @@ def wait_tools(stack: Stack, name: str) -> None:
 
 
 def last(models: ModelServer) -> dict[str, Any]:
-    return told(models)[-1]
+    return tool_results(models)[-1]
 
 
 def test_an_assistant_asks_a_server(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
@@ -65,7 +65,7 @@ def test_an_assistant_asks_a_server(stack: Stack, models: ModelServer, user: UUI
     clerk(["time"], time=TIME)
     run_id = ask(stack, user, "What time is it?")
     assert answer(stack, run_id)["final_answer"] == "A model answered."
-    first, second = told(models)
+    first, second = tool_results(models)
     assert first["data"]["datetime"].endswith("+03:00")
     assert first["_meta"] == {"tool": NOW[0], "domain": "time", "via": "mcp"}
     assert second["error_code"] == "validation_error" and "timezone: is required" in second["message"]
@@ -76,7 +76,7 @@ def test_an_assistant_asks_a_server(stack: Stack, models: ModelServer, user: UUI
 
 
 def test_a_server_killed_between_turns(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
-    """The next turn is told so and answered; later ones have the tool again."""
+    """The next run gets an error for its call and is answered; later ones have the tool again."""
     models.rounds["responder"] = [[NOW]]
     pid = clerk(["time"], time=TIME)
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED" and last(models)["success"]
@@ -107,7 +107,7 @@ def test_calls_that_hang_flood_and_die(stack: Stack, models: ModelServer, user: 
     clerk(list(servers), **servers)
     run_id = ask(stack, user)
     assert answer(stack, run_id)["status"] == "COMPLETED"
-    hung, flooded, died, doubted = told(models)
+    hung, flooded, died, doubted = tool_results(models)
     assert hung["error_code"] == "timeout" and "within 1 s" in hung["message"]
     assert flooded["_meta"]["cut"] == ["data"]
     assert died["error_code"] == "in_doubt" and "was lost during the call" in died["message"]
@@ -122,8 +122,8 @@ def test_secrets_of_a_server_stay_secret(stack: Stack, models: ModelServer, user
     servers = {"faulty": faulty(stack)}
     clerk(["faulty"], **servers)
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
-    told_by_it = told(models)
-    assert "'API_TOKEN': '***'" in told_by_it[0]["data"]["result"] and told_by_it[1]["error_code"] == "failed"
+    results = tool_results(models)
+    assert "'API_TOKEN': '***'" in results[0]["data"]["result"] and results[1]["error_code"] == "failed"
     assert "mcp_server_said" in stack.log()
     report = maas(stack, "doctor", **settings(models, **servers, absent={"command": "no-such-program"}))
     assert "ok    mcp faulty: 7 tools" in report.stdout, report.stdout
@@ -158,7 +158,7 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_a_suspect_has_the_tools_too(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
+def test_a_quarantined_run_has_the_tools_too(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:
     """A process that executes it alone goes to the server that its assistant needs."""
     models.rounds["responder"] = [[NOW]]
     models.hold("responder")

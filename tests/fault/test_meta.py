@@ -23,7 +23,7 @@ def execute(*names: str, **args: object) -> tuple[str, str]:
     return "executeTools", json.dumps({"tools": tools, "user_question": "How are we?"})
 
 
-def told(agency: Agency) -> list[dict[str, Any]]:
+def tool_results(agency: Agency) -> list[dict[str, Any]]:
     """The results that the assistant was sent last."""
     last = agency.models.said_to("responder")
     last = [one for one in last if one.get("tools")]
@@ -44,7 +44,7 @@ def test_domains_answer_side_by_side(agency: Agency) -> None:
     assert agency.answer(run_id) == "A model answered."
     mine = [one for one in agency.models.said_to("responder") if one.get("tools")]
     assert [[one["function"]["name"] for one in asked["tools"]] for asked in mine] == [META] * 3
-    domains, results = told(agency)
+    domains, results = tool_results(agency)
     assert [(one["name"], one["about"], one["available"]) for one in domains["data"]["domains"]] == [
         ("ads", "campaigns, budgets", True), ("crm", "leads, sales", True)
     ]  # fmt: skip
@@ -76,7 +76,7 @@ def test_a_domain_without_an_agent_gives_its_results(agency: Agency) -> None:
     agency.models.rounds["responder"] = [[execute("get_leads")]]
     agency.open("meta_tools", AGENTS[:1], toolset=["ads", "crm"])
     assert agency.answer(agency.ask("How are we?")) == "A model answered."
-    (result,) = told(agency)
+    (result,) = tool_results(agency)
     assert result["data"]["crm"]["response"][0]["data"] == {"leads": 3}
 
 
@@ -88,7 +88,7 @@ def test_one_domain_fails_alone(agency: Agency) -> None:
     agency.models.rounds["responder"] = [[execute("get_spend", "get_leads")]]
     agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
     assert agency.answer(agency.ask("How are we?")) == "Ads say seventy."
-    (result,) = told(agency)
+    (result,) = tool_results(agency)
     assert [one["success"] for one in result["data"].values()] == [True, False]
     assert result["data"]["crm"]["response"][0]["data"] == {"leads": 3}
 
@@ -103,8 +103,8 @@ def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
     assert agency.answer(run_id) == "A model answered."
     actions = agency.stack.rows("select id, tool_name, tool_args from chat_pending_actions where run_id = %s", run_id)
     assert sorted(one["tool_args"]["text"] for one in actions) == ["one", "two"]
-    told_of = [one["action_id"] for one in agency.events(run_id, "approval_required")]
-    assert sorted(told_of) == sorted(str(one["id"]) for one in actions)
+    announced = [one["action_id"] for one in agency.events(run_id, "approval_required")]
+    assert sorted(announced) == sorted(str(one["id"]) for one in actions)
 
 
 def test_a_domain_that_is_closed_to_a_run(agency: Agency) -> None:
@@ -115,7 +115,7 @@ def test_a_domain_that_is_closed_to_a_run(agency: Agency) -> None:
     agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
     run_id = agency.ask("How are we?", domains=["crm"])
     agency.answer(run_id)
-    domains, opened, _ = told(agency)
+    domains, opened, _ = tool_results(agency)
     assert [one["available"] for one in domains["data"]["domains"]] == [False, True]
     assert "not connected" in opened["message"]
     codes = {one["tool"]: one["error_code"] for one in agency.events(run_id, "tool_result")}
@@ -150,16 +150,16 @@ def test_layers_of_a_request(agency: Agency) -> None:
     agency.open("meta_tools", AGENTS, toolset=["ads", "crm", "box"])
     agency.stack.start_server()
     run_id = agency.ask("How are we?", debugLayers=True)
-    heard = [one.data for one in sse.told(agency.stack, run_id) if one.type == "layer"]
-    first = list(dict.fromkeys(one["layer"] for one in heard))
+    events = [one.data for one in sse.read_events(agency.stack, run_id) if one.type == "layer"]
+    first = list(dict.fromkeys(one["layer"] for one in events))
     assert sorted(first) == list(range(1, 12)) and first[:6] == [1, 2, 3, 4, 5, 6] and first[-2:] == [10, 11]
-    begun = {(one["layer"], one["name"]) for one in heard if one["status"] == "start"}
-    ended = {(one["layer"], one["name"]) for one in heard if one["status"] == "end" and one["duration_ms"] >= 0}
+    begun = {(one["layer"], one["name"]) for one in events if one["status"] == "start"}
+    ended = {(one["layer"], one["name"]) for one in events if one["status"] == "end" and one["duration_ms"] >= 0}
     assert begun == ended >= {(6, "ads"), (6, "crm"), (8, "get_spend"), (8, "get_leads"), (9, "ads"), (9, "crm")}
-    (refused,) = [one for one in heard if one["status"] == "error"]
+    (refused,) = [one for one in events if one["status"] == "error"]
     assert (refused["layer"], refused["name"], refused["error"]) == (7, "pause_campaign", "validation_error")
-    assert all(secret not in str(heard) for secret in ("345-67", "abcdefgh"))
-    assert "write_line" in str(heard)
+    assert all(secret not in str(events) for secret in ("345-67", "abcdefgh"))
+    assert "write_line" in str(events)
 
 
 @pytest.mark.parametrize(("environment", "metadata"), [("production", {"debugLayers": True}), ("development", {})])

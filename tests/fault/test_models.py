@@ -216,7 +216,7 @@ def test_unreachable_responder_fails_and_the_user_goes_on(
 def test_a_stream_that_ends_early_is_asked_for_again(
     stack: Stack, models: ModelServer, start: Start, user: UUID
 ) -> None:
-    """What was heard of it is withdrawn: the text of the whole answer has another `attempt`."""
+    """What was streamed of it is withdrawn: the text of the whole answer has another `attempt`."""
     models.break_off("responder", 2)
     models.replies["responder"] = "one " * 100 + "end"  # more than a piece of run_events holds
     start()

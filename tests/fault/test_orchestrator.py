@@ -123,7 +123,7 @@ def test_run_that_kills_its_process(stack: Stack, models: ModelServer) -> None:
     for number in range(5):
         pid = poll(victim, 30)
         assert pid is not None
-        assert (pid == process.pid) == (number < 2), "a suspect has a process of its own"
+        assert (pid == process.pid) == (number < 2), "a quarantined run has a process of its own"
         if number < 2:
             poll(lambda: answering() == 4, 20)
             stack.stop(process, signal.SIGKILL)
@@ -151,15 +151,15 @@ def test_lost_connections(stack: Stack, user: UUID) -> None:
         assert_answered_once(stack, run_id)
 
 
-async def test_deaf_listener_is_noticed(database: str, postgres: EmbeddedPostgres) -> None:
-    """Who rings elsewhere is not heard, as behind a transaction-mode pooler; who rings here is."""
-    bell = await NotifyListener.open(database, "test")
+async def test_a_listener_without_notifications_is_noticed(database: str, postgres: EmbeddedPostgres) -> None:
+    """A notification sent elsewhere is not received, as behind a transaction-mode pooler; one sent here is."""
+    listener = await NotifyListener.open(database, "test")
     try:
         async with open_database(database, 2, "test") as here, open_database(postgres.dsn, 2, "test") as elsewhere:
-            assert await bell.is_listening(here)
-            assert not await bell.is_listening(elsewhere, within=0.2)
+            assert await listener.is_listening(here)
+            assert not await listener.is_listening(elsewhere, within=0.2)
     finally:
-        await bell.close()
+        await listener.close()
 
 
 def test_concurrency_is_limited(stack: Stack, models: ModelServer) -> None:
@@ -176,7 +176,7 @@ def test_concurrency_is_limited(stack: Stack, models: ModelServer) -> None:
 
 
 def test_lost_notification(stack: Stack, user: UUID) -> None:
-    """The table is the truth: a run whose bell nobody heard is found by the sweep."""
+    """The table is the truth: a run whose notification was lost is found by polling."""
     stack.start_orchestrator()
     stack.rows("alter table pipeline_runs disable trigger notify_engines")
     stack.rows("alter table pipeline_runs disable trigger on_pipeline_change")

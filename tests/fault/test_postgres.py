@@ -227,7 +227,7 @@ def test_acquire_follows_a_new_server(known: Path, pg_bin: Path | None) -> None:
 
 
 @pytest.mark.usefixtures("known")
-def test_no_orphan_when_supervisor_and_user_are_killed(hold: Start) -> None:
+def test_no_process_is_left_when_supervisor_and_user_are_killed(hold: Start) -> None:
     first = hold()
     keep(first.said["dsn"], 1)
     first.process.kill()

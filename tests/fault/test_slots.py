@@ -92,5 +92,5 @@ def test_broken_arguments_are_corrected_once(stack: Stack, models: ModelServer, 
         state = answer(stack, ask(stack, other, "anime"))
         assert (state["status"], models.calls["responder"] - asked) == ("COMPLETED", 2)
         assert state["final_answer"].startswith("Which ") and slots(stack, other) == kept
-    told = [turn for turn in models.requests[-1]["messages"] if turn["role"] == "tool"]
-    assert json.loads(told[0]["content"])["error_code"] == "validation_error"
+    results = [turn for turn in models.requests[-1]["messages"] if turn["role"] == "tool"]
+    assert json.loads(results[0]["content"])["error_code"] == "validation_error"

@@ -103,7 +103,7 @@ def test_killed_while_it_is_drawn(stack: Stack, painted: tuple[Painter, ModelSer
 
 
 def test_killed_between_picture_and_answer(stack: Stack, painted: tuple[Painter, ModelServer], user: UUID) -> None:
-    """The picture is stored and counted, nobody was told: it is shown, and not drawn again."""
+    """The picture is stored and counted, nobody has seen it: it is shown, and not drawn again."""
     painter, models = painted
     start(stack, models)
     run_id = confirm(stack, user, models)

@@ -105,7 +105,7 @@ def test_a_provider_that_hangs_delays_nobody(stack: Stack, embedder: EmbeddingSe
     stack.stop(process, signal.SIGTERM)
 
 
-def test_a_killed_filler_is_succeeded(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+def test_a_killed_backfill_is_taken_over(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
     embedder.held.clear()
     stack.start_server()
     first = stack.start_orchestrator(**embedder.settings())

@@ -189,7 +189,7 @@ def test_nobody_reaches_the_actions_of_another(idle: Stack, user: UUID) -> None:
 
 
 def test_a_full_queue_takes_no_decision(idle: Stack, user: UUID) -> None:
-    """Nothing is decided that cannot be executed; to reject needs no room."""
+    """Nothing is decided that cannot be executed; a rejection needs no place in the queue."""
     run = asking(idle, user)
     kept, dropped = propose(idle, run), propose(idle, run, 2)
     for _ in range(LIMIT - 1):

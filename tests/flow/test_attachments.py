@@ -33,7 +33,7 @@ def stored(stack: Stack, user: UUID) -> int:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_upload_read_delete(stack: Stack, user: UUID, form: str) -> None:
-    """The type is told by the bytes, whatever the name and the header say."""
+    """The type comes from the bytes, whatever the name and the header say."""
     data = picture(form)
     made = upload(stack, user, data)
     digest = hashlib.sha256(data).hexdigest()

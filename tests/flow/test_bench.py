@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from bench import door_cases, engine, peer_cases, year
+from bench import engine, http_cases, peer_cases, year
 from bench.conversations import read_folder
 from bench.report import Figure
 from bench.sandbox import Sandbox
@@ -401,11 +401,11 @@ async def test_every_accepted_request_is_a_row(
     postgres: EmbeddedPostgres, template: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
     if client == "Python":
-        monkeypatch.setattr(door_cases, "find_wrk", lambda: None)
+        monkeypatch.setattr(http_cases, "find_wrk", lambda: None)
     bench = Bench(Sandbox(tmp_path, postgres.dsn, postgres, template), load_settings(), quick=True)
     async with open_system(bench, server=True) as system:
-        load = await door_cases.post_for(bench, system, 1)
-        steady = await door_cases.post_for(bench, system, 1, rate=100)
+        load = await http_cases.post_for(bench, system, 1)
+        steady = await http_cases.post_for(bench, system, 1, rate=100)
         users = await system.connection.fetchval("select count(distinct user_id) from pipeline_runs")
     assert (load.client, steady.client) == (client, client)
     assert steady.accepted == len(steady.ms) == 100

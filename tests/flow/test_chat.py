@@ -190,17 +190,17 @@ def test_at_a_terminal(stack: Stack, user: UUID) -> None:
         stdin=follower, stdout=follower, stderr=follower,
     )  # fmt: skip
     os.close(follower)
-    heard = b""
+    screen = b""
 
     def hear(words: bytes) -> None:
-        nonlocal heard
-        while words not in heard:
-            heard += os.read(leader, 4096)
+        nonlocal screen
+        while words not in screen:
+            screen += os.read(leader, 4096)
 
     hear(PROMPT)
     os.write(leader, b"I have two cats.\r")
     hear(b"does not reason")  # of the built-in model's answer
-    heard = heard.partition(b"does not reason")[2]
+    screen = screen.partition(b"does not reason")[2]
     hear(PROMPT)
     os.write(leader, b"\x04")
     assert process.wait(20) == 0
@@ -247,11 +247,11 @@ def test_a_tool_is_called_by_hand(stack: Stack) -> None:
         done = maas(stack, "tool", *words, **settings)
         return done.returncode, done.stdout, done.stderr
 
-    code, _, told = call("wipe", "--args", '{"text": "one"}')
-    assert (code, told) == (1, "maas: wipe is dangerous: A line is gone for good; add --yes to call it\n")
-    code, told, _ = call("wipe", "--args", '{"text": "one"}', "--yes")
-    assert code == 0 and json.loads(told)["data"] == {"written": "wiped one"}
-    code, told, _ = call("write_line", "--args", '{"text": ', "--yes")
-    assert code == 1 and json.loads(told)["error_code"] == "validation_error"
+    code, _, printed = call("wipe", "--args", '{"text": "one"}')
+    assert (code, printed) == (1, "maas: wipe is dangerous: A line is gone for good; add --yes to call it\n")
+    code, printed, _ = call("wipe", "--args", '{"text": "one"}', "--yes")
+    assert code == 0 and json.loads(printed)["data"] == {"written": "wiped one"}
+    code, printed, _ = call("write_line", "--args", '{"text": ', "--yes")
+    assert code == 1 and json.loads(printed)["error_code"] == "validation_error"
     assert call("fly")[2] == "maas: there is no tool 'fly'; `maas tools` lists all tools\n"
     assert (stack.folder / "lines").read_text() == "wiped one\n"

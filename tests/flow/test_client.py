@@ -214,7 +214,7 @@ def test_nobody_at_home_is_one_error() -> None:
 
 
 def test_lost_replies_make_nothing_twice(url: str, stack: Stack, user: UUID) -> None:
-    """The server did it and nobody heard of it; then it did not even come there."""
+    """The server did it and its reply was lost; then the request was lost, too."""
     faults: list[Fault] = ["lost", "unsent"]
     with breaking_proxy(url) as proxy, MaaS(proxy.url) as maas:
         proxy.faults += faults

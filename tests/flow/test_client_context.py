@@ -101,7 +101,7 @@ async def test_messages_that_are_ours_are_not_shown_twice(deps: Deps) -> None:
     assert lines == ["Do I sail?", "Do you?", "Yes", "Then you do."]
 
 
-async def test_an_assistant_without_memory_is_told_them_too(deps: Deps, connection: Any) -> None:
+async def test_an_assistant_without_memory_gets_them_too(deps: Deps, connection: Any) -> None:
     connection.execute("update assistants set definition = '{\"memory\": \"off\"}' where name = 'mentor'")
     got = await payload(deps, await asked(deps, ClientContext("Be brief.", said("My boat is Zephyr.", "Fine."))))
     assert "Be brief." in got.system and "Zephyr" in got.memory

@@ -279,7 +279,7 @@ def test_up_that_is_killed_takes_its_children_along(reachable_tmp: Path) -> None
     poll(lambda: not any((folder / "data").rglob("postmaster.pid")), 15)
 
 
-def test_up_refuses_an_open_door(stack: Stack) -> None:
+def test_up_refuses_open_access(stack: Stack) -> None:
     done = maas(stack, "up", MAAS_HOST="0.0.0.0", MAAS_PORT=str(free_port()))
     assert done.returncode == 1
     assert "MAAS_AUTH=none" in done.stderr

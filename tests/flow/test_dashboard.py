@@ -24,7 +24,7 @@ OF_PROMETHEUS = {"job", "instance", "le"}
 
 
 @pytest.fixture(scope="module")
-def told(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[dict[str, Any]]]]:
+def scraped(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[dict[str, Any]]]]:
     """Samples by name of a /metrics where a model has answered, called a tool, cost money and failed."""
     folder = tmp_path_factory.mktemp("dashboard")
     with HTTPServer(threaded=True) as server, Stack(fresh_database, folder) as stack:
@@ -70,36 +70,36 @@ def selectors(expression: str) -> Iterator[promql_parser.VectorSelector]:
         stack += getattr(one, "args", None) or []
 
 
-def test_every_expression_asks_for_what_is_there(told: dict[str, list[dict[str, Any]]]) -> None:
+def test_every_expression_asks_for_what_is_there(scraped: dict[str, list[dict[str, Any]]]) -> None:
     asked = 0
     for expression in expressions():
         for selector in selectors(expression):
             asked += 1
-            assert selector.name in told or selector.name in OPTIONAL, expression
+            assert selector.name in scraped or selector.name in OPTIONAL, expression
             for matcher in selector.matchers.matchers:
-                known = {label for sample in told.get(selector.name, []) for label in sample}
+                known = {label for sample in scraped.get(selector.name, []) for label in sample}
                 assert matcher.name in known | OF_PROMETHEUS, (expression, matcher.name)
     assert asked >= len(expressions()) > 30
 
 
-def test_every_metric_of_ours_is_shown(told: dict[str, list[dict[str, Any]]]) -> None:
+def test_every_metric_of_ours_is_shown(scraped: dict[str, list[dict[str, Any]]]) -> None:
     shown = {selector.name for expression in expressions() for selector in selectors(expression)}
-    ours = {name for name in told if name.startswith("maas_") and not name.endswith(("_created", "_sum", "_count"))}
+    ours = {name for name in scraped if name.startswith("maas_") and not name.endswith(("_created", "_sum", "_count"))}
     assert ours - shown == set()
 
 
-def test_what_a_model_and_a_tool_did_is_counted(told: dict[str, list[dict[str, Any]]]) -> None:
+def test_what_a_model_and_a_tool_did_is_counted(scraped: dict[str, list[dict[str, Any]]]) -> None:
     """Two calls of the Responder's model, 11 tokens in and 7 out each, at 1000 and 2000 dollars a million."""
-    responder = [one for one in told["maas_model_tokens_total"] if one["model"] == "responder"]
+    responder = [one for one in scraped["maas_model_tokens_total"] if one["model"] == "responder"]
     assert {one["kind"]: one["value"] for one in responder} == {"in": 22, "out": 14}
-    assert [(one["model"], one["value"]) for one in told["maas_model_cost_dollars_total"]] == [("responder", 0.05)]
-    assert [(one["tool"], one["outcome"], one["value"]) for one in told["maas_tool_calls_total"]] == [
+    assert [(one["model"], one["value"]) for one in scraped["maas_model_cost_dollars_total"]] == [("responder", 0.05)]
+    assert [(one["tool"], one["outcome"], one["value"]) for one in scraped["maas_tool_calls_total"]] == [
         ("write_line", "done", 1)
     ]
-    assert told["maas_tool_seconds_total"][0]["value"] >= 0
-    assert {one["state"] for one in told["maas_pool_connections"]} == {"idle", "used"}
-    assert told["maas_database_bytes"][0]["value"] > 1_000_000
-    assert told["maas_info"][0]["version"]
+    assert scraped["maas_tool_seconds_total"][0]["value"] >= 0
+    assert {one["state"] for one in scraped["maas_pool_connections"]} == {"idle", "used"}
+    assert scraped["maas_database_bytes"][0]["value"] > 1_000_000
+    assert scraped["maas_info"][0]["version"]
 
 
 def test_grafana_can_read_it() -> None:

@@ -129,7 +129,9 @@ def test_metrics_that_the_documents_name_are_there(stack: Stack, user: UUID) -> 
 
 def test_log_events_that_the_documents_name_are_there() -> None:
     """What an operator searches the log for is what the code writes."""
-    source = "".join(path.read_text() for room in ("maas", "shared", "workers") for path in (ROOT / room).rglob("*.py"))
+    source = "".join(
+        path.read_text() for folder in ("maas", "shared", "workers") for path in (ROOT / folder).rglob("*.py")
+    )
     lists = re.findall(r"\blog ((?:`\w+`(?:,\s+| and )?)+)", OPERATIONS)
     named = {name for words in lists for name in re.findall(r"\w{4,}", words)}
     assert len(named) > 8

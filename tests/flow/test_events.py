@@ -21,17 +21,17 @@ from maas.runs.event_stream import Cursor, EventStream
 from shared.db import open_database
 from tests.model_server import ModelServer
 from tests.sql.engine import Engine, failed, insert
-from tests.sse import Heard, followed, told
+from tests.sse import SseEvent, followed, read_events
 from tests.stack import NOBODY, Stack
 
 WAY = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED"]
 
 
-def statuses(events: list[Heard]) -> list[str]:
+def statuses(events: list[SseEvent]) -> list[str]:
     return [one.data["status"] for one in events if one.type == "status"]
 
 
-def words(events: list[Heard]) -> str:
+def words(events: list[SseEvent]) -> str:
     return "".join(one.data["delta"] for one in events if one.type == "text")
 
 
@@ -56,20 +56,20 @@ def engine(connection: psycopg.Connection[DictRow]) -> Engine:
 
 def test_a_run_is_followed_to_its_answer(stack: Stack, user: UUID) -> None:
     run_id = stack.ask(user, "My tulips are called Anna.")
-    events = told(stack, run_id)
+    events = read_events(stack, run_id)
     assert statuses(events) == WAY
     assert events[-1].type == "done"
     assert events[-1].data == {"final_answer": stack.answer(run_id)["final_answer"]}
     places = [Cursor.parse(one.id) for one in events]
     assert places == sorted(set(places))
-    assert told(stack, run_id) == events
+    assert read_events(stack, run_id) == events
 
 
 def test_every_event_is_a_place_to_go_on_from(stack: Stack, user: UUID) -> None:
     run_id = stack.ask(user, "My roses are called Bert.")
-    events = told(stack, run_id)
+    events = read_events(stack, run_id)
     for number, one in enumerate(events[:-1], 1):
-        assert told(stack, run_id, one.id) == events[number:]
+        assert read_events(stack, run_id, one.id) == events[number:]
     path = f"/v1/runs/{run_id}/events"
     assert stack.client.get(path, params={"last_event_id": events[-2].id}).text.startswith(f"id: {events[-1].id}\n")
     finished = stack.client.get(path, headers={"last-event-id": events[-1].id})
@@ -121,7 +121,7 @@ async def test_what_is_said_arrives_while_the_run_is_in_flight(bare: Stack, engi
     ]
     assert [one.type for one in rest] == ["tool_result", "approval_required", "text", "status", "done"]
     assert rest[2].data["delta"] == "Да, done.\nBye."
-    assert told(bare, run_id, first[0].id) == [first[1], *rest]
+    assert read_events(bare, run_id, first[0].id) == [first[1], *rest]
 
 
 async def test_a_replay_longer_than_a_page_loses_nothing(bare: Stack, engine: Engine) -> None:
@@ -133,10 +133,10 @@ async def test_a_replay_longer_than_a_page_loses_nothing(bare: Stack, engine: En
         for piece in pieces:
             await log.add(run_id, run["attempt"], EventType.TEXT, {"delta": piece})
     engine.complete(run)
-    events = told(bare, run_id)
+    events = read_events(bare, run_id)
     assert words(events) == "".join(pieces)
     assert (statuses(events), events[-1].type) == (WAY, "done")
-    assert words(told(bare, run_id, events[200].id)) == words(events[201:])
+    assert words(read_events(bare, run_id, events[200].id)) == words(events[201:])
 
 
 async def test_a_new_try_begins_anew(bare: Stack, engine: Engine) -> None:
@@ -146,15 +146,15 @@ async def test_a_new_try_begins_anew(bare: Stack, engine: Engine) -> None:
         log = EventLog(db)
         await log.add(run_id, 1, EventType.TEXT, {"delta": "first try"})
         engine.step(done=[failed(run)])
-        before = told(bare, run_id)
+        before = read_events(bare, run_id)
         assert (before[-1].type, before[-1].data) == ("error", {"code": "test", "message": "on purpose"})
         engine.connection.execute("select maas_retry_run(%s)", (run_id,))
         (run,) = engine.claim()
         await log.add(run_id, run["attempt"], EventType.TEXT, {"delta": "second try"})
         engine.complete(run)
-    after = told(bare, run_id)
+    after = read_events(bare, run_id)
     assert (words(after), statuses(after)) == ("second try", WAY)
-    assert [(one.type, one.data) for one in told(bare, run_id, before[-1].id)] == [
+    assert [(one.type, one.data) for one in read_events(bare, run_id, before[-1].id)] == [
         (one.type, one.data) for one in after
     ]
 
@@ -187,7 +187,7 @@ def test_who_leaves_cancels_nothing(bare: Stack, engine: Engine, user: UUID) -> 
     engine.complete(run)
     row = bare.rows("select status, cancel_requested_at from pipeline_runs where id = %s", run_id)[0]
     assert (row["status"], row["cancel_requested_at"]) == ("COMPLETED", None)
-    assert statuses(told(bare, run_id, last.id)) == WAY[1:]
+    assert statuses(read_events(bare, run_id, last.id)) == WAY[1:]
 
 
 async def test_a_reader_who_does_not_read_holds_nobody_up(bare: Stack, engine: Engine) -> None:
@@ -205,7 +205,7 @@ async def test_a_reader_who_does_not_read_holds_nobody_up(bare: Stack, engine: E
             texts = ({"delta": f"<{number}>{padding}"} for number in range(1500))
             await asyncio.gather(*(log.add(run_id, 1, EventType.TEXT, text) for text in texts))
         engine.complete(run)
-        assert len(told(bare, run_id, "1.0.1490")) == 10 + len(WAY) + 1
+        assert len(read_events(bare, run_id, "1.0.1490")) == 10 + len(WAY) + 1
         received = bytearray()
         while b"event: done" not in received[-500:]:
             chunk = reader.recv(1 << 16)
@@ -230,7 +230,7 @@ def test_a_server_that_ends_lets_its_followers_go(database: str, tmp_path: Path,
         stack.start_server()
         (run,) = engine.claim()
         engine.complete(run)
-        rest = told(stack, run_id, last.id)
+        rest = read_events(stack, run_id, last.id)
         assert (statuses(rest), rest[-1].type) == (WAY[1:], "done")
 
 
@@ -282,20 +282,20 @@ def test_an_answer_is_read_while_the_model_speaks(streaming: Stack, models: Mode
     models.replies["responder"] = "The heron is called Gustav, I think."
     models.pause("responder")
     run_id = streaming.ask(user, "What is it called?")
-    with followed(streaming, run_id) as heard:
-        first = next(one for one in heard if one.type == "text")
+    with followed(streaming, run_id) as received:
+        first = next(one for one in received if one.type == "text")
         assert first.data == {"delta": "The heron is called Gustav, I ", "attempt": "1.1"}
         assert streaming.rows("select status from pipeline_runs where id = %s", run_id)[0]["status"] == "RESPONDING"
         models.release("responder")
-        rest = list(heard)
+        rest = list(received)
     assert words([first, *rest]) == rest[-1].data["final_answer"] == models.replies["responder"]
     (call,) = streaming.rows("select * from llm_calls where run_id = %s and stage = 'final_responder'", run_id)
     assert (call["tokens_in"], call["tokens_out"], call["finish"], call["attempts"]) == (11, 7, "stop", 1)
 
 
-def test_an_answer_that_is_there_at_once_is_told_whole(streaming: Stack, models: ModelServer, user: UUID) -> None:
+def test_an_answer_that_is_there_at_once_is_sent_whole(streaming: Stack, models: ModelServer, user: UUID) -> None:
     run_id = streaming.ask(user, "Hello?")
-    events = told(streaming, run_id)
+    events = read_events(streaming, run_id)
     assert events[-1].data == {"final_answer": "A model answered."}
     assert words(events) in ("", "A model answered.")  # on a slow machine it takes more than a moment
 
@@ -304,10 +304,10 @@ def test_a_cancelled_answer_is_not_read_to_its_end(streaming: Stack, models: Mod
     models.replies["responder"] = "A long story, part one."
     models.pause("responder")
     run_id = streaming.ask(user, "Tell me.")
-    with followed(streaming, run_id) as heard:
-        assert next(one for one in heard if one.type == "text").data["delta"] == "A long story, part "
+    with followed(streaming, run_id) as received:
+        assert next(one for one in received if one.type == "text").data["delta"] == "A long story, part "
         assert streaming.client.post(f"/v1/runs/{run_id}/cancel").status_code == 202
-        rest = list(heard)
+        rest = list(received)
     assert (rest[-1].type, rest[-1].data["code"]) == ("error", "cancelled")
     assert words(rest) == ""
 
@@ -316,7 +316,7 @@ def test_who_wants_no_stream_has_none(database: str, tmp_path: Path, models: Mod
     with Stack(database, tmp_path) as stack:
         stack.start_server()
         stack.start_orchestrator(**models.settings(), MAAS_STREAM="off")
-        assert told(stack, stack.ask(user, "Hello?"))[-1].data == {"final_answer": "A model answered."}
+        assert read_events(stack, stack.ask(user, "Hello?"))[-1].data == {"final_answer": "A model answered."}
     assert not any(request.get("stream") for request in models.requests)
 
 
@@ -332,5 +332,5 @@ async def test_an_answer_that_begins_anew_says_so(bare: Stack, engine: Engine) -
         events.begin()
         events.text("It is called Gustav.")
     engine.complete(run)
-    heard = [(one.data["attempt"], one.data["delta"]) for one in told(bare, run_id) if one.type == "text"]
-    assert heard == [("1.1", "The heron "), ("1.2", "It is called Gustav.")]
+    received = [(one.data["attempt"], one.data["delta"]) for one in read_events(bare, run_id) if one.type == "text"]
+    assert received == [("1.1", "The heron "), ("1.2", "It is called Gustav.")]

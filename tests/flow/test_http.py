@@ -202,8 +202,8 @@ def test_a_summary_stands_in_where_several_of_its_turns_are_found(stack: Stack, 
         {"role": "user", "content": text, "at": f"2025-03-01T10:0{n}:00Z", "speaker": speaker}
         for n, (text, speaker) in enumerate(zip(words, ("Ann", "Bob", "Ann", "Bob"), strict=True))
     ]
-    told = stack.client.post("/v1/memories", json={"user_id": str(user), "turns": turns}).json()
-    stack.wait_archived(UUID(told["request_id"]))
+    result = stack.client.post("/v1/memories", json={"user_id": str(user), "turns": turns}).json()
+    stack.wait_archived(UUID(result["request_id"]))
     body = {"user_id": str(user), "query": "falcon"}
     plain = stack.client.post("/v1/memories/search", json=body).json()["results"]
     assert [one["kind"] for one in plain] == ["turn"] * 4
@@ -240,9 +240,9 @@ def test_health_readiness_and_description(stack: Stack) -> None:
     assert stack.client.get("/", follow_redirects=False).headers["location"] == "/docs"
 
 
-def test_the_caller_is_told_what_it_may(stack: Stack) -> None:
-    told = stack.client.get("/v1/caller").json()
-    assert told == {"name": "http", "scopes": ["admin"], "user_id": None, "prefix": None}
+def test_the_caller_reads_what_it_may(stack: Stack) -> None:
+    result = stack.client.get("/v1/caller").json()
+    assert result == {"name": "http", "scopes": ["admin"], "user_id": None, "prefix": None}
 
 
 @pytest.mark.parametrize(

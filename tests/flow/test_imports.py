@@ -79,7 +79,7 @@ def test_brackets_take_neither_memory_nor_time(server: tuple[Stack, Path]) -> No
 
 
 def test_large_pictures_are_decoded_one_at_a_time(server: tuple[Stack, Path]) -> None:
-    """Exports and uploads of 40 megapixels at once: as many imports as there are places, others are told to wait."""
+    """Exports and uploads of 40 megapixels at once: as many imports as there are places, others must retry later."""
     stack, status = server
     image = picture("JPEG", (8000, 5000), exif=exif(6))
     header = {"maas": "export", "version": 1, "user_id": str(uuid4())}

@@ -102,7 +102,7 @@ def test_a_user_who_is_an_admin(stack: Stack) -> None:
     poll(lambda: get(stack, "/v1/memories", token, user_id=anybody) == 404, 3, "the user is none any more")
 
 
-def test_a_subject_that_is_no_uuid_is_told_so(stack: Stack) -> None:
+def test_a_subject_that_is_no_uuid_is_refused(stack: Stack) -> None:
     for subject in ("ann@example.org", "", "7"):
         reply = stack.client.get("/v1/runs", headers=signed(supabase(subject)))
         assert reply.status_code == 401 and "`sub` must be a UUID" in reply.json()["error"]["message"]

@@ -22,7 +22,7 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def test_a_key_is_made_shown_once_and_revoked(stack: Stack) -> None:
-    """From the command to the door and back."""
+    """From the command to the server and back."""
     none = maas(stack, "doctor", MAAS_AUTH="keys")
     assert none.returncode == 1 and "maas keys create NAME" in none.stdout
     made = maas(
@@ -49,7 +49,7 @@ def test_a_key_is_made_shown_once_and_revoked(stack: Stack) -> None:
     ]  # fmt: skip
 
 
-def test_a_key_for_everybody_is_told_from_one_for_metrics(stack: Stack) -> None:
+def test_a_key_for_everybody_differs_from_one_for_metrics(stack: Stack) -> None:
     kinds = {
         "trusted": ((), "everybody's"), "root": (("--scope", "admin"), "everybody's"),
         "prometheus": (("--scope", "metrics"), "nobody's"), "app": (("--prefix", "app:"), "app:…"),

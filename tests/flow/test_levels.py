@@ -49,9 +49,9 @@ async def test_a_year_becomes_few_records(deps: Deps, connection: Connection) ->
     """Three days as they were, days, weeks, months; every log in one record; a second time nothing happens."""
     user = uuid4()
     remember_days(connection, user, 365)
-    told: list[tuple[int, int]] = []
-    made = await compactor.compact_all(deps, user, on_progress=lambda done, total: told.append((done, total)))
-    assert [done for done, _ in told] == list(range(1, made + 1)) and told[-1] == (made, made)
+    progress: list[tuple[int, int]] = []
+    made = await compactor.compact_all(deps, user, on_progress=lambda done, total: progress.append((done, total)))
+    assert [done for done, _ in progress] == list(range(1, made + 1)) and progress[-1] == (made, made)
     levels = levels_of(connection, user)
     assert levels[0] == 6 and 11 <= levels[1] <= 17 and 6 <= levels[2] <= 13 and 9 <= levels[3] <= 12
     assert_each_log_stands_once(connection, user)
@@ -188,16 +188,16 @@ async def test_a_group_that_cannot_be_merged_stops_no_other(
 
 
 async def test_only_who_archives_compacts(stack: Stack) -> None:
-    """Not a process without the Archivist, not one that is told never to."""
+    """Not a process without the Archivist, not one whose settings forbid it."""
 
-    async def chores(stages: tuple[str, ...] = (), **changed: object) -> set[str]:
+    async def background_tasks(stages: tuple[str, ...] = (), **changed: object) -> set[str]:
         async with open_database(stack.dsn, 1, "test") as db:
             deps = Deps(db, load_settings(**changed), {}, BuiltinModel())
             return set(choose_background_tasks(deps, choose_stages(stages), None))
 
-    assert await chores() == {"compactor", "count_terms"}
-    assert await chores(("analyzer", "final_responder")) == {"count_terms"}
-    assert await chores(compact_every=0) == {"count_terms"}
+    assert await background_tasks() == {"compactor", "count_terms"}
+    assert await background_tasks(("analyzer", "final_responder")) == {"count_terms"}
+    assert await background_tasks(compact_every=0) == {"count_terms"}
 
 
 def test_an_orchestrator_compacts_and_sources_stay(stack: Stack, user: UUID) -> None:

@@ -39,7 +39,7 @@ def connect(stack: Stack, *, window: int | None = None) -> socket.socket:
     return connection
 
 
-def heard(connection: socket.socket) -> tuple[int, str]:
+def read_reply(connection: socket.socket) -> tuple[int, str]:
     """Status and code of a reply after which the server closes."""
     said = b""
     while piece := connection.recv(65536):
@@ -72,7 +72,7 @@ def is_cut(connection: socket.socket, seconds: float) -> bool:
 def test_a_head_is_limited(stack: Stack, said: bytes, expected: tuple[int, str]) -> None:
     with closing(connect(stack)) as connection:
         connection.sendall(said)
-        assert heard(connection) == expected
+        assert read_reply(connection) == expected
 
 
 def test_a_trailer_without_end_is_cut(stack: Stack) -> None:
@@ -97,7 +97,7 @@ def test_headers_may_not_trickle(stack: Stack) -> None:
     with closing(connect(stack)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
         trickle(connection, b"a: b\r\n", 0.1)
-        assert heard(connection) == (408, "timeout")
+        assert read_reply(connection) == (408, "timeout")
 
 
 def test_headers_may_not_trickle_in_a_connection_that_is_used_again(stack: Stack) -> None:
@@ -106,7 +106,7 @@ def test_headers_may_not_trickle_in_a_connection_that_is_used_again(stack: Stack
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")
         connection.sendall(b"GET /healthz HTTP/1.1\r\n")
         trickle(connection, b"a: b\r\n", 0.1)
-        assert heard(connection) == (408, "timeout")
+        assert read_reply(connection) == (408, "timeout")
 
 
 def test_who_connects_and_says_nothing_is_let_go(stack: Stack) -> None:
@@ -117,14 +117,14 @@ def test_who_connects_and_says_nothing_is_let_go(stack: Stack) -> None:
 def test_silence_within_a_body_ends_it(stack: Stack) -> None:
     with closing(connect(stack)) as connection:
         connection.sendall(RUN + b"{")
-        assert heard(connection) == (408, "timeout")
+        assert read_reply(connection) == (408, "timeout")
 
 
 def test_a_body_may_not_trickle(stack: Stack) -> None:
     with closing(connect(stack)) as connection:
         connection.sendall(RUN + b"{")
         trickle(connection, b" ", 0.1)
-        assert heard(connection) == (408, "timeout")
+        assert read_reply(connection) == (408, "timeout")
 
 
 def test_an_import_may_not_trickle(stack: Stack) -> None:
@@ -132,7 +132,7 @@ def test_an_import_may_not_trickle(stack: Stack) -> None:
         path = f"POST /v1/users/{uuid4()}/import HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n"
         connection.sendall(path.encode() + b"transfer-encoding: chunked\r\n\r\n")
         trickle(connection, b"1\r\n \r\n", 0.1)
-        assert heard(connection) == (408, "timeout")
+        assert read_reply(connection) == (408, "timeout")
 
 
 def test_who_does_not_read_a_reply_loses_it(stack: Stack) -> None:
@@ -142,7 +142,7 @@ def test_who_does_not_read_a_reply_loses_it(stack: Stack) -> None:
         assert is_cut(connection, 10)
 
 
-def test_one_connection_too_many_is_told_to_come_back(stack: Stack) -> None:
+def test_one_connection_too_many_must_retry_later(stack: Stack) -> None:
     waiting = [connect(stack) for _ in range(CONNECTIONS)]
     try:
         for connection in waiting:  # a wait keeps each of them
@@ -154,10 +154,10 @@ def test_one_connection_too_many_is_told_to_come_back(stack: Stack) -> None:
     finally:
         for connection in waiting:
             connection.close()
-    poll(lambda: stack.client.get("/healthz").status_code == 200, 10, "there is room again")
+    poll(lambda: stack.client.get("/healthz").status_code == 200, 10, "a connection is free again")
 
 
-def test_one_follower_too_many_is_told_to_come_back(stack: Stack) -> None:
+def test_one_follower_too_many_must_retry_later(stack: Stack) -> None:
     run = stack.ask(uuid4(), "Who follows?")
     path = f"/v1/runs/{run}/events"
     with stack.client.stream("GET", path) as one, stack.client.stream("GET", path) as two:
@@ -167,7 +167,7 @@ def test_one_follower_too_many_is_told_to_come_back(stack: Stack) -> None:
         refused = stack.client.get(path, timeout=5)
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
         assert refused.headers["retry-after"] == "1"
-    poll(lambda: _can_follow(stack, path), 10, "there is room again")
+    poll(lambda: _can_follow(stack, path), 10, "a place is free again")
 
 
 def _can_follow(stack: Stack, path: str) -> bool:

@@ -73,8 +73,8 @@ def url_of(stack: Stack) -> str:
 async def call(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     """What a tool gives."""
     result = await client.call_tool(name, arguments)
-    assert not result.is_error, told(result)
-    assert told(result)
+    assert not result.is_error, text_of(result)
+    assert text_of(result)
     return dict(result.structured_content or {})
 
 
@@ -82,10 +82,10 @@ async def refused(client: Client, name: str, **arguments: Any) -> str:
     """Why a tool gives nothing."""
     result = await client.call_tool(name, arguments)
     assert result.is_error and result.structured_content is None
-    return told(result)
+    return text_of(result)
 
 
-def told(result: CallToolResult) -> str:
+def text_of(result: CallToolResult) -> str:
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
@@ -226,7 +226,7 @@ def test_http_is_checked_before_the_protocol_speaks(stack: Stack) -> None:
 
 
 def test_the_official_client_in_node_agrees(stack: Stack) -> None:
-    """It checks results against the schemas that it was told."""
+    """It checks results against the schemas that the server has sent."""
     node = shutil.which("node")
     if node is None or not (NODE / "node_modules" / "@modelcontextprotocol").exists():
         pytest.skip("needs Node 20.15 or newer, and `npm ci` in tests/contract")
@@ -326,11 +326,11 @@ async def test_a_request_outlives_who_asked_for_it(idle: Stack) -> None:
         cancelled.cancel()
         await asyncio.gather(cancelled, return_exceptions=True)
         assert (await call(client, "get_run", request_id=slow["request_id"]))["status"] == "NEW"
-        told_early = asyncio.create_task(call(client, "ask", query="Is it told to come back?"))
+        early = asyncio.create_task(call(client, "ask", query="Is it told to come back?"))
         await apoll(lambda: idle.rows(asked, "Is it told to come back?"))
         (server,) = idle._processes
         server.send_signal(signal.SIGTERM)
-        assert (await told_early)["status"] == "NEW"
+        assert (await early)["status"] == "NEW"
         idle.stop(server)
         idle.start_server()
     async with program(url_of(idle), "--user", "ann") as client:
@@ -338,7 +338,7 @@ async def test_a_request_outlives_who_asked_for_it(idle: Stack) -> None:
         (row,) = await apoll(lambda: idle.rows(asked, "Is it cut off?"))
         idle.stop(idle._processes[0], signal.SIGKILL)
         said = await cut
-        assert said.is_error and url_of(idle) in told(said) and str(row["id"]) in told(said)
+        assert said.is_error and url_of(idle) in text_of(said) and str(row["id"]) in text_of(said)
         assert "does not answer" in await refused(client, "search_memories", query="boat")
         idle.start_server()
         idle.start_orchestrator()

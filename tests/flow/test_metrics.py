@@ -107,7 +107,7 @@ def test_counters_outlive_their_processes(small: Stack, user: UUID) -> None:
     assert finished(scrape(small)) == 9, "a stopped process leaves nothing uncounted"
 
 
-def test_requests_are_counted_by_door(small: Stack, user: UUID) -> None:
+def test_requests_are_counted_by_route(small: Stack, user: UUID) -> None:
     run_id = small.ask(user, "Who counts me?")
     small.client.get(f"/v1/runs/{run_id}")
     small.client.get(f"/v1/runs/{uuid4()}")
@@ -128,7 +128,7 @@ def test_requests_are_counted_by_door(small: Stack, user: UUID) -> None:
 
 
 def test_a_scrape_without_database_says_so(reachable_tmp: Path, pg_bin: Path | None, tmp_path: Path) -> None:
-    """The traffic of the process is still told."""
+    """The traffic of the process is still shown."""
     server = acquire(reachable_tmp / f"metrics-{uuid4().hex[:8]}", bin_dir=pg_bin)
     prepare_database(server.dsn)
     with Stack(server.dsn, tmp_path) as running:

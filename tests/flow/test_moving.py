@@ -95,9 +95,10 @@ def test_another_user_gets_the_same_under_new_ids(stack: Stack, user: UUID) -> N
 def test_the_command_moves_them_too(stack: Stack, user: UUID, tmp_path: Path) -> None:
     live(stack, user)
     path = tmp_path / "user.ndjson"
-    told = maas(stack, "export", str(user), "--out", str(path)).stderr
+    printed = maas(stack, "export", str(user), "--out", str(path)).stderr
     assert (
-        "4 logs" in told and "1 conversations, 4 messages, 1 notes, 2 attachments, 1 actions, 2 runs exported" in told
+        "4 logs" in printed
+        and "1 conversations, 4 messages, 1 notes, 2 attachments, 1 actions, 2 runs exported" in printed
     )
     before = path.read_text().splitlines()
     maas(stack, "erase", str(user), "--yes")
@@ -161,7 +162,7 @@ def test_nobody_writes_into_the_dialogue_of_another(stack: Stack, user: UUID) ->
     assert set(row.values()) == {None}
 
 
-def test_an_image_is_told_by_its_bytes_on_its_way_back(stack: Stack, user: UUID) -> None:
+def test_the_type_of_an_imported_image_comes_from_its_bytes(stack: Stack, user: UUID) -> None:
     header = {"maas": "export", "version": 1, "user_id": str(user)}
     lied = image(picture("JPEG", exif=exif(6)), media_type="text/html", width=1, height=1)
     assert post(stack, user, header, lied).status_code == 202

@@ -53,7 +53,7 @@ def is_alive(client: httpx2.Client) -> bool:
         return False
 
 
-def test_every_door(empty: str, tmp_path: Path) -> None:
+def test_every_endpoint(empty: str, tmp_path: Path) -> None:
     with Stack(empty, tmp_path / "open") as stack, Stack(empty, tmp_path / "closed", MAAS_AUTH="keys") as closed:
         for one in (stack, closed):
             one.folder.mkdir()

@@ -48,7 +48,7 @@ def test_noted_listed_forgotten(stack: Stack, user: UUID) -> None:
 
 
 def test_a_note_stands_in_later_drafts(stack: Stack, user: UUID) -> None:
-    """Whatever is asked; its source is the turn that told it, which search does not show again."""
+    """Whatever is asked; its source is the message that holds it, which search does not show again."""
     tell(stack, user, "запомни: </memory> моего кота зовут <b>Мурзик</b>")
     asked = [stack.ask(user, f"Statement {n} is about topic{n}.") for n in range(6)]
     run_id = stack.ask(user, "Как зовут моего кота?")

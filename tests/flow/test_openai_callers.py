@@ -78,7 +78,7 @@ async def ask(client: AsyncOpenAI, user: str | None, **more: Any) -> Any:
 
 
 async def test_whose_memory_a_key_opens(opened: Opener, connection: psycopg.Connection[DictRow]) -> None:
-    """Who may not is told what they are told who name nobody, and leaves no trace."""
+    """A caller who may not gets the error of a caller who names nobody, and leaves no trace."""
     other = uuid4()
     connection.execute("insert into user_identities values ('api', 'a-lice', %s), ('api', 'ann', %s)", (other, ANN))
     connection.execute("insert into user_identities values ('api', 'bob', %s)", (uuid4(),))

@@ -1,4 +1,4 @@
-"""A memory whose words are gone, through every door."""
+"""A memory whose words are gone, at every endpoint."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ from tests.stack import Stack, maas
 OPENAI_KEY = "Zq/planted+openai.key=0=x7"
 GEMINI_KEY = "Zq-planted~gemini_key.0-x8"
 PASSWORD = "Zq!planted*database$word_x9"
-GATE = "Zq.planted-gateway-word-x10"
+GATEWAY = "Zq.planted-gateway-word-x10"
 QUERY = "Zq.planted-query-word-x11"
-SECRETS = (OPENAI_KEY, GEMINI_KEY, PASSWORD, GATE, QUERY)
+SECRETS = (OPENAI_KEY, GEMINI_KEY, PASSWORD, GATEWAY, QUERY)
 
 
 def forms(secret: str) -> set[str]:
@@ -97,7 +97,7 @@ def stack(locked: str, tmp_path: Path) -> Iterator[Stack]:
 Bases = Callable[[str], str]
 BASES: dict[str, Bases] = {
     "keys": lambda host: f"http://{host}/v1",
-    "userinfo": lambda host: f"http://gate:{GATE}@{host}/v1",
+    "userinfo": lambda host: f"http://gate:{GATEWAY}@{host}/v1",
     "query": lambda host: f"http://{host}/v1?code={QUERY}",
 }
 
@@ -131,7 +131,7 @@ def outputs(stack: Stack, runs: list[UUID], settings: dict[str, str]) -> Iterato
         reply = stack.client.get(path)
         yield path, f"{reply.text} {reply.headers}"
     commands = [["doctor"], ["top", "--once"], ["runs"], ["embed"]]
-    commands += [["trace", str(run)] for run in runs[::4]]  # the page of what the door tells of every run
+    commands += [["trace", str(run)] for run in runs[::4]]  # as a page, which the endpoint returns for every run
     for command in commands:
         done: subprocess.CompletedProcess[str] = maas(stack, *command, **settings)
         yield " ".join(command), done.stdout + done.stderr
@@ -147,7 +147,7 @@ def test_secrets_stay_secret(stack: Stack, echo: Echo, base: str) -> None:
     runs = [settle(stack, echo, one) for one in (*refusals, {"assembler": 502}, *({role: 500} for role in LAST))]
     ends = stack.rows("select status, count(*) as runs from pipeline_runs group by 1 order by 1")
     assert [end["status"] for end in ends] == ["COMPLETED", "FAILED"]
-    assert any(GATE in base64.b64decode(sent.removeprefix("Basic ") + "==").decode("latin-1")
+    assert any(GATEWAY in base64.b64decode(sent.removeprefix("Basic ") + "==").decode("latin-1")
                if base == "userinfo" else sent == f"Bearer {OPENAI_KEY}" for sent in echo.authorizations)  # fmt: skip
     repeated = stack.rows("select from llm_calls where error like '%is wrong, %'")
     assert len(repeated) >= 5, "what the provider says does stand in the ledger"
@@ -157,7 +157,7 @@ def test_secrets_stay_secret(stack: Stack, echo: Echo, base: str) -> None:
         assert {form: where for form in FORMS if (where := tables_with(connection, form))} == {}
 
 
-def test_a_password_that_is_refused_is_not_told(stack: Stack) -> None:
+def test_a_refused_password_is_not_shown(stack: Stack) -> None:
     """Processes and commands that cannot begin say why, and not with what."""
     wrong = re.sub(r"//[^@]*@", f"//nobody:{quote(PASSWORD, safe='')}@", stack.dsn)
     for dsn in (wrong, wrong.replace("postgresql:", "mysql:"), wrong + "?sslmode=nonsense"):

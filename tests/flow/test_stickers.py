@@ -212,7 +212,7 @@ def test_a_photo_is_stored_and_the_style_asked_for(chat: Chat) -> None:
 
 
 def test_a_confirmed_sticker_is_made_once(chat: Chat) -> None:
-    """Prompt and photo arrive, the user is told, the counter goes up by one."""
+    """Prompt and photo arrive, the user gets an answer, the counter goes up by one."""
     chat.send("red", "аниме, весёлый, руки вверх", ("Есть.", [update(**FULL)]))
     state = chat.say("да", ("Делаю.", [(CONFIRM, "{}")]))
     (drawn,) = state["attachments"]

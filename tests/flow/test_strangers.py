@@ -11,7 +11,7 @@ from tests.fuzz.imports import plant
 from tests.fuzz.residents import Resident, settle
 from tests.fuzz.storm import throw
 from tests.fuzz.strangers import intrude
-from tests.fuzz.wire import PATIENCE, Attack, Heard, judge
+from tests.fuzz.wire import TIMEOUT_S, Attack, Response, judge
 from tests.polling import poll
 from tests.programs import Process
 from tests.stack import Stack
@@ -46,7 +46,7 @@ def test_strangers_read_nothing_and_owners_everything(stack: Stack, residents: l
 
 
 def test_a_breach_would_be_seen(stack: Stack, residents: list[Resident]) -> None:
-    """Whoever has the key of another is told by their attempts."""
+    """Whoever has the key of another is recognised by their attempts."""
     first, second = residents[:2]
     impostor = replace(first, headers=second.headers)
     tally = intrude(stack, [impostor, second], 40, seed=2)
@@ -67,17 +67,17 @@ def test_nonsense_is_answered_and_tells_nobody_anything(stack: Stack, residents:
 def test_a_finding_would_be_one(residents: list[Resident]) -> None:
     attack = Attack("by hand", (b"GET / HTTP/1.1\r\n\r\n",))
     words = residents[0].secret
-    assert judge(attack, Heard(200, words.encode(), 0.1), [words]) == "the words of somebody else"
-    assert judge(attack, Heard(500, b"", 0.1), [words]) == "status 500"
-    assert judge(attack, Heard(None, b"", PATIENCE), [words]) == "no end of a reply within 20 s"
-    assert judge(attack, Heard(200, b"mine", 0.1), [words]) is None
+    assert judge(attack, Response(200, words.encode(), 0.1), [words]) == "the words of somebody else"
+    assert judge(attack, Response(500, b"", 0.1), [words]) == "status 500"
+    assert judge(attack, Response(None, b"", TIMEOUT_S), [words]) == "no end of a reply within 20 s"
+    assert judge(attack, Response(200, b"mine", 0.1), [words]) is None
 
 
 def test_files_that_name_what_is_of_others_touch_nothing_of_it(
     stack: Stack, orchestrator: Process, residents: list[Resident]
 ) -> None:
     """The last test here: it stops the orchestrator and starts another."""
-    told = plant(stack, orchestrator, residents, 60, seed=1)
-    assert told.findings == []
-    assert told.holds
-    assert len({name for name, _ in told.files}) == 8
+    planted = plant(stack, orchestrator, residents, 60, seed=1)
+    assert planted.findings == []
+    assert planted.holds
+    assert len({name for name, _ in planted.files}) == 8

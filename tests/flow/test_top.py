@@ -153,7 +153,7 @@ def test_a_wrong_database_gets_one_line(stack: Stack) -> None:
     assert "secret99" not in done.stderr
 
 
-def test_a_login_without_rights_is_told_what_to_grant(stack: Stack) -> None:
+def test_a_login_without_rights_reads_what_to_grant(stack: Stack) -> None:
     """Once, and the command ends: to try again changes nothing."""
     with login(stack.dsn, "maas_worker") as dsn:
         name = dsn.removeprefix("postgresql://").partition(":")[0]

@@ -30,7 +30,7 @@ def exchange(stack: Stack, user: UUID) -> tuple[UUID, UUID]:
     return runs
 
 
-def test_the_door_and_the_command_say_the_same(stack: Stack, user: UUID, moscow: None) -> None:
+def test_the_endpoint_and_the_command_say_the_same(stack: Stack, user: UUID, moscow: None) -> None:
     _, run_id = exchange(stack, user)
     reply = stack.client.get(f"/v1/runs/{run_id}/trace")
     assert reply.status_code == 200
@@ -81,8 +81,8 @@ def test_an_unfinished_and_an_imported_run_have_a_trace(stack: Stack, user: UUID
         "insert into pipeline_runs (user_id, user_query, kind) values (%s, 'later', 'task') returning id", user
     )[0]["id"]
     turns = [{"role": "user", "content": "I like figs."}]
-    told = stack.client.post("/v1/memories", json={"user_id": str(user), "turns": turns}).json()["request_id"]
-    for one in (run_id, told):
+    imported = stack.client.post("/v1/memories", json={"user_id": str(user), "turns": turns}).json()["request_id"]
+    for one in (run_id, imported):
         reply = stack.client.get(f"/v1/runs/{one}/trace")
         assert reply.status_code == 200, reply.text
         Trace.model_validate(reply.json())

@@ -36,7 +36,7 @@ async def test_a_trace_goes_on_from_the_client_to_models_and_tools(database: str
         definition = json.dumps({"toolset": ["box"], "default_mode": "auto"})
         stack.rows("insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)", definition)
         async with receiver:
-            told = receiver.stream_traces()
+            traces = receiver.stream_traces()
             endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"}
             stack.start_server(**endpoint)
             tools = {"MAAS_TOOLS": "tests.toolbox:TOOLS", "TOOLBOX": str(tmp_path)}
@@ -48,7 +48,7 @@ async def test_a_trace_goes_on_from_the_client_to_models_and_tools(database: str
             models.statuses["responder"] = 401
             stack.answer(stack.ask(user, QUERY))
             stack.stop(orchestrator)
-            spans = [await anext(told) for _ in range(20)]
+            spans = [await anext(traces) for _ in range(20)]
         models.close()
     _check(spans, run_id, user)
 

@@ -1,4 +1,4 @@
-"""A user as a whole: exported, brought back, erased; memories told and forgotten."""
+"""A user as a whole: exported, brought back, erased; memories stored and forgotten."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def count(stack: Stack, user: UUID) -> int:
 
 
 def live(stack: Stack, user: UUID) -> None:
-    """A memory of every kind: imported, told, asked, small talk, merged."""
+    """A memory of every kind: imported, stored, asked, small talk, merged."""
     turns = [
         {"role": role, "content": f"{text} «ёж» \\ \" \n\t😀", "at": f"2024-03-0{n}T10:00:00.123456+03:00",
          "speaker": "Ann", "conversation": "spring", "external_id": f"x{n}"}
         for n, (role, text) in enumerate([("user", "I adopted a greyhound"), ("assistant", "Her name?")], start=1)
     ]  # fmt: skip
     runs = [UUID(one) for one in post(stack, user, *turns).json()["run_ids"]]
-    told = stack.client.post("/v1/memories", json={"user_id": str(user), "memory": "The boat is called Zephyr."})
-    runs.append(UUID(told.json()["request_id"]))
+    result = stack.client.post("/v1/memories", json={"user_id": str(user), "memory": "The boat is called Zephyr."})
+    runs.append(UUID(result.json()["request_id"]))
     runs.append(stack.ask(user, "My sister Alma moved to Lisbon.", metadata={"channel": "web"}))
     runs.append(stack.ask(user, "привет"))
     stack.wait_archived(*runs)
@@ -208,8 +208,8 @@ def test_an_import_cannot_touch_what_is_of_another_user(stack: Stack, user: UUID
     ):  # fmt: skip
         reply = post(stack, thief, header, *lines)
         assert reply.status_code == status, reply.text
-    told = json.dumps(export(stack, thief))
-    assert log not in told and record not in told
+    result = json.dumps(export(stack, thief))
+    assert log not in result and record not in result
     assert export(stack, user)[1:] == before
 
 
@@ -262,7 +262,7 @@ def test_every_form_is_imported_once(stack: Stack, user: UUID, form: str) -> Non
     assert count(stack, user) == number
 
 
-def test_a_memory_is_told_without_asking(stack: Stack, user: UUID) -> None:
+def test_a_memory_is_stored_without_a_question(stack: Stack, user: UUID) -> None:
     """Found at commit, recorded by the run, once for one external_id."""
     body = {
         "user_id": str(user),
@@ -272,15 +272,15 @@ def test_a_memory_is_told_without_asking(stack: Stack, user: UUID) -> None:
     }
     reply = stack.client.post("/v1/memories", json=body)
     assert reply.status_code == 202, reply.text
-    told = reply.json()
+    result = reply.json()
     found = stack.client.post("/v1/memories/search", json={"user_id": str(user), "query": "violin"}).json()["results"]
-    assert [one["id"] for one in found] == told["raw_log_ids"]
+    assert [one["id"] for one in found] == result["raw_log_ids"]
     assert found[0]["occurred_at"] == "2024-05-05T00:00:00Z"
-    stack.wait_archived(UUID(told["request_id"]))
-    assert stack.client.get(told["poll_url"]).json()["archive_status"] == "ARCHIVED"
+    stack.wait_archived(UUID(result["request_id"]))
+    assert stack.client.get(result["poll_url"]).json()["archive_status"] == "ARCHIVED"
     listed = stack.client.get("/v1/memories", params={"user_id": str(user)}).json()["results"]
-    assert listed[0]["raw_log_ids"] == told["raw_log_ids"]
-    assert stack.client.post("/v1/memories", json=body).json() == told
+    assert listed[0]["raw_log_ids"] == result["raw_log_ids"]
+    assert stack.client.post("/v1/memories", json=body).json() == result
     turns = [
         {"role": "user", "content": "What strings?", "speaker": "Ann"},
         {"role": "assistant", "content": "Gut.", "at": "2024-05-06T10:00:00+02:00", "external_id": "v2"},

@@ -70,7 +70,7 @@ class Vectors:
         assert embedder is not None
         return embedder
 
-    def filler(self, model: str = "words") -> EmbeddingBackfill:
+    def backfill(self, model: str = "words") -> EmbeddingBackfill:
         embedder = self.embedder(model)
         self._stack.push_async_callback(embedder.close)
         return EmbeddingBackfill(self._db, embedder, self.settings(model))
@@ -96,10 +96,10 @@ def say(connection: Connection, user: UUID, *texts: str, at: datetime | None = N
     return [log["id"] for log in logs]
 
 
-async def fill(filler: EmbeddingBackfill) -> None:
-    while await filler.step():
+async def fill(backfill: EmbeddingBackfill) -> None:
+    while await backfill.step():
         pass
-    await filler.release()
+    await backfill.release()
 
 
 def count(connection: Connection, where: str = "true") -> int:
@@ -110,7 +110,7 @@ def count(connection: Connection, where: str = "true") -> int:
 
 async def test_near_turns_are_found(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
     cat, dog, _ = say(connection, user, "my cat is called Rex", "the dog barks", "nothing of interest")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     found = await similar_messages(db, await vectors.questions(), user, "how is the cat called")
     assert next(iter(found)) == cat
     assert found[cat] == 1.0 > found[dog] >= 0.0 == min(found.values())
@@ -126,7 +126,7 @@ async def test_near_turns_are_found(connection: Connection, db: Database, vector
 async def test_others_are_never_found(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
     mine = say(connection, user, "the sea is blue")
     say(connection, uuid4(), "my cat is called Rex", "my cat is called Rex")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     assert count(connection) == 3
     questions = await vectors.questions()
     assert list(await similar_messages(db, questions, user, "my cat is called Rex")) == mine
@@ -140,7 +140,7 @@ async def test_a_name_says_who_spoke(connection: Connection, db: Database, vecto
         {"role": "user", "content": "Oh Melanie, paint", "speaker": "Caroline", "external_id": "to"},
     ]
     connection.execute("select maas_import(%s, 'test', %s)", (user, Jsonb(turns)))
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     found = await similar_messages(db, await vectors.questions(), user, "what does Melanie paint")
     rows = connection.execute("select id, external_id from raw_logs").fetchall()
     names = {row["id"]: row["external_id"] for row in rows}
@@ -150,7 +150,7 @@ async def test_a_name_says_who_spoke(connection: Connection, db: Database, vecto
 async def test_as_of_and_limit(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
     old = say(connection, user, "cat one", "cat two", at=DISTANT)
     say(connection, user, "cat three")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     questions = await vectors.questions()
     assert set(await similar_messages(db, questions, user, "cat", as_of=DISTANT + timedelta(days=1))) == set(old)
     assert len(await similar_messages(db, questions, user, "cat")) == 3
@@ -160,12 +160,12 @@ async def test_as_of_and_limit(connection: Connection, db: Database, vectors: Ve
 async def test_batches_and_pages(connection: Connection, vectors: Vectors, server: EmbeddingServer, user: UUID) -> None:
     """More than a page; each turn once, in batches, whatever is imported and asked in the meantime."""
     say(connection, user, *(f"turn {n}" for n in range(PAGE_SIZE + 10)))
-    filler = vectors.filler()
-    assert await filler.step()
+    backfill = vectors.backfill()
+    assert await backfill.step()
     assert count(connection) == PAGE_SIZE
     say(connection, user, "said in the meantime")
     insert(connection, user, "asked in the meantime")
-    await fill(filler)
+    await fill(backfill)
     assert len(server.texts) == len(set(server.texts)) == PAGE_SIZE + 12 == count(connection, "embedding is not null")
     assert max(server.batches) == BATCH
     row = connection.execute("select * from embedding_fills").fetchone()
@@ -179,37 +179,37 @@ async def test_it_goes_on_where_it_stopped(
 ) -> None:
     say(connection, user, *(f"turn {n}" for n in range(3 * BATCH)))
     server.status = 503
-    first = vectors.filler()
+    first = vectors.backfill()
     with pytest.raises(ModelError):
         await first.step()
     assert count(connection) == 0
     server.status = 200
     await first.release()
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     assert count(connection) == len(server.texts) == 3 * BATCH
 
 
 async def test_what_was_slow_to_commit_is_not_missed(
     connection: Connection, database: str, vectors: Vectors, user: UUID
 ) -> None:
-    filler = vectors.filler()
+    backfill = vectors.backfill()
     with psycopg.connect(database) as slow:
         slow.execute("insert into pipeline_runs (user_id, user_query) values (%s, 'slow')", (user,))
         (began,) = slow.execute("select now()").fetchone() or ()
         say(connection, user, "quick")
-        await fill(filler)
+        await fill(backfill)
         assert count(connection) == 1
         row = connection.execute("select since from embedding_fills").fetchone()
         assert row is not None
         assert row["since"] <= began - timedelta(minutes=1)
         slow.commit()
-    await fill(filler)
+    await fill(backfill)
     assert count(connection) == 2
 
 
 async def test_one_process_fills(connection: Connection, vectors: Vectors, user: UUID) -> None:
     say(connection, user, "a turn")
-    first, second = vectors.filler(), vectors.filler()
+    first, second = vectors.backfill(), vectors.backfill()
     await first.lease()
     with pytest.raises(BackfillTaken):
         await second.step()
@@ -227,10 +227,10 @@ async def test_another_model(
 ) -> None:
     """What an earlier model made is not compared with a question of the new one."""
     (log,) = say(connection, user, "the cat")
-    await fill(vectors.filler("old"))
+    await fill(vectors.backfill("old"))
     new = await vectors.questions("new")
     assert await similar_messages(db, new, user, "the cat") == {}
-    await fill(vectors.filler("new"))
+    await fill(vectors.backfill("new"))
     assert list(await similar_messages(db, new, user, "the cat")) == [log]
     assert list(await similar_messages(db, await vectors.questions("old"), user, "the cat")) == [log]
     assert count(connection) == 2
@@ -241,14 +241,14 @@ async def test_vectors_of_another_length_are_passed_over(
 ) -> None:
     """A server that changed its model behind the same name."""
     old, new = say(connection, user, "the cat", "the cat again")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     connection.execute("update embeddings set embedding = '[1,2,3]' where log_id = %s", (old,))
     assert list(await similar_messages(db, await vectors.questions(), user, "the cat")) == [new]
 
 
 async def test_vectors_go_with_their_turns(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
     gone, stays = say(connection, user, "the cat", "the dog")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     connection.execute("delete from raw_logs where id = %s", (gone,))
     assert count(connection) == 1
     assert list(await similar_messages(db, await vectors.questions(), user, "the cat")) == [stays]
@@ -279,11 +279,11 @@ async def test_a_text_that_is_refused_holds_up_nobody(
 ) -> None:
     server.refused = "poison"
     bad, good, blank = say(connection, user, "this is poison", "this is fine", "\u200b \u2060")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     calls = server.calls
     assert count(connection, "embedding is not null") == 1
     assert count(connection, "embedding is null") == 2
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     assert server.calls == calls
     found = await similar_messages(db, await vectors.questions(), user, "this is fine")
     assert list(found) == [good]
@@ -295,12 +295,12 @@ async def test_a_provider_that_refuses_all_spoils_nothing(
 ) -> None:
     server.status = 400
     say(connection, user, "one", "two")
-    filler = vectors.filler()
+    backfill = vectors.backfill()
     with pytest.raises(ModelError):
-        await filler.step()
+        await backfill.step()
     assert count(connection) == 0
     server.status = 200
-    await fill(filler)
+    await fill(backfill)
     assert count(connection, "embedding is not null") == 2
 
 
@@ -310,7 +310,7 @@ async def test_no_question_is_asked_of_a_provider_that_is_down(
     """One warning, no result, and no waiting each time; afterwards as before."""
     now = 0.0
     (log,) = say(connection, user, "the cat")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     questions = QueryEmbedder(vectors.embedder(), 5.0, clock=lambda: now)
     server.status, before = 503, server.calls
     with capture_logs() as logs:
@@ -341,7 +341,7 @@ async def test_a_question_that_is_refused_silences_nobody(
     connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
 ) -> None:
     (log,) = say(connection, user, "the cat")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     questions = await vectors.questions()
     server.refused = "poison"
     assert await similar_messages(db, questions, user, "poison") == {}
@@ -353,7 +353,7 @@ async def test_a_slow_provider_is_not_waited_for(
     connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
 ) -> None:
     say(connection, user, "the cat")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     server.held.clear()
     questions = await vectors.questions(timeout=0.2)
     async with asyncio.timeout(2):
@@ -364,7 +364,7 @@ async def test_a_slow_database_is_not_waited_for(
     connection: Connection, database: str, db: Database, vectors: Vectors, user: UUID
 ) -> None:
     (log,) = say(connection, user, "the cat")
-    await fill(vectors.filler())
+    await fill(vectors.backfill())
     questions = await vectors.questions(timeout=0.5)
     assert list(await similar_messages(db, questions, user, "the cat")) == [log]
     with psycopg.connect(database) as other:

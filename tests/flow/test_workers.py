@@ -109,7 +109,7 @@ async def test_draft_builder_alone(deps: Deps) -> None:
     assert Draft.parse((await draft_builder.run(run, deps)).draft or "").focus == ()
 
 
-def settled(deps: Deps, **settings: Any) -> Deps:
+def with_settings(deps: Deps, **settings: Any) -> Deps:
     return replace(deps, settings=deps.settings.model_copy(update=settings))
 
 
@@ -118,21 +118,21 @@ async def test_all_of_the_last_rows_stand_in_a_draft_however_long(deps: Deps) ->
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": True, "time_scope": "cold", "context_found": {}})
     long = "Alma told me of the ferry, the harbour and the weather. "
     await imported(deps, run, *(f"Day {n}. {long * 200 * (n % 3 > 0)}" for n in range(9)))
-    run = replace(run, draft=(await draft_builder.run(run, settled(deps, history_rows=9))).draft)
+    run = replace(run, draft=(await draft_builder.run(run, with_settings(deps, history_rows=9))).draft)
     draft = Draft.parse(run.draft or "")
     assert [line.partition("user: ")[2][:6] for line in draft.recent] == [f"Day {n}." for n in range(9)]
     cut = [len(line) for line in draft.recent if line.endswith("…")]
     assert len(cut) == 6 and min(cut) > 0.9 * max(cut) > 2000
     payload = (await assembler.run(run, deps)).payload
     assert all(line in Payload.parse(payload or "").memory for line in [*draft.recent, *draft.focus])
-    narrow = await draft_builder.run(run, settled(deps, history_rows=9, payload_tokens=900))
+    narrow = await draft_builder.run(run, with_settings(deps, history_rows=9, payload_tokens=900))
     assert [line.partition("user: ")[2][:6] for line in Draft.parse(narrow.draft or "").recent] == [
         f"Day {n}." for n in range(9)
     ]
 
 
 async def test_what_is_cut_of_a_dialogue_is_in_its_summary(deps: Deps, connection: psycopg.Connection[DictRow]) -> None:
-    """The exchange before the last message too; an exchange that is shown whole is not told twice."""
+    """The exchange before the last message too; an exchange that is shown whole is not summarised as well."""
     engine, user, conversation = Engine(connection), uuid4(), uuid4()
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": False}, user_id=user, conversation_id=conversation)
     for n, words in enumerate(["Short.", "Long words stand here. " * 2000, "Longer words stand here. " * 2000]):
@@ -142,13 +142,13 @@ async def test_what_is_cut_of_a_dialogue_is_in_its_summary(deps: Deps, connectio
         )
         engine.finish(engine.claim()[0], summary=f"About {n}.")
     for _ in range(2):
-        drafted = await draft_builder.run(run, settled(deps, history_rows=6))
+        drafted = await draft_builder.run(run, with_settings(deps, history_rows=6))
         earlier, *recent = Draft.parse(drafted.draft or "").recent
         assert earlier == "Earlier in this conversation: About 1. About 2."
         assert [line.endswith("…") for line in recent] == [False, False, True, False, True, False]
     connection.execute("update chat_messages set is_folded = false")
     connection.execute("update chat_conversations set rolling_summary = ''")
-    replayed = await draft_builder.run(replace(run, as_of=datetime.now(UTC)), settled(deps, history_rows=6))
+    replayed = await draft_builder.run(replace(run, as_of=datetime.now(UTC)), with_settings(deps, history_rows=6))
     assert "Earlier" not in (replayed.draft or "")
 
 
@@ -162,7 +162,7 @@ HEADED = "\n".join(["Recent messages:", *RECENT, "Remembered:", *EVIDENCE])
 @pytest.mark.parametrize("reply", [None, HEADED, "\n".join([*RECENT, *EVIDENCE]), "\n".join([*EVIDENCE, *RECENT])])
 async def test_little_room_keeps_evidence_and_the_newest(deps: Deps, reply: str | None) -> None:
     """By the rules, and where a model says more than fits."""
-    deps = settled(deps, payload_tokens=350)
+    deps = with_settings(deps, payload_tokens=350)
     if reply is not None:
         deps = replace(deps, models={**deps.models, "Assembler": FixedModel(reply)})
     draft = Draft("Where does Alma live?", RECENT, EVIDENCE, "A role.", "Condense {memory} for {user_query}.")

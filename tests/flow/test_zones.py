@@ -39,7 +39,7 @@ ZONES = pytest.mark.parametrize(
 )
 
 
-class Heard(BuiltinModel):
+class RecordingModel(BuiltinModel):
     """The built-in model, and what it was asked."""
 
     def __init__(self) -> None:
@@ -56,8 +56,8 @@ async def db(database: str) -> AsyncIterator[Database]:
         yield db
 
 
-def deps_in(db: Database, zone: str) -> tuple[Deps, Heard]:
-    rules = Heard()
+def deps_in(db: Database, zone: str) -> tuple[Deps, RecordingModel]:
+    rules = RecordingModel()
     return Deps(db, load_settings(timezone=zone), dict.fromkeys(ROLES, rules), rules), rules
 
 
@@ -91,16 +91,16 @@ async def test_a_draft_tells_the_days_of_the_zone(db: Database, zone: str, eveni
 
 
 @ZONES
-async def test_the_archivist_is_told_the_days_of_the_bucket(
+async def test_the_archivist_gets_the_days_of_the_bucket(
     db: Database, connection: psycopg.Connection[DictRow], zone: str, evening: str, night: str
 ) -> None:
     """Period, lines and what the rules read name the days that the record gets."""
     user = uuid4()
     run_id = await said(db, user)
-    deps, heard = deps_in(db, zone)
+    deps, model = deps_in(db, zone)
     await db.value("configure_engine", "user", zone, None)
     outcome = await archivist.run(a_run(user, id=run_id, kind="archive", status=Status.COMPLETED), deps)
-    (request,) = heard.requests
+    (request,) = model.requests
     assert f"[{evening}]" in str(request.messages[0].text) and f"[{night}]" in str(request.messages[0].text)
     assert [log["at"][:16].replace("T", " ") for log in request.inputs["logs"]] == [evening, night]
     item = outcome.record or {}
@@ -127,8 +127,8 @@ async def test_yesterday_is_that_of_the_zone(
 ) -> None:
     user = uuid4()
     texts = ("The kiln was fired.", "The kiln has cracked.")
-    told = [("2024-01-01T10:00:00Z", "We meet."), *zip(said_at, texts, strict=True)]
-    turns = [{"role": "user", "content": text, "at": at, "conversation": "c"} for at, text in told]
+    facts = [("2024-01-01T10:00:00Z", "We meet."), *zip(said_at, texts, strict=True)]
+    turns = [{"role": "user", "content": text, "at": at, "conversation": "c"} for at, text in facts]
     await db.rows("import_turns", user, "by hand", turns, "test")
     filters = SearchFilter(as_of=datetime.fromisoformat(now), zone=load_settings(timezone=zone).zone)
     assert (await search(db, user, question, filters=filters))[0].text == texts[best]

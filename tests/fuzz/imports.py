@@ -74,7 +74,7 @@ def plant(
         UUID(stack.client.post("/v1/runs", headers=one.headers, json=_asking(one)).json()["request_id"])
         for one in owners
     ]
-    told, lock = Planted(), threading.Lock()
+    planted, lock = Planted(), threading.Lock()
 
     def work(number: int) -> None:
         draw = random.Random(seed * WORKERS + number)
@@ -89,10 +89,10 @@ def plant(
                 name, status, findings = _attempt(draw, client, connection, thief, owner)
                 is_in = count % CONTROL or _comes_in(draw, client, thief)
                 with lock:
-                    told.files[name, status] += 1
-                    told.findings += findings
-                    told.controls += count % CONTROL == 0
-                    told.shut += [] if is_in else [f"an honest file of {thief.user_id}"]
+                    planted.files[name, status] += 1
+                    planted.findings += findings
+                    planted.controls += count % CONTROL == 0
+                    planted.shut += [] if is_in else [f"an honest file of {thief.user_id}"]
                 on_progress(1)
 
     with psycopg.connect(stack.dsn, autocommit=True, row_factory=dict_row) as connection:
@@ -100,11 +100,11 @@ def plant(
         with ThreadPoolExecutor(WORKERS) as pool:
             list(pool.map(work, range(WORKERS)))
         for owner, was in zip(owners, before, strict=True):
-            told.findings += [f"a row of {owner.user_id}: {row}" for row in was ^ _rows(connection, owner.user_id)]
+            planted.findings += [f"a row of {owner.user_id}: {row}" for row in was ^ _rows(connection, owner.user_id)]
         stack.start_orchestrator()
         stack.wait_archived(*waiting, seconds=60)
-        told.findings += [one for run_id in waiting for one in _ended(connection, run_id)]
-    return told
+        planted.findings += [one for run_id in waiting for one in _ended(connection, run_id)]
+    return planted
 
 
 def _asking(owner: Resident) -> dict[str, str]:
@@ -145,7 +145,7 @@ def _attempt(
         findings.append(f"{name}: ids of a file were kept: {sorted(kept)}")
     texts += [str(row) for row in _use(connection, thief.user_id)]
     texts += [*_read(draw, client, connection, thief), *_forget(client, connection, thief)]
-    findings += [f"{name}: told {owner.user_id}'s secret" for text in texts if owner.secret in text]
+    findings += [f"{name}: showed {owner.user_id}'s secret" for text in texts if owner.secret in text]
     return name, reply.status_code, findings
 
 
@@ -261,15 +261,15 @@ def _read(draw: random.Random, client: httpx2.Client, connection: Connection, wh
 
 
 def _forget(client: httpx2.Client, connection: Connection, who: Resident) -> Iterator[str]:
-    """The newest of what came in; dialogues, notes and images have no door for it."""
+    """The newest of what came in; dialogues, notes and images have no endpoint for it."""
     rows = connection.execute(
         """(select id from lsm_storage where user_id = %s and summary = %s limit 8)
            union all (select id from raw_logs where user_id = %s and content = %s order by seq desc limit 4)""",
         (who.user_id, PLANTED, who.user_id, PLANTED),
     ).fetchall()
     for row in rows:
-        for door in ("/history", "/sources"):
-            yield client.get(f"/v1/memories/{row['id']}{door}", headers=who.headers).text
+        for part in ("/history", "/sources"):
+            yield client.get(f"/v1/memories/{row['id']}{part}", headers=who.headers).text
         yield client.delete(f"/v1/memories/{row['id']}", headers=who.headers).text
     for table in ("chat_conversations", "user_notes", "attachments"):
         connection.execute(

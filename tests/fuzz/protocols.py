@@ -34,8 +34,8 @@ class OpenAIRoute:
         if not is_own and draw.random() < 0.2:
             body["stream"] = True
         reply = self._client.post("/v1/chat/completions", json=body, headers=caller.headers)
-        is_told = owner.secret in reply.text
-        is_read = is_told if is_own else is_told or reply.status_code < 300
+        has_secret = owner.secret in reply.text
+        is_read = has_secret if is_own else has_secret or reply.status_code < 300
         return Tried(
             f"completion {'in a conversation' if in_talk else 'as a user'}", is_read, f"{body} -> {reply.text}"
         )
@@ -70,13 +70,13 @@ class McpRoute:
             "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments},
         }  # fmt: skip
         reply = self._client.post("/mcp", json=message, headers=caller.headers | ACCEPT)
-        is_told = owner.secret in reply.text
+        has_secret = owner.secret in reply.text
         if is_own and tool == "list_memories":
             is_read = "(memory " in reply.text  # a page of the newest, which may be younger than the word
         elif is_own and tool != "get_run":  # whose answer need not repeat it
-            is_read = is_told
+            is_read = has_secret
         else:
-            is_read = is_told or _has_worked(reply)
+            is_read = has_secret or _has_worked(reply)
         return Tried(tool, is_read, f"{arguments} -> {reply.status_code} {reply.text[:500]}")
 
 

@@ -63,10 +63,10 @@ class HttpRoute:
         path = route.path.replace("{id}", str(thing))
         reply = self._client.request(route.method, path, headers=caller.headers | options.pop("headers", {}), **options)
         is_let_in = reply.status_code < 300
-        is_told = owner.secret in reply.text
+        has_secret = owner.secret in reply.text
         name = route.handler.__name__
-        is_shown = is_told or name not in TELLING or (name in PAGED and '"id"' in reply.text)
-        is_read = is_let_in and is_shown if is_own else is_let_in or is_told
+        is_shown = has_secret or name not in TELLING or (name in PAGED and '"id"' in reply.text)
+        is_read = is_let_in and is_shown if is_own else is_let_in or has_secret
         command = f"curl -X {route.method} '{reply.url}' -H 'Authorization: ...' # {options} -> {reply.status_code}"
         return Tried(f"{route.method} {route.path}", is_read, command)
 

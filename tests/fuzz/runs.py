@@ -18,5 +18,5 @@ def long_run(draw: random.Random) -> str:
     """A question with a long run in it, which begins and ends with what can be seen."""
     piece = "".join(draw.choice(PIECES) for _ in range(draw.choice([1, 1, 1, 2, 3])))
     head, end = draw.choice(HEADS), draw.choice(ENDS)
-    room = draw.choice([2_000, 20_000, BYTES]) - len((head + end).encode())
-    return head + piece * (room // len(piece.encode())) + end
+    space = draw.choice([2_000, 20_000, BYTES]) - len((head + end).encode())
+    return head + piece * (space // len(piece.encode())) + end

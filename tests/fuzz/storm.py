@@ -58,13 +58,15 @@ def throw(port: int, residents: Sequence[Resident], seed: int, until: Callable[[
     def ask_on() -> None:
         foreign = [one.secret for one in throwers]
         while not is_over.wait(0.2):
-            heard = send(port, attack := question(other))
-            wrong = judge(attack, heard, foreign)
-            if heard.status != 200 or heard.seconds > OTHERS_WITHIN_S:
-                wrong = wrong or f"status {heard.status} after {heard.seconds:.1f} s for one who does nothing wrong"
-            tally.slowest_s = max(tally.slowest_s, heard.seconds)
+            response = send(port, attack := question(other))
+            wrong = judge(attack, response, foreign)
+            if response.status != 200 or response.seconds > OTHERS_WITHIN_S:
+                wrong = (
+                    wrong or f"status {response.status} after {response.seconds:.1f} s for one who does nothing wrong"
+                )
+            tally.slowest_s = max(tally.slowest_s, response.seconds)
             with lock:
-                tally.replies[attack.name, str(heard.status or "none")] += 1
+                tally.replies[attack.name, str(response.status or "none")] += 1
                 if wrong:
                     tally.findings.append((f"{attack.name}: {wrong}", attack.command))
 
@@ -75,10 +77,10 @@ def throw(port: int, residents: Sequence[Resident], seed: int, until: Callable[[
             who = draw.choice(throwers)
             attack = draw.choice(MAKERS)(draw, who)
             foreign = [one.secret for one in residents if one is not who]
-            heard = send(port, attack)
-            wrong = judge(attack, heard, foreign)
+            response = send(port, attack)
+            wrong = judge(attack, response, foreign)
             with lock:
-                tally.replies[attack.name, str(heard.status or "none")] += 1
+                tally.replies[attack.name, str(response.status or "none")] += 1
                 if wrong:
                     tally.findings.append((f"{attack.name}: {wrong}", attack.command))
 

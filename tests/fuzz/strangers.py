@@ -128,30 +128,30 @@ def strangers(
                 task = progress.add_task("", total=attempts)
                 tally = intrude(stack, people, attempts, chosen, lambda done: progress.advance(task, done))
                 task = progress.add_task("", total=imports)
-                told = plant(stack, orchestrator, people, imports, chosen, lambda done: progress.advance(task, done))
-    report(tally, told, chosen)
+                planted = plant(stack, orchestrator, people, imports, chosen, lambda done: progress.advance(task, done))
+    report(tally, planted, chosen)
     if path is not None:
-        write_json(path, {"seed": chosen, "residents": residents, **tally.to_json(), "imports": told.to_json()})
-    sys.exit(0 if tally.holds and told.holds else 1)
+        write_json(path, {"seed": chosen, "residents": residents, **tally.to_json(), "imports": planted.to_json()})
+    sys.exit(0 if tally.holds and planted.holds else 1)
 
 
-def report(tally: Tally, told: Planted, seed: int) -> None:
+def report(tally: Tally, planted: Planted, seed: int) -> None:
     """Print what was tried by each way, and the verdict."""
     table = Table("route", "target", "strangers", "owners")
     for name in sorted(tally.strangers.keys() | tally.owners.keys()):
         table.add_row(*name, str(tally.strangers[name]), str(tally.owners[name]))
-    for (held, status), count in sorted(told.files.items()):
+    for (held, status), count in sorted(planted.files.items()):
         table.add_row("import", f"{held}: {status}", str(count), "")
     console.print(table)
-    for finding in [*tally.breaches, *tally.shut, *told.findings, *told.shut][:20]:
+    for finding in [*tally.breaches, *tally.shut, *planted.findings, *planted.shut][:20]:
         console.print(finding, markup=False)
     console.print(
         f"seed {seed}: {tally.strangers.total()} attempts, {len(tally.breaches)} came through; "
         f"{tally.owners.total()} by the owners, {len(tally.shut)} were shut out"
     )
     console.print(
-        f"{told.files.total()} files with ids of others, {len(told.findings)} came through; "
-        f"{told.controls} honest ones, {len(told.shut)} were shut out"
+        f"{planted.files.total()} files with ids of others, {len(planted.findings)} came through; "
+        f"{planted.controls} honest ones, {len(planted.shut)} were shut out"
     )
 
 

@@ -16,7 +16,7 @@ from maas.http.routes import ROUTES
 from tests.fuzz.residents import Resident
 from tests.fuzz.runs import long_run
 
-PATIENCE = 20.0
+TIMEOUT_S = 20.0
 MOST = 1 << 20  # read of one reply
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
 HOST = b"Host: 127.0.0.1\r\n"
@@ -42,7 +42,7 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Response:
     """What came back; no status when nothing did, or no HTTP."""
 
     status: int | None
@@ -53,10 +53,10 @@ class Heard:
 Maker = Callable[[random.Random, Resident], Attack]
 
 
-def send(port: int, attack: Attack) -> Heard:
-    """Send it and read until the end, the limit, or PATIENCE seconds without a byte."""
+def send(port: int, attack: Attack) -> Response:
+    """Send it and read until the end, the limit, or TIMEOUT_S seconds without a byte."""
     began, reply = time.monotonic(), bytearray()
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as connection:
         try:
             for number, piece in enumerate(attack.pieces):
                 time.sleep(attack.pause if number else 0)
@@ -68,17 +68,17 @@ def send(port: int, attack: Attack) -> Heard:
         except (TimeoutError, ConnectionError):
             pass
     found = STATUS.match(reply)
-    return Heard(int(found[1]) if found else None, bytes(reply), time.monotonic() - began)
+    return Response(int(found[1]) if found else None, bytes(reply), time.monotonic() - began)
 
 
-def judge(attack: Attack, heard: Heard, foreign: Sequence[str]) -> str | None:
+def judge(attack: Attack, response: Response, foreign: Sequence[str]) -> str | None:
     """What is wrong with the reply; None for one that is as it should be."""
-    if any(word.encode() in heard.reply for word in foreign):
+    if any(word.encode() in response.reply for word in foreign):
         return "the words of somebody else"
-    if heard.status is not None and heard.status >= 500:
-        return f"status {heard.status}"
-    if attack.is_whole and heard.seconds >= PATIENCE:
-        return f"no end of a reply within {PATIENCE:.0f} s"
+    if response.status is not None and response.status >= 500:
+        return f"status {response.status}"
+    if attack.is_whole and response.seconds >= TIMEOUT_S:
+        return f"no end of a reply within {TIMEOUT_S:.0f} s"
     return None
 
 

@@ -59,11 +59,11 @@ OWN_STATES = {
     "kind": "'task'", "seq": "0", "queue_key": f"'{BEN}'", "owner": "1", "archive_status": "'SKIPPED'",
     "created_at": "'1970-01-01'",
 }  # fmt: skip
-TOLD = ("draft_context", "final_context_payload", "analysis_result")
+SENT = ("draft_context", "final_context_payload", "analysis_result")
 MEMORY = ("raw_logs", "lsm_storage", "chat_conversations", "chat_messages", "attachments", "user_notes")
 ATTEMPTS = (
     Attempt("see requests and answers", see("pipeline_runs", columns="user_id, user_query, status, final_answer")),
-    Attempt("see what models were sent", tuple(f"select user_id, {one} from pipeline_runs" for one in TOLD)),
+    Attempt("see what models were sent", tuple(f"select user_id, {one} from pipeline_runs" for one in SENT)),
     Attempt("see messages, summaries, dialogues, images, notes", see(*MEMORY)),
     Attempt("see model calls, events, what tools did", see("llm_calls", "run_events", "tool_executions")),
     Attempt("see the views of operators, `v_*`", see(*VIEWS)),

@@ -134,7 +134,7 @@ def test_other_words_decide_nothing(connection: Connection, word: str | None) ->
 
 @pytest.mark.parametrize(("first", "second"), [("approve", "reject"), ("reject", "approve"), ("approve", "approve")])
 def test_of_two_deciders_one_wins(connection: Connection, database: str, first: str, second: str) -> None:
-    """The second one waits for the first, is seen waiting, and is told what was decided."""
+    """The second one waits for the first, is seen waiting, and returns what was decided."""
     user = uuid4()
     action = propose(connection, insert(connection, user))
     with (

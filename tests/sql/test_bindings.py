@@ -201,13 +201,13 @@ def test_reads_tell_of_rows_of_their_user_only(connection: Connection, engine: E
     ]  # fmt: skip
     assert found[0], "its own turn is found"
     planted = ("record_id", "superseded_by")  # what the stranger wrote itself
-    told = str([{name: row[name] for name in row if name not in planted} for rows in found for row in rows])
-    assert not [one for one in (SECRET, str(question), str(record), str(day)) if one in told]
+    shown = str([{name: row[name] for name in row if name not in planted} for rows in found for row in rows])
+    assert not [one for one in (SECRET, str(question), str(record), str(day)) if one in shown]
     assert found[0][0]["summary"] is None
 
 
 def test_words_that_name_a_run_of_another_do_not_keep_it(connection: Connection, engine: Engine) -> None:
-    """A run whose words are gone is swept, whoever names it; whether one is waiting is told to nobody."""
+    """A run whose words are gone is swept, whoever names it; whether one is waiting is shown to nobody."""
     owner, stranger = uuid4(), uuid4()
     run_id = ask(connection, owner, "old")
     (run,) = engine.claim()

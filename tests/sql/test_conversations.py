@@ -237,9 +237,9 @@ def test_what_a_draft_shows_cut_is_folded_before_it_is_old(connection: Connectio
     runs = {row["user_query"] + str(row["conversation_id"] == other): row["id"] for row in connection.execute(
         "select id, user_query, conversation_id from pipeline_runs").fetchall()}  # fmt: skip
     cut = [runs["question 1False"], runs["question 0True"], say(connection, user, conversation, "now")]
-    for is_told in (True, False):
+    for is_first in (True, False):
         found = one(connection, "select maas_fold_conversation(%s, 10, %s) as f", conversation, cut)["f"]
-        assert (bool(found), summary(connection, conversation)) == (is_told, "About 1.")
+        assert (bool(found), summary(connection, conversation)) == (is_first, "About 1.")
     assert fold(connection, conversation, 0)
     assert summary(connection, conversation) == "About 1. About 0. About 2."
 

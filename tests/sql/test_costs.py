@@ -89,7 +89,7 @@ def test_a_bare_run_pays_for_the_queue_alone(connection: Connection, engine: Eng
 
 
 def test_notifications_are_bounded(connection: Connection, database: str, engine: Engine) -> None:
-    """One event a change of status, one at the archive's end, and no more than a ring a batch."""
+    """One event a change of status, one at the archive's end, and at most one wakeup a batch."""
     with psycopg.connect(database, autocommit=True) as listener:
         listener.execute("listen pipeline_events")
         listener.execute("listen pipeline_wakeup")
@@ -99,9 +99,9 @@ def test_notifications_are_bounded(connection: Connection, database: str, engine
         for run in runs:
             engine.complete(run)
         engine.step(done=[engine.archived(run) for run in runs])
-        heard = [note.channel for note in listener.notifies(timeout=2)]
-    assert heard.count("pipeline_events") == 10 * len(("NEW", *NEXT, "ARCHIVED"))
-    assert heard.count("pipeline_wakeup") <= 10
+        channels = [note.channel for note in listener.notifies(timeout=2)]
+    assert channels.count("pipeline_events") == 10 * len(("NEW", *NEXT, "ARCHIVED"))
+    assert channels.count("pipeline_wakeup") <= 10
 
 
 def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -> None:

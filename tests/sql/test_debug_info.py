@@ -20,7 +20,7 @@ ASKED = {"debugLayers": True}
 
 
 @pytest.mark.parametrize(
-    ("settings", "is_admin", "metadata", "told"),
+    ("settings", "is_admin", "metadata", "expected"),
     [
         ({}, False, ASKED, [1, 2, 3]),
         ({}, False, None, []),
@@ -34,7 +34,7 @@ ASKED = {"debugLayers": True}
 )
 async def test_who_gets_layers(
     database: str, connection: psycopg.Connection[DictRow], settings: dict[str, Any], is_admin: bool, metadata: object,
-    told: list[int],
+    expected: list[int],
 ) -> None:  # fmt: skip
     user, run_id = uuid4(), uuid4()
     connection.execute("insert into app_users values (%s, %s), (%s, %s)", (user, is_admin, uuid4(), not is_admin))
@@ -46,7 +46,7 @@ async def test_who_gets_layers(
     async with open_database(database, 2, "test") as db, RunEvents(EventLog(db), run_id, 1) as events:
         layers = await open_debug_log(db, load_settings(**settings), run_id, events.emit)
         await layers.info(3, "session")
-    assert [one["layer"] for one in layers.all()] == told
+    assert [one["layer"] for one in layers.all()] == expected
     rows = connection.execute(
         "select payload from run_events where type = 'layer' and run_id = %s", (run_id,)
     ).fetchall()

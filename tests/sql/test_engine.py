@@ -1,4 +1,4 @@
-"""The engine's functions: the baton, turns, fencing, faults."""
+"""The engine's functions: the per-key lock, order, fencing, faults."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_users_do_not_wait_for_each_other(connection: Connection, engine: Engine
     assert len(engine.claim()) == 3
 
 
-def test_turns_follow_intake(connection: Connection, engine: Engine) -> None:
-    """`seq` is drawn at intake, so that promotion order is turn order."""
+def test_seq_follows_the_inbox(connection: Connection, engine: Engine) -> None:
+    """`seq` is drawn when a run leaves the inbox, so that runs are promoted in the order of `seq`."""
     user = uuid4()
     ids = [insert(connection, user) for _ in range(6)]
     order, turns = [], []
@@ -120,7 +120,7 @@ def test_archiving_writes_one_record_with_its_logs(connection: Connection, engin
 
 
 def test_archiving_twice_changes_nothing(connection: Connection, engine: Engine) -> None:
-    """The second word of a run that ended is not heard."""
+    """The second outcome of a run that ended is ignored."""
     run_id = insert(connection)
     (run,) = engine.claim()
     engine.complete(run)
@@ -273,7 +273,7 @@ def test_bystanders_are_not_blamed(connection: Connection, database: str) -> Non
 
 
 def test_quarantined_runs_are_reported_to_one_process(connection: Connection, database: str) -> None:
-    """Who reaps hears of them at once, the others only when nobody came."""
+    """The engine that reaps learns of them at once, the others only when nobody came."""
     insert(connection)
     for _ in range(2):
         _die(database)
@@ -287,7 +287,7 @@ def test_quarantined_runs_are_reported_to_one_process(connection: Connection, da
 
 
 def test_runs_in_flight_are_limited_over_all_engines(connection: Connection, database: str) -> None:
-    """MAAS_MAX_IN_FLIGHT; what is done makes room, and the others hear of it."""
+    """MAAS_MAX_IN_FLIGHT; a finished run frees a place, and the other engines are notified."""
     connection.execute("update engine_settings set value = '3' where key = 'max_in_flight'")
     for _ in range(5):
         insert(connection)
@@ -300,7 +300,7 @@ def test_runs_in_flight_are_limited_over_all_engines(connection: Connection, dat
 
 
 def test_a_key_without_a_head_is_recovered(connection: Connection, engine: Engine) -> None:
-    """A baton that was lost on purpose is found again."""
+    """A key that lost its head on purpose is found again."""
     user = uuid4()
     insert(connection, user)
     second = insert(connection, user)
@@ -325,7 +325,7 @@ def test_released_run_goes_to_the_engine_of_its_stage(connection: Connection, da
 
 
 def test_cancel_of_a_waiting_run(connection: Connection, engine: Engine) -> None:
-    """The engine, which alone moves lanes, makes it FAILED; the key goes on."""
+    """The engine, which alone changes queue states, makes it FAILED; the key goes on."""
     user = uuid4()
     first, second, third = (insert(connection, user) for _ in range(3))
     (run,) = engine.claim()
@@ -338,7 +338,7 @@ def test_cancel_of_a_waiting_run(connection: Connection, engine: Engine) -> None
     assert _cancel(connection, uuid4()) == "not_found"
 
 
-def test_cancel_of_a_run_in_flight_is_told_to_its_owner(connection: Connection, engine: Engine) -> None:
+def test_cancel_of_a_run_in_flight_reaches_its_owner(connection: Connection, engine: Engine) -> None:
     run_id = insert(connection)
     engine.claim()
     _cancel(connection, run_id)

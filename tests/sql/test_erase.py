@@ -130,8 +130,8 @@ def test_an_erased_user_comes_back_as_a_new_one(connection: Connection, engine: 
     assert [run["id"] for run in engine.claim()] == [again]
 
 
-def test_the_shared_baton_goes_on(connection: Connection, engine: Engine) -> None:
-    """Where all users share one key, who waits behind the erased one is next."""
+def test_the_shared_key_goes_on(connection: Connection, engine: Engine) -> None:
+    """Where all users share one key, the run that waits behind the erased one is next."""
     connection.execute("update engine_settings set value = 'global' where key = 'blocking_scope'")
     first, second = uuid4(), uuid4()
     insert(connection, first)

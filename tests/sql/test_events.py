@@ -106,7 +106,7 @@ async def test_nothing_of_a_lost_run(connection: Connection, engine: Engine, eve
     assert stored(connection, run_id) == []
 
 
-async def test_a_writer_that_lost_its_run_is_told_at_the_next_piece(engine: Engine, events: EventLog) -> None:
+async def test_a_writer_that_lost_its_run_learns_it_at_the_next_piece(engine: Engine, events: EventLog) -> None:
     run_id, _ = claimed(engine)
     said = RunEvents(events, run_id, 7)
     said.text("x" * MAX_TEXT_CHARS)
@@ -203,5 +203,5 @@ async def test_followers_are_rung_once_a_run(database: str, engine: Engine, even
     with psycopg.connect(database, autocommit=True) as listener:
         listener.execute("listen run_events")
         await asyncio.gather(*(events.add(run_id, 1, TEXT, {"delta": str(n)}) for n in range(5)))
-        heard = [one.payload for one in listener.notifies(timeout=0.5, stop_after=2)]
-    assert set(heard) == {str(run_id)}
+        payloads = [one.payload for one in listener.notifies(timeout=0.5, stop_after=2)]
+    assert set(payloads) == {str(run_id)}

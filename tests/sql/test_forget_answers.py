@@ -74,29 +74,29 @@ DOUBTFUL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("told", "query", "answer"), REPEATED)
+@pytest.mark.parametrize(("statement", "query", "answer"), REPEATED)
 def test_an_answer_that_repeats_it_goes_with_it(
-    connection: Connection, engine: Engine, told: str, query: str, answer: str
+    connection: Connection, engine: Engine, statement: str, query: str, answer: str
 ) -> None:
     user = uuid4()
     for text in OTHERS:
         exchange(connection, engine, user, text, "Noted.")
-    _, memory, noted = exchange(connection, engine, user, told, "Noted.")
+    _, memory, noted = exchange(connection, engine, user, statement, "Noted.")
     _, question, said = exchange(connection, engine, user, query, answer, [memory])
     counts = forget(connection, memory)
     assert (counts["verdict"], counts["logs"], counts["records"], counts["answers"]) == ("forgotten", 2, 2, 1)
     assert {memory, noted, question, said} & turns(connection, user) == {noted, question}
 
 
-@pytest.mark.parametrize(("told", "query", "answer"), DOUBTFUL)
+@pytest.mark.parametrize(("statement", "query", "answer"), DOUBTFUL)
 def test_an_answer_that_may_not_repeat_it_is_named(
-    connection: Connection, engine: Engine, told: str, query: str, answer: str
+    connection: Connection, engine: Engine, statement: str, query: str, answer: str
 ) -> None:
     """One call more forgets it, too: at once or afterwards, and of its user alone."""
     user = uuid4()
     for text in OTHERS:
         exchange(connection, engine, user, text, "Noted.")
-    _, memory, noted = exchange(connection, engine, user, told, "Noted.")
+    _, memory, noted = exchange(connection, engine, user, statement, "Noted.")
     run_id, question, said = exchange(connection, engine, user, query, answer, [memory])
     counts = forget(connection, memory)
     own, other = sorted(counts["doubtful"], key=lambda one: one["seq"])

@@ -157,7 +157,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     **{name: (ALL, "work on all users, in the background") for name in (
         "due_groups", "write_embeddings", "sweep_turns", "texts", "lease_embeddings", "save_fill",
     )},
-    **{name: (ALL, "nobody's: a counter, a definition, a bell, a header") for name in (
+    **{name: (ALL, "nobody's: a counter, a definition, a notification, a header") for name in (
         "add_metrics", "keep_assistant", "keep_tools", "ring_followers", "export_header",
     )},
 }  # fmt: skip

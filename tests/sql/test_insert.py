@@ -60,12 +60,12 @@ def test_notification_payload(connection: Connection, database: str) -> None:
         connection.execute("update pipeline_runs set status = 'ANALYZING' where id = %s", (run_id,))
         connection.execute("update pipeline_runs set draft_context = 'x' where id = %s", (run_id,))
         connection.execute("update pipeline_runs set archive_status = 'SKIPPED' where id = %s", (run_id,))
-        heard = [json.loads(note.payload) for note in listener.notifies(timeout=5, stop_after=3)]
-        heard += [json.loads(note.payload) for note in listener.notifies(timeout=0.2)]
-    assert [(one["status"], one["operation"], one["archive_status"]) for one in heard] == [
+        payloads = [json.loads(note.payload) for note in listener.notifies(timeout=5, stop_after=3)]
+        payloads += [json.loads(note.payload) for note in listener.notifies(timeout=0.2)]
+    assert [(one["status"], one["operation"], one["archive_status"]) for one in payloads] == [
         ("NEW", "INSERT", "PENDING"), ("ANALYZING", "UPDATE", "PENDING"), ("ANALYZING", "UPDATE", "SKIPPED"),
     ]  # fmt: skip
-    assert {one["id"] for one in heard} == {str(run_id)}
+    assert {one["id"] for one in payloads} == {str(run_id)}
 
 
 def test_client_cannot_skip_a_stage_or_set_outputs(connection: Connection) -> None:

@@ -32,7 +32,7 @@ def value(connection: Connection, query: str, *args: object) -> object:
 
 
 async def test_only_the_hash_is_kept(database: str, connection: Connection) -> None:
-    """Nothing in any row of the key opens a door."""
+    """Nothing in any row of the key gives access."""
     async with open_database(database, 2, "test") as db:
         key = await create_key(db, NewKey("app", {"read", "ask"}, per_minute=60, days=30), "test")
         other = await create_key(db, NewKey("another"), "test")

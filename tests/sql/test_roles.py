@@ -215,10 +215,10 @@ def migrate_beside(bare: EmbeddedPostgres) -> None:
 
 def test_where_the_roles_are_missing(bare: EmbeddedPostgres, owner: Connection) -> None:
     """An owner who may create none goes on without them, and grants when they are there; two who create them agree."""
-    heard: list[str] = []
-    owner.add_notice_handler(lambda note: heard.append(note.message_primary or ""))
+    notices: list[str] = []
+    owner.add_notice_handler(lambda note: notices.append(note.message_primary or ""))
     assert values(owner, "select maas_grant_rights()") == [list(ROLES)]
-    assert len([line for line in heard if "cannot be created here" in line]) == len(ROLES)
+    assert len([line for line in notices if "cannot be created here" in line]) == len(ROLES)
     assert insert(owner)
     migrate_beside(bare)
     assert values(owner, "select maas_grant_rights()") == [[]]

@@ -136,8 +136,8 @@ def test_claims_of_either_form(known: Connection) -> None:
 
 def test_a_users_own_function_sees_no_row_of_others(known: Connection) -> None:
     """A cheap function in a condition is called after the policy, not before."""
-    heard: list[str] = []
-    known.add_notice_handler(lambda note: heard.append(note.message_primary or ""))
+    notices: list[str] = []
+    known.add_notice_handler(lambda note: notices.append(note.message_primary or ""))
     with known.transaction(force_rollback=True):
         become(known, "authenticated", ANN)
         known.execute(
@@ -146,7 +146,7 @@ def test_a_users_own_function_sees_no_row_of_others(known: Connection) -> None:
         )
         known.execute("select id from pipeline_runs where pg_temp.tell(user_query)")
         known.execute("select id from raw_logs where pg_temp.tell(content)")
-    assert heard and not [words for words in heard if "ben" in words]
+    assert notices and not [words for words in notices if "ben" in words]
 
 
 # Ways round -----------------------------------------------------------------------------------------------------------

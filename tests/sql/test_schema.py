@@ -169,7 +169,7 @@ def test_prompt_history(connection: Connection) -> None:
     assert now == {"version": 3}
 
 
-# Others know them by name, and nothing fills them yet; no door shows them.
+# Others know them by name, and nothing fills them yet; no endpoint shows them.
 EMPTY = {
     "chat_conversations": {"telegram_chat_id", "user_account_id", "ad_account_id"},
     "chat_messages": {"tool_calls", "tool_call_id", "tool_name", "tool_result", "tokens_used"},
@@ -210,6 +210,6 @@ def test_every_column_is_filled(connection: Connection) -> None:
     assert empty == EMPTY | BY_OTHERS
 
 
-def test_no_door_shows_what_is_empty() -> None:
+def test_no_endpoint_shows_what_is_empty() -> None:
     shown = set(conversations.ConversationMessage.model_fields) | set(conversations.Conversation.model_fields)
     assert not shown & set().union(*EMPTY.values())

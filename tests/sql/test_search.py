@@ -110,11 +110,11 @@ async def test_a_typo_is_mended(db: Database, connection: Connection, is_large: 
 async def test_a_date_finds_its_day(db: Database, connection: Connection, is_large: bool) -> None:
     """Relative dates count from `as_of`; a question that holds nothing but a date finds what was said then."""
     user = uuid4()
-    filler = small_talk(LARGE if is_large else 40, NOW - timedelta(days=400))
+    padding = small_talk(LARGE if is_large else 40, NOW - timedelta(days=400))
     say(
         connection,
         user,
-        [*filler, (NOW - timedelta(days=1), "Borscht for lunch."), (NOW - timedelta(days=41), "Ramen.")],
+        [*padding, (NOW - timedelta(days=1), "Borscht for lunch."), (NOW - timedelta(days=41), "Ramen.")],
     )
     connection.execute("select maas_count_terms(%s, %s)", (user, FULL_READ_MESSAGES))
     assert (await texts(db, user, "What was it yesterday?", 1)) == ["Borscht for lunch."]
@@ -174,12 +174,12 @@ async def test_who_is_named_is_no_word_that_was_said(db: Database, connection: C
     """A name that a question asks for finds what its bearer said; alone it finds all of it."""
     user = uuid4()
     say(connection, user, small_talk(turns, NOW - timedelta(days=400)))
-    told = [(NOW, "Well, the kayak leaks, Marta."), (NOW, "Marta, sure?")]
-    say(connection, user, told, conversation="a", speaker="Jonas")
+    facts = [(NOW, "Well, the kayak leaks, Marta."), (NOW, "Marta, sure?")]
+    say(connection, user, facts, conversation="a", speaker="Jonas")
     say(connection, user, [(NOW, "My tent leaks too, Jonas.")], conversation="b", speaker="Marta")
     connection.execute("select maas_count_terms(%s, %s)", (user, FULL_READ_MESSAGES))
     assert [hit.speaker for hit in await search(db, user, "Where does it leak, Marta?", limit=1)] == ["Marta"]
-    assert {hit.text for hit in await search(db, user, "Who is Marta?")} >= {text for _, text in told}
+    assert {hit.text for hit in await search(db, user, "Who is Marta?")} >= {text for _, text in facts}
 
 
 async def test_a_question_for_a_time_or_a_number_prefers_turns_that_hold_one(

@@ -21,7 +21,9 @@ from shared.db import Database, open_database
 from tests.sql.engine import Engine, failed, run_of
 
 Connection = psycopg.Connection[DictRow]
-DEAF = "insert into assistants (name, role_name, definition) values ('deaf', 'Mentor', '{\"memory\": \"off\"}')"
+FORGETFUL = (
+    "insert into assistants (name, role_name, definition) values ('forgetful', 'Mentor', '{\"memory\": \"off\"}')"
+)
 SECRET = "The zeppelin of Alma is moored in Lisbon."
 
 
@@ -34,11 +36,11 @@ async def db(database: str) -> AsyncIterator[Database]:
 @pytest.fixture
 def engine(connection: Connection) -> Engine:
     """With an assistant that has no memory."""
-    connection.execute(DEAF)
+    connection.execute(FORGETFUL)
     return Engine(connection)
 
 
-WAYS = pytest.mark.parametrize("way", [{"assistant": "deaf"}, {"is_remembered": False}])
+WAYS = pytest.mark.parametrize("way", [{"assistant": "forgetful"}, {"is_remembered": False}])
 
 
 def say(connection: Connection, user: UUID, query: str, **columns: Any) -> UUID:
@@ -134,8 +136,8 @@ def test_a_failed_one_leaves_no_record_and_may_be_retried(
 
 
 def test_a_note_is_not_taken_in_it(connection: Connection, engine: Engine) -> None:
-    told = say(connection, uuid4(), "remember: I sail", is_remembered=False)
-    assert connection.execute("select maas_add_note(%s, 'I sail')", (told,)).fetchone() == {"maas_add_note": "off"}
+    run_id = say(connection, uuid4(), "remember: I sail", is_remembered=False)
+    assert connection.execute("select maas_add_note(%s, 'I sail')", (run_id,)).fetchone() == {"maas_add_note": "off"}
     assert connection.execute("select from user_notes").rowcount == 0
 
 

@@ -15,7 +15,7 @@ from shared.models.retry import FIRST_OPEN_S, MAX_RETRY_AFTER_S, Breaker, Circui
 
 
 class Clock:
-    """Time that passes only when it is told to."""
+    """Time that passes only when a test moves it."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -173,7 +173,7 @@ def test_it_is_logged_once(breaker: Breaker, clock: Clock) -> None:
 
 
 class Scripted:
-    """A model that fails as often as told, then answers."""
+    """A model that fails a given number of times, then answers."""
 
     provider = "p"
     name = "m"

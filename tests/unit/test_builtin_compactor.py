@@ -1,4 +1,4 @@
-"""The Compactor by rules: what is told most, of as many records as possible."""
+"""The Compactor by rules: what is said most, of as many summaries as possible."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_what_the_built_in_model_says_of_itself_is_left_out() -> None:
         assert voice.unanswered not in merged and voice.quoted not in merged
 
 
-def test_nothing_is_told_twice() -> None:
+def test_nothing_is_repeated() -> None:
     assert merge([record(1, "I sold the piano."), record(1, "I sold the piano.")], 500) == "I sold the piano."
 
 

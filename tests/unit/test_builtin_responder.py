@@ -92,8 +92,8 @@ def test_the_record_of_an_earlier_question_is_no_evidence(closing: str) -> None:
 def test_an_earlier_question_is_no_evidence(asked: str, query: str, heading: str, who: str) -> None:
     """Whoever asked it, in whatever words, wherever it stands in memory: it states nothing."""
     voice = EN if query.isascii() else RU
-    told = ask(query, [heading, f"- [2024-01-05 09:00] {who}: {escape(asked)}"])
-    assert told == [voice.opening, voice.no_result, voice.advice]
+    answer = ask(query, [heading, f"- [2024-01-05 09:00] {who}: {escape(asked)}"])
+    assert answer == [voice.opening, voice.no_result, voice.advice]
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ def test_a_query_that_only_refers_back_gets_the_newest_lines() -> None:
 
 
 def test_of_two_facts_in_conflict_the_newer_one_is_quoted_first() -> None:
-    told = [
+    answer = [
         "- [2024-05-01 10:00] user: My sister Alma lives in Lisbon.",
         "- [2025-02-03 10:00] user: My sister Alma lives in Porto.",
     ]
-    for memory in (told, told[::-1]):
+    for memory in (answer, answer[::-1]):
         assert ask("Where does my sister Alma live?", ["Recent messages:", *memory])[2:] == [
             "— you, 2025-02-03 10:00: «My sister Alma lives in Porto.»",
             "— you, 2024-05-01 10:00: «My sister Alma lives in Lisbon.»",

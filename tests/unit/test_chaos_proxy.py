@@ -39,7 +39,7 @@ async def client(proxy: FaultProxy) -> AsyncIterator[httpx2.AsyncClient]:
 
 @pytest.fixture
 def echo(httpserver: HTTPServer) -> HTTPServer:
-    """Says what it was told."""
+    """Returns what it was sent."""
 
     def answer(request: Request) -> Response:
         return Response(request.get_data(), content_type="application/json")
@@ -111,7 +111,7 @@ async def test_half(echo: HTTPServer) -> None:
         assert (reply.status_code, reply.content) == (200, whole[: len(whole) // 2])
 
 
-async def test_hang_ends_with_the_patience_of_either_side(echo: HTTPServer) -> None:
+async def test_hang_ends_with_the_timeout_of_either_side(echo: HTTPServer) -> None:
     async with proxy(echo, ModelFault.HANG, ModelFault.HANG, hang=0.2) as between, client(between) as caller:
         with pytest.raises(httpx2.ReadTimeout):
             await caller.post(PATH, json=CALL, timeout=0.05)

@@ -1,4 +1,4 @@
-"""The last rows of a draft: always all of them, cut evenly to the room."""
+"""The last rows of a draft: always all of them, cut evenly to the limit."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ def row(text: str) -> RecentMessage:
 
 
 @given(st.lists(st.integers(0, 1000), max_size=12), st.integers(0, 5000))
-def test_shares_fill_the_room_and_favour_none(costs: list[int], room: int) -> None:
-    share = fair_share(costs, room)
-    assert sum(min(cost, share) for cost in costs) <= room
+def test_shares_fill_the_limit_and_favour_none(costs: list[int], limit: int) -> None:
+    share = fair_share(costs, limit)
+    assert sum(min(cost, share) for cost in costs) <= limit
     if any(cost > share for cost in costs):
-        assert sum(min(cost, share + 1) for cost in costs) > room
+        assert sum(min(cost, share + 1) for cost in costs) > limit
 
 
 @pytest.mark.parametrize(
-    ("texts", "room"), [(SENTENCE * 40, 1000), ("Слово за слово. " * 400, 1000), ("<&> " * 900, 2000)]
+    ("texts", "limit"), [(SENTENCE * 40, 1000), ("Слово за слово. " * 400, 1000), ("<&> " * 900, 2000)]
 )
-def test_every_row_stays_and_long_ones_are_cut_alike(texts: str, room: int) -> None:
+def test_every_row_stays_and_long_ones_are_cut_alike(texts: str, limit: int) -> None:
     rows = [row(texts), row("Short."), *(row(f"{n} {texts}") for n in range(7)), row("The newest.")]
-    lines, cut = cut_evenly(rows, room)
+    lines, cut = cut_evenly(rows, limit)
     costs = [tokens.count(line + "\n") for line in lines]
     assert len(lines) == 10
-    assert sum(costs) <= room
+    assert sum(costs) <= limit
     assert lines[1].endswith("user: Short.") and lines[9].endswith("user: The newest.")
     assert [one.text for one in cut] == [one.text for one in rows if len(one.text) > 20]
     long = [cost for cost in costs if cost > 20]
-    assert min(long) > 0.7 * (room - 40) / 8
+    assert min(long) > 0.7 * (limit - 40) / 8
     assert all(line.endswith("…") for line in lines if len(line) > 60)
 
 

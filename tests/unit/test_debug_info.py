@@ -58,7 +58,7 @@ async def test_the_form_of_events(sent: list[Mapping[str, Any]]) -> None:
 
 
 async def test_a_span(sent: list[Mapping[str, Any]]) -> None:
-    """Two of one name at one moment have an end each; what is raised is told and goes on."""
+    """Two of one name at one moment have an end each; what is raised is reported and goes on."""
     log = layers(sent)
     async with log.span(8, "act"), log.span(8, "act"):
         pass

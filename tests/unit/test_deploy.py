@@ -43,10 +43,10 @@ def test_compose_starts_who_needs_the_schema_after_it_is_there() -> None:
     assert found["migrate"].get("restart") in (None, "no")
 
 
-def test_compose_opens_no_door_but_that_of_the_server_on_this_machine() -> None:
-    doors = {name: one.get("ports") for name, one in services().items() if one.get("ports")}
-    assert set(doors) == {"server"}
-    assert "127.0.0.1" in str(doors["server"])
+def test_compose_publishes_only_the_port_of_the_server_on_this_machine() -> None:
+    ports = {name: one.get("ports") for name, one in services().items() if one.get("ports")}
+    assert set(ports) == {"server"}
+    assert "127.0.0.1" in str(ports["server"])
 
 
 def test_compose_holds_no_secret() -> None:

@@ -20,7 +20,7 @@ from shared import tokens
 from shared.models import ToolCall
 
 CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
-PATIENCE = 10.0
+TIMEOUT_S = 10.0
 DOMAINS = [
     Domain("ads", "campaigns, budgets"),
     Domain("creative", "creatives, tests"),
@@ -54,7 +54,7 @@ TOOLS = [
 ]
 
 
-class Desk:
+class Harness:
     """What a model has in front of it: meta tools over a guarded executor."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Desk:
         self.recorded.append(result)
 
     async def call(self, name: str, **arguments: Any) -> ToolResult:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_S):
             (result,) = await self.executor.run([ToolCall("c", name, json.dumps(arguments))])
         return result
 
@@ -90,13 +90,18 @@ class Desk:
 
 async def test_a_model_sees_the_meta_tools_only() -> None:
     """A domain's tool is not called past the router."""
-    desk = Desk()
-    assert [tool.name for tool in desk.meta] == ["getAvailableDomains", "getDomainTools", "executeTools", "executeTool"]
-    assert (await desk.call("getCampaigns")).code == "unknown_tool"
+    harness = Harness()
+    assert [tool.name for tool in harness.meta] == [
+        "getAvailableDomains",
+        "getDomainTools",
+        "executeTools",
+        "executeTool",
+    ]
+    assert (await harness.call("getCampaigns")).code == "unknown_tool"
 
 
 async def test_domains() -> None:
-    data = (await Desk().call("getAvailableDomains")).body["data"]
+    data = (await Harness().call("getAvailableDomains")).body["data"]
     assert {one["name"]: one["available"] for one in data["domains"]} == {
         "ads": True,
         "creative": True,
@@ -107,20 +112,20 @@ async def test_domains() -> None:
 
 
 async def test_tools_of_a_domain() -> None:
-    desk = Desk()
-    data = (await desk.call("getDomainTools", domain="ads")).body["data"]
+    harness = Harness()
+    data = (await harness.call("getDomainTools", domain="ads")).body["data"]
     assert [one["name"] for one in data] == ["getCampaigns", "getSpendReport", "pauseCampaign"]
     assert [one["dangerous"] for one in data] == [False, False, True]
     assert all(one.keys() == {"name", "description", "parameters", "dangerous", "timeout_ms"} for one in data)
     assert data[0]["timeout_ms"] == 30_000
     for domain, said in (("finance", "ads, creative, crm, whatsapp"), ("whatsapp", "not connected")):
-        result = await desk.call("getDomainTools", domain=domain)
+        result = await harness.call("getDomainTools", domain=domain)
         assert result.code == "failed" and said in result.body["message"]
 
 
 async def test_calls_are_grouped_by_domain() -> None:
-    desk = Desk()
-    data = await desk.execute("getCampaigns", "getCreatives", "getLeads", "getSpendReport")
+    harness = Harness()
+    data = await harness.execute("getCampaigns", "getCreatives", "getLeads", "getSpendReport")
     assert {domain: one["toolsExecuted"] for domain, one in data.items()} == {
         "ads": ["getCampaigns", "getSpendReport"],
         "creative": ["getCreatives"],
@@ -128,8 +133,8 @@ async def test_calls_are_grouped_by_domain() -> None:
     }
     assert all(one.keys() == {"success", "response", "toolsExecuted", "latency_ms"} for one in data.values())
     assert data["ads"]["success"] and data["ads"]["response"][1]["data"] == {"tool": "getSpendReport", "id": 5}
-    assert desk.counted == 4 and len(desk.recorded) == 5
-    assert len({result.call.id for result in desk.recorded}) == 5
+    assert harness.counted == 4 and len(harness.recorded) == 5
+    assert len({result.call.id for result in harness.recorded}) == 5
 
 
 async def test_domains_run_side_by_side() -> None:
@@ -140,14 +145,14 @@ async def test_domains_run_side_by_side() -> None:
         await meeting.wait()
         return number
 
-    data = await Desk([made(name, name, act=meet) for name in ("ads", "creative", "crm")]).execute(
+    data = await Harness([made(name, name, act=meet) for name in ("ads", "creative", "crm")]).execute(
         "ads", "creative", "crm"
     )
     assert all(one["success"] for one in data.values())
 
 
 async def test_one_domain_fails_alone() -> None:
-    data = await Desk().execute("getCampaigns", "breakLeads", "getMoney")
+    data = await Harness().execute("getCampaigns", "breakLeads", "getMoney")
     assert {domain: one["success"] for domain, one in data.items()} == {"ads": True, "crm": False, "unknown": False}
     assert data["crm"]["response"][0]["error_code"] == "failed"
     assert data["unknown"]["response"][0]["error_code"] == "unknown_tool" and data["unknown"]["toolsExecuted"] == []
@@ -162,7 +167,7 @@ async def test_agents_put_results_into_words() -> None:
         return f"{domain}: {len(results)} for {question}"
 
     wanted = [{"name": name} for name in ("getCampaigns", "getSpendReport", "getLeads")]
-    result = await Desk(respond=respond).call("executeTools", tools=wanted, user_question="Как дела?")
+    result = await Harness(respond=respond).call("executeTools", tools=wanted, user_question="Как дела?")
     data = result.body["data"]
     assert data["ads"]["response"] == "ads: 2 for Как дела?" and data["ads"]["success"]
     assert data["crm"]["response"][0]["data"]["tool"] == "getLeads" and not data["crm"]["success"]
@@ -170,29 +175,29 @@ async def test_agents_put_results_into_words() -> None:
 
 @pytest.mark.parametrize("name", ["executeTools", "executeTool"])
 async def test_a_dangerous_tool_waits_whichever_way_it_is_called(name: str) -> None:
-    desk = Desk()
+    harness = Harness()
     arguments: dict[str, Any] = {"tool_name": "pauseCampaign", "arguments": {"id": 1}}
     if name == "executeTools":
         arguments = {"tools": [{"name": "pauseCampaign", "args": {"id": 1}}]}
-    result = await desk.call(name, **arguments)
+    result = await harness.call(name, **arguments)
     one = result.body["data"]["ads"]
     assert one["response"][0]["approval_required"] and one["toolsExecuted"] == []
-    waiting = [result for result in desk.recorded if result.code == "approval_required"]
+    waiting = [result for result in harness.recorded if result.code == "approval_required"]
     assert len(waiting) == 1 and waiting[0].arguments is not None and waiting[0].arguments.values == {"id": 1}
 
 
 async def test_the_single_call_is_deprecated() -> None:
     with capture_logs() as logs:
-        result = await Desk().call("executeTool", tool_name="getLeads", arguments='{"id": 3}')
+        result = await Harness().call("executeTool", tool_name="getLeads", arguments='{"id": 3}')
     assert result.body["data"]["crm"]["response"][0]["data"] == {"tool": "getLeads", "id": 3}
     assert [entry["event"] for entry in logs] == ["deprecated_tool"]
 
 
 async def test_only_the_calls_passed_on_are_counted_and_asked_for() -> None:
     """Looking into the catalogue needs nobody's leave."""
-    desk = Desk(mode="ask", limit=1)
-    assert (await desk.call("getAvailableDomains")).is_success and desk.counted == 0
-    data = await desk.execute("getCampaigns", "getLeads")
+    harness = Harness(mode="ask", limit=1)
+    assert (await harness.call("getAvailableDomains")).is_success and harness.counted == 0
+    data = await harness.execute("getCampaigns", "getLeads")
     codes = {one["response"][0]["error_code"] for one in data.values()}
     assert codes == {"approval_required", "tool_call_limit_reached"}
 
@@ -202,7 +207,7 @@ async def test_large_results_leave_room_for_each_other() -> None:
         return ["строка"] * 20_000
 
     names = [f"tool{n}" for n in range(6)]
-    result = await Desk([made(name, f"domain{n % 3}", act=much) for n, name in enumerate(names)]).call(
+    result = await Harness([made(name, f"domain{n % 3}", act=much) for n, name in enumerate(names)]).call(
         "executeTools", tools=[{"name": name} for name in names]
     )
     assert len(result.text().encode()) <= MAX_RESULT_BYTES
@@ -231,11 +236,13 @@ async def test_the_catalogue_is_cheap() -> None:
         Domain(name, "campaigns, budgets, reports") for name in ("ads", "creative", "crm", "whatsapp", "roi", "mail")
     ]
     tools = [made(f"getNumber{n}Of{domain.name}", domain.name) for domain in domains for n in range(10)]
-    meta = meta_tools(domains, Toolset(tools), Desk(tools).executor.run)
+    meta = meta_tools(domains, Toolset(tools), Harness(tools).executor.run)
     shown = [
         {"name": one.spec.name, "description": one.spec.description, "parameters": one.spec.parameters} for one in meta
     ]
-    outer = Executor(meta, Permissions(frozenset({"getAvailableDomains"})), CONTEXT, Desk()._count, Desk()._record)
+    outer = Executor(
+        meta, Permissions(frozenset({"getAvailableDomains"})), CONTEXT, Harness()._count, Harness()._record
+    )
     (opened,) = await outer.run([ToolCall("c", "getAvailableDomains", "")])
     spent = tokens.count(json.dumps(shown, separators=(",", ":"))) + tokens.count(opened.text())
     assert len(tools) == 60 and spent < 400, spent

@@ -87,7 +87,7 @@ def test_what_it_does_not_take_is_named(change: dict[str, Any], words: str) -> N
     assert (caught.value.code, caught.value.message) == ("invalid_request", words)
 
 
-def test_all_that_is_wrong_is_told() -> None:
+def test_all_that_is_wrong_is_named() -> None:
     with pytest.raises(MaasError) as caught:
         check_arguments({"size": 1}, SCHEMA)
     assert set(caught.value.details or {}) == {"arguments.parts", "arguments.copies", "arguments.size"}

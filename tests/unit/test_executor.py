@@ -32,7 +32,7 @@ from shared.errors import MaasError
 from shared.models import ToolCall
 
 CONTEXT = ToolContext(UUID(int=1), UUID(int=2))
-PATIENCE = 10.0
+TIMEOUT_S = 10.0
 
 
 class Item(BaseModel):
@@ -75,7 +75,7 @@ class Bench:
 
     async def run(self, *calls: tuple[str, Any]) -> list[ToolResult]:
         made = [ToolCall(f"c{n}", name, json.dumps(arguments)) for n, (name, arguments) in enumerate(calls)]
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_S):
             return await self.executor.run(made)
 
 
@@ -322,7 +322,7 @@ async def test_no_json_is_a_failure() -> None:
 
 @pytest.mark.parametrize("is_stubborn", [False, True])
 async def test_a_hanging_handler_ends_at_its_timeout(is_stubborn: bool) -> None:
-    """The others keep their results; a write that hung may have happened, and the model is told so."""
+    """The others keep their results; a write that hung may have happened, and the model gets that result."""
 
     async def act(number: int) -> int:
         try:
@@ -385,7 +385,7 @@ async def test_what_the_ledger_raises_ends_the_run_and_its_other_calls() -> None
     executor = Executor(tools, Permissions(frozenset({"act"})), CONTEXT, count, refuse)
     calls = [ToolCall("a", "act", '{"id": 0}'), ToolCall("b", "act", '{"id": 1}')]
     with pytest.raises(ConnectionError):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_S):
             await executor.run(calls)
     assert stopped.is_set()
 

@@ -20,7 +20,7 @@ CODES = {"run": None, "ask": "approval_required", "refuse": "not_allowed"}
 PATHS = ("direct", "executeTool", "executeTools")
 
 
-class Room:
+class Harness:
     """One tool with an effect, how often it acted, and the ways to it."""
 
     def __init__(self, effect: Effect, mode: Mode, is_allowed: bool, is_approved: bool = False) -> None:
@@ -66,22 +66,22 @@ class Room:
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("effect", get_args(Effect))
 async def test_no_path_leads_around_the_guard(effect: Effect, mode: Mode, is_allowed: bool, path: str) -> None:
-    room = Room(effect, mode, is_allowed)
-    await room.take(path)
+    harness = Harness(effect, mode, is_allowed)
+    await harness.take(path)
     decision = decide(effect, mode, is_allowed)
-    assert (room.code, room.acted) == (CODES[decision], int(decision == "run"))
+    assert (harness.code, harness.acted) == (CODES[decision], int(decision == "run"))
 
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("effect", get_args(Effect))
 async def test_what_was_approved_runs_on_every_path(effect: Effect, path: str) -> None:
-    room = Room(effect, "ask", True, is_approved=True)
-    await room.take(path)
-    assert (room.code, room.acted) == (None, 1)
+    harness = Harness(effect, "ask", True, is_approved=True)
+    await harness.take(path)
+    assert (harness.code, harness.acted) == (None, 1)
 
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_an_approval_opens_no_closed_tool(path: str) -> None:
-    room = Room("dangerous", "ask", False, is_approved=True)
-    await room.take(path)
-    assert (room.code, room.acted) == ("not_allowed", 0)
+    harness = Harness("dangerous", "ask", False, is_approved=True)
+    await harness.take(path)
+    assert (harness.code, harness.acted) == ("not_allowed", 0)

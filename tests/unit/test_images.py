@@ -1,4 +1,4 @@
-"""Pictures are told by their bytes, kept as they are, and lose what they tell beside the picture."""
+"""The type of a picture comes from its bytes; it is kept as it is, without its metadata."""
 
 from __future__ import annotations
 

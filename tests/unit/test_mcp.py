@@ -37,12 +37,12 @@ async def nothing(_: str, __: Mapping[str, Any]) -> Any:
     return None
 
 
-def told(name: str = "send", schema: Any = NO_ARGUMENTS, **more: Any) -> dict[str, Any]:
+def described(name: str = "send", schema: Any = NO_ARGUMENTS, **more: Any) -> dict[str, Any]:
     return {"name": name, "description": "Send it.", "inputSchema": schema} | more
 
 
-def one_tool(told: Mapping[str, Any], **server: Any) -> Tool:
-    (made,) = convert_tools(McpServer(name="mail", command="mail", **server), [told], nothing)
+def one_tool(described: Mapping[str, Any], **server: Any) -> Tool:
+    (made,) = convert_tools(McpServer(name="mail", command="mail", **server), [described], nothing)
     return made
 
 
@@ -122,18 +122,18 @@ def test_effect_of_a_remote_tool(trusted: bool, hints: dict[str, Any], listed: E
     """The operator's word first, a trusted server's next; what nobody vouches for is dangerous."""
     server = McpServer(name="mail", command="x", trusted=trusted, effects={"send": listed} if listed else {})
     assert effect_of(server, "send", hints) == effect
-    assert one_tool(told(annotations=hints), trusted=trusted, effects=server.effects).effect == effect
+    assert one_tool(described(annotations=hints), trusted=trusted, effects=server.effects).effect == effect
 
 
 def test_idempotence_is_believed_of_the_trusted_only() -> None:
     hints = {"idempotentHint": True}
-    assert one_tool(told(annotations=hints), trusted=True).is_idempotent
-    assert not one_tool(told(annotations=hints)).is_idempotent
+    assert one_tool(described(annotations=hints), trusted=True).is_idempotent
+    assert not one_tool(described(annotations=hints)).is_idempotent
 
 
 def test_a_remote_tool_has_our_form() -> None:
     """Its name may be mapped by configuration; calls go out under its own."""
-    made = one_tool(told("Gmail_send"), names={"Gmail_send": "send_email"}, timeout=5)
+    made = one_tool(described("Gmail_send"), names={"Gmail_send": "send_email"}, timeout=5)
     assert (made.name, made.domain, made.via, made.timeout) == ("mail__send_email", "mail", "mcp", 5.0)
     assert made.reason == "Calls Gmail_send of the server mail"
     assert made.parameters == {"type": "object", "properties": {}, "required": []}
@@ -156,7 +156,7 @@ def test_descriptions_are_cleaned_and_cut() -> None:
         "type": "object",
         "properties": {"to": {"type": "string", "description": f"Whom.{hidden}\x00" + "!" * 900}},
     }
-    made = one_tool(told(schema=schema, description=f"Send\u200b it.{hidden}" + " word" * 900))
+    made = one_tool(described(schema=schema, description=f"Send\u200b it.{hidden}" + " word" * 900))
     assert made.description.startswith("Send it. word") and len(made.description) <= 1000
     about = made.parameters["properties"]["to"]["description"]
     assert about.startswith("Whom.!") and len(about) <= 500
@@ -186,7 +186,7 @@ def bomb(depth: int = 40) -> dict[str, Any]:
 )  # fmt: skip
 def test_a_tool_that_cannot_be_shown_is_left_out(schema: Any, words: str) -> None:
     with capture_logs() as logs:
-        made = convert_tools(McpServer(name="mail", command="x"), [told("bad", schema), told()], nothing)
+        made = convert_tools(McpServer(name="mail", command="x"), [described("bad", schema), described()], nothing)
     assert [one.name for one in made] == ["mail__send"]
     (line,) = logs
     assert (line["event"], line["server"], line["tool"]) == ("mcp_tool_left_out", "mail", "bad")
@@ -194,7 +194,7 @@ def test_a_tool_that_cannot_be_shown_is_left_out(schema: Any, words: str) -> Non
 
 
 def test_a_server_has_no_more_than_so_many_tools() -> None:
-    found = [told(f"t{n}") for n in range(MAX_TOOLS + 2)]
+    found = [described(f"t{n}") for n in range(MAX_TOOLS + 2)]
     with capture_logs() as logs:
         assert len(convert_tools(McpServer(name="mail", command="x"), found, nothing)) == MAX_TOOLS
     assert len(logs) == 2
@@ -215,7 +215,7 @@ SCHEMA = {
 
 def test_arguments_keep_to_the_schema() -> None:
     """What is meant is coerced as for tools of our own; a stranger's pattern is not run."""
-    made = one_tool(told(schema=SCHEMA), effects={"send": "read"})
+    made = one_tool(described(schema=SCHEMA), effects={"send": "read"})
     text = '{"zone": 5, "tags": "[\\"x\\"]", "count": null, "more": {"any": "a"}, "since": 3, "other": 1}'
     given = read_arguments(made, text)
     assert given.values == given.model == {"zone": "5", "tags": ["x"], "more": {"any": "a"}, "since": 3}
@@ -236,7 +236,7 @@ def test_arguments_keep_to_the_schema() -> None:
 )
 def test_wrong_arguments_say_what_is_wrong(text: str, words: str) -> None:
     with pytest.raises(WrongArguments) as caught:
-        read_arguments(one_tool(told(schema=SCHEMA)), text)
+        read_arguments(one_tool(described(schema=SCHEMA)), text)
     assert str(caught.value).startswith(words)
 
 
@@ -296,7 +296,7 @@ async def test_a_huge_result_is_cut() -> None:
         return content_data({"content": [{"type": "text", "text": "я" * 5_000_000}]})
 
     server = McpServer(name="mail", command="x", effects={"send": "read"})
-    (tool,) = convert_tools(server, [told()], huge)
+    (tool,) = convert_tools(server, [described()], huge)
     body = await made_call(tool)
     assert body["success"] and size(body["data"]) <= MAX_DATA_BYTES
     assert body["_meta"]["cut"] == ["data"] and body["_meta"]["via"] == "mcp" and body["_meta"]["domain"] == "mail"
@@ -313,6 +313,6 @@ async def test_a_server_lost_during_a_call(effect: Effect, is_idempotent: bool, 
         raise ToolDoubt("the server mail was lost during the call")
 
     hints = {"readOnlyHint": effect == "read", "destructiveHint": False, "idempotentHint": is_idempotent}
-    (tool,) = convert_tools(McpServer(name="mail", command="x", trusted=True), [told(annotations=hints)], lost)
+    (tool,) = convert_tools(McpServer(name="mail", command="x", trusted=True), [described(annotations=hints)], lost)
     body = await made_call(tool)
     assert body["error_code"] == code and body["message"].startswith("the server mail was lost during the call. ")

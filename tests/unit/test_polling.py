@@ -13,8 +13,8 @@ def test_returns_the_first_true_value() -> None:
 
 
 def test_names_what_did_not_happen() -> None:
-    with pytest.raises(NotWithin, match=r"not within 0 s: a bell rings; last value 0"):
-        poll(lambda: 0, 0, "a bell rings")
+    with pytest.raises(NotWithin, match=r"not within 0 s: a light is on; last value 0"):
+        poll(lambda: 0, 0, "a light is on")
     with pytest.raises(NotWithin, match=r"lambda: 1 > 2"):
         poll(lambda: 1 > 2, 0)
 

@@ -163,7 +163,7 @@ def test_sql_lives_in_sql() -> None:
         "with mine as (select 1) table mine",
         "create table t (id int)",
         "listen pipeline_events",
-        "notify bell, 'x'",
+        "notify wakeup, 'x'",
     ],
 )
 def test_the_sql_rule_sees(text: str) -> None:

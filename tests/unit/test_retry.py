@@ -22,7 +22,7 @@ def busy(code: str = "provider_error", retry_after: float | None = None) -> Mode
 
 
 class Scripted:
-    """A model that fails as told, then answers."""
+    """A model that fails as scripted, then answers."""
 
     provider = "scripted"
     name = "one"
@@ -68,17 +68,17 @@ class Talkative(Scripted):
 
 
 class Listening:
-    """Hears an answer."""
+    """Receives an answer."""
 
     def __init__(self) -> None:
         self.begun = 0
-        self.heard = ""
+        self.received = ""
 
     def begin(self) -> None:
-        self.begun, self.heard = self.begun + 1, ""
+        self.begun, self.received = self.begun + 1, ""
 
     def text(self, delta: str) -> None:
-        self.heard += delta
+        self.received += delta
 
 
 class Clock:

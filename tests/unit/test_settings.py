@@ -72,7 +72,7 @@ def test_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, valu
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
-def test_open_door_is_refused(host: str) -> None:
+def test_open_access_is_refused(host: str) -> None:
     """Without access control nobody else may call."""
     with pytest.raises(MaasError) as caught:
         require_loopback(load_settings(host=host))

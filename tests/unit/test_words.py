@@ -17,12 +17,16 @@ from main import commands
 from shared.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = [path for name in ("maas", "workers", "shared") for path in sorted((ROOT / name).rglob("*.py"))]
+FILES = [
+    path for name in ("maas", "workers", "shared", "tests", "bench")
+    for path in sorted((ROOT / name).rglob("*.py")) if "node_modules" not in path.parts
+]  # fmt: skip
 RETIRED = {
     "adopt", "adopts", "baton", "batons", "bell", "bells", "breath", "chore", "chores", "consult", "deaf", "desk",
     "door", "doorbell", "doors", "filler", "gate", "gates", "heard", "intake", "lanes", "lately", "obey", "orphan",
     "orphans", "patience", "rooms", "settled", "suspect", "suspects", "told",
 }  # fmt: skip
+OF_TESTS = {"gate", "gates"}  # a benchmark is held to a gate, a stand-in for a model waits at one
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
@@ -41,10 +45,12 @@ def identifiers(tree: ast.Module) -> Iterator[str]:
                 yield name
 
 
-@pytest.mark.parametrize("path", PRODUCT, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_code_uses_no_retired_word(path: Path) -> None:
-    names = {str(path.relative_to(ROOT)), *identifiers(ast.parse(path.read_text()))}
-    assert not {name: words for name in names if (words := retired(name))}
+    place = path.relative_to(ROOT)
+    allowed = OF_TESTS if place.parts[0] in ("tests", "bench") else set()
+    names = {str(place), *identifiers(ast.parse(path.read_text()))}
+    assert not {name: words for name in names if (words := retired(name) - allowed)}
 
 
 def test_a_retired_word_would_be_found() -> None:

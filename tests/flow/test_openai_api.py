@@ -192,12 +192,12 @@ def test_what_is_not_to_be_remembered_is_answered_only(
     assert metadata is None
     assert "Hubert" not in stack.client.get(f"/v1/memories?user_id={user}").text
     asked = {"user_id": str(user), "query": "falcon title Hubert"}
-    for door in ("memories/search", "context"):
-        found = stack.client.post(f"/v1/{door}", json=asked).text
+    for route in ("memories/search", "context"):
+        found = stack.client.post(f"/v1/{route}", json=asked).text
         assert "Gerda" in found and "Hubert" not in found
 
 
-def test_a_degraded_answer_and_actions_that_wait_are_told(stack: Stack, client: OpenAI, name: str) -> None:
+def test_a_degraded_answer_and_pending_actions_are_reported(stack: Stack, client: OpenAI, name: str) -> None:
     reply = client.chat.completions.create(model="poet", user=name, messages=says("Hello."))
     added = reply.model_dump()["maas"]
     assert (added["degraded"], added["actions"]) == ([], [])
@@ -239,12 +239,12 @@ def test_words_come_while_the_model_speaks_and_who_leaves_cancels_nothing(
 ) -> None:
     models.pause("responder")
     with client.chat.completions.create(model="poet", user=name, messages=says("Sing."), stream=True) as stream:
-        heard = [next(stream), next(stream)]
-    said = heard[1].choices[0].delta.content
+        chunks = [next(stream), next(stream)]
+    said = chunks[1].choices[0].delta.content
     assert said and REPLIES["responder"].startswith(said) and said != REPLIES["responder"]
     models.release("responder")
-    poll(lambda: stack.rows(STATE, run_of(heard[0]))[0]["status"] == "COMPLETED", 10)
-    assert stack.rows(STATE, run_of(heard[0]))[0]["final_answer"] == REPLIES["responder"]
+    poll(lambda: stack.rows(STATE, run_of(chunks[0]))[0]["status"] == "COMPLETED", 10)
+    assert stack.rows(STATE, run_of(chunks[0]))[0]["final_answer"] == REPLIES["responder"]
 
 
 def test_a_stream_of_a_model_that_others_wrote(client: OpenAI, aimock: Aimock | None, name: str) -> None:
@@ -258,7 +258,7 @@ def test_a_stream_of_a_model_that_others_wrote(client: OpenAI, aimock: Aimock | 
     assert words(client.chat.completions.create(**body)) == song
 
 
-def test_clients_of_node_recall_what_one_of_python_told(stack: Stack, client: OpenAI) -> None:
+def test_clients_of_node_recall_what_one_of_python_said(stack: Stack, client: OpenAI) -> None:
     if reason := missing():
         pytest.skip(reason)
     user = f"node-{uuid4()}"  # the AI SDK names its user in a header, which takes no other letters
@@ -394,7 +394,7 @@ def test_nobody_named_is_the_user_of_this_machine(stack: Stack, client: OpenAI, 
     [("responses", "/v1/chat/completions"), ("responses/r1", "/v1/chat/completions"),
      ("completions", "/v1/chat/completions"), ("embeddings", "/v1/context")],
 )  # fmt: skip
-def test_doors_that_are_not_there_name_what_is(client: OpenAI, path: str, instead: str) -> None:
+def test_missing_endpoints_name_the_existing_one(client: OpenAI, path: str, instead: str) -> None:
     with pytest.raises(openai.NotFoundError) as caught:
         client.post(f"/{path}", body={"model": "mentor", "input": "Hi."}, cast_to=ChatCompletion)
     assert (caught.value.code, caught.value.type) == ("unsupported_endpoint", "not_found_error")
@@ -423,7 +423,7 @@ def test_any_text_is_a_user(stack: Stack, client: OpenAI, user: str) -> None:
 
 
 def test_ways_to_name_a_user(stack: Stack, client: OpenAI, name: str) -> None:
-    """`user`, else `safety_identifier`, else the header; a UUID is the user whom the other doors know by it."""
+    """`user`, else `safety_identifier`, else the header; a UUID is the user whom the other endpoints know by it."""
     header = {"extra_headers": {"X-MaaS-User": "c"}}
     ways: list[dict[str, Any]] = [{"user": name}, {"safety_identifier": name}, {"user": name, **header}, header]
     asked = [run_of(client.chat.completions.create(model="mentor", messages=says("Hi."), **way)) for way in ways]

@@ -1,4 +1,4 @@
-"""What a client feels at the door: how fast a request is accepted, and how soon the system is there."""
+"""What a client sees over HTTP: how fast a request is accepted, and how soon the system is there."""
 
 from __future__ import annotations
 
