@@ -1,6 +1,6 @@
 """Programs of the checkout as processes of their own, forked from one process that has imported them already.
 
-An import of the whole product costs 0.7 s of CPU, and the tests start more than a thousand programs. A forked program
+An import of the whole product costs 0.7 s of CPU, and the tests start some 700 programs. A forked program
 executes the same file with its own arguments, environment, folder and standard streams, and ends as Python ends.
 """
 
