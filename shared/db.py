@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import asyncpg
 import structlog
 
+from shared.connections import ConnectionPool
 from shared.errors import Backoff, MaasError
 from shared.log import mask
 
@@ -214,7 +215,7 @@ class Transaction:
 class Database:
     """A connection pool and the named queries; a connection is held during a call or a transaction only."""
 
-    def __init__(self, pool: asyncpg.Pool, open_pool: Callable[[float], Awaitable[asyncpg.Pool]]) -> None:
+    def __init__(self, pool: ConnectionPool, open_pool: Callable[[float], Awaitable[ConnectionPool]]) -> None:
         self._pool = pool
         self._open_pool = open_pool
         self._locks: dict[tuple[object, ...], asyncio.Lock] = {}
@@ -240,12 +241,11 @@ class Database:
     @property
     def connections(self) -> tuple[int, int]:
         """The numbers of open connections and of those in use."""
-        is_open = self._pool.get_size()
-        return is_open, is_open - self._pool.get_idle_size()
+        return self._pool.open_connections, self._pool.used_connections
 
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
         with _statement_errors():
-            return list(await self._pool.fetch(queries()[query], *args))
+            return await self._pool.fetch(queries()[query], *args)
 
     async def shared_rows(self, query: str, *args: Hashable) -> list[asyncpg.Record]:
         """Return rows; concurrent callers share one execution, which begins after each of them has called."""
@@ -282,7 +282,7 @@ class Database:
                 yield Transaction(connection)
 
 
-async def _close(pool: asyncpg.Pool, seconds: float) -> None:
+async def _close(pool: ConnectionPool, seconds: float) -> None:
     """Close the pool when its queries have ended, at the latest after so many seconds."""
     closing = asyncio.create_task(pool.close())
     await asyncio.wait([closing], timeout=seconds)
@@ -324,7 +324,7 @@ async def open_database(
     """
     options = {"command_timeout": 60, "server_settings": {"application_name": name}}
 
-    async def open_pool(timeout: float) -> asyncpg.Pool:
+    async def open_pool(timeout: float) -> ConnectionPool:
         try:
             pool = await asyncpg.create_pool(
                 dsn,
@@ -338,7 +338,7 @@ async def open_database(
         except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raise unreachable(error) from error
         pool.set_connect_args(dsn, timeout=RECONNECT_TIMEOUT_S, **options)
-        return pool
+        return ConnectionPool(pool, size)
 
     db = kind(await open_pool(CONNECT_TIMEOUT_S), open_pool)
     try:

@@ -185,7 +185,9 @@ class Payload:
 
     def room(self, limit: int) -> int:
         """Tokens that are left for memory. Raises MaasError('query_too_long') when there are none."""
-        room = limit - tokens.count(Payload(self.system, "", self.query).render()) - _MARGIN_TOKENS
+        # Counted in two parts, because the count of the first, which runs of an assistant share, is cached.
+        before, _, query = Payload(self.system, "", self.query).render().rpartition("<query>\n")
+        room = limit - tokens.count(before + "<query>") - tokens.count("\n" + query) - _MARGIN_TOKENS
         if room < 0:
             raise MaasError(
                 "query_too_long",

@@ -129,17 +129,21 @@ def fingerprint(model: Model, request: Request) -> str:
 
     Names are sorted: a reply that was stored as jsonb comes back with its names in another order.
     """
+    texts = [request.system or "", *(message.text for message in request.messages)]
+    raw_texts = [text.encode("utf-8", "replace") for text in texts]
     parts = [
-        model.provider, model.name, request.system, [_hashable(one) for one in request.messages], request.json_schema,
-        request.temperature, request.max_tokens, [asdict(tool) for tool in request.tools], request.tool_choice,
+        model.provider, model.name, request.system is None, [_hashable(one) for one in request.messages],
+        request.json_schema, request.temperature, request.max_tokens, [asdict(tool) for tool in request.tools],
+        request.tool_choice, list(map(len, raw_texts)),
     ]  # fmt: skip
-    return sha256(
-        json.dumps(parts, ensure_ascii=False, default=str, sort_keys=True).encode("utf-8", "replace")
-    ).hexdigest()
+    digest = sha256(json.dumps(parts, ensure_ascii=False, default=str, sort_keys=True).encode("utf-8", "replace"))
+    for raw in raw_texts:  # as they are: to write a prompt as JSON takes longer than to hash it
+        digest.update(raw)
+    return digest.hexdigest()
 
 
 def _hashable(message: Message) -> object:
-    return asdict(message) if message.calls or message.call_id else (message.role, message.text)
+    return asdict(message) if message.calls or message.call_id else message.role
 
 
 @dataclass(frozen=True, slots=True)

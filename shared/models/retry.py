@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar, cast
 
 import structlog
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from shared.log import hide, mask
 from shared.models import ErrorCode, ModelError, NamedModel, spec_of
@@ -231,43 +230,25 @@ async def repeat(
     Raises ModelError of the last attempt with `attempts` set, and with `wait` if the breaker stopped the call.
     """
     end = clock() + budget
-
-    def pause(state: RetryCallState) -> float:
-        delay = first_delay * 2.0 ** (state.attempt_number - 1)
-        delay *= 1 + jitter() / 4
-        error = _error(state)
-        return max(delay, (error.retry_after if error else None) or 0.0)
-
-    def exhausted(state: RetryCallState) -> bool:
-        return state.attempt_number >= attempts or guarded.is_probe or clock() + state.upcoming_sleep >= end
-
-    def note(state: RetryCallState) -> None:
-        error = _error(state)
-        _log.warning(
-            "model_call_repeated",
-            provider=model.provider,
-            model=model.name,
-            code=error.code if error else None,
-            attempts=state.attempt_number,
-            pause=round(state.upcoming_sleep, 3),
-        )
-
-    retrying = AsyncRetrying(
-        retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
-        stop=exhausted,
-        wait=pause,
-        sleep=sleep,
-        before_sleep=note,
-        reraise=True,
-    )
     attempts_made = 0
     try:
         with breaker.call(budget) as guarded:
-            async for attempt in retrying:
-                with attempt:
-                    breaker.admit(guarded)
-                    attempts_made += 1
+            while True:
+                breaker.admit(guarded)
+                attempts_made += 1
+                try:
                     answer = await once(model, call, min(attempt_timeout, max(end - clock(), 0.0)), cut)
+                    break
+                except ModelError as error:
+                    delay = first_delay * 2.0 ** (attempts_made - 1) * (1 + jitter() / 4)
+                    delay = max(delay, error.retry_after or 0.0)
+                    if not error.retryable or attempts_made >= attempts or guarded.is_probe or clock() + delay >= end:
+                        raise
+                    _log.warning(
+                        "model_call_repeated", provider=model.provider, model=model.name, code=error.code,
+                        attempts=attempts_made, pause=round(delay, 3),
+                    )  # fmt: skip
+                await sleep(delay)
     except ModelError as error:
         error.attempts = attempts_made
         if attempts_made < attempts and (isinstance(error, CircuitOpen) or (error.retryable and guarded.is_probe)):
@@ -293,8 +274,3 @@ async def once(
 def no_answer(model: NamedModel, limit: float) -> ModelError:
     """Return the error of an attempt that had no answer after `limit` seconds."""
     return ModelError("timeout", f"{spec_of(model)} gave no answer within {limit:.1f} s", retryable=True)
-
-
-def _error(state: RetryCallState) -> ModelError | None:
-    error = state.outcome.exception() if state.outcome else None
-    return error if isinstance(error, ModelError) else None
