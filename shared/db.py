@@ -19,6 +19,7 @@ import structlog
 
 from shared.connections import ConnectionPool
 from shared.errors import Backoff, MaasError
+from shared.group_commit import GroupCommit
 from shared.log import mask
 
 Result = TypeVar("Result")
@@ -46,11 +47,12 @@ UNDEFINED_IN_SCHEMA = (
 )  # fmt: skip
 LONG_STATEMENT_TIMEOUT_S = 600.0
 MAX_POOLER_CHECKS = 20
+MAX_VERSIONED_RESULTS = 1000
+MAX_GROUPED_CALLS = 32
 POOLER_ADVICE = (
     "let it pool sessions, use PgBouncer 1.21 or newer with max_prepared_statements, or a direct DATABASE_URL"
 )
 UNKNOWN_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
-BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
 
 
 class SlowStatement(MaasError, asyncpg.QueryCanceledError):  # type: ignore[misc]
@@ -220,6 +222,8 @@ class Database:
         self._open_pool = open_pool
         self._locks: dict[tuple[object, ...], asyncio.Lock] = {}
         self._next_results: dict[tuple[object, ...], asyncio.Task[list[asyncpg.Record]]] = {}
+        self._results: dict[tuple[object, ...], tuple[str, list[asyncpg.Record]]] = {}
+        self._groups: dict[str, GroupCommit[tuple[object, ...], list[asyncpg.Record]]] = {}
 
     async def renew(self) -> None:
         """Replace all connections, which may hang after a network failure. Raises MaasError.
@@ -247,9 +251,24 @@ class Database:
         with _statement_errors():
             return await self._pool.fetch(queries()[query], *args)
 
-    async def shared_rows(self, query: str, *args: Hashable) -> list[asyncpg.Record]:
-        """Return rows; concurrent callers share one execution, which begins after each of them has called."""
+    async def shared_rows(self, query: str, *args: Hashable, version: str | None = None) -> list[asyncpg.Record]:
+        """Return rows; concurrent callers share one execution, which begins after each of them has called.
+
+        With `version`, the number of the last change that the caller knows of, rows read for that version are returned.
+        """
         key = (query, *args)
+        if version is None:
+            return await self._shared_rows(key, query, *args)
+        known = self._results.get(key)
+        if known is not None and known[0] == version:
+            return known[1]
+        rows = await self._shared_rows(key, query, *args)
+        if len(self._results) >= MAX_VERSIONED_RESULTS:
+            self._results.clear()
+        self._results[key] = (version, rows)
+        return rows
+
+    async def _shared_rows(self, key: tuple[object, ...], query: str, *args: object) -> list[asyncpg.Record]:
         task = self._next_results.get(key)
         if task is None:
             task = self._next_results[key] = asyncio.create_task(self._run_shared(key, query, *args))
@@ -259,6 +278,23 @@ class Database:
         async with self._locks.setdefault(key, asyncio.Lock()):
             del self._next_results[key]  # later callers need a newer result than this one
             return await self.rows(query, *args)
+
+    async def grouped_rows(self, query: str, *args: object) -> list[asyncpg.Record]:
+        """Return the rows of one call; the calls that wait at one moment are one statement.
+
+        Its arguments are arrays, with one element for each call; its rows have the column `place`, the number of their
+        call from 1. Calls are made one statement after another, so it must be a short one.
+        """
+        group = self._groups.get(query)
+        if group is None:
+            group = self._groups[query] = GroupCommit(partial(self._read_group, query), MAX_GROUPED_CALLS)
+        return await group.submit(args)
+
+    async def _read_group(self, query: str, calls: list[tuple[object, ...]]) -> list[list[asyncpg.Record]]:
+        results: list[list[asyncpg.Record]] = [[] for _ in calls]
+        for row in await self.rows(query, *map(list, zip(*calls, strict=True))):
+            results[row["place"] - 1].append(row)
+        return results
 
     async def row(self, query: str, *args: object) -> asyncpg.Record | None:
         with _statement_errors():

@@ -1,4 +1,4 @@
-"""Group commit in the application: items that wait at one moment are written by one statement. There is no timer."""
+"""Groups in the application: items that wait at one moment are written, or read, by one statement. No timer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-from shared.db import BAD_DATA
+import asyncpg
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
 
 
 class GroupCommit(Generic[Item, Result]):

@@ -75,14 +75,14 @@ GENERAL = Analysis(needs_context=False, context_type="GENERAL")
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the query, this user's memory, prompt Analyzer. Writes: analysis_result, notes. Next: ANALYZED."""
-    profile = await read_profile(deps.db, run.assistant)
+    profile = await read_profile(deps.db, run.assistant, run.assistants_version)
     if profile == "off":
         return Outcome(analysis=GENERAL.model_dump())
     if command := parse_note_command(run.user_query):
         answer = await run_note_command(deps.db, run.id, run.user_id, command)
         return Outcome(analysis=GENERAL.model_dump() | {"fast_path": "memory_command", "answer": answer})
     deps = deps if profile == "full" else with_builtin_model(deps)
-    prompt = (await read_prompts(deps.db, "Analyzer"))["Analyzer"]
+    prompt = (await read_prompts(deps.db, "Analyzer", version=run.assistants_version))["Analyzer"]
     messages = await _rank(run, deps, run.user_query, MAX_MESSAGES)
     candidates = await _candidates(run, deps, messages)
     if (

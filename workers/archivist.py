@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from maas.engine.claims import Outcome, Run
@@ -38,10 +39,11 @@ async def run(run: Run, deps: Deps) -> Outcome:
         return Outcome(record=await _summarize(run, deps, logs), has_more=True)
     if run.as_of is None and run.conversation_id is not None:
         await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows, [])
-    logs = await deps.db.rows("recorded_exchange" if run.as_of else "exchange_of_run", run.id)
+    read = partial(deps.db.rows, "recorded_exchange") if run.as_of else partial(deps.db.grouped_rows, "exchange_of_run")
+    logs = await read(run.id)
     if not logs:  # not to be remembered, just erased, or summarized with the next exchange before a retry
         return Outcome()
-    profile = await read_profile(deps.db, run.assistant)
+    profile = await read_profile(deps.db, run.assistant, run.assistants_version)
     return Outcome(record=await _summarize(run, deps if profile == "full" else with_builtin_model(deps), logs))
 
 
@@ -56,7 +58,7 @@ def first_exchange(messages: Sequence[Any]) -> Sequence[Any]:
 
 
 async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
-    prompt = (await read_prompts(deps.db, "Archivist"))["Archivist"]
+    prompt = (await read_prompts(deps.db, "Archivist", version=run.assistants_version))["Archivist"]
     texts = [shorten(log["content"], MAX_MESSAGE_CHARS) for log in logs]
     roles = [role_of(log["message_type"]) for log in logs]
     times = [local(log["occurred_at"], deps.settings.zone) for log in logs]

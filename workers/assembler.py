@@ -26,9 +26,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     draft = await offload(chars, Draft.parse, run.draft or "")
     system = draft.system(draft.role)
     empty = Payload(system, "", draft.query)
-    room = await offload(chars, empty.room, await payload_limit(deps, run.assistant))
+    room = await offload(chars, empty.room, await payload_limit(deps, run.assistant, run.assistants_version))
     memory = _memory_lines(draft)
-    profile = await read_profile(deps.db, run.assistant)
+    profile = await read_profile(deps.db, run.assistant, run.assistants_version)
     if profile == "off":
         return Outcome(payload=replace(empty, memory=await offload(chars, _client_lines, draft, room)).render())
     deps = deps if profile == "full" else with_builtin_model(deps)

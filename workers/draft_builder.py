@@ -10,10 +10,10 @@ from uuid import UUID
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.memory.context import RecentMessage, build_context, cut_evenly, sufficiently_shown
-from maas.memory.notes import note_lines, read_notes
+from maas.memory.notes import Note, note_lines
 from maas.memory.query import SearchFilter
 from maas.prompting.prompts import Draft, Payload, payload_limit, read_profile, read_prompts, read_role_name, role_text
-from maas.runs.submit import ClientContext, read_client_context
+from maas.runs.submit import ClientContext, read_client_context, without_known_messages
 from shared import tokens
 from shared.text import escape, offload, one_line
 
@@ -22,18 +22,17 @@ HEADINGS_TOKENS = 20  # of the headings within <memory>
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: recent messages, notes, memory, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
-    role_name = await read_role_name(deps.db, run.assistant)
-    prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler")
-    client = await read_client_context(deps.db, run.id, run.user_id)
+    role_name = await read_role_name(deps.db, run.assistant, run.assistants_version)
+    prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler", version=run.assistants_version)
+    if await read_profile(deps.db, run.assistant, run.assistants_version) == "off":
+        client = await read_client_context(deps.db, run.id, run.user_id)
+        return Outcome(draft=_draft(run, prompts, role_name, client).render(), sources=[])
+    messages, notes, client = await _read_inputs(run, deps)
     draft = _draft(run, prompts, role_name, client)
-    if await read_profile(deps.db, run.assistant) == "off":
-        return Outcome(draft=draft.render(), sources=[])
-    limit = await payload_limit(deps, run.assistant)
+    limit = await payload_limit(deps, run.assistant, run.assistants_version)
     room = await offload(len(draft.query) + len(draft.client_system), _memory_room, draft, limit)
     evidence_room = min(limit // 2, room * 2 // 3)
-    messages = await _last_messages(run, deps)
     shown = await offload(_chars(messages), sufficiently_shown, messages, room - evidence_room)
-    notes = await read_notes(deps.db, run.user_id)
     noted = [note.log_id for note in notes if note.log_id is not None]
     focus = note_lines(notes)
     recent_ids = [message.log_id for message in messages if message.log_id is not None]
@@ -83,14 +82,20 @@ def _memory_room(draft: Draft, limit: int) -> int:
     return room - min(sent + HEADINGS_TOKENS, room // 2) if sent else room
 
 
-async def _last_messages(run: Run, deps: Deps) -> list[RecentMessage]:
-    """Return the last messages of the run's conversation, or of its user without one, oldest first."""
-    count = deps.settings.history_rows
-    if run.conversation_id is not None:
-        rows = await deps.db.rows("recent_messages", run.user_id, run.seq, run.conversation_id, count)
-    else:
-        rows = await deps.db.rows("recent_turns", run.user_id, run.seq, count)
-    return [RecentMessage.from_row(row, deps.settings.zone) for row in reversed(rows)]
+async def _read_inputs(run: Run, deps: Deps) -> tuple[list[RecentMessage], list[Note], ClientContext]:
+    """Return the last messages of the run's conversation, or of its user without one, the notes, the client's context.
+
+    Messages and notes are in order of time.
+    """
+    db, count, conversation_id = deps.db, deps.settings.history_rows, run.conversation_id
+    rows = await db.grouped_rows("draft_inputs", run.id, run.user_id, run.seq, 0 if conversation_id else count)
+    turns: Sequence[Any] = [row for row in rows if row["kind"] == "turn"]
+    if conversation_id is not None:
+        turns = (await db.rows("recent_messages", run.user_id, run.seq, conversation_id, count))[::-1]
+    notes = [Note(row["id"], row["content"], row["run_id"]) for row in rows if row["kind"] == "note"]
+    stored = next((row["client"] for row in rows if row["kind"] == "client"), None)
+    client = await without_known_messages(db, run.id, run.user_id, stored)
+    return [RecentMessage.from_row(row, deps.settings.zone) for row in turns], notes, client
 
 
 def _count_lines(lines: Sequence[str]) -> int:

@@ -189,7 +189,7 @@ class Runtime:
 
 
 async def _read_definition(run: Run, deps: Deps) -> Definition | None:
-    rows = await deps.db.shared_rows("assistant_definition", run.assistant)
+    rows = await deps.db.shared_rows("assistant_definition", run.assistant, version=run.assistants_version)
     return read_definition(rows[0]["name"], rows[0]["role_name"], rows[0]["definition"]) if rows else None
 
 

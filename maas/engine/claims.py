@@ -18,9 +18,9 @@ from uuid import UUID
 import structlog
 
 from maas.engine.states import Status
-from shared.db import BAD_DATA, Database
+from shared.db import Database
 from shared.errors import MaasError
-from shared.group_commit import GroupCommit
+from shared.group_commit import BAD_DATA, GroupCommit
 
 EndKind = Literal["archived", "archive_failed", "failed", "released", "deferred"]
 log = structlog.get_logger()
@@ -78,6 +78,7 @@ class Run:
     `waited`: seconds between insert and this claim by the database's clock, None after the first attempt.
     `time_left`: the seconds that its answer had left at this claim, None unless it was deferred before.
     `claimed_at`: the time of the claim by `time.monotonic`.
+    `assistants_version`: the version of assistants and prompts at the claim; None in a replay, which reads them anew.
     `as_of`: only in a replay of a finished run: the time when it began. A replay stores nothing.
     """
 
@@ -97,6 +98,7 @@ class Run:
     waited: float | None = None
     as_of: datetime | None = None
     time_left: float | None = None
+    assistants_version: str | None = None
     claimed_at: float = field(default_factory=time.monotonic, compare=False)
     log: StageLog = field(default_factory=StageLog, compare=False)
 
@@ -108,7 +110,7 @@ class Run:
             user_id=row["user_id"], user_query=row["user_query"], assistant=row["assistant"],
             conversation_id=row["conversation_id"], created_at=row["created_at"], analysis=row["analysis_result"],
             draft=row["draft_context"], payload=row["final_context_payload"],
-            waited=row["waited"], time_left=row["time_left"],
+            waited=row["waited"], time_left=row["time_left"], assistants_version=row["note"],
         )  # fmt: skip
 
     def age(self) -> float | None:
@@ -148,7 +150,7 @@ class Run:
             user_query=self.user_query, assistant=self.assistant, conversation_id=self.conversation_id,
             created_at=self.created_at, analysis=outcome.analysis or self.analysis, draft=outcome.draft or self.draft,
             payload=outcome.payload or self.payload, waited=self.waited, as_of=self.as_of, time_left=self.time_left,
-            claimed_at=self.claimed_at,
+            assistants_version=self.assistants_version, claimed_at=self.claimed_at,
         )  # fmt: skip
 
 

@@ -45,13 +45,13 @@ def built_in_text(role: str) -> str:
     return (SQL / "prompts" / f"{role}.ru.md").read_text(encoding="utf-8").strip()
 
 
-async def read_prompts(db: Database, *roles: str) -> dict[str, Prompt]:
-    """The active prompts of these roles, as they are at this moment.
+async def read_prompts(db: Database, *roles: str, version: str | None = None) -> dict[str, Prompt]:
+    """The active prompts of these roles, as they are now, or were at the latest when `version` was the present one.
 
     A stage's missing prompt is replaced by the built-in one, with a warning. An assistant's missing role raises
     MaasError('missing_role').
     """
-    rows = await db.shared_rows("prompts", roles)
+    rows = await db.shared_rows("prompts", roles, version=version)
     prompts = {row["role_name"]: Prompt(row["role_name"], row["prompt_template"], row["version"]) for row in rows}
     for role in roles:
         if role in prompts:
@@ -63,9 +63,9 @@ async def read_prompts(db: Database, *roles: str) -> dict[str, Prompt]:
     return prompts
 
 
-async def read_role_name(db: Database, assistant: str) -> str:
+async def read_role_name(db: Database, assistant: str, version: str | None = None) -> str:
     """The name of the role that an assistant answers in. Raises MaasError('missing_role')."""
-    rows = await db.shared_rows("assistant_role", assistant)
+    rows = await db.shared_rows("assistant_role", assistant, version=version)
     if not rows:
         raise MaasError("missing_role", f"there is no active assistant {assistant!r} in the table assistants")
     name: str = rows[0]["role_name"]
@@ -77,9 +77,9 @@ def role_text(prompts: Mapping[str, Prompt], name: str) -> str:
     return f"{prompts['FinalResponder'].text}\n\n{prompts[name].text}"
 
 
-async def read_profile(db: Database, assistant: str) -> MemoryProfile:
+async def read_profile(db: Database, assistant: str, version: str | None = None) -> MemoryProfile:
     """The memory profile of an assistant: `full`, `light` (without model calls) or `off`."""
-    rows = await db.shared_rows("assistant_profile", assistant)
+    rows = await db.shared_rows("assistant_profile", assistant, version=version)
     profile: MemoryProfile = rows[0]["memory"] if rows else "full"
     return profile
 
@@ -218,13 +218,13 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in text.split("\n") if line)
 
 
-async def payload_limit(deps: Deps, assistant: str) -> int:
+async def payload_limit(deps: Deps, assistant: str, version: str | None = None) -> int:
     """The tokens that a payload for this assistant may hold: MAAS_PAYLOAD_TOKENS, by the tokenizers of its models.
 
     An assistant or agent without a model of its own uses the Responder's. Which agent will answer is not known yet, so
     the smallest limit counts.
     """
-    rows = await deps.db.shared_rows("assistant_models", assistant)
+    rows = await deps.db.shared_rows("assistant_models", assistant, version=version)
     models = rows[0]["models"] if rows else [None]
     default_provider = deps.models["FinalResponder"].provider
     providers = {model.partition(":")[0] if model else default_provider for model in models}

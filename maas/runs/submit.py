@@ -70,7 +70,14 @@ NO_CONTEXT = ClientContext()
 
 async def read_client_context(db: Database, run_id: UUID, user_id: UUID) -> ClientContext:
     """The context of a run, without messages that are in the user's newest dialogues: memory shows those already."""
-    context = ClientContext.from_json(await db.value("client_context", run_id))
+    return await without_known_messages(db, run_id, user_id, await db.value("client_context", run_id))
+
+
+async def without_known_messages(
+    db: Database, run_id: UUID, user_id: UUID, stored: Mapping[str, Any] | None
+) -> ClientContext:
+    """The context in the row of a run, without messages that are in the user's newest dialogues."""
+    context = ClientContext.from_json(stored)
     if not context.messages:
         return context
     texts = [one.content.strip(_BLANKS) for one in context.messages]

@@ -83,3 +83,18 @@ comment on function maas.keep_prompt_version is 'Keeps the former version of a p
 
 create or replace trigger keep_prompt_version before update or delete on maas.system_prompts
   for each row execute function maas.keep_prompt_version();
+
+create or replace function maas.count_assistants_version()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update maas.engine_settings set value = value::bigint + 1 where key = 'assistants_version';
+  return null;
+end
+$$;
+comment on function maas.count_assistants_version is
+  'Counts changes of assistants and prompts: an orchestrator reads them again when a claimed run has another number';
+
+create or replace trigger count_assistants_version after insert or update or delete or truncate on maas.system_prompts
+  for each statement execute function maas.count_assistants_version();
+create or replace trigger count_assistants_version after insert or update or delete or truncate on maas.assistants
+  for each statement execute function maas.count_assistants_version();

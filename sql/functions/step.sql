@@ -21,6 +21,7 @@ declare
   is_due boolean := false;    -- whether the time of a deferred run has come
   today date;
   most int;                   -- limit of runs in flight in all orchestrators together
+  version text;               -- of the assistants and prompts
 begin
   perform maas.maas_lock_engine();
   now_at := clock_timestamp();  -- after the lock, so that it is later than what a concurrent step wrote
@@ -115,8 +116,8 @@ begin
     return;
   end if;
   select (now_at at time zone max(value) filter (where key = 'timezone'))::date,
-    nullif(max(value) filter (where key = 'max_in_flight'), '')::int
-  into today, most from maas.engine_settings;
+    nullif(max(value) filter (where key = 'max_in_flight'), '')::int, max(value) filter (where key = 'assistants_version')
+  into today, most, version from maas.engine_settings;
   if most is not null and p_capacity > 0 then
     p_capacity := least(p_capacity, most - (select count(*)::int from maas.pipeline_runs where queue_state = 1));
   end if;
@@ -185,7 +186,7 @@ begin
   )
   select 'claimed', m.id, m.attempt, m.seq, m.kind, m.status, m.user_id, m.user_query, m.assistant, m.conversation_id,
     m.created_at, case m.try when 1 then extract(epoch from now_at - m.created_at) end::float8, m.analysis_result,
-    m.draft_context, m.final_context_payload, extract(epoch from m.answer_by - now_at)::float8, null::text
+    m.draft_context, m.final_context_payload, extract(epoch from m.answer_by - now_at)::float8, version
   from moved m where m.queue_state = 1
   union all
   select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
@@ -197,7 +198,7 @@ begin
 end
 $$;
 comment on function maas.maas_step is
-  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed, more';
+  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed (note is the version of assistants and prompts), more';
 
 create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[], p_wrote text[],
   p_sources text[], p_degraded text[], p_calls jsonb)

@@ -19,6 +19,32 @@ from maas.raw_logs l
 where l.user_id = $1 and l.is_remembered and l.run_id <> all ((select runs from hidden)::uuid[])
 order by l.occurred_at desc, l.seq desc limit $3;
 
+-- name: draft_inputs  -- $1 runs, $2 their users, $3 messages before these seqs, $4 how many of each; in order of time
+-- Of each run the messages (kind turn) as by recent_turns, the user's notes, each with the message in which the user asked for it, and
+-- the context that the client sent.
+with asked as materialized (
+  select a.place::int as place, a.run_id, a.user_id, a.turns, array(
+      select id from maas.pipeline_runs where user_id = a.user_id and kind in ('ask', 'action') and seq >= a.seq
+      union all
+      select id from maas.pipeline_runs where queue_state = -2 and user_id = a.user_id and kind in ('ask', 'action')) as hidden
+  from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[]) with ordinality as a(run_id, user_id, seq, turns, place)
+)
+select a.place, 'turn' as kind, l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at, l.seq,
+  null::jsonb as client
+from asked a cross join lateral (
+  select * from maas.raw_logs w where w.user_id = a.user_id and w.is_remembered and w.run_id <> all (a.hidden)
+  order by w.occurred_at desc, w.seq desc limit a.turns) l
+union all
+select a.place, 'note', n.id, l.id as log_id, null, null, n.content, null, n.created_at, row_number() over (partition by a.place order by n.created_at, n.id), null
+from asked a cross join lateral (select * from maas.user_notes u where u.user_id = a.user_id offset 0) n left join lateral (
+  select id from maas.raw_logs
+  where run_id = n.run_id and user_id is not distinct from a.user_id and message_type = 'user_query' and turn_no = 0 offset 0) l on true
+union all
+select a.place, 'client', r.id, null, null, null, null, null, null, null, r.client_context
+from asked a cross join lateral (select id, client_context from maas.pipeline_runs p where p.id = a.run_id offset 0) r
+where r.client_context is not null
+order by occurred_at, seq;
+
 -- name: records  -- $1 user, $2 ids of level 0, $3 how many of the newest beside what covers them now; newest first
 with recursive covering as (
   select l.id as wanted, l.id, l.superseded_by, l.superseded_at from maas.lsm_storage l where l.user_id = $1 and l.id = any($2::uuid[])
@@ -104,16 +130,21 @@ select 'summary', l.id, l.level, l.summary, null, l.created_at, l.superseded_by,
 from made m join maas.lsm_storage l on l.id = m.id
 order by level, occurred_at, created_at;
 
--- name: exchange_of_run  -- $1 run: its own logs, and those whose archiving failed before
-with me as (select user_id, queue_key, seq from maas.pipeline_runs where id = $1)
-select l.id, l.message_type, l.content, l.speaker, l.occurred_at
-from me join maas.raw_logs l on l.run_id = $1 and l.user_id is not distinct from me.user_id and l.archived_at is null
+-- name: exchange_of_run  -- $1 runs: of each its own logs, and those whose archiving failed before
+with me as materialized (
+  select a.place::int as place, r.id, r.user_id, r.queue_key, r.seq
+  from unnest($1::uuid[]) with ordinality as a(id, place)
+  cross join lateral (select * from maas.pipeline_runs p where p.id = a.id offset 0) r  -- offset 0: one index probe per run, never a scan
+)
+select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at
+from me cross join lateral (
+  select * from maas.raw_logs w where w.run_id = me.id and w.user_id is not distinct from me.user_id and w.archived_at is null offset 0) l
 union all
-select l.id, l.message_type, l.content, l.speaker, l.occurred_at
-from me join maas.raw_logs l on l.user_id = me.user_id and l.archive_owed
-join maas.pipeline_runs r on r.id = l.run_id and r.user_id is not distinct from me.user_id and r.queue_key = me.queue_key and r.seq < me.seq
-  and r.kind in ('ask', 'action')
-where l.run_id <> $1 and l.archived_at is null
+select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at
+from me cross join lateral (
+  select * from maas.raw_logs w where w.user_id = me.user_id and w.archive_owed and w.run_id <> me.id and w.archived_at is null offset 0) l
+cross join lateral (select * from maas.pipeline_runs p where p.id = l.run_id offset 0) r
+where r.user_id is not distinct from me.user_id and r.queue_key = me.queue_key and r.seq < me.seq and r.kind in ('ask', 'action')
 order by occurred_at;
 
 -- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no summary covers

@@ -13,7 +13,8 @@ create table maas.engine_settings (
 comment on table maas.engine_settings is 'Settings that triggers and functions read; the orchestrator writes them at start';
 
 insert into maas.engine_settings (key, value) values
-  ('blocking_scope', 'user'), ('timezone', 'UTC'), ('max_in_flight', ''), ('terms_counted_until', '-infinity');
+  ('blocking_scope', 'user'), ('timezone', 'UTC'), ('max_in_flight', ''), ('terms_counted_until', '-infinity'),
+  ('assistants_version', '0');
 
 create table maas.engines (
   owner int primary key,

@@ -118,7 +118,7 @@ def test_words_under_a_waiting_run_are_not_of_it(connection: Connection, engine:
         )  # fmt: skip
     (run,) = engine.claim()
     engine.complete(run, "the real answer")
-    assert [row["content"] for row in read("exchange_of_run", run_id)] == ["what is mine?", "the real answer"]
+    assert [row["content"] for row in read("exchange_of_run", [run_id])] == ["what is mine?", "the real answer"]
     item = {"tags": ["Talk"], "summary": "They talked.", "degraded": False}  # no log_ids: all that the run said
     engine.step(done=[{"id": str(run_id), "attempt": run["attempt"], "outcome": "archived", "item": item, "calls": []}])
     (record,) = connection.execute("select raw_log_ids from lsm_storage where run_id = %s", (run_id,))

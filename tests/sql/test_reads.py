@@ -69,7 +69,7 @@ def test_archive_input(connection: Connection, engine: Engine, read: Read) -> No
     (run,) = engine.step(done=done)["claimed"]
     assert run["id"] == second
     engine.complete(run)
-    found = [(row["content"], row["message_type"]) for row in read("exchange_of_run", second)]
+    found = [(row["content"], row["message_type"]) for row in read("exchange_of_run", [second])]
     assert sorted(found) == [
         ("an answer", "assistant_response"), ("an answer", "assistant_response"), ("first", "user_query"),
         ("second", "user_query"),
@@ -77,7 +77,7 @@ def test_archive_input(connection: Connection, engine: Engine, read: Read) -> No
     assert {first, stranger} == set(runs)
     assert third != second
     engine.step(done=[engine.archived(run)])
-    assert [row["content"] for row in read("exchange_of_run", second)] == ["first", "an answer"]
+    assert [row["content"] for row in read("exchange_of_run", [second])] == ["first", "an answer"]
 
 
 def test_waiting_and_later_queries_are_hidden(connection: Connection, engine: Engine, read: Read) -> None:

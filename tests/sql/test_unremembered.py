@@ -67,7 +67,7 @@ async def test_it_is_logged_and_nowhere_recalled(
     say(connection, user, SECRET, conversation_id=conversation, **way)
     (run,) = engine.claim()
     engine.complete(run, "It is moored there.")
-    assert await db.rows("exchange_of_run", run["id"]) == []
+    assert await db.rows("exchange_of_run", [run["id"]]) == []
     assert engine.step(done=[engine.archived(run)])["ended"] == [run["id"]]
 
     said = logs(connection, user)

@@ -16,7 +16,8 @@ import asyncpg
 
 from maas.memory.transfer.formats import MESSAGES, RowBatch, is_export, read_batches
 from maas.memory.transfer.ndjson import import_error
-from shared.db import BAD_DATA, Database, Transaction
+from shared.db import Database, Transaction
+from shared.group_commit import BAD_DATA
 
 MAX_CONCURRENT_IMPORTS = 2
 REFUSALS = (*BAD_DATA, asyncpg.ProgramLimitExceededError)
