@@ -141,11 +141,13 @@ create or replace trigger notify_engines after insert on maas.pipeline_runs
 
 -- Before update -------------------------------------------------------------------------------------------------------
 
-create or replace function maas.maas_is_legal(p_from text, p_to text) returns boolean language sql immutable as $$
-  select (p_from, p_to) in (
+create or replace function maas.maas_is_legal(p_from text, p_to text) returns boolean language plpgsql immutable as $$
+begin  -- not in SQL: every update of a status would parse it again
+  return (p_from, p_to) in (
     ('NEW', 'ANALYZING'), ('ANALYZING', 'ANALYZED'), ('ANALYZED', 'ASSEMBLING'), ('ASSEMBLING', 'READY'),
     ('READY', 'RESPONDING'), ('RESPONDING', 'COMPLETED'), ('FAILED', 'NEW'))
-    or (p_to = 'FAILED' and p_from not in ('COMPLETED', 'FAILED'))
+    or (p_to = 'FAILED' and p_from not in ('COMPLETED', 'FAILED'));
+end
 $$;
 comment on function maas.maas_is_legal is 'The state machine of statuses; FAILED -> NEW only as a new try';
 

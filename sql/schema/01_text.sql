@@ -1,12 +1,15 @@
 -- Functions that stored data depends on: generated columns, indexes. A change needs a migration that writes the data again.
+-- In PL/pgSQL, because a function in SQL of a generated column is parsed again by every statement that writes the column.
 --
 -- The text search parser of Postgres looks ahead for addresses, numbers and comments, again at each sign: its time is quadratic
 -- in the length of text without spaces. So words of more than 100 characters are broken, in messages and questions alike.
 -- No text has a lexeme that begins with '#': #time and #number mark messages that can answer questions for a time or a number.
 
-create function maas.maas_lexemes(p_text text) returns tsvector language sql immutable parallel safe as $$
-  select strip(to_tsvector('russian', regexp_replace(replace(translate(left(p_text, 200000), 'ёЁ’', 'еЕ'''), '<!--', '<--'),
-    '[^\s\u2010-\u205e\u3000-\u303f\uff01-\uff0f\uff1a-\uff20]{100}', '\& ', 'g')))
+create function maas.maas_lexemes(p_text text) returns tsvector language plpgsql immutable parallel safe as $$
+begin
+  return strip(to_tsvector('russian', regexp_replace(replace(translate(left(p_text, 200000), 'ёЁ’', 'еЕ'''), '<!--', '<--'),
+    '[^\s\u2010-\u205e\u3000-\u303f\uff01-\uff0f\uff1a-\uff20]{100}', '\& ', 'g')));
+end
 $$;
 comment on function maas.maas_lexemes is
   'Lexemes without positions: Russian stemmer for Cyrillic, English for Latin. Reads the first 200,000 characters; breaks words at 100 characters';
@@ -21,8 +24,10 @@ create function maas.maas_index_text(p_text text) returns tsvector language plpg
 $$;
 comment on function maas.maas_index_text is 'The lexemes of a message, plus #time if it names a time and #number if it contains a number';
 
-create function maas.maas_question_flags(p_text text) returns smallint language sql immutable parallel safe as $$
-  select ((position('?' in p_text) > 0)::int + (right(rtrim(left(p_text, 200000), E' \n\r\t'), 1) = '?')::int)::smallint
+create function maas.maas_question_flags(p_text text) returns smallint language plpgsql immutable parallel safe as $$
+begin
+  return ((position('?' in p_text) > 0)::int + (right(rtrim(left(p_text, 200000), E' \n\r\t'), 1) = '?')::int)::smallint;
+end
 $$;
 comment on function maas.maas_question_flags is '2 if the text ends with a question mark, 1 if it contains one, else 0';
 
