@@ -6,6 +6,7 @@ Only `main.py` imports this module; the `maas` commands receive it as `maas.cli.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -43,6 +44,7 @@ from shared.process import close_to_others, end_with_parent
 from shared.settings import ROLES, Settings, load_settings, unknown_settings
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
 
+GARBAGE_THRESHOLD = 10_000  # new containers between two collections; Python's own is 700
 PROGRAM = Path(__file__).resolve().parents[1] / "main.py"
 WORKERS: dict[str, Stage] = {
     "analyzer": analyzer.run,
@@ -158,7 +160,15 @@ async def orchestrate(settings: Settings, postgres: PostgresUrls, is_alone: bool
             return
         async with stack:
             on_signals(orchestrator.stop)
+            _collect_garbage_seldom()
             await orchestrator.run()
+
+
+def _collect_garbage_seldom() -> None:
+    """Leave what was loaded at the start out of garbage collection, and collect new objects in larger portions."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
 
 
 def on_signals(act: Callable[[], object]) -> None:

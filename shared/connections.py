@@ -53,11 +53,11 @@ class ConnectionPool:
 
     @property
     def open_connections(self) -> int:
-        return self._pool.get_size()
+        return int(self._pool.get_size())
 
     @property
     def used_connections(self) -> int:
-        return self._pool.get_size() - self._pool.get_idle_size() - len(self._idle)
+        return int(self._pool.get_size() - self._pool.get_idle_size()) - len(self._idle)
 
     async def close(self) -> None:
         """Close all connections when their statements have ended."""

@@ -248,8 +248,10 @@ class Database:
         return self._pool.open_connections, self._pool.used_connections
 
     async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
-        with _statement_errors():
+        try:  # not _statement_errors, which costs as much as a short query's arguments
             return await self._pool.fetch(queries()[query], *args)
+        except asyncpg.QueryCanceledError as error:
+            raise SlowStatement from error
 
     async def shared_rows(self, query: str, *args: Hashable, version: str | None = None) -> list[asyncpg.Record]:
         """Return rows; concurrent callers share one execution, which begins after each of them has called.

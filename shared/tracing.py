@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from shared.errors import MaasError
@@ -37,7 +37,7 @@ class Span:
             self._span.set_status(StatusCode.ERROR)
 
 
-_NO_SPAN = Span()
+_NO_RECORD = nullcontext(Span())
 
 
 @contextmanager
@@ -70,18 +70,21 @@ def is_on() -> bool:
     return _tracer is not None
 
 
-@contextmanager
 def span(
     name: str, attributes: Attributes, kind: Literal["internal", "client", "consumer"] = "internal",
     parent: str | None = None,
-) -> Iterator[Span]:  # fmt: skip
+) -> AbstractContextManager[Span]:  # fmt: skip
     """Record the block as a span, a child of the enclosing one or of `parent`, a W3C traceparent."""
-    if _tracer is None:
-        yield _NO_SPAN
-        return
+    return _NO_RECORD if _tracer is None else _record(_tracer, name, attributes, kind, parent)
+
+
+@contextmanager
+def _record(
+    tracer: trace.Tracer, name: str, attributes: Attributes, kind: str, parent: str | None
+) -> Iterator[Span]:  # fmt: skip
     from opentelemetry.trace import SpanKind
 
-    with _tracer.start_as_current_span(
+    with tracer.start_as_current_span(
         name, _context(parent), SpanKind[kind.upper()], record_exception=False, set_status_on_exception=False
     ) as exported:
         one = Span(exported)

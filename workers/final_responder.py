@@ -47,7 +47,7 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
         max_tokens=deps.settings.max_tokens,
         inputs={"user_query": payload.query, "memory": payload.memory.split("\n")},
     )
-    version = Draft.parse(run.draft).role_version if run.draft else 0
+    version = Draft.read_role_version(run.draft) if run.draft else 0
     prompt = Prompt("FinalResponder", payload.system, version)
     reply = await _answer(run, deps, prompt, request)
     answer = clean(reply.text).strip()
@@ -79,6 +79,8 @@ async def _call_model(run: Run, deps: Deps, prompt: Prompt, request: Request, ev
         definition, deps, request = await open_assistant(run, deps, request)
         if definition is not None and not definition.is_plain:
             return await runtime.answer(definition, run, deps, prompt, request, events)
-    stream = events if deps.settings.stream else None
+    # The built-in model answers in one piece: no text could be sent before the answer.
+    is_streamed = deps.settings.stream and deps.models["FinalResponder"].provider != deps.builtin_model.provider
+    stream = events if is_streamed else None
     timeout_s = run.time_limit(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
     return await ask(run, deps, NAME, prompt, request, timeout_s, stream)

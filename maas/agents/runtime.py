@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import structlog
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 CONNECT_WAIT_S = 15.0
+_definitions: dict[str, tuple[Any, Definition]] = {}  # by assistant: its row as read last, and what stands in it
 log = structlog.get_logger()
 
 
@@ -190,7 +191,13 @@ class Runtime:
 
 async def _read_definition(run: Run, deps: Deps) -> Definition | None:
     rows = await deps.db.shared_rows("assistant_definition", run.assistant, version=run.assistants_version)
-    return read_definition(rows[0]["name"], rows[0]["role_name"], rows[0]["definition"]) if rows else None
+    if not rows:
+        return None
+    known = _definitions.get(run.assistant)
+    if known is None or known[0] is not rows[0]:
+        row = rows[0]
+        known = _definitions[run.assistant] = (row, read_definition(row["name"], row["role_name"], row["definition"]))
+    return known[1]
 
 
 async def _answer(context: AnswerContext, layers: DebugLog, events: RunEvents) -> Reply:

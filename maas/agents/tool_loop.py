@@ -135,9 +135,7 @@ class AnswerContext:
         self, agent: Agent, tools: Toolset, messages: Sequence[Message]
     ) -> tuple[ResponderModel, Request]:
         """The model and the request of an agent: its own role, the same memory. Raises MaasError('missing_role')."""
-        prompts = await read_prompts(
-            self.db, "FinalResponder", agent.role_prompt, version=self.run.assistants_version
-        )
+        prompts = await read_prompts(self.db, "FinalResponder", agent.role_prompt, version=self.run.assistants_version)
         deps = self.model.deps.with_responder_model(agent.model)
         role = role_text(prompts, agent.role_prompt)
         system = Draft.parse(self.run.draft).system(role) if self.run.draft else role

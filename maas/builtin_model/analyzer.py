@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from maas.builtin_model.language import content_words, stem
@@ -164,7 +165,12 @@ def keywords(query: str) -> list[str]:
 
 def refers_back(query: str) -> bool:
     """Return whether the query refers to an earlier conversation or to something of the user's own."""
-    return _CONTEXT.search(_plain(query)) is not None
+    return _refers_back(_plain(query))
+
+
+@lru_cache(maxsize=256)
+def _refers_back(text: str) -> bool:
+    return _CONTEXT.search(text) is not None
 
 
 def time_scope(query: str) -> Scope | None:
@@ -181,7 +187,12 @@ def time_scope(query: str) -> Scope | None:
 
 def without_markers(query: str) -> str:
     """Return the query in lower case without phrases of recall and of time: its subject."""
-    text = _RECALL.sub(" ", _plain(query))
+    return _without_markers(_plain(query))
+
+
+@lru_cache(maxsize=256)  # the stages of one run ask for the same query
+def _without_markers(text: str) -> str:
+    text = _RECALL.sub(" ", text)
     text = _AGO.sub(" ", text)
     for _, pattern in _SCOPES:
         text = pattern.sub(" ", text)

@@ -30,6 +30,7 @@ _DRAFT = re.compile(
     r"(?P<instruction>.*?)\n</instruction>\n</draft>",
     re.DOTALL,
 )
+_ROLE_TAG = re.compile(r'^<role version="(\d{1,9})">$', re.MULTILINE)
 _TAGS = ("system", "memory", "query")
 _FOREIGN_TAGS = ("system", "context_from_history", "current_query")  # other programs may write these; we only read them
 _MARGIN_TOKENS = 8
@@ -136,6 +137,12 @@ class Draft:
             f"<client>\n<text>\n{escape(self.client_system)}\n</text>\n"
             f"<messages>\n{_join(self.client_lines)}\n</messages>\n</client>\n"
         )
+
+    @staticmethod
+    def read_role_version(text: str) -> int:
+        """The version of the prompt FinalResponder in the text of a draft. Raises MaasError('bad_draft')."""
+        match = _ROLE_TAG.search(text)  # all other text in a draft is escaped
+        return int(match[1]) if match else Draft.parse(text).role_version
 
     @classmethod
     def parse(cls, text: str) -> Draft:

@@ -147,7 +147,8 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     **{name: (CLAIM, "the engine's run") for name in (
         "propose_action", "run_mode", "open_action", "end_action", "photo_of_run", "drawing_of_run", "keep_drawing",
         "fold_conversation", "pin_calls", "kept_calls", "step", "advance", "archive_exchange", "trace_parent",
-        "add_events", "layers_wanted", "exchange_of_run", "draft_inputs", "imported_turns", "add_note", "drop_note", "client_context",
+        "add_events", "layers_wanted", "exchange_of_run", "draft_inputs", "imported_turns", "add_note", "drop_note",
+        "client_context",
         "open_session", "keep_session", "pressed_button", "run_source", "count_tool_call", "begin_tool", "finish_tool",
         "note_read", "open_domains", "active_agent", "name_agent",
     )},
