@@ -86,7 +86,7 @@ class ConnectionPool:
         while True:
             while self._idle:
                 connection = self._idle.pop()
-                if not connection.is_closed():
+                if not _is_lost(connection):
                     return connection
                 await self._return(connection)
             if self._held < self._size:
@@ -113,7 +113,7 @@ class ConnectionPool:
 
     def _put(self, connection: Any | None) -> None:
         """Lend a connection to the next waiting caller, or keep it; None lets that caller take a new one."""
-        if connection is not None and (self._is_closing or connection.is_closed()):
+        if connection is not None and (self._is_closing or _is_lost(connection)):
             self._return_soon(connection)
             return
         while self._waiting:
@@ -145,3 +145,11 @@ class ConnectionPool:
         idle, self._idle = self._idle, []
         for connection in idle:
             self._return_soon(connection)
+
+
+def _is_lost(connection: Any) -> bool:
+    """Return whether a lent connection is closed; asyncpg then takes it back by itself."""
+    try:
+        return bool(connection.is_closed())
+    except asyncpg.InterfaceError:
+        return True
