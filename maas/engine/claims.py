@@ -78,7 +78,8 @@ class Run:
     `waited`: seconds between insert and this claim by the database's clock, None after the first attempt.
     `time_left`: the seconds that its answer had left at this claim, None unless it was deferred before.
     `claimed_at`: the time of the claim by `time.monotonic`.
-    `assistants_version`: the version of assistants and prompts at the claim; None in a replay, which reads them anew.
+    `assistants_version`: the version of assistants and prompts when the present stage began; None in a replay, which
+    reads them anew.
     `as_of`: only in a replay of a finished run: the time when it began. A replay stores nothing.
     """
 
@@ -142,7 +143,7 @@ class Run:
             return Outcome(record={"tags": [], "summary": "", "degraded": False})
         return Outcome(answer=answer if self.status is Status.RESPONDING else None)
 
-    def advanced(self, status: Status, outcome: Outcome) -> Run:
+    def advanced(self, status: Status, outcome: Outcome, assistants_version: str | None = None) -> Run:
         """The run in its next status, with what the stage wrote and an empty log."""
         # Written out: `replace` takes twice as long, and every run advances six times.
         return Run(
@@ -150,7 +151,7 @@ class Run:
             user_query=self.user_query, assistant=self.assistant, conversation_id=self.conversation_id,
             created_at=self.created_at, analysis=outcome.analysis or self.analysis, draft=outcome.draft or self.draft,
             payload=outcome.payload or self.payload, waited=self.waited, as_of=self.as_of, time_left=self.time_left,
-            assistants_version=self.assistants_version, claimed_at=self.claimed_at,
+            assistants_version=assistants_version or self.assistants_version, claimed_at=self.claimed_at,
         )  # fmt: skip
 
 
@@ -216,7 +217,9 @@ class Claims:
         self._owner = owner
         self._statuses = [str(status) for status in statuses]
         self._is_quarantine = is_quarantine
-        self._advances: GroupCommit[tuple[Run, Status, Outcome], bool | None] = GroupCommit(self._advance_batch)
+        self._advances: GroupCommit[tuple[Run, Status, Outcome], tuple[bool, str] | None] = GroupCommit(
+            self._advance_batch
+        )
 
     async def step(self, capacity: int, ends: Sequence[ClaimEnd]) -> Step:
         """Write the ends of claims and claim up to `capacity` runs, in one commit.
@@ -260,12 +263,13 @@ class Claims:
 
         Raises LostRun.
         """
-        is_cancelled = await self._advances.submit((run, status, outcome))
-        if is_cancelled is None:
+        result = await self._advances.submit((run, status, outcome))
+        if result is None:
             raise LostRun
-        return run.advanced(status, outcome), is_cancelled
+        is_cancelled, version = result
+        return run.advanced(status, outcome, version), is_cancelled
 
-    async def _advance_batch(self, items: list[tuple[Run, Status, Outcome]]) -> list[bool | None]:
+    async def _advance_batch(self, items: list[tuple[Run, Status, Outcome]]) -> list[tuple[bool, str] | None]:
         runs = [run for run, _, _ in items]
         outcomes = [outcome for _, _, outcome in items]
         rows = await self._db.rows(
@@ -274,7 +278,7 @@ class Claims:
             _column([None if o.sources is None else json.dumps(o.sources, default=str) for o in outcomes]),
             _column([o.degraded for o in outcomes]), [call for run in runs for call in run.log.calls],
         )  # fmt: skip
-        moved = {row["id"]: bool(row["is_cancelled"]) for row in rows}
+        moved = {row["id"]: (bool(row["is_cancelled"]), row["assistants_version"]) for row in rows}
         return [moved.get(run.id) for run in runs]
 
     async def archive_exchange(self, run: Run, record: dict[str, Any]) -> Run:

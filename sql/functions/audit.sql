@@ -92,7 +92,7 @@ begin
 end
 $$;
 comment on function maas.count_assistants_version is
-  'Counts changes of assistants and prompts: an orchestrator reads them again when a claimed run has another number';
+  'Counts changes of assistants and prompts: an orchestrator reads them again when a run has another number as its next stage begins';
 
 create or replace trigger count_assistants_version after insert or update or delete or truncate on maas.system_prompts
   for each statement execute function maas.count_assistants_version();

@@ -202,13 +202,14 @@ comment on function maas.maas_step is
 
 create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[], p_wrote text[],
   p_sources text[], p_degraded text[], p_calls jsonb)
-returns table (id uuid, is_cancelled boolean) language plpgsql security definer set search_path = pg_catalog, pg_temp
+returns table (id uuid, is_cancelled boolean, assistants_version text) language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
   set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
   set cpu_index_tuple_cost = 0 set cpu_tuple_cost = 1 as $$
 #variable_conflict use_column
 declare
   now_at timestamptz := clock_timestamp();
+  version text := (select value from maas.engine_settings where key = 'assistants_version');
 begin
   if jsonb_array_length(p_calls) > 0 then
     perform maas.maas_add_calls(p_calls);
@@ -233,7 +234,7 @@ begin
   where r.id = t.id and r.owner = p_owner and r.attempt = t.attempt and r.status = case t.status
     when 'ANALYZED' then 'ANALYZING' when 'ASSEMBLING' then 'ANALYZED' when 'READY' then 'ASSEMBLING'
     when 'RESPONDING' then 'READY' when 'COMPLETED' then 'RESPONDING' end
-  returning r.id, r.cancel_requested_at is not null;
+  returning r.id, r.cancel_requested_at is not null, version;
 end
 $$;
 comment on function maas.maas_advance is

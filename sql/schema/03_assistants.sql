@@ -1,4 +1,4 @@
--- Assistants and prompts. Every run uses them as they are when it is claimed, or later: an UPDATE there is a deployment.
+-- Assistants and prompts. Every stage uses them as they are when it begins, or later: an UPDATE there is a deployment.
 
 create table maas.assistants (
   name varchar(50) primary key,

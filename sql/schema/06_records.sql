@@ -17,7 +17,7 @@ create table maas.lsm_storage (
   superseded_by uuid,
   superseded_at timestamptz,
   created_at timestamptz not null default now(),
-  tsv tsvector generated always as (maas.maas_lexemes(summary)) stored,
+  tsv tsvector generated always as (case when not is_provisional then maas.maas_lexemes(summary) end) stored,
   words_gone boolean not null default false,
   check (time_bucket_start <= time_bucket_end)
 ) with (fillfactor = 85);

@@ -11,7 +11,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.engine.claims import Run
+from maas.engine.claims import Claims, Outcome, Run
+from maas.engine.states import Status
 from maas.prompting.prompts import read_profile, read_prompts
 from shared import connections
 from shared.db import Database, open_database
@@ -136,6 +137,14 @@ async def test_a_changed_prompt_counts_for_the_next_claim(db: Database, connecti
     connection.execute("""update assistants set definition = '{"memory": "light"}' where name = 'mentor'""")
     assert await texts(claim(connection, engine)) == ("two", "light")
     assert await texts(second) == ("two", "light")
+
+
+async def test_a_changed_prompt_counts_for_the_next_stage(db: Database, connection: Connection, engine: Engine) -> None:
+    claims = Claims(db, engine.owner, list(Status), False)
+    run = claim(connection, engine)
+    connection.execute("update assistants set updated_at = now()")
+    later, _ = await claims.advance(run, Status.ANALYZED, Outcome(analysis={}))
+    assert later.assistants_version not in (None, run.assistants_version)
 
 
 def claim(connection: Connection, engine: Engine) -> Run:
