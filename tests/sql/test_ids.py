@@ -104,6 +104,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "refuse_audit_change": (ROW, "refuses"),
     "refuse_transition": (ROW, "refuses"),
     "notify_engines": (ROW, "tells nothing"),
+    "count_assistants_version": (ROW, "a counter"),
     "run_intake": (ROW, "the queue_state is that of the run's user"),
     "fill_attachment_ids": (ROW, "images and runs of the message's user"),
     "skip_archive": (ROW, "the row alone"),
