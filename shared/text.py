@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -92,57 +93,37 @@ def shorten(text: str, chars: int) -> str:
         if len(head) < len(room) and len(head) >= chars // 3:
             room = head
     end = len(room)
-    while end and (_joins(text[end]) or text[end - 1] == "\u200d"):
+    while end and is_joined(text, end):
         end -= 1
     return room[:end].rstrip(" \t\n,;:") + "…"
 
 
-def excerpt(text: str, about: str, chars: int) -> str:
-    """Return the sentences of `text` that share most words with a question, in at most `chars` characters.
-
-    Words are equal if their first five letters are. The sentences keep their order; a gap shows as ….
-    """
-    if len(text) <= chars:
-        return text
-    query = _prefixes(about)
-    parts = sentences(text)
-    shared = [len(query & _prefixes(part)) for part in parts]
-    chosen: set[int] = set()
-    room = chars
-    for index in sorted(range(len(parts)), key=lambda index: (-shared[index], index)):
-        if len(parts[index]) + 3 > room:
-            continue
-        chosen.add(index)
-        room -= len(parts[index]) + 3
-    if not chosen:
-        return shorten(text, chars)
-    pieces = [("" if index and index - 1 in chosen else "… " * bool(index)) + parts[index] for index in sorted(chosen)]
-    return " ".join(pieces)
-
-
-def _prefixes(text: str) -> set[str]:
-    return {word[:5] for word in re.findall(r"\w{3,}", text.casefold())}
-
-
-def _joins(char: str) -> bool:
-    """Return whether `char` is part of the character before it."""
-    return bool(unicodedata.combining(char)) or char == "\u200d" or "\ufe00" <= char <= "\ufe0f" or "🏻" <= char <= "🏿"
+def is_joined(text: str, index: int) -> bool:
+    """Return whether the character at `index`, not the first, is shown as a part of the one before it."""
+    char = text[index]
+    return (
+        char == "\u200d" or text[index - 1] == "\u200d" or bool(unicodedata.combining(char))
+        or "\ufe00" <= char <= "\ufe0f" or "🏻" <= char <= "🏿"
+    )  # fmt: skip
 
 
 def sentences(text: str) -> list[str]:
     """Split Russian or English text into sentences; a line break ends one, an abbreviation does not."""
-    result: list[str] = []
+    ends = [*sentence_ends(text), len(text)]
+    pieces = (text[start:end].strip() for start, end in pairwise([0, *ends]))
+    return [piece for piece in pieces if piece]
+
+
+def sentence_ends(text: str) -> Iterator[int]:
+    """Yield where a sentence or a line of `text` ends: the index after it and the white space that follows."""
     start = 0
     for match in _END.finditer(text):
         end = match.start() + len(match[0].rstrip())
         ending = text[max(start, end - MAX_ABBREVIATION_CHARS) : end]  # the whole sentence each time would be quadratic
         if "\n" not in match[0] and _goes_on(ending, text[match.end() : match.end() + 1]):
             continue
-        if piece := text[start : match.end()].strip():
-            result.append(piece)
-            start = match.end()
-    rest = text[start:].strip()
-    return [*result, rest] if rest else result
+        start = match.end()
+        yield start
 
 
 def _goes_on(ending: str, following: str) -> bool:

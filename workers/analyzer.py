@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps
+from maas.memory.excerpts import excerpt, question_stems
 from maas.memory.notes import parse_note_command, run_note_command
 from maas.memory.query import SearchFilter, scope_of
 from maas.memory.ranking import RankedMessage
@@ -22,7 +23,7 @@ from shared import tokens
 from shared.errors import problems_of
 from shared.json import json_object
 from shared.models import Message, Request
-from shared.text import clean, escape, excerpt, fill, offload, one_line
+from shared.text import clean, escape, fill, offload, one_line
 
 NAME = "analyzer"
 MIN_RELEVANCE = 0.3
@@ -94,8 +95,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
         return Outcome(analysis=GENERAL.model_dump())
     summaries = _within_budget(candidates)
     now = run.as_of or datetime.now(UTC)
+    about = question_stems(run.user_query)
     chars = sum(len(summary.text) for summary in summaries)
-    lines = await offload(chars, lambda: "\n".join(_line(summary, run.user_query, now) for summary in summaries))
+    lines = await offload(chars, lambda: "\n".join(_line(summary, about, now) for summary in summaries))
     text = fill(
         prompt.text,
         {
@@ -193,7 +195,7 @@ def _within_budget(summaries: list[Summary]) -> list[Summary]:
     return fitting
 
 
-def _line(summary: Summary, query: str, now: datetime) -> str:
-    text = excerpt(one_line(summary.text), query, SUMMARY_CHARS)
+def _line(summary: Summary, about: frozenset[str], now: datetime) -> str:
+    text = excerpt(summary.text, about, SUMMARY_CHARS)
     scope = scope_of(summary.occurred_at, now)
     return f"- {summary.id} | {summary.period} ({scope}) | {escape(text)} [{escape(', '.join(summary.tags))}]"

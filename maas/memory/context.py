@@ -10,16 +10,26 @@ from typing import Any, Self
 from uuid import UUID
 
 from maas.memory.dates import local
+from maas.memory.excerpts import excerpt, question_stems
 from maas.memory.query import NO_FILTER, SearchFilter
 from maas.memory.search import Hit, search, speaker_of
+from maas.memory.statements import Statements, is_fuller, replaces, says_change
 from shared import tokens
 from shared.db import Database
 from shared.models.calls import QueryEmbedder
-from shared.text import escape, one_line, shorten
+from shared.text import escape, offload, one_line, shorten
 
 MIN_LINE_TOKENS = 20  # the search is limited to as many messages as would fit if each line were this short
 MAX_SEARCHED_MESSAGES = 500
-LINE_CHARS = 1500
+LINE_CHARS = 1500  # of a recent message that is shown as fully as a search result may be
+# A search result takes at most one of so many equal parts of the room that is left, at four characters a token; but a
+# text that is short enough is whole: one of 600 characters if it is the best, of 400 if it is the tenth after that.
+ROOM_SHARES, CHARS_PER_SHARED_TOKEN = 16, 4
+MIN_WHOLE_CHARS, MORE_WHOLE_CHARS, HALF_RANK = 200, 400, 10
+MIN_EXCERPT_CHARS = 300
+LONG_CHARS = 1000  # a text of more characters takes longer to excerpt than to escape and count
+MAX_CHANGES = 16  # statements of a context that are looked at for what they replace
+ASSISTANTS = frozenset({"assistant", "ai", "bot"})
 CHARS_PER_TOKEN = 4.6
 FENCE_OPEN, FENCE_CLOSE = "<memory>", "</memory>"
 MIN_RECENT_TOKENS = 24  # of a recent message: time, speaker and a few words
@@ -28,7 +38,7 @@ MAX_CHARS_PER_TOKEN = 6  # text beyond this many characters per token of room is
 
 @dataclass(frozen=True, slots=True)
 class MemoryContext:
-    """Lines for a prompt, their text escaped, and the search hits that they show, best first."""
+    """Lines for a prompt, their text escaped, and the search hits that they show: of some lines several."""
 
     lines: tuple[str, ...]
     hits: tuple[Hit, ...]
@@ -58,34 +68,120 @@ async def build_context(
     hits = await search(
         db, user_id, query, limit=limit, filters=filters, query_embedder=query_embedder, is_full=is_full
     )  # fmt: skip
-    return fill_budget([hit for hit in hits if hit.id not in exclude], max_tokens, filters.zone)
+    shown = [hit for hit in hits if hit.id not in exclude]
+    long_chars = sum(len(hit.text) for hit in shown if len(hit.text) > LONG_CHARS)
+    return await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone)
 
 
-def fill_budget(hits: Sequence[Hit], max_tokens: int, zone: tzinfo = UTC) -> MemoryContext:
-    """Return lines of the best hits that fit. One that does not fit is skipped, and so is a repeated text."""
-    lines: list[str] = []
-    shown: list[Hit] = []
-    texts: set[str] = set()
+def fill_budget(hits: Sequence[Hit], max_tokens: int, question: str = "", zone: tzinfo = UTC) -> MemoryContext:
+    """Return lines of the best hits that fit, the best first. A line that does not fit is left out.
+
+    A long text is an excerpt that fits `question`. What one speaker says twice is one line with its dates. A statement
+    that a later one replaces stands behind that and says so.
+    """
+    about = question_stems(question)
+    lines: list[_Line] = []
+    statements = Statements()
     room = max_tokens - _rounded_cost(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n")
-    is_exact = True
     for hit in hits:
-        if room < MIN_LINE_TOKENS and not is_exact:
-            # The cost of each line was rounded up; together they cost less.
-            room, is_exact = max_tokens - _rounded_cost(MemoryContext(tuple(lines), ()).fenced), True
         if room < MIN_LINE_TOKENS:
             break
-        if hit.text in texts:
+        max_chars = _excerpt_chars(hit.text, len(lines), room)
+        if min(len(hit.text), max_chars, MIN_EXCERPT_CHARS) > room * CHARS_PER_TOKEN:
             continue
-        line = message_line(f"{local(hit.occurred_at, zone):%Y-%m-%d}", hit.speaker, hit.text)
-        cost = _rounded_cost(line + "\n")
+        number = statements.find(hit.speaker, hit.text)
+        if number is None:
+            text = excerpt(hit.text, about, max_chars)
+            line = _Line.of((hit,), hit, text, frozenset([_day(hit, zone)]))
+        else:
+            line = lines[number]
+            said, text = line.said, line.text
+            if said.text != hit.text and _is_better(hit, said):
+                said, text = hit, excerpt(hit.text, about, max(max_chars, len(text)))
+            line = _Line.of((*line.hits, hit), said, text, line.days | {_day(hit, zone)})
+        cost = line.cost if number is None else line.cost - lines[number].cost
         if cost > room:
             continue
-        texts.add(hit.text)
-        lines.append(line)
-        shown.append(hit)
         room -= cost
-        is_exact = False
-    return MemoryContext(tuple(lines), tuple(shown))
+        if number is None:
+            statements.add(len(lines), hit.speaker, hit.text)
+            lines.append(line)
+        else:
+            lines[number] = line
+    return _context(_mark_replaced(lines, max_tokens, zone))
+
+
+def _excerpt_chars(text: str, rank: int, room: int) -> int:
+    """Return how much of a text is shown: a share of the room, but a short text whole, if it is not far behind."""
+    whole = MIN_WHOLE_CHARS + MORE_WHOLE_CHARS * HALF_RANK // (rank + HALF_RANK)
+    return max(room * CHARS_PER_SHARED_TOKEN // ROOM_SHARES, whole if len(text) <= whole else MIN_EXCERPT_CHARS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a context: the hits that say the same on some days, and what is shown of the one that is quoted."""
+
+    hits: tuple[Hit, ...]
+    said: Hit
+    text: str
+    days: frozenset[str]
+    line: str
+    cost: int
+
+    @classmethod
+    def of(cls, hits: tuple[Hit, ...], said: Hit, text: str, days: frozenset[str], replaced: str = "") -> Self:
+        """Date the text by the last two days, or by the last one and the day when it was replaced."""
+        when = ", ".join(sorted(days, reverse=True)[:2]) + (f" and {len(days) - 2} more" if len(days) > 2 else "")
+        if replaced:
+            when = f"{max(days)}, replaced {replaced}"
+        line = f"- [{when}] {escape(one_line(said.speaker))}: {escape(text)}"
+        return cls(hits, said, text, days, line, _rounded_cost(line + "\n"))
+
+
+def _is_better(hit: Hit, said: Hit) -> bool:
+    """Return whether a hit is quoted instead of another that says the same: the fuller one, else the newer one."""
+    if is_fuller(hit.text, said.text) or is_fuller(said.text, hit.text):
+        return is_fuller(hit.text, said.text)
+    return hit.occurred_at > said.occurred_at
+
+
+def _day(hit: Hit, zone: tzinfo) -> str:
+    return f"{local(hit.occurred_at, zone):%Y-%m-%d}"
+
+
+def _context(lines: Sequence[_Line]) -> MemoryContext:
+    return MemoryContext(tuple(line.line for line in lines), tuple(hit for line in lines for hit in line.hits))
+
+
+def _mark_replaced(lines: list[_Line], max_tokens: int, zone: tzinfo) -> list[_Line]:
+    """Mark lines whose statement a later one replaces, and put the later one first; the last lines make room."""
+    changes = [line.said for line in lines if says_change(line.said.text) and not _is_assistant(line.said)]
+    result = list(lines)
+    replaced: set[UUID] = set()
+    for change in sorted(changes[:MAX_CHANGES], key=lambda hit: hit.occurred_at):
+        places = [
+            place
+            for place, line in enumerate(result)
+            if line.said.occurred_at < change.occurred_at
+            and line.said.speaker == change.speaker
+            and line.said.id not in replaced
+            and replaces(change.text, line.said.text)
+        ]
+        if not places:
+            continue
+        for place in places:
+            replaced.add(result[place].said.id)
+            line = result[place]
+            result[place] = _Line.of(line.hits, line.said, line.text, line.days, _day(change, zone))
+        own = next(place for place, line in enumerate(result) if line.said.id == change.id)
+        result.insert(min(places[0], own), result.pop(own))
+    while replaced and _rounded_cost(_context(result).fenced) > max_tokens:
+        result.pop()
+    return result
+
+
+def _is_assistant(hit: Hit) -> bool:
+    return hit.speaker.casefold() in ASSISTANTS
 
 
 def _rounded_cost(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Ranking of candidates, and lines of context within a budget."""
+"""Ranking of candidates."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.memory.context import fill_budget
 from maas.memory.query import SearchFilter, parse_query, scope_of
 from maas.memory.ranking import WEIGHTS, Candidate, Evidence, rank, weigh
-from maas.memory.search import Hit
-from shared import tokens
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
@@ -145,14 +142,3 @@ def test_unknown_terms_lower_the_coverage() -> None:
     """A question of which memory knows one word in three is not answered by it."""
     (only,) = rank(evidence([message(0b001)], total=10))
     assert only.coverage < 0.5
-
-
-def hit(text: str) -> Hit:
-    return Hit(uuid4(), 0.5, 0.5, text, "Ann", NOW, NOW, "2025-Week-01", (), None, None, None)
-
-
-def test_budget_is_kept_and_nothing_is_shown_twice() -> None:
-    hits = [hit("the same words"), hit("the same words"), hit("long " * 400), hit("short")]
-    context = fill_budget(hits, 100)
-    assert [one.text for one in context.hits] == ["the same words", "short"]
-    assert tokens.count(context.fenced) <= 100

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.json import is_storable, json_object
-from shared.text import clean, defuse, escape, excerpt, fill, is_blank, one_line, sentences, shorten, unescape
+from shared.text import clean, defuse, escape, fill, is_blank, one_line, sentences, shorten, unescape
 
 MARKUP = st.text(alphabet=st.sampled_from("<>&;/{}ampltg \n\"'а"), max_size=60) | st.text()
 TAG = re.compile(r"</?\s*\w+[^>]*>")
@@ -181,17 +181,3 @@ def test_what_postgres_refuses_is_not_storable(value: object) -> None:
 @pytest.mark.parametrize("value", ["ёж 😀 \\u0000 \x01", {"a": [1, 2.5, None, True]}, [], None])
 def test_all_else_is_storable(value: object) -> None:
     assert is_storable(value)
-
-
-def test_an_excerpt_keeps_what_the_question_is_about() -> None:
-    text = " ".join(f"Filler number {n} tells nothing of interest." for n in range(30))
-    text = text.replace("Filler number 20 tells", "My walrus Basil eats herring, which tells")
-    short = excerpt(text, "What does the walrus eat?", 200)
-    assert "walrus Basil" in short and len(short) <= 200
-    assert excerpt("short", "anything", 200) == "short"
-    assert excerpt("one endless " * 60, "x", 50).endswith("…")
-
-
-@given(st.text(), st.text(), st.integers(2, 300))
-def test_an_excerpt_is_never_longer(text: str, about: str, chars: int) -> None:
-    assert len(excerpt(text, about, chars)) <= chars or len(text) <= chars
