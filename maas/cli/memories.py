@@ -149,12 +149,16 @@ def import_history(
         with TemporaryFile() as staged:
             total = stage_file(source, file.name, staged)
             work = partial(_import, user_id=user_id, staged=staged, total=total, name=file.name, wait=wait)
-            added, known = with_database(lambda db, _: work(db))
+            added, known, unarchived = with_database(lambda db, _: work(db))
     show(f"{added} messages imported, {known} already known; ask about them with `maas ask`")
+    if unarchived:
+        show(f"{unarchived} messages are still to be summarized in the background; watch it with `maas top`")
 
 
-async def _import(db: Database, user_id: UUID, staged: BinaryIO, total: int, name: str, wait: bool) -> tuple[int, int]:
-    """The numbers of added and of already known messages."""
+async def _import(
+    db: Database, user_id: UUID, staged: BinaryIO, total: int, name: str, wait: bool
+) -> tuple[int, int, int]:
+    """The numbers of added, of already known and of not yet summarized messages."""
     added = known = 0
     runs: list[UUID] = []
     with progress_bar() as progress:
@@ -168,7 +172,9 @@ async def _import(db: Database, user_id: UUID, staged: BinaryIO, total: int, nam
         await db.value("note_audit", "import", user_id, None, {"logs": added, "known": known}, "cli")
         if runs and wait and await db.rows("living_engines"):
             await _wait_archived(db, runs, progress)
-    return added, known
+    row = await db.row("import_progress", runs)
+    assert row is not None
+    return added, known, row["total"] - row["recorded"]
 
 
 async def _wait_archived(db: Database, runs: list[UUID], progress: Progress) -> None:

@@ -35,11 +35,16 @@ def stdout_console() -> Console:
 
 
 def progress_bar() -> Progress:
-    """A progress bar on standard error: description, bar, count and remaining time."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # slow to load
+    """A progress bar on standard error: description, bar, count, rate and remaining time."""
+    from rich import progress  # slow to load
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True))
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
+            return Text(f"{task.finished_speed or task.speed or 0:,.0f}/s")
+
+    bar, count, remaining = progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeRemainingColumn()
+    columns = (progress.TextColumn("{task.description}"), bar, count, Rate(), remaining)
+    return progress.Progress(*columns, console=Console(stderr=True))
 
 
 def styled(text: str, style: str = "") -> Text:

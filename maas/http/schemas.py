@@ -12,11 +12,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from starlette.responses import Response
 
 from maas.memory.dates import to_utc
-from maas.memory.transfer.formats import MAX_CONTENT_BYTES
 from shared.json import MAX_JSON_DEPTH, is_too_deep, json_parts
 from shared.text import is_blank
 
 MAX_QUERY_BYTES = 64 * 1024
+MAX_MESSAGE_BYTES = 256 * 1024
 JSON_VALUE_REF = "#/components/schemas/Json"  # openapi.py adds this component
 
 # Code points that show nothing (shared.text.is_blank), as first and last of each range.
@@ -85,7 +85,7 @@ def _check_visible(text: str, max_bytes: int = MAX_QUERY_BYTES) -> str:
 
 
 def _check_message(text: str) -> str:
-    return _check_visible(text, MAX_CONTENT_BYTES)
+    return _check_visible(text, MAX_MESSAGE_BYTES)
 
 
 def _require_text_or_datetime(value: object) -> object:
@@ -131,7 +131,7 @@ QueryText = Annotated[
     str, AfterValidator(_check_visible), Field(json_schema_extra=_text_schema(VISIBLE_PATTERN, MAX_QUERY_BYTES))
 ]  # fmt: skip
 MessageText = Annotated[
-    str, AfterValidator(_check_message), Field(json_schema_extra=_text_schema(VISIBLE_PATTERN, MAX_CONTENT_BYTES))
+    str, AfterValidator(_check_message), Field(json_schema_extra=_text_schema(VISIBLE_PATTERN, MAX_MESSAGE_BYTES))
 ]  # fmt: skip
 StorableText = Annotated[str, AfterValidator(_check_storable), Field(json_schema_extra=_text_schema(STORABLE_PATTERN))]
 Timestamp = Annotated[datetime, BeforeValidator(_require_text_or_datetime), AfterValidator(_check_timestamp)]

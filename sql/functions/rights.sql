@@ -53,7 +53,7 @@ comment on function maas.maas_table_rights is 'What each role may do with tables
 create or replace function maas.maas_function_rights() returns table (role_name text, functions text[]) language sql immutable as $$
   with lists(formats, search) as (values (
     array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call'],
-    array['maas_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight', 'maas_hidden_runs', 'maas_role']))
+    array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight', 'maas_hidden_runs', 'maas_role']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin']),
     ('maas_ops', formats || array['maas_cancel_run', 'maas_retry_run']),

@@ -5,14 +5,42 @@
 -- in the length of text without spaces. So words of more than 100 characters are broken, in messages and questions alike.
 -- No text has a lexeme that begins with '#': #time and #number mark messages that can answer questions for a time or a number.
 
+-- The parser also refuses more than 1 MB of lexemes and positions at once, so a long text is read in pieces.
+
+create function maas.maas_long_lexemes(p_text text) returns tsvector language plpgsql immutable parallel safe as $$
+    declare
+      lexemes tsvector := '';
+      more tsvector;
+      piece text;
+      start int := 1;
+    begin
+      while start <= length(p_text) loop
+        piece := substr(p_text, start, 100000);
+        if start + 100000 <= length(p_text) then
+          piece := left(piece, 100000 - coalesce(length(substring(right(piece, 1000) from '\s(\S+)$')), 0));  -- end at a space
+        end if;
+        more := maas.maas_lexemes(piece);
+        exit when pg_column_size(lexemes) + pg_column_size(more) > 1000000;  -- what a tsvector can hold
+        lexemes := lexemes || more;
+        start := start + length(piece);
+      end loop;
+      return lexemes;
+    end
+$$;
+comment on function maas.maas_long_lexemes is
+  'Lexemes of a long text, read in pieces that end at white space. Stops at 1 MB of different lexemes, the most that Postgres holds';
+
 create function maas.maas_lexemes(p_text text) returns tsvector language plpgsql immutable parallel safe as $$
 begin
-  return strip(to_tsvector('russian', regexp_replace(replace(translate(left(p_text, 200000), 'ёЁ’', 'еЕ'''), '<!--', '<--'),
+  if length(p_text) > 200000 then
+    return maas.maas_long_lexemes(p_text);
+  end if;
+  return strip(to_tsvector('russian', regexp_replace(replace(translate(p_text, 'ёЁ’', 'еЕ'''), '<!--', '<--'),
     '[^\s\u2010-\u205e\u3000-\u303f\uff01-\uff0f\uff1a-\uff20]{100}', '\& ', 'g')));
 end
 $$;
 comment on function maas.maas_lexemes is
-  'Lexemes without positions: Russian stemmer for Cyrillic, English for Latin. Reads the first 200,000 characters; breaks words at 100 characters';
+  'Lexemes without positions: Russian stemmer for Cyrillic, English for Latin. Breaks words at 100 characters';
 
 create function maas.maas_index_text(p_text text) returns tsvector language plpgsql immutable parallel safe as $$
     declare

@@ -95,6 +95,40 @@ def test_round_trip_after_erasing(stack: Stack, user: UUID) -> None:
     assert "Lisbon" in stack.answer(asked)["final_answer"]
 
 
+def test_a_long_turn_is_kept_whole(stack: Stack, user: UUID) -> None:
+    """A turn of 350 kB in a ChatGPT export: found by its last word, exported byte for byte, forgotten as one."""
+    words = " ".join(f'слово{number} 😀 e\u0301\n\t"' for number in range(14_000))
+    content = f"{words} the walrus is called Barnaby"
+    assert len(content) > 200_000 and len(content.encode()) > 350_000
+    message = {"id": "m1", "author": {"role": "user"}, "create_time": 1709290800.0, "content": {"parts": [content]}}
+    conversation = {"conversation_id": "c1", "current_node": "n1", "mapping": {"n1": {"message": message}}}
+    added = post(stack, user, json.dumps([conversation]), headers=JSON)
+    assert (added.status_code, added.json()["added"]) == (202, 1), added.text
+    stack.wait_archived(*map(UUID, added.json()["run_ids"]))
+    again = post(stack, user, json.dumps([conversation]), headers=JSON).json()
+    assert (again["added"], again["known"]) == (0, 1)
+    [log] = of(export(stack, user), "log")
+    assert log["content"] == content
+    other = uuid4()
+    for known in (0, 1):
+        restored = post(stack, other, *export(stack, user)).json()
+        assert (restored["added"], restored["known"]) == (1 - known, known)
+    assert [line["content"] for line in of(export(stack, other), "log")] == [content]
+    search = {"user_id": str(user), "query": "walrus Barnaby"}
+    assert [hit["id"] for hit in stack.client.post("/v1/memories/search", json=search).json()["results"]] == [log["id"]]
+    assert stack.client.delete(f"/v1/memories/{log['id']}").status_code == 200
+    assert log["id"] not in [line["id"] for line in of(export(stack, user), "log")]
+    assert of(export(stack, other), "log")
+
+
+def test_a_turn_that_is_too_long_is_named(stack: Stack, user: UUID) -> None:
+    message = {"id": "m7", "author": {"role": "user"}, "content": {"parts": ["x " * 600_000]}}
+    conversation = {"conversation_id": "c1", "current_node": "n1", "mapping": {"n1": {"message": message}}}
+    reply = post(stack, user, json.dumps([conversation]), headers=JSON)
+    assert (reply.status_code, count(stack, user)) == (422, 0)
+    assert "conversation 1, message m7: content exceeds 1 MiB" in reply.json()["error"]["message"]
+
+
 def test_an_export_moves_to_another_user(stack: Stack, user: UUID) -> None:
     """Ids are new, the same each time, and point to each other as before; all else is equal."""
     live(stack, user)
@@ -163,7 +197,7 @@ HEADER = {"maas": "export", "version": 1, "user_id": str(uuid4())}
         ([GOOD, "7"], "line 2: must be an object"),
         ([GOOD, {"role": "system", "content": "x"}], "line 2: role"),
         ([GOOD, {"role": "user", "content": " \u200b"}], "line 2: content"),
-        ([GOOD, {"role": "user", "content": "x" * 300_000}], "line 2: content exceeds 256 KiB"),
+        ([GOOD, {"role": "user", "content": "x" * 1_100_000}], "line 2: content exceeds 1 MiB"),
         ([GOOD, '{"role": "user", "content": "x", "at": NaN}'], "line 2: not JSON"),
         ([GOOD, {"role": "user", "content": "x", "at": "0001-01-01T00:00:00+14:00"}], "line 2: at"),
         ([GOOD, "[" * 50_000], "line 2: not JSON"),

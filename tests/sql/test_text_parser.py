@@ -6,6 +6,8 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from psycopg.rows import DictRow
 
 Connection = psycopg.Connection[DictRow]
@@ -66,3 +68,33 @@ def test_words_at_both_ends_of_a_long_run_are_found(connection: Connection) -> N
     found = lexemes(connection, f"walrus {'a_' * 300} zeppelin <!-- aquarium {'<!-- ' * 50}")
     for word in ("walrus", "zeppelin", "aquarium"):
         assert f"'{word}" in found
+
+
+@pytest.mark.parametrize("space", [" ", "\n"])
+def test_every_word_of_a_long_text_is_found_and_none_is_cut(connection: Connection, space: str) -> None:
+    words = [f"w{number}q" for number in range(40_000)]
+    text = space.join(words)
+    assert len(text) > 200_000
+    query = "select tsvector_to_array(maas_lexemes(%s)) as lexemes"
+    found = connection.execute(query, (text,)).fetchone()
+    assert found is not None
+    assert set(found["lexemes"]) == set(words)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    words=st.lists(st.sampled_from(["ёлка", "walrus", "😀", "e\u0301t\u0301", "москва"]), min_size=1),
+    gap=st.integers(0, 3000),
+)
+def test_pieces_hold_the_lexemes_of_their_parts(connection: Connection, words: list[str], gap: int) -> None:
+    """What surrounds the cut is found, wherever the cut falls."""
+    piece = " ".join(words)
+    start = "a " * ((100_000 - gap) // 2)
+    found = lexemes(connection, start + piece + " b" * 60_000)
+    assert found == lexemes(connection, f"a {piece} b")
+
+
+def test_a_text_of_a_million_different_words_is_stored(connection: Connection) -> None:
+    text = "".join(f"{number:x}-" for number in range(150_000))
+    assert len(text.encode()) > 800_000
+    assert len(lexemes(connection, text)) > 100_000

@@ -59,7 +59,7 @@ def test_ids_are_the_same_each_time(tmp_path: Path) -> None:
         ({"role": "user", "content": "x", "at": "yesterday"}, "at must be"),
         ({"role": "user", "content": "x", "at": 1e30}, "at must be"),
         ({"role": "user", "content": "x", "speaker": {"a": 1}}, "speaker"),
-        ({"role": "user", "content": "x" * 300_000}, "256 KiB"),
+        ({"role": "user", "content": "x" * 1_100_000}, "1 MiB"),
     ],
 )
 def test_bad_line_is_named(tmp_path: Path, line: Any, word: str) -> None:

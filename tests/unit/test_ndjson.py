@@ -70,3 +70,11 @@ def test_only_the_line_of_an_image_may_be_long() -> None:
     for signs in (b'{"a": [' + b"{}," * MAX_JSON_SIGNS + b"{}]}", b'{"a": [' + b"1," * MAX_JSON_SIGNS + b"1]}"):
         with pytest.raises(MaasError, match=f"line 1: holds more than {MAX_JSON_SIGNS} values"):
             list(read_lines(BytesIO(signs), "file"))
+
+
+@pytest.mark.parametrize("text", ["," * 900_000, "[{:" * 300_000, ("\\" + "," * 10 + '"') * 80_000])
+def test_signs_in_a_string_are_no_values(text: str) -> None:
+    value = {"content": text}
+    raw = json.dumps(value).encode()
+    assert [line.body for line in read_lines(BytesIO(raw), "file")] == [value]
+    assert items(b"[" + raw + b", " + raw + b"]") == [value, value]

@@ -23,7 +23,7 @@ from shared.text import clean, is_blank
 
 BATCH_ROWS = 500
 BATCH_CHARS = 2_000_000  # a longer row has a batch of its own
-MAX_CONTENT_BYTES = 256 * 1024
+MAX_CONTENT_BYTES = 1024 * 1024  # of one turn; its line in an export stays below MAX_VALUE_SIZE
 MAX_LINE_LEVELS = MAX_JSON_DEPTH + 4  # a line of an export nests stored JSON in its own objects and arrays
 MESSAGES = "turns"  # takes the place of a table in batches of messages
 ROLES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
@@ -165,7 +165,7 @@ def _message(body: dict[str, Any], where: str, number: str) -> ImportedMessage:
         raise import_error(where, "content must be text that is not blank")
     content = clean(content)
     if len(content.encode()) > MAX_CONTENT_BYTES:
-        raise import_error(where, f"content exceeds {MAX_CONTENT_BYTES // 1024} KiB; split it into turns")
+        raise import_error(where, f"content exceeds {MAX_CONTENT_BYTES // 1024 // 1024} MiB; split it into turns")
     conversation, speaker = _name(body, "conversation", where), _name(body, "speaker", where)
     external_id = body.get("external_id")
     if isinstance(external_id, dict | list | bool):
@@ -238,4 +238,4 @@ def _chatgpt_message(message: dict[str, Any], conversation: str, where: str) -> 
         "role": role, "content": content, "at": message.get("create_time"), "conversation": conversation[:200],
         "external_id": message.get("id"),
     }  # fmt: skip
-    return _message(body, where, str(message.get("id")))
+    return _message(body, f"{where}, message {str(message.get('id'))[:80]}", str(message.get("id")))

@@ -15,9 +15,11 @@ from shared.json import json_decoder, parse_json
 
 MAX_IMAGE_LINE_BYTES = 32 * 1024 * 1024  # an image of 20 MiB in base64
 MAX_VALUE_SIZE = 4 * 1024 * 1024  # bytes of any other line, characters of an array's item
-MAX_JSON_SIGNS = 500_000  # commas, colons and brackets of one value: in memory it takes ten times the space of its text
+# Commas, colons and brackets of one value, strings apart: in memory it takes ten times the space of its text.
+MAX_JSON_SIGNS = 500_000
 LARGE_BYTES = 1024 * 1024  # of values longer than this, the process parses one at a time
 CHUNK_BYTES = 64 * 1024
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # possessive; the last one may be incomplete
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -148,8 +150,12 @@ class _Window:
 
 
 def _check_signs(text: str, where: str) -> None:
-    if len(text) > MAX_JSON_SIGNS and sum(map(text.count, ",:[{")) > MAX_JSON_SIGNS:
+    if _has_many_signs(text) and _has_many_signs(_STRING.sub("", text)):
         raise import_error(where, f"holds more than {MAX_JSON_SIGNS} values")
+
+
+def _has_many_signs(text: str) -> bool:
+    return len(text) > MAX_JSON_SIGNS and sum(map(text.count, ",:[{")) > MAX_JSON_SIGNS
 
 
 def first_line(file: BinaryIO) -> bytes:
