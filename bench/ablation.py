@@ -2,6 +2,7 @@
 
 `python -m bench.ablation --data DIR --out FILE.json` imports conversations whose questions name their evidence, gathers
 what each question is ranked by once, and ranks it with the product's weights and with fewer. Nothing is archived.
+Every turn has its vector before the first question, unless `--embedding none`.
 """
 
 from __future__ import annotations
@@ -21,20 +22,21 @@ from bench.asked import Asked
 from bench.command import prepare_output, run_command
 from bench.conversations import Conversation, read_folder, shorten_for_quick
 from bench.plot import plot_coverage, plot_gains
-from bench.recall import import_conversation, user_of
+from bench.recall import QUESTION_TIMEOUT, import_conversation, user_of
 from bench.report import Figure, console, hold_gates, machine, print_figures, print_table, write_json
 from bench.sandbox import notes, open_sandbox, server_version
 from bench.scoring import Score, mean
 from bench.typos import misspell, without_repair
-from bench.weightings import PRODUCT, SIGNALS, weightings, without
-from maas.memory.ranking import WEIGHTS
+from bench.weightings import PRODUCT, SIGNALS, WORD_SIGNALS, weightings, without
+from maas.memory.embeddings import PGVECTOR_HINT, EmbeddingBackfill, open_query_embedder
+from maas.memory.ranking import WEIGHTS, Weights
 from shared.db import open_database
 from shared.errors import MaasError
-from shared.settings import load_settings
+from shared.models.registry import open_embedder
+from shared.settings import DEFAULT_EMBEDDING_MODEL, Settings, load_settings
 
 BUDGETS = (250, 500, 1000, 2000, 4000, 8000, 16_000)
 SAMPLE = 60  # questions a family whose contexts are filled
-WEIGHTINGS = weightings()
 TYPO_LIMIT, TYPO_AIM = 6.0, 2.0
 COLUMNS = ("turn R@5", "turn R@10", "nDCG@10", "session R@5", "adversarial R@10")
 CLEAN, TYPO, UNREPAIRED = "clean", "typo", "typo, repair off"
@@ -53,10 +55,14 @@ class Family:
 def ablation(
     data: Annotated[Path, typer.Option(help="folder of conversations (*.json) whose questions name their evidence")],
     out: Annotated[Path, typer.Option(help="file for the figures (JSON); the pictures lie beside it")],
+    embedding: Annotated[
+        str, typer.Option(help="the model of vectors, provider:model; none: words only")
+    ] = DEFAULT_EMBEDDING_MODEL,
     quick: Annotated[bool, typer.Option("--quick", help="the smallest conversation of each family")] = False,
 ) -> None:
     """Rank the evidence of every question with the product's weights and with fewer."""
-    settings = load_settings()
+    settings = load_settings(embedding_model=embedding)
+    open_embedder(settings)
     conversations = read_folder(data)
     if not any(question.evidence for conversation in conversations for question in conversation.questions):
         raise MaasError("bad_data", f"--data {data}: no question names its evidence (a list of turn ids)")
@@ -65,32 +71,44 @@ def ablation(
     prepare_output(out)
     with open_sandbox(settings) as sandbox, sandbox.database() as dsn:
         about = machine(server_version(dsn))
-        families = uvloop.run(measure(sandbox.folder, dsn, conversations))
-    _report(families, out, {"machine": about, "quick": quick})
+        families = uvloop.run(measure(sandbox.folder, dsn, settings, conversations))
+    _report(families, out, {"machine": about, "quick": quick, "embedding": settings.embedding_model})
 
 
-async def measure(folder: Path, dsn: str, conversations: Sequence[Conversation]) -> dict[str, Family]:
-    """Import all, then ask what names its evidence, conversation by conversation."""
+async def measure(
+    folder: Path, dsn: str, settings: Settings, conversations: Sequence[Conversation]
+) -> dict[str, Family]:  # fmt: skip
+    """Import, embed and ask what names its evidence, conversation by conversation. Raises MaasError."""
     families: dict[str, Family] = {}
     filled = _sample(conversations)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    async with open_database(dsn, 4, "maas bench") as db:
+    embedder = open_embedder(settings)
+    async with (
+        open_database(dsn, 4, "maas bench") as db,
+        open_query_embedder(db, embedder, QUESTION_TIMEOUT) as query_embedder,
+    ):
+        if embedder is not None and query_embedder is None:
+            raise MaasError("no_vectors", f"vectors need pgvector: {PGVECTOR_HINT}")
+        weights = weightings(SIGNALS if query_embedder else WORD_SIGNALS)
+        backfill = EmbeddingBackfill(db, embedder, settings) if embedder is not None else None
         with Progress(*columns, console=notes) as progress:
             task = progress.add_task("questions asked", total=sum(len(one.questions) for one in conversations))
             for conversation in conversations:
                 await import_conversation(db, folder, conversation)
+                while backfill is not None and await backfill.step():
+                    pass
                 family = families.setdefault(conversation.family, Family())
                 for question in conversation.questions:
                     if question.evidence:
-                        asked = Asked(db, user_of(conversation), question, conversation.homes)
-                        await _ask(asked, family, (conversation.name, question.id) in filled)
+                        asked = Asked(db, user_of(conversation), question, conversation.homes, query_embedder)
+                        await _ask(asked, family, weights, (conversation.name, question.id) in filled)
                     progress.advance(task)
     return families
 
 
-async def _ask(asked: Asked, family: Family, is_filled: bool) -> None:
+async def _ask(asked: Asked, family: Family, weights: Mapping[str, Weights], is_filled: bool) -> None:
     text = asked.question.text
-    found = await asked.scores(text, WEIGHTINGS)
+    found = await asked.scores(text, weights)
     kept = family.adversarial if asked.question.is_adversarial else family.scores
     for name, one in found.items():
         kept[name].append(one)
@@ -134,6 +152,7 @@ def gains(families: Mapping[str, Family]) -> dict[str, dict[str, float]]:
         name: {
             one: 100 * (mean(family.scores[PRODUCT]).turns_10 - mean(family.scores[without(one)]).turns_10)
             for one in SIGNALS
+            if without(one) in family.scores
         }
         for name, family in families.items()
         if family.scores
@@ -152,7 +171,7 @@ def coverage(families: Mapping[str, Family]) -> dict[str, dict[int, float]]:
 def _report(families: Mapping[str, Family], out: Path, about: Mapping[str, object]) -> None:
     measured = {}
     for name, family in families.items():
-        rows = {one: _percents(family, one) for one in WEIGHTINGS}
+        rows = {one: _percents(family, one) for one in family.scores or family.adversarial}
         asked = f"{len(family.scores[PRODUCT])} questions, {len(family.adversarial[PRODUCT])} adversarial apart"
         print_table(f"{name}: {asked}", ("weights", *COLUMNS), [(one, *row) for one, row in rows.items()])
         measured[name] = {one: dict(zip(COLUMNS, row, strict=True)) for one, row in rows.items()}

@@ -12,18 +12,20 @@ from bench.scoring import Score, score, share
 from maas.memory.context import build_context
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import RankedMessage, Weights, rank
-from maas.memory.search import retrieve
+from maas.memory.search import gather_evidence
 from shared.db import Database
+from shared.models.calls import QueryEmbedder
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`homes` is the session of each turn of the conversation."""
+    """`homes` is the session of each turn of the conversation; without `query_embedder` only words count."""
 
     db: Database
     user_id: UUID
     question: Question
     homes: Mapping[str, str]
+    query_embedder: QueryEmbedder | None = None
 
     @property
     def filters(self) -> SearchFilter:
@@ -32,20 +34,22 @@ class Asked:
 
     async def scores(self, text: str, weightings: Mapping[str, Weights]) -> dict[str, Score]:
         """The score of each ranking of what the text, which stands for the question's own, gathers once."""
-        evidence = await retrieve(self.db, self.user_id, text, self.filters, {})
-        rankings = {name: rank(evidence, one)[:LIMIT] if evidence else [] for name, one in weightings.items()}
+        evidence = await gather_evidence(self.db, self.user_id, text, self.filters, self.query_embedder)
+        rankings = {name: rank(evidence, one, LIMIT) for name, one in weightings.items()}
         names = await self._names(one for ranking in rankings.values() for one in ranking)
         return {
-            name: score([names[one.message.id] for one in ranking], self.question, self.homes)
+            name: score([names[one.id] for one in ranking], self.question, self.homes)
             for name, ranking in rankings.items()
         }
 
     async def shown(self, budget: int) -> float:
         """The share of the evidence that a context of so many tokens shows."""
         text = self.question.text
-        found = await build_context(self.db, self.user_id, text, budget, filters=self.filters, is_full=True)
+        found = await build_context(
+            self.db, self.user_id, text, budget, filters=self.filters, query_embedder=self.query_embedder, is_full=True
+        )  # fmt: skip
         return share(self.question.evidence, [hit.external_id or "" for hit in found.hits])
 
     async def _names(self, ranked: Iterable[RankedMessage]) -> dict[UUID, str]:
-        ids = {one.message.id for one in ranked}
+        ids = {one.id for one in ranked}
         return {row["id"]: row["external_id"] for row in await self.db.rows("sources", self.user_id, list(ids))}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from shared.errors import MaasError
-from shared.settings import Settings
+from shared.settings import NO_EMBEDDING_MODEL, Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -40,7 +40,7 @@ class Processes:
             {name: value for name, value in os.environ.items() if not name.startswith("MAAS_")}
             | {name: value for name, value in keys.items() if value}
             | {"DATABASE_URL": dsn, "LISTEN_DATABASE_URL": dsn, "MAAS_LOG_FORMAT": "json", "MAAS_LOG_LEVEL": "warning"}
-            | {"MAAS_COMPACT_EVERY": "0"}
+            | {"MAAS_COMPACT_EVERY": "0", "MAAS_EMBEDDING_MODEL": NO_EMBEDDING_MODEL}
             | environment
         )
         self._running: dict[subprocess.Popen[bytes], Path] = {}

@@ -2,7 +2,7 @@
 
 `python -m bench.recall --data DIR --out RANKINGS.json` writes, by conversation and question, the turns found in rank
 order, the milliseconds of the search, and the context at three budgets. It does not know the evidence; a scorer does.
-With `--embedding PROVIDER:MODEL` turns are found by meaning too: every turn has its vector before the first question.
+Turns are found by meaning too, unless `--embedding none`: every turn has its vector before the first question.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
 from shared.models.registry import open_embedder, open_model
-from shared.settings import Settings, load_settings
+from shared.settings import DEFAULT_EMBEDDING_MODEL, NO_EMBEDDING_MODEL, Settings, load_settings
 
 LIMIT = 50
 BUDGETS = (500, 2000, 8000)
@@ -59,7 +59,9 @@ def recall(
     data: Annotated[Path, typer.Option(help="folder of conversations (*.json)")],
     out: Annotated[Path, typer.Option(help="file for the rankings (JSON)")],
     model: Annotated[str, typer.Option(help="the Archivist's model, provider:model")] = "extractive:builtin",
-    embedding: Annotated[str | None, typer.Option(help="the model of vectors, provider:model; none without")] = None,
+    embedding: Annotated[
+        str, typer.Option(help="the model of vectors, provider:model; none: words only")
+    ] = DEFAULT_EMBEDDING_MODEL,
     quick: Annotated[bool, typer.Option("--quick", help="the smallest conversation of each family")] = False,
 ) -> None:
     """Import and archive conversations, ask their questions, write what was found."""
@@ -88,12 +90,12 @@ async def measure(
     for conversation in conversations:
         families.setdefault(conversation.family, Family([])).conversations.append(conversation)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    environment = {"MAAS_ARCHIVIST_MODEL": model, "MAAS_EMBEDDING_MODEL": settings.embedding_model or ""}
+    environment = {"MAAS_ARCHIVIST_MODEL": model, "MAAS_EMBEDDING_MODEL": settings.embedding_model}
     async with (
         open_database(dsn, 4, "maas bench") as db,
         open_query_embedder(db, open_embedder(settings), QUESTION_TIMEOUT) as questions,
     ):
-        if settings.embedding_model and questions is None:
+        if settings.embedding_model != NO_EMBEDDING_MODEL and questions is None:
             raise MaasError("no_vectors", f"vectors need pgvector: {PGVECTOR_HINT}")
         with Progress(*columns, console=notes) as progress:
             with Processes(folder, dsn, settings, **environment) as processes:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from maas.memory import query
+from maas.memory import spelling
 
 _WORD = re.compile(r"[^\W\d_]{6,}")
 
@@ -33,9 +33,9 @@ def misspell(text: str) -> str | None:
 @contextmanager
 def without_repair() -> Iterator[None]:
     """Searches take every word as it is written."""
-    shortest = query.MIN_REPAIRED_CHARS
-    query.MIN_REPAIRED_CHARS = sys.maxsize
+    shortest = spelling.MIN_REPAIRED_CHARS
+    spelling.MIN_REPAIRED_CHARS = sys.maxsize
     try:
         yield
     finally:
-        query.MIN_REPAIRED_CHARS = shortest
+        spelling.MIN_REPAIRED_CHARS = shortest

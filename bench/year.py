@@ -31,7 +31,8 @@ from bench.sentences import sentence
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps
 from maas.engine.states import ArchiveStatus
-from maas.memory.search import rank_messages, search
+from maas.memory.ranking import rank
+from maas.memory.search import gather_evidence, search
 from maas.memory.summaries import due_groups, list_memories, summaries_of_messages
 from maas.memory.transfer.formats import ImportedMessage
 from shared.db import Database, connect, open_database, queries
@@ -183,8 +184,8 @@ async def _end_month(deps: Deps, dsn: str, user: UUID, name: str, said: Sequence
     seconds = time.perf_counter() - began
     assert await due_groups(deps.db, said[-1].at, user) == []
     records = await list_memories(deps.db, user, limit=10_000)
-    turns = await rank_messages(deps.db, user, f"What does {OWNERS[0]} call the {THINGS[0]}?", limit=50)
-    ids = list({one.message.record_id for one in turns if one.message.record_id})
+    turns = rank(await gather_evidence(deps.db, user, f"What does {OWNERS[0]} call the {THINGS[0]}?"), limit=50)
+    ids = list({one.record_id for one in turns if one.record_id})
     return Month(name, Counter(record["level"] for record in records), made, seconds, await _rows_read(dsn, user, ids))
 
 
@@ -216,7 +217,7 @@ async def _recall(db: Database, user: UUID, exchanges: Sequence[Exchange]) -> Re
     for question, text in asked:
         hits = await search(db, user, question, limit=FOUND)
         found += text in [hit.text for hit in hits]
-        turns = await rank_messages(db, user, question, limit=50)
+        turns = rank(await gather_evidence(db, user, question), limit=50)
         fitting = {hit.id for hit in hits if hit.text == text}
         candidates = await summaries_of_messages(db, user, turns, CANDIDATES)
         covered += any(not fitting.isdisjoint(record.raw_log_ids) for record in candidates)

@@ -36,6 +36,8 @@ ORCHESTRATOR_SECRETS = ("openai_api_key", "gemini_api_key", "anthropic_api_key",
 MIN_JWT_SECRET_BYTES = 32
 DEFAULT_ATTACHMENT_BYTES = 10 * 1024 * 1024
 PREFIX = "MAAS_"
+DEFAULT_EMBEDDING_MODEL = "local:e5-small"
+NO_EMBEDDING_MODEL = "none"
 OTHER_VARIABLES = {  # of clients, and between our processes
     "MAAS_URL", "MAAS_API_KEY", "MAAS_MCP_USER", "MAAS_PARENT_PID",
 }  # fmt: skip
@@ -44,6 +46,13 @@ OTHER_VARIABLES = {  # of clients, and between our processes
 def _alias(name: str) -> AliasChoices:
     """Return the alias of a setting whose variable has a well-known name without our prefix."""
     return AliasChoices(name)
+
+
+def _default_embedding_model() -> str:
+    """Return the default of `embedding_model`: `none` if the variable is set to an empty text."""
+    name, path = f"{PREFIX}EMBEDDING_MODEL", Settings.model_config.get("env_file")
+    source = os.environ if name in os.environ else dotenv_values(str(path)) if path else {}
+    return NO_EMBEDDING_MODEL if source.get(name) == "" else DEFAULT_EMBEDDING_MODEL
 
 
 class Settings(BaseSettings):
@@ -145,8 +154,9 @@ class Settings(BaseSettings):
         None, ge=1, description="token budget of one run; above it the run is FAILED; unset: none"
     )
 
-    embedding_model: str | None = Field(
-        None, description="embedding model, as provider:model or provider:model@dimensions; unset: lexical search only"
+    embedding_model: str = Field(
+        default_factory=_default_embedding_model,
+        description="embedding model, as provider:model or provider:model@dimensions; none: lexical search only",
     )
     embedding_timeout: float = Field(1.0, gt=0, description="timeout of the embedding of a search query")
 
@@ -252,6 +262,11 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
+    @field_validator("embedding_model")
+    @classmethod
+    def _named(cls, value: str) -> str:
+        return value.strip() or NO_EMBEDDING_MODEL
+
     @field_validator("cors_origins")
     @classmethod
     def _origins(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
@@ -287,6 +302,11 @@ class Settings(BaseSettings):
         """`timezone` as a ZoneInfo."""
         return ZoneInfo(self.timezone)
 
+    @property
+    def has_default_embedding_model(self) -> bool:
+        """Whether nobody chose the embedding model; search is by words where that cannot be used."""
+        return "embedding_model" not in self.model_fields_set and self.embedding_model == DEFAULT_EMBEDDING_MODEL
+
     def role_model(self, role: str) -> str:
         """Return the `provider:model` of one of ROLES."""
         return getattr(self, f"{_ROLE_PREFIX[role]}_model") or self.model
@@ -314,7 +334,7 @@ def variable_of(name: str) -> str:
 
 def unneeded_by_server(settings: Settings) -> tuple[str, ...]:
     """Return the names of secrets that the HTTP process does not need: all but the key of its embedding model."""
-    provider = (settings.embedding_model or "").partition(":")[0].strip()
+    provider = settings.embedding_model.partition(":")[0].strip()
     return tuple(name for name in ORCHESTRATOR_SECRETS if name != f"{provider}_api_key")
 
 

@@ -133,6 +133,14 @@ def _is_token(part: str) -> bool:
     return _TABLE[crc32(raw) & _LAST_SLOT] != 0 and _is_in_table(raw)
 
 
+def is_word(word: str) -> bool:
+    """Return whether a word in lower case is one token of the tokenizers, within a text or with a capital letter.
+
+    Words of that kind are frequent in written text, so they are hardly ever misspelt.
+    """
+    return any(form in _CYRILLIC or _is_token(form) for form in (f" {word}", f" {word.capitalize()}"))
+
+
 def _price(chunk: str) -> float:
     """Return the cost of a chunk; each different part of a long one is priced once, and roughly if they are many."""
     if len(chunk) <= MAX_CHUNK_CHARS:

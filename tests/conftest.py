@@ -21,6 +21,7 @@ from shared.migrate import migrate
 from shared.postgres import EmbeddedPostgres, acquire
 from shared.settings import Settings
 from tests.databases import copy_of
+from tests.programs import SETTINGS
 from tests.skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish, pytest_terminal_summary
 
 __all__ = ["pytest_collectreport", "pytest_runtest_logreport", "pytest_sessionfinish", "pytest_terminal_summary"]
@@ -45,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     HTTP clients read one certificate instead of all those of the world, which takes 30 ms of CPU a client.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.update(SETTINGS)
     if config.getoption("markexpr") != "live":
         os.environ["SSL_CERT_FILE"] = _one_certificate()
 
@@ -67,7 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the developer's keys, addresses or `.env`."""
     for name in list(os.environ):
-        if name in PRIVATE or name.startswith(PRIVATE_PREFIXES):
+        if name not in SETTINGS and (name in PRIVATE or name.startswith(PRIVATE_PREFIXES)):
             monkeypatch.delenv(name)
     monkeypatch.setitem(Settings.model_config, "env_file", None)
 

@@ -31,7 +31,8 @@ from typing import IO, Any
 ROOT = Path(__file__).resolve().parent.parent
 MAAS = Path(sys.executable).parent / "maas"
 PACKAGES = ("maas", "workers", "shared")
-RARELY_NEEDED = ("shared.models.gemini", "shared.models.anthropic")  # their SDKs take seconds
+SETTINGS = {"MAAS_EMBEDDING_MODEL": "none"}  # of every program that does not set its own
+RARELY_NEEDED = ("shared.models.gemini", "shared.models.anthropic", "shared.models.e5.model")  # slow, or with threads
 HEADER_BYTES = 8
 STATUS_BYTES = 4
 _ordering = threading.Lock()
@@ -205,7 +206,8 @@ def _report_ended(running: dict[int, int]) -> None:
 
 
 def _import_everything() -> None:
-    """Import the modules of the product that programs need often."""
+    """Import the modules of the product that programs need often; a thread of theirs would be missing in a fork."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     importlib.import_module("server")
     for package in PACKAGES:
         for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):

@@ -18,7 +18,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from tests.polling import poll
-from tests.programs import Process, run_maas, start
+from tests.programs import SETTINGS, Process, run_maas, start
 
 ROOT = Path(__file__).resolve().parent.parent
 NOBODY = UUID(int=404)  # an id that nothing has, the same in every process that collects tests
@@ -57,7 +57,7 @@ class Stack:
             "MAAS_COMPACT_EVERY": "0",
             "MAAS_POOL_SIZE": "4",
         }
-        self._settings = usual | settings
+        self._settings = SETTINGS | usual | settings
         self._processes: list[Process] = []
         self._logs: dict[int, Path] = {}
 

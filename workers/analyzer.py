@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -14,9 +14,9 @@ from maas.engine.stages import Deps
 from maas.memory.excerpts import excerpt, question_stems
 from maas.memory.notes import parse_note_command, run_note_command
 from maas.memory.query import SearchFilter, scope_of
-from maas.memory.ranking import RankedMessage
-from maas.memory.search import rank_messages
-from maas.memory.summaries import Summary, search_summaries_without_messages, summaries_of_messages
+from maas.memory.ranking import Evidence, RankedMessage, rank
+from maas.memory.search import EVIDENCE, gather_evidence, narrow_evidence
+from maas.memory.summaries import Summary, search_summaries_without_messages, summaries_of_messages, summary_of_best
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.prompts import read_profile, read_prompts
 from shared import tokens
@@ -84,8 +84,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
         return Outcome(analysis=GENERAL.model_dump() | {"fast_path": "memory_command", "answer": answer})
     deps = deps if profile == "full" else with_builtin_model(deps)
     prompt = (await read_prompts(deps.db, "Analyzer", version=run.assistants_version))["Analyzer"]
-    messages = await _rank(run, deps, run.user_query, MAX_MESSAGES)
-    candidates = await _candidates(run, deps, messages)
+    evidence = run.carried[EVIDENCE] = await _gather(run, deps, run.user_query)
+    messages = rank(evidence, limit=MAX_MESSAGES)
+    candidates = await _candidates(run, deps, evidence, messages)
     if (
         deps.settings.fast_path
         and not (messages or candidates)
@@ -124,7 +125,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     analysis, is_degraded = await ask_or_fall_back(
         run, deps, NAME, prompt, request, parse_analysis, deps.settings.analyzer_timeout
     )
-    checked = await _check(run, deps, analysis, {str(summary.id): summary for summary in summaries})
+    checked = await _check(run, deps, analysis, summaries, candidates)
     result = checked.model_dump() | ({"degraded": True} if is_degraded else {})
     return Outcome(analysis=result, degraded="Analyzer" if is_degraded else None)
 
@@ -140,25 +141,37 @@ def parse_analysis(reply: str) -> Analysis:
         raise ValueError(str(problems_of(error)[0])) from error
 
 
-async def _check(run: Run, deps: Deps, analysis: Analysis, summaries: Mapping[str, Summary]) -> Analysis:
-    """Make the fields consistent: the chosen summary is a candidate, or else the best one for the keywords, if any."""
+async def _check(
+    run: Run, deps: Deps, analysis: Analysis, shown: Sequence[Summary], known: Sequence[Summary]
+) -> Analysis:
+    """Make the fields consistent: the chosen summary was shown, or else is the best one for the keywords, if any.
+
+    `known` are summaries that need not be read again.
+    """
     if not analysis.needs_context:
         return GENERAL
     chosen = ChosenSummary()
-    summary = summaries.get(analysis.context_found.lsm_record_id or "")
+    summary = next((one for one in shown if str(one.id) == analysis.context_found.lsm_record_id), None)
     if summary is not None:
         chosen = _choose(summary, min(max(analysis.context_found.relevance_score, 0.0), 1.0))
-    elif analysis.search_keywords:
-        messages = await _rank(run, deps, " ".join(analysis.search_keywords), MAX_KEYWORD_MESSAGES)
-        best = next(iter(await summaries_of_messages(deps.db, run.user_id, messages, 1, run.as_of)), None)
+    elif keywords := analysis.search_keywords:
+        evidence = await narrow_evidence(deps.db, run.carried[EVIDENCE], keywords)
+        messages = rank(evidence or await _gather(run, deps, " ".join(keywords)), limit=MAX_KEYWORD_MESSAGES)
+        best = summary_of_best(messages, known)
+        if best is None:
+            best = next(iter(await summaries_of_messages(deps.db, run.user_id, messages, 1, run.as_of)), None)
         if best is not None and best.score >= MIN_RELEVANCE:
             chosen = _choose(best, best.score)
     return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": chosen})
 
 
-async def _candidates(run: Run, deps: Deps, messages: list[RankedMessage]) -> list[Summary]:
+async def _candidates(run: Run, deps: Deps, evidence: Evidence, messages: list[RankedMessage]) -> list[Summary]:
     """Return the summaries of the messages and matching ones whose messages are deleted, best first."""
-    summaries = await summaries_of_messages(deps.db, run.user_id, messages, MAX_CANDIDATES, run.as_of)
+    summaries: list[Summary] = []
+    if not evidence.is_memory_empty or evidence.words_gone:
+        summaries = await summaries_of_messages(deps.db, run.user_id, messages, MAX_CANDIDATES, run.as_of)
+    if not evidence.words_gone:
+        return summaries
     filters = SearchFilter(before_seq=run.seq, as_of=run.as_of)
     rows = await search_summaries_without_messages(deps.db, run.user_id, run.user_query, MAX_CANDIDATES, filters)
     if not rows:
@@ -169,11 +182,9 @@ async def _candidates(run: Run, deps: Deps, messages: list[RankedMessage]) -> li
     return sorted(candidates, key=lambda one: -one.score)[:MAX_CANDIDATES]
 
 
-async def _rank(run: Run, deps: Deps, query: str, limit: int) -> list[RankedMessage]:
+async def _gather(run: Run, deps: Deps, query: str) -> Evidence:
     filters = SearchFilter(before_seq=run.seq, as_of=run.as_of, zone=deps.settings.zone)
-    return await rank_messages(
-        deps.db, run.user_id, query, limit=limit, filters=filters, query_embedder=deps.query_embedder
-    )  # fmt: skip
+    return await gather_evidence(deps.db, run.user_id, query, filters, deps.query_embedder)
 
 
 def _choose(summary: Summary, relevance: float) -> ChosenSummary:

@@ -12,6 +12,7 @@ from maas.engine.stages import Deps, Prompt
 from maas.memory.context import RecentMessage, build_context, cut_evenly, sufficiently_shown
 from maas.memory.notes import Note, note_lines
 from maas.memory.query import SearchFilter
+from maas.memory.search import EVIDENCE
 from maas.prompting.prompts import Draft, Payload, payload_limit, read_profile, read_prompts, read_role_name, role_text
 from maas.runs.submit import ClientContext, read_client_context, without_known_messages
 from shared import tokens
@@ -48,6 +49,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
             deps.db, run.user_id, run.user_query, evidence_room,
             filters=SearchFilter(before_seq=run.seq, scope=analysis.get("time_scope"), zone=deps.settings.zone),
             query_embedder=deps.query_embedder, exclude=frozenset([*shown, *noted]),
+            evidence=run.carried.pop(EVIDENCE, None),
         )  # fmt: skip
         focus += context.lines
         hits = [hit for hit in context.hits if hit.id not in recent_ids]

@@ -30,10 +30,17 @@ from shared.db import SQL, Database, open_database
 from shared.errors import MaasError
 from shared.migrate import pending
 from shared.models import Message, Request, Usage
-from shared.models.registry import open_embedder, open_images, open_model
+from shared.models.registry import (
+    LOCAL_MODEL_HINT,
+    lacks_default_embedder,
+    open_embedder,
+    open_images,
+    open_model,
+)
 from shared.models.retry import once
 from shared.postgres import PostgresUrls, find_postgres
 from shared.settings import (
+    NO_EMBEDDING_MODEL,
     ROLES,
     Settings,
     attempt_setting,
@@ -225,13 +232,21 @@ class _Checks:
 
     async def embedding_model(self) -> str:
         if (embedder := open_embedder(self.settings)) is None:
-            return "not configured (set MAAS_EMBEDDING_MODEL)"
+            if lacks_default_embedder(self.settings):
+                raise Advice("missing_package", f"search is by words: {LOCAL_MODEL_HINT}")
+            return "none, search is by words"
         await embedder.close()
         model = f"{embedder.provider}:{embedder.name}"
         if not await self.db.value("vectors_are_there"):
+            if self.settings.has_default_embedding_model:
+                raise Advice("no_vectors", f"search is by words: {PGVECTOR_HINT}")
             raise MaasError("no_vectors", f"{model} cannot be used without pgvector: {PGVECTOR_HINT}")
         row = await self.db.row("fill", model)
-        return f"{model}, {row['turns'] if row else 0} messages embedded"
+        backlog = await self.db.row("embedding_backlog")
+        text = f"{model}, {row['turns'] if row else 0} messages embedded"
+        if backlog is None or backlog["model"] != model or not backlog["waiting"]:
+            return text
+        return f"{text}, {'about ' if backlog['is_estimate'] else ''}{backlog['waiting']} wait"
 
     async def orchestrators(self) -> str:
         rows = await self.db.rows("living_engines") if await self.db.value("schema_is_there") else []
@@ -307,7 +322,7 @@ async def probe_models(settings: Settings) -> AsyncIterator[ProbeResult]:
         roles.setdefault(settings.role_model(role), []).append(role)
     for spec, names in roles.items():
         yield await _probe(f"{spec} ({', '.join(names)})", spec, partial(_complete, spec, settings))
-    if settings.embedding_model is not None:
+    if settings.embedding_model != NO_EMBEDDING_MODEL and not lacks_default_embedder(settings):
         spec = settings.embedding_model.partition("@")[0]
         yield await _probe(f"{settings.embedding_model} (vectors)", spec, partial(_embed, settings))
 

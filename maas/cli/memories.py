@@ -29,7 +29,7 @@ from maas.memory.transfer.import_ import import_batch, import_file, read_staged,
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Embedder
-from shared.models.registry import open_embedder
+from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder
 from shared.settings import Settings
 from shared.text import one_line, shorten
 
@@ -268,9 +268,11 @@ async def _open_embedder(db: Database, settings: Settings) -> Embedder:
     """The embedding model, over a database that can store its vectors. Raises MaasError."""
     embedder = open_embedder(settings)
     if embedder is None:
+        if lacks_default_embedder(settings):
+            raise MaasError("missing_package", f"{LOCAL_MODEL_HINT}, or set MAAS_EMBEDDING_MODEL to another model")
         raise MaasError(
             "no_embedding_model",
-            "set MAAS_EMBEDDING_MODEL, for instance local:e5-small or openai:text-embedding-3-small@512",
+            "MAAS_EMBEDDING_MODEL is none; set it, for instance to local:e5-small or openai:text-embedding-3-small@512",
         )
     if not await db.value("prepare_embeddings"):
         await embedder.close()

@@ -92,6 +92,7 @@ class QueueSnapshot:
 
     at: datetime
     queue: Row
+    backlog: Row | None
     rates: Rows
     statuses: Rows
     stages: Rows
@@ -106,7 +107,8 @@ class QueueSnapshot:
             queue = await db.row("queue")
             assert queue is not None
             return cls(
-                datetime.now().astimezone(), queue, await db.rows("rates"), await db.rows("statuses_now"),
+                datetime.now().astimezone(), queue, await db.row("embedding_backlog"), await db.rows("rates"),
+                await db.rows("statuses_now"),
                 await db.rows("stages_recent"), await db.rows("orchestrators"),
                 await db.rows("longest_queues", MAX_USERS), await db.rows("stuck_by_reason"),
             )  # fmt: skip
@@ -119,7 +121,7 @@ class QueueSnapshot:
 
     def render(self) -> Group:
         """The whole page; needs at least 80 columns."""
-        parts: list[RenderableType] = [self._head(), "", self._rates(), "", self._stages(), ""]
+        parts: list[RenderableType] = [self._head(), *self._backlog(), "", self._rates(), "", self._stages(), ""]
         parts += [self._orchestrators() if self.queue["orchestrators"] else NO_ORCHESTRATOR]
         if self.users:
             parts += ["", self._users()]
@@ -137,6 +139,14 @@ class QueueSnapshot:
             return Group(title, line)
         line += styled(f"  oldest {duration(queue['oldest_seconds'])}")
         return Group(title, line, styled(f"      of user {queue['oldest_user']}"))
+
+    def _backlog(self) -> list[RenderableType]:
+        """How many messages wait for their vector; nothing where none is ever made."""
+        if self.backlog is None or self.backlog["waiting"] is None:
+            return []
+        about = "about " if self.backlog["is_estimate"] else ""
+        count = styled(f"waiting {about}{self.backlog['waiting']}", "bold")
+        return [styled("vectors ") + count + styled(f"  of {self.backlog['model']}")]
 
     def _rates(self) -> Table:
         table = _table("per second", "accepted", "completed", "failed")

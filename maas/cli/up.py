@@ -22,15 +22,17 @@ import uvloop
 from maas.cli.invocation import LOCAL_USER, composition_of
 from maas.cli.keys import describe_access
 from maas.cli.output import note, show
+from maas.memory.embeddings import PGVECTOR_HINT
 from maas.prompting.prompts import seed_prompts
 from shared import log
 from shared.db import SQL, connect, open_database, wait_for_postgres
 from shared.errors import MaasError
 from shared.migrate import migrate as apply_schema
 from shared.migrate import search_path_advice
+from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder
 from shared.postgres import find_postgres
 from shared.process import PARENT_VARIABLE, close_to_others
-from shared.settings import ROLES, Settings, load_settings, unneeded_by_server, variable_of
+from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings, load_settings, unneeded_by_server, variable_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {"orchestrator": "main.py", "server": "server.py"}
@@ -54,6 +56,9 @@ def up() -> None:
         environment = os.environ | {
             "DATABASE_URL": postgres.query, "LISTEN_DATABASE_URL": postgres.listen, PARENT_VARIABLE: str(os.getpid()),
         }  # fmt: skip
+        if (hint := uvloop.run(_why_no_vectors(settings, postgres.query))) is not None:
+            note(f"search is by words: {hint}")
+            environment[variable_of("embedding_model")] = NO_EMBEDDING_MODEL
         environments = {"orchestrator": environment, "server": without_keys(environment, settings)}
         children = [_Child(name, program, environments[name]) for name, program in PROGRAMS.items()]
         try:
@@ -137,6 +142,19 @@ def _prepare_database(dsn: str) -> list[str]:
         except MaasError as error:
             if error.code != "database_unreachable":
                 raise
+
+
+async def _why_no_vectors(settings: Settings, dsn: str) -> str | None:
+    """What the default embedding model lacks; None if nothing, or if another one is chosen."""
+    if lacks_default_embedder(settings):
+        return LOCAL_MODEL_HINT
+    if not settings.has_default_embedding_model:
+        return None
+    try:
+        async with open_database(dsn, 1, "maas up") as db:
+            return None if await db.value("vectors_are_there") else PGVECTOR_HINT
+    except MaasError:
+        return None  # the processes wait for the database, and look again
 
 
 async def _connect(dsn: str) -> None:

@@ -81,6 +81,7 @@ class Run:
     `assistants_version`: the version of assistants and prompts when the present stage began; None in a replay, which
     reads them anew.
     `as_of`: only in a replay of a finished run: the time when it began. A replay stores nothing.
+    `carried`: what a stage has read and a later one of this claim can use; another process reads it again.
     """
 
     id: UUID
@@ -102,6 +103,7 @@ class Run:
     assistants_version: str | None = None
     claimed_at: float = field(default_factory=time.monotonic, compare=False)
     log: StageLog = field(default_factory=StageLog, compare=False)
+    carried: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Run:
@@ -152,6 +154,7 @@ class Run:
             created_at=self.created_at, analysis=outcome.analysis or self.analysis, draft=outcome.draft or self.draft,
             payload=outcome.payload or self.payload, waited=self.waited, as_of=self.as_of, time_left=self.time_left,
             assistants_version=assistants_version or self.assistants_version, claimed_at=self.claimed_at,
+            carried=self.carried,
         )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from maas.http.state import app_state
 from maas.memory.context import build_context
 from maas.memory.erase import forget_memory
 from maas.memory.query import SearchFilter
-from maas.memory.search import Hit, role_of, search
+from maas.memory.search import Hit, gather_evidence, role_of, search
 from maas.memory.summaries import (
     list_memories,
     read_history,
@@ -204,16 +204,15 @@ async def post_search(request: Request) -> Response:
     zone = state.settings.zone
     as_of, since, until = (_in_zone(zone, at) for at in (body.as_of, body.since, body.until))
     filters = SearchFilter(as_of=as_of, since=since, until=until, tags=body.tags, scope=body.scope, zone=zone)
-    hits = await search(
-        state.db, body.user_id, body.query, limit=body.limit, filters=filters, query_embedder=state.query_embedder
-    )
+    evidence = await gather_evidence(state.db, body.user_id, body.query, filters, state.query_embedder)
+    hits = await search(state.db, body.user_id, body.query, limit=body.limit, filters=filters, evidence=evidence)
     results = _with_summaries(hits) if body.summaries else [_from_hit(hit) for hit in hits]
     covered = {hit.record_id for hit in hits}
     best_coverage = max((hit.coverage for hit in hits), default=0.0)
-    rows = [
-        row for row in await search_summaries_without_messages(state.db, body.user_id, body.query, body.limit, filters)
-        if row["id"] not in covered
-    ]  # fmt: skip
+    rows = []
+    if evidence.words_gone:
+        rows = await search_summaries_without_messages(state.db, body.user_id, body.query, body.limit, filters)
+        rows = [row for row in rows if row["id"] not in covered]
     before = [_from_row(row) for row in rows if row["score"] > best_coverage]
     after = [_from_row(row) for row in rows if row["score"] <= best_coverage]
     return json_response(MemoryPage(results=[*before, *results, *after][: body.limit], next=None))

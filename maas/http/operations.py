@@ -135,7 +135,7 @@ async def _read_collectors(db: Database) -> list[Collector]:
             stock = await db.row("stock")
             assert stock is not None
             engine = EngineMetrics(await db.row("queue"), await db.rows("metrics"))
-            return [engine, DatabaseGauges(stock, await db.rows("fills"))]
+            return [engine, DatabaseGauges(stock, await db.rows("fills"), await db.row("embedding_backlog"))]
     except CONNECTION_LOST as error:
         log.warning("metrics_without_database", cause=repr(error))
         return [EngineMetrics(None, ())]
@@ -214,11 +214,17 @@ def _sum_seconds(cells: Iterable[Mapping[str, Any]], labels: Sequence[str]) -> d
 
 
 class DatabaseGauges(Collector):
-    """What the database holds: rows, vectors, pending actions; equal in every server process."""
+    """What the database holds: rows, vectors, pending actions; equal in every server process.
 
-    def __init__(self, stock: Mapping[str, Any], fills: Sequence[Mapping[str, Any]]) -> None:
+    `backlog` is that of the embedding model in use; None if messages were never embedded.
+    """
+
+    def __init__(
+        self, stock: Mapping[str, Any], fills: Sequence[Mapping[str, Any]], backlog: Mapping[str, Any] | None
+    ) -> None:
         self._stock = stock
         self._fills = fills
+        self._backlog = backlog
 
     def collect(self) -> Iterator[Metric]:
         rows = GaugeMetricFamily(
@@ -238,7 +244,13 @@ class DatabaseGauges(Collector):
             embedded.add_metric((fill["model"],), fill["turns"])
             refused.add_metric((fill["model"],), fill["refused"])
             tokens.add_metric((fill["model"],), fill["tokens"])
-        yield from (embedded, refused, tokens)
+        waiting = GaugeMetricFamily(
+            "maas_embedding_waiting_turns", "Messages that wait for their vector; above 10,000 an estimate",
+            labels=("model",),
+        )  # fmt: skip
+        if self._backlog is not None and self._backlog["waiting"] is not None:
+            waiting.add_metric((self._backlog["model"],), self._backlog["waiting"])
+        yield from (embedded, refused, waiting, tokens)
 
 
 class ProcessGauges(Collector):

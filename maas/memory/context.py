@@ -12,6 +12,7 @@ from uuid import UUID
 from maas.memory.dates import local
 from maas.memory.excerpts import excerpt, question_stems
 from maas.memory.query import NO_FILTER, SearchFilter
+from maas.memory.ranking import Evidence
 from maas.memory.search import Hit, search, speaker_of
 from maas.memory.statements import Statements, is_fuller, replaces, says_change
 from shared import tokens
@@ -59,14 +60,17 @@ async def build_context(
     query_embedder: QueryEmbedder | None = None,
     exclude: Collection[UUID] = (),
     is_full: bool = False,
+    evidence: Evidence | None = None,
 ) -> MemoryContext:
     """Search memory and return what fits into `max_tokens` tokens, without the messages in `exclude`.
 
     With `is_full` the remaining room is filled with messages that do not match, unless the memory is a large one.
+    `evidence` is that of the same query, if it was gathered before.
     """
     limit = min(max_tokens // MIN_LINE_TOKENS + len(exclude) + 1, MAX_SEARCHED_MESSAGES)
     hits = await search(
-        db, user_id, query, limit=limit, filters=filters, query_embedder=query_embedder, is_full=is_full
+        db, user_id, query, limit=limit, filters=filters, query_embedder=query_embedder, is_full=is_full,
+        evidence=evidence,
     )  # fmt: skip
     shown = [hit for hit in hits if hit.id not in exclude]
     long_chars = sum(len(hit.text) for hit in shown if len(hit.text) > LONG_CHARS)

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 _EN_MONTHS = [
     "january",
     "february",
@@ -23,6 +26,9 @@ _EN_MONTHS = [
     "november",
     "december",
 ]
+_EN_MONTH_NUMBERS = {
+    form: number for number, name in enumerate(_EN_MONTHS, start=1) for form in (name, name[:3], name[:4])
+}
 _RU_MONTHS = ["январ", "феврал", "март", "апрел", "ма", "июн", "июл", "август", "сентябр", "октябр", "ноябр", "декабр"]
 _RU_MONTH = re.compile(f"({'|'.join(_RU_MONTHS)})(?:ь|я|е|ю|й|а|у)?")
 _BEFORE_MONTH = frozenset("in of on during by since until before after last this late early mid".split())  # noqa: SIM905
@@ -52,6 +58,8 @@ _WEEKDAY = re.compile(
 _ISO = re.compile(r"\b(?P<y>(?:19|20)\d\d)-(?P<m>\d\d?)(?:-(?P<d>\d\d?))?\b")
 _DOTTED = re.compile(r"\b(?P<d>\d\d?)\.(?P<m>[01]\d|\d(?=\.\d{4}))(?:\.(?P<y>(?:19|20)\d\d))?\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # of timestamps in Postgres
+_MICROSECOND = timedelta(microseconds=1)
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|го)?")
 
 
@@ -76,9 +84,18 @@ class _Days(NamedTuple):
         return Band(start.astimezone(UTC), end.astimezone(UTC), self.worth)
 
 
-def fit(bands: Sequence[Band], at: datetime) -> float:
-    """Return the worth of the best band that contains `at`, and 0 outside all of them."""
-    return max((band.worth for band in bands if band.start <= at < band.end), default=0.0) if bands else 0.0
+def microseconds(at: datetime) -> int:
+    """Return a moment as Postgres stores it: microseconds since 2000."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def fit(bands: Sequence[Band], times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return for each time, in microseconds since 2000, the worth of the best band that contains it, 0 without one."""
+    worth = np.zeros(len(times))
+    for band in bands:
+        is_within = (times >= microseconds(band.start)) & (times < microseconds(band.end))
+        np.maximum(worth, band.worth * is_within, out=worth)
+    return worth
 
 
 def local(at: datetime, zone: tzinfo) -> datetime:
@@ -131,8 +148,7 @@ def _months(words: Sequence[str], today: date) -> Iterator[_Days]:
 
 def _month(word: str) -> int | None:
     if word.isascii():
-        names = (number for number, name in enumerate(_EN_MONTHS, start=1) if word in (name, name[:3], name[:4]))
-        return next(names, None) if len(word) > 2 else None
+        return _EN_MONTH_NUMBERS.get(word)
     match = _RU_MONTH.fullmatch(word)
     return None if match is None or word == "ма" else _RU_MONTHS.index(match[1]) + 1
 
@@ -161,7 +177,7 @@ def _relative(text: str, today: date) -> Iterator[_Days]:
     near = next((days for pattern, days in _NEAR_DAYS if pattern.search(text)), None)
     if near is not None:
         yield from _around(_back(today, near), 0, 1)
-    for match in _AGO.finditer(text):
+    for match in _AGO.finditer(text) if "ago" in text or "назад" in text else ():
         unit = _unit(match)
         count = match["n"] or "1"
         blur = _DAYS_OF[unit] // 2

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,15 +16,15 @@ import asyncpg
 import structlog
 
 from shared.db import CONNECTION_LOST, Database
-from shared.models import Embedder, Embeddings, ModelError
+from shared.models import Embedder, Embeddings, ModelError, spec_of
 from shared.models.calls import QueryEmbedder
 from shared.models.retry import once, repeat
 from shared.settings import Settings
 from shared.text import is_blank
 
-MAX_SIMILAR = 200
 PGVECTOR_HINT = "install pgvector 0.7 or newer, then run `maas embed` and start again"
 PAGE_SIZE = 1000
+READ_SIZE = 64  # texts that are read at once
 MAX_TEXT_CHARS = 4000  # every provider accepts so much, and a message names its subject early
 CALL_BUDGET_S = 60.0
 LEASE = timedelta(seconds=2 * CALL_BUDGET_S)
@@ -37,50 +38,25 @@ log = structlog.get_logger()
 async def open_query_embedder(
     db: Database, embedder: Embedder | None, timeout: float
 ) -> AsyncIterator[QueryEmbedder | None]:
-    """Yield what `similar_messages` needs, or None without an embedder or without pgvector; then close the embedder."""
+    """Yield what a search by meaning needs, None without an embedder or pgvector; then close the embedder.
+
+    A local model is loaded before, because a question would not wait for that.
+    """
     if embedder is None:
         yield None
         return
     try:
         has_vectors = await db.value("vectors_are_there")
-        if not has_vectors:
+        if has_vectors:
+            try:
+                await embedder.open()
+            except ModelError as error:  # each question tries again
+                log.warning("embedding_down", model=spec_of(embedder), cause=str(error))
+        else:
             log.warning("no_vectors", hint=PGVECTOR_HINT)
         yield QueryEmbedder(embedder, timeout) if has_vectors else None
     finally:
         await embedder.close()
-
-
-async def similar_messages(
-    db: Database,
-    query_embedder: QueryEmbedder | None,
-    user_id: UUID,
-    query: str,
-    *,
-    as_of: datetime | None = None,
-    limit: int = MAX_SIMILAR,
-) -> Mapping[UUID, float]:
-    """Return the similarity of this user's most similar messages by id: 1 for the most similar, 0 for the last one.
-
-    Cosines are scaled this way because every model uses a different range of them. The result is empty without
-    embeddings, or when they cannot be read in time. `as_of` excludes what was not yet known then; other filters are
-    left to the caller.
-    """
-    if query_embedder is None:
-        return {}
-    end = asyncio.get_running_loop().time() + query_embedder.timeout
-    if (vector := await query_embedder.vector(query)) is None:
-        return {}
-    try:
-        async with asyncio.timeout_at(end):
-            rows = await db.rows("similar_turns", user_id, query_embedder.model, vector, as_of, limit)
-    except (TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
-        log.warning("vectors_not_read", cause=repr(error))
-        return {}
-    if not rows:
-        return {}
-    least = rows[-1]["cosine"]
-    spread = rows[0]["cosine"] - least
-    return {row["log_id"]: (row["cosine"] - least) / spread if spread else 1.0 for row in rows}
 
 
 class BackfillTaken(Exception):
@@ -109,6 +85,7 @@ class EmbeddingBackfill:
         self._settings = settings
         self._owner = uuid4()
         self._is_down = False
+        self._leased_at = -math.inf
 
     async def run(self) -> None:
         """Compute embeddings until cancelled. A failure is logged once and retried with a growing delay."""
@@ -175,6 +152,7 @@ class EmbeddingBackfill:
         row = await self._db.row("lease_embeddings", self.model, self._owner, length, force)
         if row is None:
             raise BackfillTaken
+        self._leased_at = asyncio.get_running_loop().time()
         return BackfillProgress(row["swept_to"], row["since"])
 
     async def release(self) -> None:
@@ -186,14 +164,19 @@ class EmbeddingBackfill:
         await self._db.value("save_fill", self.model, self._owner, progress.scanned_to, progress.since)
 
     async def _embed(self, ids: Sequence[UUID], on_done: Callable[[int], None] = lambda count: None) -> None:
-        size = self._embedder.batch
-        for start in range(0, len(ids), size):
-            await self.lease()
-            batch = ids[start : start + size]
-            rows = await self._db.rows("texts", batch, MAX_TEXT_CHARS)
+        for start in range(0, len(ids), READ_SIZE):
+            rows = await self._db.rows("texts", ids[start : start + READ_SIZE], MAX_TEXT_CHARS)
             blank = [row["id"] for row in rows if is_blank(row["content"])]
-            await self._embed_texts({row["id"]: _text(row) for row in rows if row["id"] not in blank}, blank)
-            on_done(len(batch))
+            texts = [(row["id"], row["content"]) for row in rows if row["id"] not in blank]
+            for first in range(0, max(len(texts), 1), self._embedder.batch):
+                await self._extend_lease()
+                await self._embed_texts(dict(texts[first : first + self._embedder.batch]), [] if first else blank)
+            on_done(min(READ_SIZE, len(ids) - start))
+
+    async def _extend_lease(self) -> None:
+        """Extend the lease when a quarter of it is over. Raises BackfillTaken."""
+        if asyncio.get_running_loop().time() > self._leased_at + LEASE.total_seconds() / 4:
+            await self.lease()
 
     async def _embed_texts(self, texts: dict[UUID, str], refused: list[UUID]) -> None:
         try:
@@ -228,8 +211,3 @@ class EmbeddingBackfill:
     async def _write(self, ids: Sequence[UUID], embeddings: Embeddings) -> None:
         flat = list(chain.from_iterable(embeddings.vectors))
         await self._db.value("write_embeddings", self.model, ids, flat, embeddings.tokens)
-
-
-def _text(row: asyncpg.Record) -> str:
-    # A speaker seldom gives their own name and often that of the person spoken to, who would be found instead.
-    return f"{row['speaker']}: {row['content']}" if row["speaker"] else str(row["content"])

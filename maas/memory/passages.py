@@ -44,9 +44,11 @@ def split_passages(text: str, min_chars: int = MIN_CHARS, max_chars: int = MAX_C
 def _best_end(text: str, ends: list[int], start: int, min_chars: int, max_chars: int) -> int:
     first, last = start + max(min_chars, 1), start + max_chars
     best, best_lines = 0, -1
-    # Each end stands after white space, so the first one behind `last` may be near enough.
+    # The first end behind `last` is near enough if only white space lies between.
     for end in ends[bisect_right(ends, first) : bisect_right(ends, last) + 1]:
-        bare = text[start : min(end, last + 1)].rstrip()
+        if end > last and not text[last:end].isspace():
+            continue
+        bare = text[start : min(end, last)].rstrip()
         if not min_chars <= len(bare) <= max_chars:
             continue
         lines = min(text.count("\n", start + len(bare), min(end, last + max_chars)), 2)

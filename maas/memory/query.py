@@ -1,19 +1,15 @@
-"""The query of a search: its filters, what its words ask for, and the repair of misspelt words.
+"""The query of a search: its filters, and what its words ask for.
 
-Filters say which messages a search may return, and which age of message it prefers. Misspelt words are replaced by
-words that the user has used.
+Filters say which messages a search may return, and which age of message it prefers.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Literal
-
-from rapidfuzz.distance import OSA
 
 from maas.memory.dates import Band, read_dates
 
@@ -36,8 +32,8 @@ _ASKS_ASSISTANT = re.compile(
     rf"\b(?:you|ты|вы)\b(?:\W+\w+){{0,2}}?\W+{_SPEECH}|\b(?:your|твой|твоя|твои|твоё|твое|ваш|ваша|ваши)\W+{_SPEECH}|"
     rf"\b{_SPEECH}\w*\W+(?:ты|вы)\b"
 )
+_WORD = re.compile(r"(\w+)(?:['’]s\b)?")
 _TIME_MARK, _NUMBER_MARK = "#time", "#number"  # lexemes that maas_index_text adds to a message with a time or a number
-MIN_REPAIRED_CHARS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +70,6 @@ class SearchFilter:
             list(self.tags) if self.tags else None,
         )
 
-    def prefers(self, at: datetime) -> bool:
-        """Return whether a message of that time is in the preferred scope."""
-        return self.scope is not None and scope_of(at, self.now) == self.scope
-
 
 NO_FILTER = SearchFilter()
 
@@ -106,6 +98,15 @@ class ParsedQuery:
         """Return whether the query contains any part of the speaker's name."""
         return speaker is not None and not self.words.isdisjoint(speaker.casefold().split())
 
+    def without_names(self, speakers: Iterable[str | None]) -> str:
+        """Return the text without the names of these speakers; all of it if nothing else is left."""
+        named = {part for one in speakers if one is not None and self.names(one) for part in one.casefold().split()}
+        named &= self.words
+        if not named:
+            return self.text
+        without = _WORD.sub(lambda word: "" if word[1].casefold() in named else word[0], self.text)
+        return without.strip() or self.text
+
 
 def parse_query(text: str, now: datetime, zone: tzinfo = UTC) -> ParsedQuery:
     """Parse a query asked at `now`; its dates are days of `zone`. Only the first 4000 characters are read."""
@@ -118,42 +119,3 @@ def parse_query(text: str, now: datetime, zone: tzinfo = UTC) -> ParsedQuery:
         hints=(_TIME_MARK,) * asks_when + (_NUMBER_MARK,) * asks_how_many,
         asks_assistant=bool(_ASKS_ASSISTANT.search(folded)),
     )
-
-
-def is_repairable(word: str) -> bool:
-    """Return whether a word is long enough to be repaired; a number never is."""
-    return len(word) >= MIN_REPAIRED_CHARS and word.isalpha()
-
-
-def swaps(word: str) -> set[str]:
-    """Return the words that differ from this one by two neighbouring letters in the other order."""
-    pairs = range(len(word) - 1)
-    return {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in pairs} - {word}
-
-
-def likely_prefixes(term: str) -> set[str]:
-    """Return the two letters that the word meant may begin with, if one of the first letters is wrong or swapped."""
-    candidates = (term[:2], term[1] + term[0], term[0] + term[2:3], term[1:3])
-    return {prefix for prefix in candidates if len(prefix) == 2}
-
-
-def count_lexemes(vectors: Iterable[str], prefixes: Iterable[str], max_chars: int) -> dict[str, int]:
-    """Count, in tsvectors printed by Postgres, the lexemes that begin with a prefix and have at most `max_chars`."""
-    any_prefix = "|".join(map(re.escape, prefixes))
-    return Counter(re.findall(rf"'((?:{any_prefix})[^']{{0,{max_chars - 2}}})'", " ".join(vectors)))
-
-
-def repair_terms(terms: Mapping[str, Iterable[str]], known: Mapping[str, int]) -> dict[str, str]:
-    """Return for each term the nearest known lexeme: two letters swapped, or one letter wrong, missing or added.
-
-    `terms` maps each term to the lexemes of its word with two letters swapped, since a stemmer cuts a misspelt word
-    elsewhere. `known` maps lexemes to how often the user used them; of several near ones the most frequent is chosen.
-    """
-    repaired: dict[str, str] = {}
-    for term, swapped in terms.items():
-        near = [word for word in swapped if word in known]
-        if is_repairable(term):
-            near += [word for word in known if OSA.distance(term, word, score_cutoff=1) == 1]
-        if near:
-            repaired[term] = max(near, key=lambda word: (known[word], word))
-    return repaired

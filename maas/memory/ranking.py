@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from maas.memory.dates import fit
-from maas.memory.query import NO_FILTER, ParsedQuery, SearchFilter
+import numpy as np
+from numpy.typing import NDArray
+
+from maas.memory.candidates import Candidates, Flags, Numbers, differs_from_previous, term_bits
+from maas.memory.dates import fit, microseconds
+from maas.memory.query import HOT_AGE, NO_FILTER, WARM_AGE, ParsedQuery, Scope, SearchFilter
+from maas.memory.similarity import Similarity
+
+Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,66 +33,54 @@ class Weights:
     speaker: float = 0.5  # its speaker is named in the query
     hint: float = 0.6  # it contains a time or a number, and the query asks when or how many
     date: float = 1.3  # written on a date that the query names
-    meaning: float = 0.8  # similarity of the embeddings, where there are any
+    meaning: float = 0.3  # nearness in meaning, for each standard deviation; less for a message of few words
+    meaning_nearby: float = 0.05  # that of its two neighbours together
+    meaning_conversation: float = 0.2  # that of the three nearest messages of its conversation
     question: float = -0.2  # it ends with a question mark
     assistant: float = -1.0  # written by the assistant, unless the query asks for what that said
     opening: float = 0.3  # the first message of its conversation
+    long_conversation: float = 0.4  # BM25 of its conversation once more, if the query is long: talk that goes on
+    long_recent: float = 0.2  # newness, from 0 for the oldest message to 1, if the query is long
     preferred: float = 0.3  # in the preferred scope
 
 
 WEIGHTS = Weights()
-SCALE = 3.5  # raw score that counts as 1.0: nearly every signal is present
+SCALE, MEANING_SCALE = 3.5, 5.0  # raw score that counts as 1.0: nearly every signal is present; with meaning
+LONG_QUERY_TERMS = 8  # more are not a question but talk that goes on
+MEANINGFUL_WORDS = 8  # the meaning of a shorter message counts in proportion
 ASSISTANT_COVERAGE = 0.35  # the share of `coverage` that counts for a message of the assistant
 SAME_FACT_COVERAGE = 0.7  # messages with the same terms and this share of the query state the same fact
 NAMED_SPEAKER_COVERAGE = 0.25  # coverage that a named speaker adds: the name is in the query, not in the content
-
-
-class Candidate(NamedTuple):
-    """A message that contains a term of the query or is close to one that does, as a row of `rank_turns`.
-
-    Bit i of a mask is term i: `mask` is that of the message, `before`, `before_that` and `after` are those of its
-    neighbours in the conversation. `length` is the number of messages in the conversation, and 1 in a large memory,
-    which is not read whole. `answers` means that the message before asks a question. Only an eligible candidate may be
-    returned; the others count in the score of their conversation. A tuple, because a search makes hundreds from rows.
-    """
-
-    id: UUID
-    conversation: str
-    speaker: str | None
-    is_assistant: bool
-    occurred_at: datetime
-    record_id: UUID | None
-    mask: int
-    before: int
-    before_that: int
-    after: int
-    length: int
-    answers: bool = False
-    is_question: bool = False
-    has_hint: bool = False
-    is_first: bool = False
-    is_eligible: bool = True
+SCORE_DIGITS = 9  # scores that differ by less are equal
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The input of `rank`: a query, its candidates, and for each of its terms the weight and the document frequency.
 
-    `similarity` (0 to 1) is that of the embeddings, by message; it is empty without embeddings.
+    `similarity` is that of each candidate; None without embeddings. `is_memory_empty`: there is no message at all.
+    `words_gone`: there are summaries whose messages retention has removed.
     """
 
     query: ParsedQuery
-    candidates: Sequence[Candidate]
+    candidates: Candidates
+    terms: Sequence[str]
     term_weights: Sequence[float]
     frequency: Sequence[int]
-    similarity: Mapping[UUID, float] = field(default_factory=dict)
+    similarity: Similarity | None = None
     filters: SearchFilter = NO_FILTER
+    is_memory_empty: bool = False
+    words_gone: bool = False
 
 
 class RankedMessage(NamedTuple):
-    """A candidate with its score, and the share (0 to 1) of the query's weight that it and its neighbours contain."""
+    """A message with its score, and the share of the query's weight that it and its neighbours contain; both 0 to 1.
 
-    message: Candidate
+    `record_id` is that of the summary that covers it, None until there is one.
+    """
+
+    id: UUID
+    record_id: UUID | None
     score: float
     coverage: float
 
@@ -96,92 +90,126 @@ def weigh(frequency: Sequence[int], total: int) -> list[float]:
     return [math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) for df in frequency]
 
 
-def rank(evidence: Evidence, weights: Weights = WEIGHTS) -> list[RankedMessage]:
-    """Return the eligible candidates, best first."""
-    query, candidates, term_weights = evidence.query, evidence.candidates, evidence.term_weights
-    total = sum(term_weights) or 1.0
+def rank(evidence: Evidence, weights: Weights = WEIGHTS, limit: int | None = None) -> list[RankedMessage]:
+    """Return the eligible candidates, best first, at most `limit`."""
+    messages, term_weights = evidence.candidates, evidence.term_weights
+    if not len(messages):
+        return []
     known = sum(w for w, df in zip(term_weights, evidence.frequency, strict=True) if df) or 1.0
-
-    @cache
-    def share(mask: int) -> float:
-        """The share of the weight of all known terms that the terms of a mask have."""
-        return sum(term_weights[bit] for bit in _bits(mask)) / known
-
-    conversations = _conversation_scores(candidates, term_weights)
-    named = {speaker: query.names(speaker) for speaker in {message.speaker for message in candidates}}
-    dates, similarity, filters = query.dates, evidence.similarity, evidence.filters
-    ranked = []
-    for message in candidates:
-        if not message.is_eligible:
-            continue
-        coverage, window = share(message.mask), share(message.mask | message.before | message.after)
-        is_named = named[message.speaker]
-        score = (
-            weights.coverage * coverage
-            + weights.window * window
-            + weights.two_before * share(message.before_that)
-            + weights.conversation * conversations[message.conversation]
-            + weights.speaker * is_named
-            + weights.hint * message.has_hint
-            + weights.question * message.is_question
-            + weights.opening * message.is_first
-        )
-        if message.answers:
-            score += weights.asked * share(message.before)
-        if message.is_assistant and not query.asks_assistant:
-            score += weights.assistant - weights.coverage * coverage * (1 - ASSISTANT_COVERAGE)
-        if dates:
-            score += weights.date * fit(dates, message.occurred_at)
-        if similarity:
-            score += weights.meaning * similarity.get(message.id, 0.0)
-        if filters.scope:
-            score += weights.preferred * filters.prefers(message.occurred_at)
-        ranked.append(
-            RankedMessage(message, score, min(window * known / total + NAMED_SPEAKER_COVERAGE * is_named, 1.0))
-        )
-    ranked.sort(key=lambda one: (one.score, one.message.occurred_at), reverse=True)
-    return _newest_first(ranked, share)
+    share = _MaskShares([weight / known for weight in term_weights])
+    window = share.of(messages.reach)
+    signals = _signals(evidence, share, window)
+    score: Any = sum(getattr(weights, name) * column for name, column in signals.items())
+    order = np.lexsort((~messages.occurred_at, -score.round(SCORE_DIGITS)))  # ~ turns the order without an overflow
+    order = order[messages.is_eligible[order]]
+    positions = _newest_first(order, messages, signals["coverage"])[:limit]
+    known_share = known / (sum(term_weights) or 1.0)
+    coverage = np.minimum(window * known_share + NAMED_SPEAKER_COVERAGE * signals["speaker"], 1.0)
+    score = np.clip(score / (SCALE if evidence.similarity is None else MEANING_SCALE), 0.0, 1.0)
+    scores = score[order[: len(positions)]].tolist()  # a place in the order has its score, whichever message is there
+    columns = zip(messages.ids_at(positions), scores, coverage[positions].tolist(), strict=True)
+    return [RankedMessage(message_id, record_id, score, share) for (message_id, record_id), score, share in columns]
 
 
-def _newest_first(ranked: list[RankedMessage], share: Callable[[int], float]) -> list[RankedMessage]:
-    """Put the newest first among messages that state the same fact; together they keep their positions.
+def _signals(evidence: Evidence, share: _MaskShares, window: Shares) -> dict[str, Any]:
+    """Return the signals of the candidates, a column for each: the numbers that the weights of these names multiply."""
+    query, messages, filters = evidence.query, evidence.candidates, evidence.filters
+    coverage = share.of(messages.mask)
+    is_named = np.array([query.names(speaker) for speaker in messages.speakers], np.bool_)
+    signals: dict[str, Any] = {
+        "coverage": coverage,
+        "window": window,
+        "asked": share.of(messages.before) * messages.answers,
+        "two_before": share.of(messages.before_that),
+        "conversation": _conversation_scores(messages, evidence.term_weights),
+        "speaker": is_named[messages.speaker],
+        "hint": messages.has_hint,
+        "question": messages.is_question,
+        "opening": messages.is_first,
+    }
+    if not query.asks_assistant:
+        signals["assistant"] = messages.is_assistant
+        signals["coverage"] = np.where(messages.is_assistant, ASSISTANT_COVERAGE, 1.0) * coverage
+    if query.dates:
+        signals["date"] = fit(query.dates, messages.occurred_at)
+    if (similarity := evidence.similarity) is not None:
+        signals["meaning"] = similarity.own * np.minimum(messages.words / MEANINGFUL_WORDS, 1.0)
+        signals["meaning_nearby"] = similarity.nearby
+        signals["meaning_conversation"] = similarity.conversation
+    if len(evidence.term_weights) > LONG_QUERY_TERMS:
+        signals["long_conversation"] = signals["conversation"]
+        signals["long_recent"] = _newness(messages.occurred_at)
+    if filters.scope:
+        signals["preferred"] = _is_in_scope(filters.scope, filters.now, messages.occurred_at)
+    return signals
+
+
+class _MaskShares:
+    """The shares of terms, looked up by mask: the sums of all combinations of eight terms are in one table."""
+
+    def __init__(self, shares: Sequence[float]) -> None:
+        self._tables = [_sums(shares[start : start + 8]) for start in range(0, max(len(shares), 1), 8)]
+
+    def of(self, masks: Numbers) -> Shares:
+        """Return the sum of the shares of the terms of each mask."""
+        first, *others = self._tables
+        total: Shares = first[masks & 255]
+        for table in others:
+            masks = masks >> 8
+            total += table[masks & 255]
+        return total
+
+
+def _sums(shares: Sequence[float]) -> Shares:
+    sums = np.zeros(256)
+    for bit, one in enumerate(shares):
+        sums[1 << bit : 2 << bit] = sums[: 1 << bit] + one
+    return sums
+
+
+def _newest_first(order: NDArray[np.intp], messages: Candidates, coverage: Shares) -> NDArray[np.intp]:
+    """Put the newest first among messages that state the same fact; together they keep their places in the order.
 
     Messages of one speaker do when they contain the same terms, at least two, and these are most of the query.
     """
-    same_fact: dict[tuple[int, str | None], list[int]] = defaultdict(list)
-    for position, one in enumerate(ranked):
-        message = one.message
-        states = not (message.is_question or message.is_assistant)
-        if message.mask.bit_count() > 1 and share(message.mask) >= SAME_FACT_COVERAGE and states:
-            same_fact[message.mask, message.speaker].append(position)
-    result = list(ranked)
+    states = ~(messages.is_question | messages.is_assistant) & (coverage >= SAME_FACT_COVERAGE)
+    facts = order[(states & (np.bitwise_count(messages.mask) > 1))[order]]
+    if len(facts) < 2:
+        return order
+    same_fact: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for at in facts.tolist():
+        same_fact[int(messages.mask[at]), int(messages.speaker[at])].append(at)
+    result = order.copy()
+    place = np.empty(len(messages), np.intp)
+    place[order] = np.arange(len(order))
     for positions in same_fact.values():
-        by_time = sorted((ranked[at] for at in positions), key=lambda one: one.message.occurred_at, reverse=True)
-        for position, one in zip(positions, by_time, strict=True):
-            result[position] = RankedMessage(one.message, ranked[position].score, one.coverage)
+        if len(positions) > 1:
+            times = messages.occurred_at[positions]
+            result[place[positions]] = np.array(positions)[np.argsort(~times, kind="stable")]
     return result
 
 
-def _conversation_scores(candidates: Sequence[Candidate], term_weights: Sequence[float]) -> dict[str, float]:
-    """Return the BM25 score of each conversation as a share of the best one; a term counts once a message."""
-    lengths = {message.conversation: message.length for message in candidates}
-    counts = {name: [0] * len(term_weights) for name in lengths}
-    for (name, mask), number in Counter((message.conversation, message.mask) for message in candidates).items():
-        for bit in _bits(mask):
-            counts[name][bit] += number
-    mean = sum(lengths.values()) / len(lengths) if lengths else 1.0
-    scores = {
-        name: sum(
-            weight * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * lengths[name] / mean))
-            for weight, tf in zip(term_weights, row, strict=True)
-        )
-        for name, row in counts.items()
-    }
-    best = max(scores.values(), default=0.0) or 1.0
-    return {name: score / best for name, score in scores.items()}
+def _conversation_scores(messages: Candidates, term_weights: Sequence[float]) -> Any:
+    """Return for each message the BM25 score of its conversation as a share of the best one; a term counts once."""
+    is_first = differs_from_previous(messages.conversation)
+    starts = is_first.nonzero()[0]
+    counts = np.add.reduceat(term_bits(messages.mask, len(term_weights)), starts)
+    lengths = messages.length[starts]
+    damping = 1.2 * (0.25 + 0.75 * lengths * len(lengths) / lengths.sum())
+    scores = (counts * 2.2 / (counts + damping[:, None])) @ np.array(term_weights)
+    best = scores.max(initial=0.0) or 1.0
+    return (scores / best)[is_first.cumsum() - 1]
 
 
-@cache
-def _bits(mask: int) -> tuple[int, ...]:
-    """Return the positions of the bits that are set; masks are 16 bits wide."""
-    return tuple(bit for bit in range(mask.bit_length()) if mask >> bit & 1)
+def _newness(times: Numbers) -> Any:
+    """Return for each time where it lies between the first (0) and the last (1)."""
+    if not len(times):
+        return 0.0
+    first = times.min()
+    return (times - first) / max(int(times.max() - first), 1)
+
+
+def _is_in_scope(scope: Scope, now: datetime, times: Numbers) -> Flags:
+    """Return for each time whether it is in the scope, counted from `now`."""
+    is_hot, is_warm = (times >= microseconds(now - age) for age in (HOT_AGE, WARM_AGE))
+    return is_hot if scope == "hot" else is_warm & ~is_hot if scope == "warm" else ~is_warm

@@ -7,40 +7,30 @@ query. For that, a background task counts how many messages of a large memory co
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Literal
 from uuid import UUID
 
 import asyncpg
+import numpy as np
 import structlog
 from asyncpg import Range
 
-from maas.memory.embeddings import similar_messages
-from maas.memory.query import (
-    MAX_TIME,
-    NO_FILTER,
-    ParsedQuery,
-    SearchFilter,
-    count_lexemes,
-    is_repairable,
-    likely_prefixes,
-    parse_query,
-    repair_terms,
-    swaps,
-)
-from maas.memory.ranking import SCALE, Candidate, Evidence, RankedMessage, rank, weigh
+from maas.memory.candidates import Candidates, Flags
+from maas.memory.dates import fit
+from maas.memory.query import NO_FILTER, ParsedQuery, SearchFilter, parse_query
+from maas.memory.ranking import Evidence, RankedMessage, rank, weigh
+from maas.memory.similarity import NEAR, MeaningReader, Similarity
+from maas.memory.spelling import lexemes, repair
 from shared.db import CONNECTION_LOST, Database
 from shared.models.calls import QueryEmbedder
 
 FULL_READ_MESSAGES = 2000  # a memory of at most so many messages is read whole by every search
 RARE_TERM_MESSAGES = 600  # in a larger one, the messages that the chosen rare terms may occur in together
-MAX_REPAIRED_WORDS = 16
-MAX_CACHED_STEMS = 20_000
-MAX_CACHED_CHARS = 50  # of a word
-_stems_by_word: dict[str, str] = {}  # what the dictionaries of Postgres make of a word does not change
+EVIDENCE = "evidence"  # under which the stages of a run carry what was gathered for its query
 COUNT_INTERVAL_S = 20.0
 COUNT_OVERLAP = timedelta(minutes=5)  # a transaction may commit messages that are as old as this
 log = structlog.get_logger()
@@ -77,49 +67,34 @@ async def search(
     filters: SearchFilter = NO_FILTER,
     query_embedder: QueryEmbedder | None = None,
     is_full: bool = False,
+    evidence: Evidence | None = None,
 ) -> list[Hit]:
     """Return at most `limit` messages of this user, best first.
 
     Messages are matched by words, and with `query_embedder` also by meaning. With `is_full` the list goes on with
-    messages that do not match, unless the memory is a large one.
+    messages that do not match, unless the memory is a large one. `evidence` of the same query, gathered a moment ago,
+    saves reading it again; it may differ in the scope of its filters only.
     """
-    ranked = await rank_messages(
-        db, user_id, query, limit=limit, filters=filters, query_embedder=query_embedder, is_full=is_full
-    )  # fmt: skip
-    return await read_hits(db, user_id, ranked)
-
-
-async def rank_messages(
-    db: Database,
-    user_id: UUID,
-    query: str,
-    *,
-    limit: int,
-    filters: SearchFilter = NO_FILTER,
-    query_embedder: QueryEmbedder | None = None,
-    is_full: bool = False,
-) -> list[RankedMessage]:
-    """Rank the messages of this user for a query; return at most `limit`, best first, without their content."""
-    similarity = await similar_messages(db, query_embedder, user_id, query, as_of=filters.as_of)
-    evidence = await retrieve(db, user_id, query, filters, similarity, is_full=is_full)
-    return rank(evidence)[:limit] if evidence is not None else []
+    if evidence is None:
+        evidence = await gather_evidence(db, user_id, query, filters, query_embedder, is_full=is_full)
+    return await read_hits(db, user_id, rank(replace(evidence, filters=filters), limit=limit))
 
 
 async def read_hits(db: Database, user_id: UUID, ranked: Sequence[RankedMessage]) -> list[Hit]:
     """Read the content of ranked messages; those erased meanwhile are left out."""
     if not ranked:
         return []
-    rows = {row["id"]: row for row in await db.rows("turns", user_id, [one.message.id for one in ranked])}
+    rows = {row["id"]: row for row in await db.rows("turns", user_id, [one.id for one in ranked])}
     return [
         Hit(
-            id=row["id"], score=round(min(max(one.score / SCALE, 0.0), 1.0), 4), coverage=one.coverage,
+            id=row["id"], score=round(one.score, 4), coverage=one.coverage,
             text=row["content"], speaker=speaker_of(row),
             occurred_at=row["occurred_at"], created_at=row["created_at"], period=row["period"],
             tags=tuple(row["tags"] or ()), record_id=row["record_id"], summary=row["summary"],
             external_id=row["external_id"],
         )
         for one in ranked
-        if (row := rows.get(one.message.id))
+        if (row := rows.get(one.id))
     ]  # fmt: skip
 
 
@@ -133,140 +108,154 @@ def speaker_of(row: Mapping[str, Any]) -> str:
     return row["speaker"] or role_of(row["message_type"])
 
 
-async def retrieve(
+async def gather_evidence(
     db: Database,
     user_id: UUID,
     text: str,
-    filters: SearchFilter,
-    similarity: Mapping[UUID, float],
+    filters: SearchFilter = NO_FILTER,
+    query_embedder: QueryEmbedder | None = None,
     *,
     is_full: bool = False,
-) -> Evidence | None:
-    """Read everything that `rank` needs; return None when nothing in memory is related to the query.
+) -> Evidence:
+    """Read everything that `rank` needs; there are no candidates when nothing in memory is related to the query.
 
-    The messages of `similarity` (0 to 1, by id) are candidates whatever terms they contain. With `is_full` all messages
-    of a small memory are candidates, not only those close to a term.
+    With `query_embedder`, messages that are near to the query in meaning are candidates whatever terms they contain.
+    With `is_full` all messages of a small memory are candidates, not only those that are related.
     """
-    row = await db.row("question_terms", user_id, text, filters.as_of or MAX_TIME)
-    assert row is not None
     query = parse_query(text, filters.now, filters.zone)
-    if not (row["terms"] or similarity or query.dates):
-        return None
-    terms, names = list(row["terms"] or []), frozenset(row["named"] or [])
-    size = row["turns"] if row["is_counted"] and row["turns"] > FULL_READ_MESSAGES else None
-    reader = _CandidateReader(db, user_id, query, filters, size, names, list(similarity), is_full)
-    candidates, frequency = await reader.read(terms, row["df"] or [])
-    unknown = [term for term, df in zip(terms, frequency, strict=True) if not df and term not in names]
-    repaired = await reader.repair(unknown)
-    if repaired:
-        known = dict(zip(terms, frequency, strict=True))
-        terms = list(dict.fromkeys(repaired.get(term, term) for term in terms))
-        candidates, frequency = await reader.read(terms, [known.get(term) for term in terms])
-    if not (any(frequency) or similarity or query.dates):
-        return None
-    weights = weigh(frequency, row["turns"])
-    without_names = [0.0 if term in names else weight for term, weight in zip(terms, weights, strict=True)]
+    meaning = MeaningReader(db, query_embedder, user_id, query, filters)
+    reader = _MemoryReader(db, user_id, query, filters, meaning, is_full)
+    memory = await reader.read()
+    unknown = [term for term, df in zip(memory.terms, memory.frequency, strict=True) if not df]
+    if unknown and memory.size:
+        is_counted = memory.is_large
+        repaired = await repair(db, user_id, query.words, set(unknown) - memory.names, is_counted=is_counted)
+        if repaired:
+            memory = await reader.read(list(dict.fromkeys(repaired.get(term, term) for term in memory.terms)))
+    weights = weigh(memory.frequency, memory.size)
+    without_names = [0.0 if term in memory.names else one for term, one in zip(memory.terms, weights, strict=True)]
     weights = without_names if any(without_names) else weights  # a speaker's name is seldom in what the speaker says
-    return Evidence(query, candidates, weights, frequency, similarity, filters)
+    is_empty = bool(memory.terms) and not memory.size
+    return Evidence(
+        query, memory.candidates, memory.terms, weights, memory.frequency, memory.meaning, filters, is_empty,
+        memory.words_gone,
+    )  # fmt: skip
 
 
-class _CandidateReader:
-    """Reads the candidates of one query from one user's memory.
+async def narrow_evidence(db: Database, evidence: Evidence, words: Sequence[str]) -> Evidence | None:
+    """Return the evidence for these words of its query alone; None if it must be gathered from memory."""
+    query = parse_query(" ".join(words), evidence.filters.now, evidence.filters.zone)
+    found = [_term_of(one, evidence.terms) for one in chain.from_iterable(await lexemes(db, words))]
+    wanted = set(found)
+    weights = [one if term in wanted else 0.0 for term, one in zip(evidence.terms, evidence.term_weights, strict=True)]
+    if query.dates or query.hints or None in wanted or not any(weights):
+        return None
+    is_wanted = [term in wanted for term in evidence.terms]
+    frequency = [df if wants else 0 for df, wants in zip(evidence.frequency, is_wanted, strict=True)]
+    messages = evidence.candidates.with_terms(sum(1 << bit for bit, wants in enumerate(is_wanted) if wants))
+    is_near = messages.near(0, in_any_conversation=True)
+    if (similarity := evidence.similarity) is not None:
+        is_near |= similarity.own >= NEAR
+        similarity = similarity.take(is_near)
+    return Evidence(query, messages.take(is_near), evidence.terms, weights, frequency, similarity, evidence.filters)
 
-    `size` is the number of messages of a large memory, and None for one that is read whole. `names` are the terms that
-    are names of speakers, `similar` the messages that are close to the query by their embeddings.
+
+def _term_of(lexeme: str, terms: Sequence[str]) -> str | None:
+    """Return the term that a lexeme is, or that contains it beside signs, as №7 does; None without one."""
+    if lexeme in terms:
+        return lexeme
+    return next((term for term in terms if lexeme in term and not term.isalpha()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What was read: the terms of the query, the candidates, and in how many messages each term occurs.
+
+    `names` are the terms that are names of speakers, `meaning` is the similarity of each candidate. `size` is the
+    number of messages in memory.
     """
+
+    terms: list[str]
+    names: frozenset[str]
+    candidates: Candidates
+    meaning: Similarity | None
+    frequency: list[int]
+    size: int
+    is_large: bool
+    words_gone: bool
+
+
+class _MemoryReader:
+    """Reads the candidates of one query from one user's memory."""
 
     def __init__(
-        self,
-        db: Database,
-        user_id: UUID,
-        query: ParsedQuery,
-        filters: SearchFilter,
-        size: int | None,
-        names: frozenset[str],
-        similar: list[UUID],
+        self, db: Database, user_id: UUID, query: ParsedQuery, filters: SearchFilter, meaning: MeaningReader,
         is_full: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._db = db
         self._user_id = user_id
         self._query = query
         self._filters = filters
-        self._size = size
-        self._names = names
-        self._similar = similar
+        self._meaning = meaning
         self._is_full = is_full
-        self._times = [Range(band.start, band.end) for band in query.dates if band.worth == 1.0] or None
+        self._dates = [band for band in query.dates if band.worth == 1.0]
 
-    async def read(self, terms: list[str], df: Sequence[int | None]) -> tuple[list[Candidate], list[int]]:
-        """Return the candidates and the document frequency of each term; a term whose `df` is None counts as rare."""
-        ids = None
-        if self._size is not None:
-            estimates = [1 if count is None else count for count in df]
+    async def read(self, terms: list[str] | None = None) -> _Memory:
+        """Read the memory for these terms, or for those of the query."""
+        row = await self._candidates(terms, None)
+        terms = terms or row["terms"] or []
+        df, size, speakers = row["df"] or [0] * len(terms), row["large_turns"], row["large_speakers"] or ()
+        if size is None:
+            messages = Candidates.from_row(row, is_whole=True)
+            speakers = messages.speakers
+            cosines = await self._meaning.cosines(speakers) if len(messages) else None
+        else:
+            estimates = [1 if count is None else count for count in df]  # a term that is not counted is rare
+            nearest, spread = await self._meaning.nearest(speakers)
             rows = await self._db.rows(
-                "rare_turns",
-                self._user_id,
-                terms,
-                *self._filters.query_args,
-                _rarest(terms, estimates),
-                weigh(estimates, self._size),
-                self._similar,
-                self._times,
-            )
-            ids = [row["id"] for row in rows]
-        name_mask = sum(1 << bit for bit, term in enumerate(terms) if term in self._names)
-        candidates = await self._read_candidates(terms, ids, name_mask)
-        if name_mask and not any(one.mask & ~name_mask for one in candidates):
-            candidates = await self._read_candidates(terms, ids, 0)  # no other term of the query occurs in memory
-        masks = Counter(one.mask for one in candidates).items()
-        counts = [sum(number for mask, number in masks if mask >> bit & 1) for bit in range(len(terms))]
-        return candidates, [max(count, total or 0) for count, total in zip(counts, df, strict=True)]
-
-    async def _read_candidates(self, terms: list[str], ids: list[UUID] | None, ignored_mask: int) -> list[Candidate]:
-        rows = await self._db.rows(
-            "rank_turns", self._user_id, terms, *self._filters.query_args, list(self._query.hints), self._similar,
-            self._times, ids, self._is_full, ignored_mask,
+                "rare_turns", self._user_id, terms, *self._filters.query_args, _rarest(terms, estimates),
+                weigh(estimates, size), nearest, [Range(band.start, band.end) for band in self._dates] or None,
+            )  # fmt: skip
+            ids = [one["id"] for one in rows]
+            messages = Candidates.from_row(await self._candidates(terms, ids), is_whole=False)
+            cosines = await self._meaning.cosines(speakers, ids, spread) if nearest else None
+        names = frozenset(terms) & await self._names(speakers)
+        meaning = Similarity.of(messages, cosines) if cosines is not None else None
+        chosen = self._choose(messages, sum(1 << bit for bit, term in enumerate(terms) if term in names), meaning)
+        candidates = messages.take(chosen)
+        counts = candidates.frequency(len(terms))
+        frequency = [max(count, total or 0) for count, total in zip(counts, df, strict=True)]
+        if not (any(frequency) or meaning or self._query.dates):
+            candidates = candidates.take(np.zeros(len(candidates), np.bool_))
+        return _Memory(
+            terms, names, candidates, meaning.take(chosen) if meaning else None, frequency,
+            len(messages) if size is None else size, size is not None, row["words_gone"],
         )  # fmt: skip
-        return [Candidate._make(row) for row in rows]
 
-    async def repair(self, terms: Sequence[str]) -> dict[str, str]:
-        """Return for terms that do not occur in memory those that were probably meant."""
-        if not terms:
-            return {}
-        longest = sorted(filter(is_repairable, self._query.words), key=len, reverse=True)[:MAX_REPAIRED_WORDS]
-        pairs = zip(longest, await self._stems(longest), strict=True)
-        misspelt = [(word, stem) for word, stem in pairs if stem in terms]
-        swapped_words = [(stem, swapped) for word, stem in misspelt for swapped in swaps(word)]
-        stems: dict[str, set[str]] = {stem: set() for _, stem in misspelt}
-        swapped_stems = await self._stems([swapped for _, swapped in swapped_words])
-        for (stem, _), other in zip(swapped_words, swapped_stems, strict=True):
-            stems[stem].add(other)
-        if not stems:
-            return {}
-        prefixes = sorted({prefix for stem in stems for prefix in likely_prefixes(stem)})
-        max_chars = max(map(len, stems)) + 1
-        return repair_terms(stems, await self._known_lexemes(prefixes, max_chars))
+    async def _candidates(self, terms: list[str] | None, ids: list[UUID] | None) -> asyncpg.Record:
+        row = await self._db.row(
+            "candidates", self._user_id, self._query.text, *self._filters.query_args, list(self._query.hints), terms,
+            FULL_READ_MESSAGES, ids, self._meaning.is_wanted or bool(self._query.dates),
+        )  # fmt: skip
+        assert row is not None
+        return row
 
-    async def _known_lexemes(self, prefixes: list[str], max_chars: int) -> dict[str, int]:
-        """Return the lexemes of the user that begin with one of the prefixes, with their document frequency."""
-        if self._size is None:
-            rows = await self._db.rows("said_lexemes", self._user_id)
-            return count_lexemes((row["lexemes"] for row in rows), prefixes, max_chars)
-        rows = await self._db.rows("counted_lexemes", self._user_id, prefixes, max_chars)
-        return {row["term"]: row["turns"] for row in rows}
+    async def _names(self, speakers: Iterable[str | None]) -> frozenset[str]:
+        """Return the lexemes of the names of speakers."""
+        names = [name for name in speakers if name is not None]
+        return frozenset(chain.from_iterable(await lexemes(self._db, names))) if names else frozenset()
 
-    async def _stems(self, words: Sequence[str]) -> list[str]:
-        """Return the lexeme of each word; one run asks for the same words in each of its searches."""
-        stems = {word: _stems_by_word[word] for word in words if word in _stems_by_word}
-        unknown = [word for word in words if word not in stems]
-        rows = await self._db.rows("stems", unknown) if unknown else []
-        stems |= {word: row["lexeme"] or "" for word, row in zip(unknown, rows, strict=True)}
-        if len(_stems_by_word) + len(unknown) > MAX_CACHED_STEMS:
-            _stems_by_word.clear()
-        _stems_by_word.update(
-            (word, stems[word]) for word in unknown[:MAX_CACHED_STEMS] if len(word) <= MAX_CACHED_CHARS
-        )
-        return [stems[word] for word in words]
+    def _choose(self, messages: Candidates, name_mask: int, meaning: Similarity | None) -> Flags:
+        """Return which messages are ranked. Names count as reasons only where no other term of the query occurs."""
+        if self._is_full:
+            return np.ones(len(messages), np.bool_)
+        is_wanted = meaning.own >= NEAR if meaning is not None else np.zeros(len(messages), np.bool_)
+        is_wanted |= fit(self._dates, messages.occurred_at) > 0
+        is_anywhere = meaning is not None or bool(self._dates)
+        chosen = is_wanted | messages.near(name_mask, in_any_conversation=is_anywhere)
+        if name_mask and not (messages.mask[chosen] & ~name_mask).any():
+            return is_wanted | messages.near(0, in_any_conversation=True)
+        return chosen
 
 
 def _rarest(terms: Sequence[str], df: Sequence[int]) -> list[str]:

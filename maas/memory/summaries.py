@@ -6,7 +6,7 @@ Compaction replaces old summaries by one of a higher level: exchanges by days, d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -46,7 +46,7 @@ async def summaries_of_messages(
     """
     scores: dict[UUID, float] = {}
     for one in messages:
-        if (summary_id := one.message.record_id) is not None:
+        if (summary_id := one.record_id) is not None:
             scores.setdefault(summary_id, one.coverage)
     remaining = max(limit - len(scores), 0)
     if as_of is None:
@@ -61,6 +61,14 @@ async def summaries_of_messages(
         ranked.append((position, Summary.from_row(row, score)))
     ranked.sort(key=lambda pair: pair[0])
     return [summary for _, summary in ranked[:limit]]
+
+
+def summary_of_best(messages: Sequence[RankedMessage], summaries: Sequence[Summary]) -> Summary | None:
+    """Return the summary that covers the best of the messages which have one, if it is among these summaries."""
+    best = next((one for one in messages if one.record_id is not None), None)
+    if best is None:
+        return None
+    return next((replace(one, score=best.coverage) for one in summaries if best.id in one.raw_log_ids), None)
 
 
 async def search_summaries_without_messages(

@@ -221,6 +221,10 @@ class Embedder(NamedModel, Protocol):
         """The best number of texts for one call."""
         ...
 
+    async def open(self) -> None:
+        """Load what the first text would wait for. Raises ModelError."""
+        ...
+
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
         """Embed at most 100 texts once, within `timeout` seconds. Raises ModelError; never retries by itself."""
         ...

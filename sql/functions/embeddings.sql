@@ -79,3 +79,34 @@ end
 $$;
 comment on function maas.maas_write_embeddings is
   'Stores vectors, concatenated, of messages that still exist; no vectors at all: the provider rejected the messages';
+
+create or replace function maas.maas_embedding_backlog(p_model text)
+returns table (waiting bigint, is_estimate boolean) language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+  max_checked constant int := 10000;
+  fill maas.embedding_fills;
+  checked bigint;
+begin
+  select * into fill from maas.embedding_fills f where f.model = p_model;
+  if not found or to_regclass('maas.embeddings') is null then
+    return;
+  end if;
+  with page as materialized (
+    (select l.id, l.is_remembered from maas.raw_logs l where l.id > fill.swept_to order by l.id limit max_checked)
+    union all
+    (select l.id, l.is_remembered from maas.raw_logs l where fill.swept_to is null and l.created_at >= fill.since limit max_checked)
+  )
+  select count(*), count(*) filter (where p.is_remembered and not exists (
+    select from maas.embeddings e where e.log_id = p.id and e.model = p_model))
+  into checked, waiting from page p;
+  is_estimate := checked = max_checked;
+  if is_estimate then
+    waiting := greatest(waiting,
+      (select reltuples::bigint from pg_class where oid = 'maas.raw_logs'::regclass) - fill.turns - fill.refused);
+  end if;
+  return next;
+end
+$$;
+comment on function maas.maas_embedding_backlog is
+  'How many messages wait for their vector: counted among the next 10,000 to be checked, estimated where there are more';

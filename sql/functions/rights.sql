@@ -28,7 +28,7 @@ language sql immutable as $$
     ('authenticated', 'select', memory),
     ('maas_app', shown, array['pipeline_runs']), ('maas_app', asked || ')', array['pipeline_runs']), ('maas_app', 'select', memory),
 
-    ('maas_ops', 'select', array['v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_engines', 'v_orchestrators',
+    ('maas_ops', 'select', array['v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines', 'v_orchestrators',
       'v_queue', 'v_rates', 'v_run_cost', 'v_run_history', 'v_runs_current', 'v_runs_stuck', 'v_stage_latency', 'v_stage_recent',
       'v_user_memory', 'v_user_queue', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
     ('maas_ops', 'update (prompt_template, is_active)', array['system_prompts']),
@@ -37,7 +37,7 @@ language sql immutable as $$
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'forgotten_memories', 'api_keys', 'ai_conversations',
-      'v_actions', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'schema_files']),
+      'v_actions', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
@@ -56,12 +56,12 @@ create or replace function maas.maas_function_rights() returns table (role_name 
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight', 'maas_hidden_runs', 'maas_role']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin']),
-    ('maas_ops', formats || array['maas_cancel_run', 'maas_retry_run']),
+    ('maas_ops', formats || array['maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog']),
 
     ('maas_server', formats || search || array['maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_erase',
       'maas_forget', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
       'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button', 'maas_store_attachment',
-      'maas_resolve_user', 'maas_touch_key']),
+      'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog']),
 
     ('maas_worker', formats || search || array['maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',
       'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',

@@ -20,9 +20,17 @@ create or replace function maas.maas_term_mask(p_text tsvector, p_terms tsquery[
     | coalesce((p_text @@ p_terms[11])::int::bigint << 10, 0) | coalesce((p_text @@ p_terms[12])::int::bigint << 11, 0)
     | coalesce((p_text @@ p_terms[13])::int::bigint << 12, 0) | coalesce((p_text @@ p_terms[14])::int::bigint << 13, 0)
     | coalesce((p_text @@ p_terms[15])::int::bigint << 14, 0) | coalesce((p_text @@ p_terms[16])::int::bigint << 15, 0)
+    | coalesce((p_text @@ p_terms[17])::int::bigint << 16, 0) | coalesce((p_text @@ p_terms[18])::int::bigint << 17, 0)
+    | coalesce((p_text @@ p_terms[19])::int::bigint << 18, 0) | coalesce((p_text @@ p_terms[20])::int::bigint << 19, 0)
+    | coalesce((p_text @@ p_terms[21])::int::bigint << 20, 0) | coalesce((p_text @@ p_terms[22])::int::bigint << 21, 0)
+    | coalesce((p_text @@ p_terms[23])::int::bigint << 22, 0) | coalesce((p_text @@ p_terms[24])::int::bigint << 23, 0)
+    | coalesce((p_text @@ p_terms[25])::int::bigint << 24, 0) | coalesce((p_text @@ p_terms[26])::int::bigint << 25, 0)
+    | coalesce((p_text @@ p_terms[27])::int::bigint << 26, 0) | coalesce((p_text @@ p_terms[28])::int::bigint << 27, 0)
+    | coalesce((p_text @@ p_terms[29])::int::bigint << 28, 0) | coalesce((p_text @@ p_terms[30])::int::bigint << 29, 0)
+    | coalesce((p_text @@ p_terms[31])::int::bigint << 30, 0) | coalesce((p_text @@ p_terms[32])::int::bigint << 31, 0)
 $$;
 comment on function maas.maas_term_mask is
-  'Bit i is set if the text contains term i; at most 16 terms. Written out so that it is inlined';
+  'Bit i is set if the text contains term i; at most 32 terms. Written out so that it is inlined';
 
 create or replace function maas.maas_mask_weight(p_mask bigint, p_weights float8[]) returns float8 language sql immutable parallel safe as $$
   select (p_mask & 1) * coalesce(p_weights[1], 0) + (p_mask >> 1 & 1) * coalesce(p_weights[2], 0)
@@ -33,6 +41,14 @@ create or replace function maas.maas_mask_weight(p_mask bigint, p_weights float8
     + (p_mask >> 10 & 1) * coalesce(p_weights[11], 0) + (p_mask >> 11 & 1) * coalesce(p_weights[12], 0)
     + (p_mask >> 12 & 1) * coalesce(p_weights[13], 0) + (p_mask >> 13 & 1) * coalesce(p_weights[14], 0)
     + (p_mask >> 14 & 1) * coalesce(p_weights[15], 0) + (p_mask >> 15 & 1) * coalesce(p_weights[16], 0)
+    + (p_mask >> 16 & 1) * coalesce(p_weights[17], 0) + (p_mask >> 17 & 1) * coalesce(p_weights[18], 0)
+    + (p_mask >> 18 & 1) * coalesce(p_weights[19], 0) + (p_mask >> 19 & 1) * coalesce(p_weights[20], 0)
+    + (p_mask >> 20 & 1) * coalesce(p_weights[21], 0) + (p_mask >> 21 & 1) * coalesce(p_weights[22], 0)
+    + (p_mask >> 22 & 1) * coalesce(p_weights[23], 0) + (p_mask >> 23 & 1) * coalesce(p_weights[24], 0)
+    + (p_mask >> 24 & 1) * coalesce(p_weights[25], 0) + (p_mask >> 25 & 1) * coalesce(p_weights[26], 0)
+    + (p_mask >> 26 & 1) * coalesce(p_weights[27], 0) + (p_mask >> 27 & 1) * coalesce(p_weights[28], 0)
+    + (p_mask >> 28 & 1) * coalesce(p_weights[29], 0) + (p_mask >> 29 & 1) * coalesce(p_weights[30], 0)
+    + (p_mask >> 30 & 1) * coalesce(p_weights[31], 0) + (p_mask >> 31 & 1) * coalesce(p_weights[32], 0)
 $$;
 comment on function maas.maas_mask_weight is 'The sum of the weights of the terms in a mask. Written out so that it is inlined';
 

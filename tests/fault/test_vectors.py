@@ -118,6 +118,23 @@ def test_a_killed_backfill_is_taken_over(stack: Stack, embedder: EmbeddingServer
     poll(lambda: embedded(stack) == 2, 15, "the other one goes on")
 
 
+def test_the_backlog_is_shown(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
+    assert "vectors" not in maas(stack, "top", "--once").stdout
+    embedder.status = 503
+    stack.start_server()
+    stack.start_orchestrator(**embedder.settings())
+    stack.wait_archived(stack.ask(user, "My cat is called Rex."))
+    poll(lambda: events(stack, "embedding_down"), 15, "the provider is down")
+    assert "vectors waiting 2  of openai:words\n" in maas(stack, "top", "--once").stdout
+    assert 'maas_embedding_waiting_turns{model="openai:words"} 2.0' in stack.client.get("/metrics").text
+    assert "openai:words, 0 messages embedded, 2 wait\n" in maas(stack, "doctor", **embedder.settings()).stdout
+    embedder.status = 200
+    poll(lambda: embedded(stack) == 2, 15, "it is back")
+    assert "vectors waiting 0  of openai:words\n" in maas(stack, "top", "--once").stdout
+    assert 'maas_embedding_waiting_turns{model="openai:words"} 0.0' in stack.client.get("/metrics").text
+    assert "openai:words, 2 messages embedded\n" in maas(stack, "doctor", **embedder.settings()).stdout
+
+
 def test_without_pgvector_search_is_by_words(plain: Stack, embedder: EmbeddingServer, user: UUID) -> None:
     assert plain.rows("select to_regclass('embeddings') as t") == [{"t": None}]
     plain.start_server(**embedder.settings())
@@ -130,7 +147,7 @@ def test_without_pgvector_search_is_by_words(plain: Stack, embedder: EmbeddingSe
     assert (done.returncode, done.stdout) == (1, "")
     assert "no pgvector: install pgvector" in done.stderr
     assert "wrong embedding model: openai:words cannot be used" in maas(plain, "doctor", **embedder.settings()).stdout
-    assert "ok    embedding model: not configured" in maas(plain, "doctor").stdout
+    assert "ok    embedding model: none, search is by words" in maas(plain, "doctor").stdout
 
 
 def test_pgvector_may_come_later(
@@ -166,7 +183,7 @@ def test_embed_rebuilds_and_prunes(stack: Stack, embedder: EmbeddingServer, user
 
 
 def test_embed_says_what_is_wrong_and_goes_on_later(stack: Stack, embedder: EmbeddingServer, user: UUID) -> None:
-    assert "set MAAS_EMBEDDING_MODEL" in maas(stack, "embed").stderr
+    assert "MAAS_EMBEDDING_MODEL is none; set it" in maas(stack, "embed").stderr
     stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, 'poison or not')", user)
     embedder.status = 401
     failed = maas(stack, "embed", **embedder.settings())

@@ -17,7 +17,8 @@ from bench.sentences import sentence
 from maas.builtin_model import BuiltinModel
 from maas.composition import choose_background_tasks, choose_stages
 from maas.engine.stages import Deps
-from maas.memory.search import rank_messages
+from maas.memory.ranking import rank
+from maas.memory.search import gather_evidence
 from maas.memory.summaries import compact, due_groups, read_children, summaries_of_messages
 from shared.db import open_database
 from shared.settings import ROLES, load_settings
@@ -159,10 +160,10 @@ async def test_old_talk_is_found_by_the_record_of_its_month(deps: Deps, connecti
     remember_days(connection, user, 150)
     (exchange,) = remember(connection, user, [(at(days_ago(140), 3), "The walrus is called Gustav.")])
     await compactor.compact_all(deps, user)
-    turns = await rank_messages(deps.db, user, "What is the walrus called?", limit=50)
+    turns = rank(await gather_evidence(deps.db, user, "What is the walrus called?"), limit=50)
     best = (await summaries_of_messages(deps.db, user, turns))[0]
     (row,) = connection.execute("select level, raw_log_ids from lsm_storage where id = %s", (best.id,)).fetchall()
-    assert row["level"] == 3 and turns[0].message.id in row["raw_log_ids"]
+    assert row["level"] == 3 and turns[0].id in row["raw_log_ids"]
     assert best.score > 0.5 and "-Month-" in best.period
     then = (await summaries_of_messages(deps.db, user, turns, as_of=at(days_ago(0))))[0]
     assert (then.id, then.score) == (exchange, best.score)

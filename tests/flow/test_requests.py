@@ -76,9 +76,8 @@ def test_words_are_logged_with_their_row_and_hold_nobody_up(stack: Stack, user: 
         application.execute("lock table raw_logs in share update exclusive mode")
         application.execute("select from raw_logs for update")
         run_id = stack.ask(user, "Where is the spare key?")
-        assert stack.rows("select content from raw_logs where run_id = %s", run_id) == [
-            {"content": "Where is the spare key?"}
-        ]
+        logged = stack.rows("select content from raw_logs where run_id = %s order by seq", run_id)
+        assert logged[0] == {"content": "Where is the spare key?"}  # its answer may be there, too
         assert stack.answer(run_id)["status"] == "COMPLETED"
         assert stack.rows(count, user) == [{"n": 4}]
 

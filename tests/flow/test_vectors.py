@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -14,9 +14,10 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 from structlog.testing import capture_logs
 
-from maas.memory.embeddings import PAGE_SIZE, BackfillTaken, EmbeddingBackfill, open_query_embedder, similar_messages
-from maas.memory.query import SearchFilter
-from maas.memory.search import search
+from maas.memory.embeddings import PAGE_SIZE, BackfillTaken, EmbeddingBackfill, open_query_embedder
+from maas.memory.query import NO_FILTER, SearchFilter, parse_query
+from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, gather_evidence, search
+from maas.memory.similarity import MeaningReader
 from shared.db import Database, open_database
 from shared.models import Embedder, ModelError
 from shared.models.calls import QueryEmbedder
@@ -102,6 +103,18 @@ async def fill(backfill: EmbeddingBackfill) -> None:
     await backfill.release()
 
 
+async def nearness(
+    db: Database, questions: QueryEmbedder | None, user: UUID, text: str, speakers: Sequence[str] = ()
+) -> dict[UUID, float]:
+    """The cosines of the user's messages that have vectors, nearest first."""
+    query = parse_query(text, DISTANT)
+    found = await MeaningReader(db, questions, user, query, NO_FILTER).cosines(speakers)
+    if found is None:
+        return {}
+    pairs = zip(found.ids.tolist(), found.values.tolist(), strict=True)
+    return {UUID(bytes=one): cosine for one, cosine in sorted(pairs, key=lambda pair: -pair[1])}
+
+
 def count(connection: Connection, where: str = "true") -> int:
     row = connection.execute(f"select count(*) as n from embeddings where {where}".encode()).fetchone()
     assert row is not None
@@ -111,13 +124,12 @@ def count(connection: Connection, where: str = "true") -> int:
 async def test_near_turns_are_found(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
     cat, dog, _ = say(connection, user, "my cat is called Rex", "the dog barks", "nothing of interest")
     await fill(vectors.backfill())
-    found = await similar_messages(db, await vectors.questions(), user, "how is the cat called")
-    assert next(iter(found)) == cat
-    assert found[cat] == 1.0 > found[dog] >= 0.0 == min(found.values())
-    exact = await similar_messages(db, await vectors.questions(), user, "the dog barks")
-    assert exact[dog] == 1.0
+    found = await nearness(db, await vectors.questions(), user, "how is the cat called")
+    assert list(found)[:2] == [cat, dog]
+    exact = await nearness(db, await vectors.questions(), user, "the dog barks")
+    assert exact[dog] == pytest.approx(1.0, abs=1e-3)
     hits = await search(db, user, "Wie heißt the gatto?", query_embedder=await vectors.questions())
-    assert len(hits) == 3  # none shares a word with the question
+    assert [hit.id for hit in hits] == [dog]  # none shares a term with the question, and one is near
     assert await search(db, user, "Wie heißt the gatto?") == []
     later = SearchFilter(since=DISTANT + timedelta(days=9000))
     assert await search(db, user, "gatto", query_embedder=await vectors.questions(), filters=later) == []
@@ -129,32 +141,52 @@ async def test_others_are_never_found(connection: Connection, db: Database, vect
     await fill(vectors.backfill())
     assert count(connection) == 3
     questions = await vectors.questions()
-    assert list(await similar_messages(db, questions, user, "my cat is called Rex")) == mine
-    assert await similar_messages(db, questions, uuid4(), "my cat is called Rex") == {}
+    assert list(await nearness(db, questions, user, "my cat is called Rex")) == mine
+    assert await nearness(db, questions, uuid4(), "my cat is called Rex") == {}
 
 
-async def test_a_name_says_who_spoke(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
-    """A turn is found by its speaker, not only by whom it addresses."""
+async def test_names_are_not_compared(
+    connection: Connection, db: Database, vectors: Vectors, server: EmbeddingServer, user: UUID
+) -> None:
+    """A speaker's name stands in the question, not in what the speaker says, and in what others say to the speaker."""
     turns = [
         {"role": "user", "content": "I paint", "speaker": "Melanie", "external_id": "by"},
         {"role": "user", "content": "Oh Melanie, paint", "speaker": "Caroline", "external_id": "to"},
     ]
     connection.execute("select maas_import(%s, 'test', %s)", (user, Jsonb(turns)))
     await fill(vectors.backfill())
-    found = await similar_messages(db, await vectors.questions(), user, "what does Melanie paint")
+    found = await nearness(
+        db, await vectors.questions(), user, "what does Melanie’s brush paint", ["Melanie", "Caroline"]
+    )
     rows = connection.execute("select id, external_id from raw_logs").fetchall()
     names = {row["id"]: row["external_id"] for row in rows}
     assert [names[log] for log in found] == ["by", "to"]
+    assert server.texts == ["I paint", "Oh Melanie, paint", "what does  brush paint"]
 
 
-async def test_as_of_and_limit(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
+async def test_as_of(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
     old = say(connection, user, "cat one", "cat two", at=DISTANT)
     say(connection, user, "cat three")
     await fill(vectors.backfill())
     questions = await vectors.questions()
-    assert set(await similar_messages(db, questions, user, "cat", as_of=DISTANT + timedelta(days=1))) == set(old)
-    assert len(await similar_messages(db, questions, user, "cat")) == 3
-    assert len(await similar_messages(db, questions, user, "cat", limit=2)) == 2
+    past = SearchFilter(as_of=DISTANT + timedelta(days=1))
+    assert {hit.id for hit in await search(db, user, "cat", query_embedder=questions, filters=past)} == set(old)
+    assert len(await search(db, user, "cat", query_embedder=questions)) == 3
+
+
+async def test_a_large_memory_is_compared_as_a_whole(
+    connection: Connection, db: Database, vectors: Vectors, user: UUID
+) -> None:
+    """What shares no word with the question is found among thousands, and weighed as in a small memory."""
+    (meant,) = say(connection, user, "gatto")
+    say(connection, user, *(f"turn {n}" for n in range(FULL_READ_MESSAGES)))
+    await count_due_terms(db)
+    await fill(vectors.backfill())
+    evidence = await gather_evidence(db, user, "gatti gatto?", NO_FILTER, await vectors.questions())
+    assert evidence.similarity is not None
+    assert evidence.candidates.ids[evidence.similarity.own.argmax()].tobytes() == meant.bytes
+    assert evidence.similarity.own.max() > 5
+    assert len(evidence.candidates) < FULL_READ_MESSAGES
 
 
 async def test_batches_and_pages(connection: Connection, vectors: Vectors, server: EmbeddingServer, user: UUID) -> None:
@@ -229,10 +261,10 @@ async def test_another_model(
     (log,) = say(connection, user, "the cat")
     await fill(vectors.backfill("old"))
     new = await vectors.questions("new")
-    assert await similar_messages(db, new, user, "the cat") == {}
+    assert await nearness(db, new, user, "the cat") == {}
     await fill(vectors.backfill("new"))
-    assert list(await similar_messages(db, new, user, "the cat")) == [log]
-    assert list(await similar_messages(db, await vectors.questions("old"), user, "the cat")) == [log]
+    assert list(await nearness(db, new, user, "the cat")) == [log]
+    assert list(await nearness(db, await vectors.questions("old"), user, "the cat")) == [log]
     assert count(connection) == 2
 
 
@@ -243,7 +275,7 @@ async def test_vectors_of_another_length_are_passed_over(
     old, new = say(connection, user, "the cat", "the cat again")
     await fill(vectors.backfill())
     connection.execute("update embeddings set embedding = '[1,2,3]' where log_id = %s", (old,))
-    assert list(await similar_messages(db, await vectors.questions(), user, "the cat")) == [new]
+    assert list(await nearness(db, await vectors.questions(), user, "the cat")) == [new]
 
 
 async def test_vectors_go_with_their_turns(connection: Connection, db: Database, vectors: Vectors, user: UUID) -> None:
@@ -251,7 +283,7 @@ async def test_vectors_go_with_their_turns(connection: Connection, db: Database,
     await fill(vectors.backfill())
     connection.execute("delete from raw_logs where id = %s", (gone,))
     assert count(connection) == 1
-    assert list(await similar_messages(db, await vectors.questions(), user, "the cat")) == [stays]
+    assert list(await nearness(db, await vectors.questions(), user, "the cat")) == [stays]
 
 
 async def test_a_late_vector_of_an_erased_turn_is_not_written(
@@ -285,7 +317,7 @@ async def test_a_text_that_is_refused_holds_up_nobody(
     assert count(connection, "embedding is null") == 2
     await fill(vectors.backfill())
     assert server.calls == calls
-    found = await similar_messages(db, await vectors.questions(), user, "this is fine")
+    found = await nearness(db, await vectors.questions(), user, "this is fine")
     assert list(found) == [good]
     assert bad not in found and blank not in found
 
@@ -315,13 +347,13 @@ async def test_no_question_is_asked_of_a_provider_that_is_down(
     server.status, before = 503, server.calls
     with capture_logs() as logs:
         for n in range(5):
-            assert await similar_messages(db, questions, user, f"the cat {n}") == {}
+            assert await nearness(db, questions, user, f"the cat {n}") == {}
         assert server.calls == before + 1
         now = 5.1
-        assert await similar_messages(db, questions, user, "the cat") == {}
+        assert await nearness(db, questions, user, "the cat") == {}
         assert server.calls == before + 2
         server.status, now = 200, 16.0
-        assert list(await similar_messages(db, questions, user, "the cat")) == [log]
+        assert list(await nearness(db, questions, user, "the cat")) == [log]
     assert [entry["event"] for entry in logs] == ["model_left_alone", "model_asked_again"]
 
 
@@ -331,9 +363,9 @@ async def test_many_failures_at_once_are_one(
     now = 0.0
     questions = QueryEmbedder(vectors.embedder(), 5.0, clock=lambda: now)
     server.status = 503
-    await asyncio.gather(*(similar_messages(db, questions, user, f"the cat {n}") for n in range(10)))
+    await asyncio.gather(*(nearness(db, questions, user, f"the cat {n}") for n in range(10)))
     server.status, before, now = 200, server.calls, 5.1
-    await similar_messages(db, questions, user, "the cat")
+    await nearness(db, questions, user, "the cat")
     assert server.calls == before + 1
 
 
@@ -344,8 +376,8 @@ async def test_a_question_that_is_refused_silences_nobody(
     await fill(vectors.backfill())
     questions = await vectors.questions()
     server.refused = "poison"
-    assert await similar_messages(db, questions, user, "poison") == {}
-    assert list(await similar_messages(db, questions, user, "the cat" + " cat" * 100_000)) == [log]
+    assert await nearness(db, questions, user, "poison") == {}
+    assert list(await nearness(db, questions, user, "the cat" + " cat" * 100_000)) == [log]
     assert len(server.texts[-1]) == 2000
 
 
@@ -357,7 +389,7 @@ async def test_a_slow_provider_is_not_waited_for(
     server.held.clear()
     questions = await vectors.questions(timeout=0.2)
     async with asyncio.timeout(2):
-        assert await similar_messages(db, questions, user, "the cat") == {}
+        assert await nearness(db, questions, user, "the cat") == {}
 
 
 async def test_a_slow_database_is_not_waited_for(
@@ -366,12 +398,12 @@ async def test_a_slow_database_is_not_waited_for(
     (log,) = say(connection, user, "the cat")
     await fill(vectors.backfill())
     questions = await vectors.questions(timeout=0.5)
-    assert list(await similar_messages(db, questions, user, "the cat")) == [log]
+    assert list(await nearness(db, questions, user, "the cat")) == [log]
     with psycopg.connect(database) as other:
         other.execute("lock embeddings in access exclusive mode")
         async with asyncio.timeout(5):
-            assert await similar_messages(db, questions, user, "the cat") == {}
-    assert list(await similar_messages(db, questions, user, "the cat")) == [log]
+            assert await nearness(db, questions, user, "the cat") == {}
+    assert list(await nearness(db, questions, user, "the cat")) == [log]
 
 
 async def test_the_same_question_is_embedded_once(
@@ -379,11 +411,11 @@ async def test_the_same_question_is_embedded_once(
 ) -> None:
     questions = await vectors.questions()
     for _ in range(3):
-        await similar_messages(db, questions, user, "the cat")
+        await nearness(db, questions, user, "the cat")
     assert server.calls == 1
 
 
 async def test_without_a_model_nothing_is_asked(db: Database, user: UUID) -> None:
     async with open_query_embedder(db, None, 1.0) as questions:
         assert questions is None
-        assert await similar_messages(db, questions, user, "the cat") == {}
+        assert await nearness(db, questions, user, "the cat") == {}

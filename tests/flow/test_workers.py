@@ -76,6 +76,28 @@ async def test_analyzer_alone(deps: Deps) -> None:
     assert [call["stage"] for call in run.log.calls] == ["analyzer"]
 
 
+async def test_a_draft_shows_what_the_analyzer_has_read(deps: Deps, connection: psycopg.Connection[DictRow]) -> None:
+    """What was said since then is not read; what was erased since then is not shown. Another process reads again."""
+    run = a_run(user_query="Do you remember where Alma lives?")
+    texts = ("Alma lives in Lisbon.", "Alma lives by the sea.", *("It rains." for _ in range(5)))
+    await imported(deps, run, *texts)
+    outcome = await analyzer.run(run, deps)
+    connection.execute("delete from raw_logs where content = 'Alma lives by the sea.'")
+    turn = {"role": "user", "content": "Alma lives in Porto now.", "at": "2024-04-01T10:00:00Z"}
+    await deps.db.rows("import_turns", run.user_id, "later", [turn], "test")
+    advanced = run.advanced(Status.ANALYZED, outcome)
+    recovered = replace(advanced, carried={})
+
+    async def focus(run: Run) -> str:
+        return "\n".join(Draft.parse((await draft_builder.run(run, deps)).draft or "").focus)
+
+    drafts = [await focus(one) for one in (advanced, recovered)]
+    assert ["Lisbon" in text for text in drafts] == [True, True]
+    assert ["Porto" in text for text in drafts] == [False, True]
+    assert not any("sea" in text for text in drafts)
+    assert advanced.carried == {}, "evidence is not kept while the answer is written"
+
+
 @pytest.mark.parametrize(("keywords", "is_found"), [(["beagle", "Rex"], True), (["submarine"], False), ([], False)])
 async def test_the_analyzer_searches_again_by_the_keywords_of_its_model(
     deps: Deps, connection: psycopg.Connection[DictRow], keywords: list[str], is_found: bool

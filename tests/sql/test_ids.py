@@ -122,8 +122,8 @@ OF_USER = {
     "notes": 1, "answering": 1, "erase_user": 1, "remember": 1, "restore_rows": 2, "settle_restore": 1,
     "export_logs": 1, "export_records": 1, "export_conversations": 1, "export_messages": 1, "export_notes": 1,
     "export_attachments": 1, "export_actions": 1, "export_runs": 1, "repeated_run": 1, "turns_of_words": 1,
-    "question_terms": 1, "rare_turns": 1, "rank_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
-    "press_button": 2, "similar_turns": 1, "has_name": 1, "note_audit": 2, "spent": 2, "action": 2, "forget": 2,
+    "candidates": 1, "rare_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
+    "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "action": 2, "forget": 2,
     "list_runs": 1,
 }  # fmt: skip
 QUERIES: Mapping[str, tuple[str, str]] = {

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
+import numpy as np
 import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
+from maas.memory.candidates import Candidates
 from shared.db import queries
 from tests.sql.engine import Engine, insert
 
@@ -35,14 +37,19 @@ def read(connection: Connection) -> Read:
     return run
 
 
-def rank(read: Read, user: UUID, question: str, before: int = LAST) -> list[UUID]:
-    return [row["id"] for row in rank_rows(read, user, question, before)]
+def candidates(read: Read, user: UUID, question: str, before: int = LAST, known_at: str = "9999-01-01") -> Candidates:
+    """The messages of a memory that contain a term of the question or are close to one that does."""
+    (row,) = read("candidates", user, question, before, known_at, None, None, None, [], None, 2000, None, False)
+    messages = Candidates.from_row(row, is_whole=True)
+    return messages.take(messages.near(0, in_any_conversation=False))
 
 
-def rank_rows(read: Read, user: UUID, question: str, before: int = LAST) -> list[dict[str, Any]]:
-    (asked,) = read("question_terms", user, question, "9999-01-01")
-    bounds = (before, "9999-01-01", None, None, None)
-    return read("rank_turns", user, asked["terms"] or [], *bounds, [], [], None, None, False, 0)
+def near(read: Read, user: UUID, question: str, before: int = LAST) -> list[UUID]:
+    return ids(candidates(read, user, question, before))
+
+
+def ids(messages: Candidates) -> list[UUID]:
+    return [message_id for message_id, _ in messages.ids_at(np.arange(len(messages)))]
 
 
 def test_a_search_as_of_then_counts_what_was_known_then(connection: Connection, read: Read) -> None:
@@ -52,7 +59,7 @@ def test_a_search_as_of_then_counts_what_was_known_then(connection: Connection, 
         {"role": "user", "content": f"kayak {year}", "at": f"{year}-01-01T00:00:00Z"} for year in range(2020, 2024)
     ]
     connection.execute("select maas_import(%s, 'four', %s)", (user, json.dumps(turns)))
-    counts = [read("question_terms", user, "kayak", f"{year}-06-01")[0]["turns"] for year in (2019, 2021, 2023)]
+    counts = [len(candidates(read, user, "kayak", known_at=f"{year}-06-01")) for year in (2019, 2021, 2023)]
     assert counts == [0, 2, 4]
 
 
@@ -86,10 +93,10 @@ def test_waiting_and_later_queries_are_hidden(connection: Connection, engine: En
     for number in range(3):
         insert(connection, user, f"the kayak number {number}")
     (run,) = engine.claim()
-    assert rank(read, user, "kayak", run["seq"]) == []
+    assert near(read, user, "kayak", run["seq"]) == []
     assert read("recent_turns", user, run["seq"], 10) == []
     (following,) = engine.finish(run)["claimed"]
-    assert len(rank(read, user, "kayak", following["seq"])) == 2  # the first query, and the answer beside it
+    assert len(near(read, user, "kayak", following["seq"])) == 2  # the first query, and the answer beside it
     history = read("recent_turns", user, following["seq"], 10)
     assert [row["content"] for row in history] == ["an answer", "the kayak number 0"]
     assert len(read("recent_turns", user, following["seq"], 1)) == 1
@@ -106,9 +113,9 @@ def test_nobody_reads_anothers_turns(connection: Connection, read: Read, questio
     ).fetchone()
     assert log is not None
     connection.execute("update pipeline_runs set queue_state = 2")
-    assert rank(read, mine, question) == []
+    assert near(read, mine, question) == []
     assert read("turns", mine, [log["id"]]) == []
-    assert ("kayak" in question and ":" not in question) <= (rank(read, theirs, question) == [log["id"]])
+    assert ("kayak" in question and ":" not in question) <= (near(read, theirs, question) == [log["id"]])
 
 
 def test_search_knows_both_languages(connection: Connection, read: Read) -> None:
@@ -116,7 +123,8 @@ def test_search_knows_both_languages(connection: Connection, read: Read) -> None
     for text in ("Мы купили зелёные палатки", "we were buying tents", "ничего общего"):
         insert(connection, user, text)
     connection.execute("update pipeline_runs set queue_state = 2")
-    assert len(rank(read, user, "зеленая палатка")) >= 1
-    assert len(rank(read, user, "buy a tent")) >= 1
-    masks = {row["id"]: row["mask"] for row in rank_rows(read, user, "палатку")}
+    assert len(near(read, user, "зеленая палатка")) >= 1
+    assert len(near(read, user, "buy a tent")) >= 1
+    found = candidates(read, user, "палатку")
+    masks = dict(zip(ids(found), found.mask.tolist(), strict=True))
     assert sum(mask != 0 for mask in masks.values()) == 1

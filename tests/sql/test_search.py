@@ -15,7 +15,7 @@ from bench.sentences import sentence
 from maas.memory.context import build_context
 from maas.memory.query import MAX_SEQ, MAX_TIME, SearchFilter
 from maas.memory.ranking import rank
-from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, retrieve, search
+from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, gather_evidence, narrow_evidence, search
 from shared.db import Database, open_database, queries
 from tests.remembering import remember
 
@@ -79,9 +79,8 @@ async def test_what_was_said_since_the_count_is_found(db: Database, connection: 
 
 async def test_a_large_memory_is_not_read_whole(connection: Connection, db: Database, large: UUID) -> None:
     """Of its thousands of turns a search ranks some hundred at most, and touches few pages of the table."""
-    evidence = await retrieve(db, large, "What is the walrus called?", SearchFilter(), {})
-    assert evidence is not None
-    assert len(evidence.candidates) < 100
+    evidence = await gather_evidence(db, large, "What is the walrus called?")
+    assert 0 < len(evidence.candidates) < 100
     connection.execute("analyze raw_logs")
     arguments = [large, ["walrus", "call"], MAX_SEQ, MAX_TIME, None, None, None, ["walrus"], [5.0, 1.0], [], None]
     query = b"explain (analyze, format json) " + queries()["rare_turns"].encode()
@@ -104,6 +103,42 @@ async def test_a_typo_is_mended(db: Database, connection: Connection, is_large: 
     assert (await texts(db, user, "the wlarus", 1)) == ["My walrus is called Basil."]
     assert (await texts(db, user, "где плаатка?", 1)) == ["Палатка лежит в гараже."]
     assert await texts(db, user, "xylophone") == []
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+async def test_words_of_a_query_are_ranked_on_what_was_read_for_it(
+    db: Database, connection: Connection, is_large: bool
+) -> None:
+    """The same messages as a search for these words alone; words of no term of the query are not known."""
+    user = uuid4()
+    facts = ["My walrus is called Basil, №7.", "Basil the cat sleeps.", "A walrus eats fish on Tuesday."]
+    said = [*small_talk(LARGE if is_large else 40, NOW - timedelta(days=400))]
+    say(connection, user, [*said, *((NOW - timedelta(days=9 - n), text) for n, text in enumerate(facts))])
+    connection.execute("select maas_count_terms(%s, %s)", (user, FULL_READ_MESSAGES))
+    read = await gather_evidence(db, user, "What does the walrus №7 Basil eat, fish?", SearchFilter(as_of=NOW))
+    for words in (["walrus"], ["walruses", "fish"], ["Basil", "7"]):
+        narrow = await narrow_evidence(db, read, words)
+        assert narrow is not None
+        whole = await gather_evidence(db, user, " ".join(words).replace("7", "№7"), SearchFilter(as_of=NOW))
+        # of a large memory, what the other terms found is there, too
+        limit = 1 if is_large else 10
+        assert [one.id for one in rank(narrow, limit=limit)] == [one.id for one in rank(whole, limit=limit)]
+        if not is_large:
+            assert [one.score for one in rank(narrow)] == pytest.approx([one.score for one in rank(whole)])
+            assert [one.coverage for one in rank(narrow)] == pytest.approx([one.coverage for one in rank(whole)])
+    for words in (["submarine"], ["walrus", "submarine"], ["the"], ["walrus", "yesterday"], []):
+        assert await narrow_evidence(db, read, words) is None
+
+
+async def test_an_empty_memory_is_known_to_be_empty(db: Database, connection: Connection) -> None:
+    """Nothing is looked up that could not be there, however the words are spelt."""
+    user = uuid4()
+    say(connection, user, [(NOW + timedelta(days=1), "My walrus is called Basil.")])
+    evidence = await gather_evidence(db, user, "the wlarus?", SearchFilter(as_of=NOW))
+    assert evidence.is_memory_empty and rank(evidence) == [] and not evidence.words_gone
+    later = await gather_evidence(db, user, "the wlarus?")
+    assert not later.is_memory_empty and len(rank(later)) == 1
+    assert not (await gather_evidence(db, user, "?", SearchFilter(as_of=NOW))).is_memory_empty, "it was not read"
 
 
 @pytest.mark.parametrize("is_large", [False, True])
@@ -158,9 +193,10 @@ async def test_no_id_and_no_text_shows_anothers_turn(connection: Connection, lar
     ]
     bounds = (MAX_SEQ, MAX_TIME, None, None, None)
     found = await db.rows("rare_turns", mine, ["walrus"], *bounds, ["walrus"], [1.0], theirs, None)
-    chosen = await db.rows("rank_turns", mine, ["walrus"], *bounds, [], theirs, None, theirs, True, 0)
-    meant = await db.rows("rank_turns", mine, ["walrus"], *bounds, [], theirs, None, None, True, 0)
-    assert len(found) == 1 and chosen == [] and len(meant) == 1
+    chosen = await db.row("candidates", mine, "walrus", *bounds, [], None, FULL_READ_MESSAGES, theirs, True)
+    whole = await db.row("candidates", mine, "walrus", *bounds, [], None, FULL_READ_MESSAGES, None, True)
+    assert len(found) == 1 and chosen is not None and chosen["ids"] is None
+    assert whole is not None and len(whole["ids"]) == 16
     assert await db.rows("turns", mine, theirs) == []
     assert await db.rows("counted_lexemes", mine, ["wa", "ze"], 50) == []
     assert {row["lexemes"] for row in await db.rows("said_lexemes", mine)} == {"'walrus'"}
@@ -244,8 +280,8 @@ async def test_two_count_at_once(database: str, connection: Connection, large: U
 async def test_a_question_without_terms_finds_nothing(db: Database, large: UUID) -> None:
     for question in ("?", "...", "the", "и", "🙂", "' ; --", "\\"):
         assert await search(db, large, question) == []
-        evidence = await retrieve(db, large, question, SearchFilter(), {})
-        assert evidence is None or rank(evidence) == []
+        evidence = await gather_evidence(db, large, question)
+        assert len(evidence.candidates) == 0 and rank(evidence) == []
 
 
 async def test_a_context_is_filled_only_when_memory_knows_something(db: Database, connection: Connection) -> None:

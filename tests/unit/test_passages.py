@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from maas.memory.passages import MAX_CHARS, MIN_CHARS, split_passages
@@ -19,6 +19,7 @@ def parts(text: str, min_chars: int = MIN_CHARS, max_chars: int = MAX_CHARS) -> 
 
 
 @given(TEXTS, st.integers(1, 40), st.integers(0, 60))
+@example("1 。", 1, 0)
 def test_nothing_is_lost_and_no_passage_is_too_long(text: str, min_chars: int, more: int) -> None:
     passages = parts(text, min_chars, min_chars + more)
     assert "".join(passages) == text

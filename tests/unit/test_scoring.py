@@ -11,8 +11,8 @@ import pytest
 from bench.conversations import Question
 from bench.scoring import mean, score
 from bench.typos import misspell, without_repair
-from bench.weightings import PRODUCT, SIGNALS, weightings, without
-from maas.memory import query
+from bench.weightings import PRODUCT, SIGNALS, WORD_SIGNALS, weightings, without
+from maas.memory import spelling
 from maas.memory.ranking import WEIGHTS
 
 HOMES = {"a": "S1", "b": "S1", "c": "S2", "d": "S3", "e": "S3", "f": "S4"}
@@ -57,17 +57,19 @@ def test_a_slip_is_in_the_longest_word_and_inside_it(text: str, wrong: str | Non
 
 def test_the_repair_is_off_for_a_while() -> None:
     with pytest.raises(ZeroDivisionError), without_repair():
-        assert not query.is_repairable("accrodion")
+        assert not spelling.is_repairable("accrodion")
         raise ZeroDivisionError
-    assert query.is_repairable("accrodion")
+    assert spelling.is_repairable("accrodion")
 
 
-def test_each_weighting_is_the_product_with_signals_left_out() -> None:
-    found = weightings()
-    assert found[PRODUCT] == found[f"+ {SIGNALS[-1]}"] == WEIGHTS
-    for name in SIGNALS:
+@pytest.mark.parametrize("signals", [SIGNALS, WORD_SIGNALS])
+def test_each_weighting_is_the_product_with_signals_left_out(signals: tuple[str, ...]) -> None:
+    found = weightings(signals)
+    assert found[PRODUCT] == found[f"+ {signals[-1]}"] == WEIGHTS
+    for name in signals:
         left = {signal: worth for signal, worth in asdict(found[without(name)]).items() if signal != name}
         assert left == {signal: worth for signal, worth in asdict(WEIGHTS).items() if signal != name}
         assert asdict(found[without(name)])[name] == 0
-    alone = asdict(found[f"{SIGNALS[0]} alone"])
-    assert [name for name in SIGNALS if alone[name]] == [SIGNALS[0]]
+    alone = asdict(found[f"{signals[0]} alone"])
+    assert [name for name in signals if alone[name]] == [signals[0]]
+    assert set(SIGNALS) - set(WORD_SIGNALS) == {"meaning", "meaning_nearby", "meaning_conversation"}

@@ -15,7 +15,7 @@ import structlog
 from server import require_loopback
 from shared.errors import MaasError
 from shared.log import configure, hide, mask, redact
-from shared.settings import ROLES, load_settings, unknown_settings
+from shared.settings import ROLES, Settings, load_settings, unknown_settings
 
 
 def test_defaults() -> None:
@@ -25,6 +25,29 @@ def test_defaults() -> None:
     assert (settings.analyzer_timeout, settings.assembler_timeout, settings.archivist_timeout) == (3.0, 3.0, 20.0)
     assert (settings.history_rows, settings.payload_tokens) == (10, 8000)
     assert {settings.role_model(role) for role in ROLES} == {"extractive:builtin"}
+
+
+@pytest.mark.parametrize(
+    ("value", "model", "is_default"),
+    [
+        (None, "local:e5-small", True), ("", "none", False), (" ", "none", False), ("none", "none", False),
+        ("local:e5-small", "local:e5-small", False), (" openai:words ", "openai:words", False),
+    ],
+)  # fmt: skip
+def test_the_embedding_model_is_the_local_one_unless_turned_off(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str | None, model: str, is_default: bool
+) -> None:
+    monkeypatch.delenv("MAAS_EMBEDDING_MODEL")
+    file = tmp_path / ".env"
+    monkeypatch.setitem(Settings.model_config, "env_file", str(file))
+    if value is not None:
+        file.write_text(f"MAAS_EMBEDDING_MODEL='{value}'\n")
+        settings = load_settings()
+        assert (settings.embedding_model, settings.has_default_embedding_model) == (model, is_default)
+        file.unlink()
+        monkeypatch.setenv("MAAS_EMBEDDING_MODEL", value)
+    settings = load_settings()
+    assert (settings.embedding_model, settings.has_default_embedding_model) == (model, is_default)
 
 
 def test_one_variable_switches_all_roles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from maas.memory.query import count_lexemes, is_repairable, likely_prefixes, repair_terms, swaps
+from maas.memory.spelling import count_lexemes, is_repairable, likely_prefixes, repair_terms, swaps
 
 KNOWN = {"kayak": 3, "basketbal": 9, "палатк": 4, "палатн": 1, "dinner": 5}
 
@@ -24,8 +24,11 @@ def test_what_is_two_slips_away_is_another_word() -> None:
     assert repair_terms({"kyyak1": (), "window": (), "kayaks and": ()}, KNOWN) == {}
 
 
-def test_short_words_and_numbers_mean_themselves() -> None:
-    assert not is_repairable("cat") and not is_repairable("20231") and is_repairable("kayak")
+def test_short_words_numbers_and_frequent_words_mean_themselves() -> None:
+    for word in ("cat", "20231", "kayak", "february", "mentioned", "politics"):
+        assert not is_repairable(word)
+    for typo in ("kayka", "febuary", "mnetioned", "плаатка"):
+        assert is_repairable(typo)
 
 
 def test_two_letters_in_the_wrong_order_mend_a_stem_that_was_cut_elsewhere() -> None:
