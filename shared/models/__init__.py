@@ -221,6 +221,11 @@ class Embedder(NamedModel, Protocol):
         """The best number of texts for one call."""
         ...
 
+    @property
+    def max_questions(self) -> int:
+        """How many questions at once are answered soon; one more does not wait, but is searched by words alone."""
+        ...
+
     async def open(self) -> None:
         """Load what the first text would wait for. Raises ModelError."""
         ...

@@ -200,14 +200,18 @@ class QueryEmbedder:
         self.timeout = timeout
         self._embedder = embedder
         self._cache: dict[str, array[float]] = {}
+        self._in_progress = 0
         # A wrong key makes every query fail, so it opens the circuit, too.
         self._breaker = Breaker(self.model, "question", clock, lambda error: error.code != "bad_request")
 
     async def vector(self, query: str) -> array[float] | None:
-        """Return the vector of a query, or None if the embedder fails; at once while its circuit is open."""
+        """Return the vector of a query, or None if the embedder fails: at once if its circuit is open or many wait."""
         query = query[:MAX_QUERY_CHARS]
         if (cached := self._cache.get(query)) is not None:
             return cached
+        if self._in_progress >= self._embedder.max_questions:
+            return None
+        self._in_progress += 1
         try:
             with self._breaker.call(self.timeout) as call:
                 self._breaker.admit(call)
@@ -216,6 +220,8 @@ class QueryEmbedder:
                 )
         except ModelError:
             return None
+        finally:
+            self._in_progress -= 1
         vector = self._cache[query] = array("f", result.vectors[0])
         if len(self._cache) > MAX_CACHED_QUERIES:
             del self._cache[next(iter(self._cache))]

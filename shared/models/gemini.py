@@ -195,6 +195,7 @@ class GeminiEmbedder(_Gemini):
     """One embedding model; `dimensions` requests shorter vectors and is part of the name."""
 
     batch = 64
+    max_questions = 64
 
     def __init__(self, name: str, dimensions: int | None, *, api_key: str, base_url: str | None = None) -> None:
         super().__init__(name, api_key=api_key, base_url=base_url)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from uuid import UUID, uuid4
 
@@ -73,3 +74,9 @@ async def test_meaning_finds_what_words_do_not(memory: tuple[Database, UUID], qu
         by_both = [hit.text for hit in await search(db, user, question, limit=FIRST, query_embedder=questions)]
         assert answer not in by_words, question
         assert answer in by_both, question
+
+
+async def test_a_question_does_not_wait_for_many_others(questions: QueryEmbedder) -> None:
+    vectors = await asyncio.gather(*(questions.vector(f"{n}: {question}") for n in range(3) for question in ANSWERS))
+    assert sum(vector is not None for vector in vectors) == 4
+    assert await questions.vector("Is anybody there now?") is not None

@@ -24,7 +24,7 @@ E5_NAME = "e5-small"
 # The model takes 512 pieces; what comes later in a long text gains less than it costs.
 E5_MAX_CHARS: dict[Purpose, int] = {"document": 1000, "question": 400}
 FAILURES = (ImportError, OSError, RuntimeError, ValueError)
-NICENESS: dict[Purpose, int] = {"document": 15, "question": 5}  # of the threads: on a busy machine all else goes first
+NICENESS: dict[Purpose, int] = {"document": 15, "question": 10}  # of the threads: on a busy machine all else goes first
 
 
 def is_installed() -> bool:
@@ -41,6 +41,7 @@ class E5Embedder:
     provider = "local"
     name = E5_NAME
     batch = 4  # even long texts on a busy machine stay within the timeout; larger batches are not faster
+    max_questions = 4  # one after the other, some milliseconds each
 
     def __init__(self) -> None:
         self._errors = ProviderErrors(f"local:{E5_NAME}", "")
