@@ -25,6 +25,7 @@ from shared.text import is_blank
 PGVECTOR_HINT = "install pgvector 0.7 or newer, then run `maas embed` and start again"
 PAGE_SIZE = 1000
 READ_SIZE = 64  # texts that are read at once
+FRESH = timedelta(minutes=1)  # more than it takes to embed so many
 MAX_TEXT_CHARS = 4000  # every provider accepts so much, and a message names its subject early
 CALL_BUDGET_S = 60.0
 LEASE = timedelta(seconds=2 * CALL_BUDGET_S)
@@ -164,14 +165,23 @@ class EmbeddingBackfill:
         await self._db.value("save_fill", self.model, self._owner, progress.scanned_to, progress.since)
 
     async def _embed(self, ids: Sequence[UUID], on_done: Callable[[int], None] = lambda count: None) -> None:
+        done: set[UUID] = set()
         for start in range(0, len(ids), READ_SIZE):
-            rows = await self._db.rows("texts", ids[start : start + READ_SIZE], MAX_TEXT_CHARS)
-            blank = [row["id"] for row in rows if is_blank(row["content"])]
-            texts = [(row["id"], row["content"]) for row in rows if row["id"] not in blank]
-            for first in range(0, max(len(texts), 1), self._embedder.batch):
-                await self._extend_lease()
-                await self._embed_texts(dict(texts[first : first + self._embedder.batch]), [] if first else blank)
-            on_done(min(READ_SIZE, len(ids) - start))
+            # What was said just now is asked about first; there may be an import of hours before it.
+            fresh = [row["id"] for row in await self._db.rows("fresh_turns", self.model, FRESH, READ_SIZE)]
+            await self._embed_some(fresh)
+            done.update(fresh)
+            some = ids[start : start + READ_SIZE]
+            await self._embed_some([one for one in some if one not in done])
+            on_done(len(some))
+
+    async def _embed_some(self, ids: Sequence[UUID]) -> None:
+        rows = await self._db.rows("texts", ids, MAX_TEXT_CHARS) if ids else []
+        blank = [row["id"] for row in rows if is_blank(row["content"])]
+        texts = [(row["id"], row["content"]) for row in rows if row["id"] not in blank]
+        for first in range(0, max(len(texts), 1), self._embedder.batch):
+            await self._extend_lease()
+            await self._embed_texts(dict(texts[first : first + self._embedder.batch]), [] if first else blank)
 
     async def _extend_lease(self) -> None:
         """Extend the lease when a quarter of it is over. Raises BackfillTaken."""

@@ -40,6 +40,12 @@ select l.id, l.created_at from maas.raw_logs l
 where l.created_at >= $2 and l.is_remembered and not exists (select from maas.embeddings e where e.log_id = l.id and e.model = $1)
 order by l.created_at limit $3;
 
+-- name: fresh_turns  -- $1 model, $2 logged within this time, $3 how many: those without a vector, newest first
+select l.id from maas.raw_logs l
+where l.created_at > now() - $2::interval and l.is_remembered
+  and not exists (select from maas.embeddings e where e.log_id = l.id and e.model = $1)
+order by l.created_at desc limit $3;
+
 -- name: log_horizon
 select maas.maas_log_horizon();
 
