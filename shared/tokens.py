@@ -33,7 +33,7 @@ _PROVIDER_FACTOR = {"anthropic": 1.35}  # its tokenizer may need this many times
 MAX_WORD_CHARS = 40
 MAX_CHUNK_CHARS = 256
 MAX_VARIED_PARTS, VARIED_TOKEN_CHARS = 32, 4  # a long chunk of many different parts is searched for short tokens only
-MAX_CACHED_CHARS = 8000
+MAX_PROMPT_CHARS, MAX_LINE_CHARS = 8000, 300  # texts up to so long are cached, in two caches
 TABLE = Path(__file__).with_name("tokens.bin")
 CYRILLIC = Path(__file__).with_name("tokens.cyrillic.txt")
 _TABLE = array("H", TABLE.read_bytes())
@@ -49,7 +49,14 @@ def count(text: str) -> int:
     The estimate is at least a quarter of the Latin and a third of the Cyrillic letters, and at most the bytes of the
     text. Time is linear; recent texts are cached, because prompts and memory lines are counted again and again.
     """
-    return _count_again(text) if len(text) <= MAX_CACHED_CHARS else _count(text)
+    if len(text) <= MAX_LINE_CHARS:
+        return _count_line(text)
+    return _count_prompt(text) if len(text) <= MAX_PROMPT_CHARS else _count(text)
+
+
+def fits(text: str, limit: int) -> bool:
+    """Return whether `count` is at most `limit`; a text of fewer bytes than that is not counted."""
+    return (len(text) <= limit and len(text.encode("utf-8", "replace")) <= limit) or count(text) <= limit
 
 
 def within(limit: int, provider: str) -> int:
@@ -69,7 +76,8 @@ def _count(text: str) -> int:
     return min(estimate, len(raw))
 
 
-_count_again = lru_cache(maxsize=512)(_count)
+_count_line = lru_cache(maxsize=4096)(_count)
+_count_prompt = lru_cache(maxsize=512)(_count)
 
 
 def fit(text: str, limit: int) -> str:

@@ -34,10 +34,12 @@ async def run(run: Run, deps: Deps) -> Outcome:
     deps = deps if profile == "full" else with_builtin_model(deps)
     prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
     whole = defuse("\n".join(memory))
-    needed = await offload(len(whole), tokens.count, whole)
-    client = await offload(chars, _client_lines, draft, max(room - needed, room // 2))
-    room -= await offload(len(client), tokens.count, client)
-    if deps.settings.fast_path and needed <= room:
+    client = ""
+    if draft.client_lines:
+        needed = await offload(len(whole), tokens.count, whole)
+        client = await offload(chars, _client_lines, draft, max(room - needed, room // 2))
+        room -= await offload(len(client), tokens.count, client)
+    if deps.settings.fast_path and await offload(len(whole), tokens.fits, whole, room):
         skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
         return Outcome(payload=replace(empty, memory=_join(client, whole)).render())
     request = Request(
