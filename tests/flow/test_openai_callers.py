@@ -229,10 +229,12 @@ async def test_a_lost_connection_is_waited_for(
         asking = asyncio.create_task(ask(client_of("for-ann"), None))
         await apoll(lambda: connection.execute(select).fetchall())
         with psycopg.connect(database) as holder:
-            holder.execute("lock table pipeline_runs in access exclusive mode")
+            # In a thread: a transaction of the server may have to end first, and the server runs in this loop.
+            await asyncio.to_thread(holder.execute, "lock table pipeline_runs in access exclusive mode")
             await apoll(lambda: connection.execute(cut).fetchall(), 10, "a look that waits is cut off")
         connection.execute("set maas.maintenance = on")
-        connection.execute("update pipeline_runs set status = 'FAILED', error_code = 'over_budget'")
+        failed = "update pipeline_runs set status = 'FAILED', error_code = 'over_budget'"
+        await asyncio.to_thread(connection.execute, failed)
         with pytest.raises(openai.RateLimitError) as caught:
             await asking
     assert len(connection.execute(select).fetchall()) == 1
