@@ -155,7 +155,7 @@ def gains(families: Mapping[str, Family]) -> dict[str, dict[str, float]]:
             if without(one) in family.scores
         }
         for name, family in families.items()
-        if family.scores
+        if family.scores[PRODUCT]
     }
 
 
@@ -171,6 +171,8 @@ def coverage(families: Mapping[str, Family]) -> dict[str, dict[int, float]]:
 def _report(families: Mapping[str, Family], out: Path, about: Mapping[str, object]) -> None:
     measured = {}
     for name, family in families.items():
+        if not (family.scores[PRODUCT] or family.adversarial[PRODUCT]):
+            continue  # its evidence is not named by turns
         rows = {one: _percents(family, one) for one in family.scores or family.adversarial}
         asked = f"{len(family.scores[PRODUCT])} questions, {len(family.adversarial[PRODUCT])} adversarial apart"
         print_table(f"{name}: {asked}", ("weights", *COLUMNS), [(one, *row) for one, row in rows.items()])
