@@ -22,7 +22,7 @@ import uvloop
 
 from maas.agents.mcp_client import read_servers
 from maas.agents.runtime import Runtime, Toolbox
-from maas.assistants import load_tools, register, sync_tools
+from maas.assistants import built_in, load_tools, register, sync_tools
 from maas.builtin_model import PROVIDERS, BuiltinModel
 from maas.engine.events import EventLog
 from maas.engine.orchestrator import Orchestrator
@@ -198,7 +198,7 @@ async def open_orchestrator(
         deps, toolbox = add_tools(await stack.enter_async_context(open_deps(db, settings, embedder)))
         stack.push_async_callback(toolbox.close)
         if final_responder.NAME in stages:
-            await register(deps, toolbox.tools())
+            await register(deps, toolbox.tools(), built_in(settings))
         tasks = {} if is_alone else choose_background_tasks(deps, stages, embedder if deps.query_embedder else None)
         if final_responder.NAME in stages and not is_alone:
             tasks["keep_tools"] = partial(sync_tools, db, toolbox)

@@ -11,6 +11,8 @@ from maas.agents.executor import MAX_CALLS
 from maas.agents.slots import Slot, declared
 from maas.agents.tools import Mode, Toolset
 from shared.errors import MaasError, problems_of
+from shared.models.registry import check_access
+from shared.settings import Settings, variable_of
 
 Routing = Literal["single", "meta_tools", "classifier", "handoff"]
 Word = Annotated[str, Field(min_length=1, max_length=50)]
@@ -84,6 +86,34 @@ class Agent(BaseModel):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
 
 
+class Needs(BaseModel):
+    """What must be configured: `settings` by variable, MCP `servers` by name, `keys` by provider of models."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    settings: tuple[Word, ...] = ()
+    servers: tuple[Word, ...] = ()
+    keys: tuple[Word, ...] = ()
+
+    def unmet(self, settings: Settings, known: Toolset) -> str | None:
+        """The first need that is not met, as a sentence that says what to set; None if all are."""
+        fields = {variable_of(name): name for name in Settings.model_fields}
+        for variable in self.settings:
+            if variable not in fields:
+                return f"it needs {variable}, which is no setting"
+            if getattr(settings, fields[variable]) in (None, "", ()):
+                return f"it needs {variable}; set it in the environment or .env"
+        for server in self.servers:
+            if not known.is_remote(server):
+                return f"it needs the MCP server {server!r}; name it in MAAS_MCP_SERVERS"
+        for provider in self.keys:
+            try:
+                check_access(f"{provider}:*", settings)
+            except MaasError as error:
+                return error.message
+        return None
+
+
 class Definition(BaseModel):
     """One assistant. `role_prompt` is a row of system_prompts; `toolset` names tools or whole domains.
 
@@ -94,6 +124,7 @@ class Definition(BaseModel):
     `model`: a `provider:model` in place of the Responder's; agents may have others.
     `channels` are the sources of requests that it answers, such as http, openai, cli, sql; empty for all.
     `opening`: the message that opens a conversation, so that the assistant speaks first.
+    `needs`: what must be configured before it can be used.
     Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """
 
@@ -116,6 +147,7 @@ class Definition(BaseModel):
     language: Literal["auto", "ru", "en"] = "auto"
     channels: tuple[Word, ...] = ()
     opening: Annotated[str | None, Field(pattern=r"\S", max_length=200)] = None
+    needs: Needs = Needs()
 
     @model_validator(mode="after")
     def _check_slots(self) -> Self:

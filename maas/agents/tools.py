@@ -210,6 +210,10 @@ class Toolset:
         """Whether `name` is a tool, a domain, or a possible tool of a remote domain that is not connected."""
         return name in self._tools or name in self.domains() or name.partition(SEPARATOR)[0] in self._remote
 
+    def is_remote(self, domain: str) -> bool:
+        """Whether a server of this name is configured, connected or not."""
+        return domain in self._remote
+
     def of(self, domain: str) -> tuple[Tool, ...]:
         return tuple(one for one in self if one.domain == domain)
 

@@ -5,22 +5,54 @@ The registry loads assistants and tools at start from modules and rows, checks t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
+
+import structlog
+from pydantic import ValidationError
 
 from maas.agents.definition import Definition, bad_assistant, read_definition
 from maas.agents.runtime import Toolbox
 from maas.agents.tools import Tool, Toolset
 from maas.engine.stages import Deps
 from shared.db import Database
-from shared.errors import MaasError
+from shared.errors import MaasError, problems_of
+from shared.log import mask
+from shared.settings import Settings
+from shared.text import shorten
+
+MAX_REASON_CHARS = 500
+log = structlog.get_logger()
 
 
-def built_in() -> tuple[Definition, ...]:
-    """The ASSISTANT of every module in this package."""
-    return tuple(module.ASSISTANT for module in _modules() if hasattr(module, "ASSISTANT"))
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A built-in assistant. Without a definition, `problem` says why its module could not make one."""
+
+    name: str
+    definition: Definition | None
+    problem: str | None = None
+
+
+def built_in(settings: Settings) -> tuple[BuiltIn, ...]:
+    """The assistants of this package: the ASSISTANT of each module, a definition or a function that makes one."""
+    return tuple(_read_built_in(module, settings) for module in _modules() if hasattr(module, "ASSISTANT"))
+
+
+def _read_built_in(module: ModuleType, settings: Settings) -> BuiltIn:
+    declared: Definition | Callable[[Settings], Definition] = module.ASSISTANT
+    if isinstance(declared, Definition):
+        return BuiltIn(declared.name, declared)
+    name = module.__name__.rpartition(".")[2]
+    try:
+        definition = declared(settings)
+    except (MaasError, ValueError) as error:  # ValueError: a setting that the definition does not take
+        problem = problems_of(error)[0] if isinstance(error, ValidationError) else getattr(error, "message", error)
+        return BuiltIn(name, None, str(problem))
+    return BuiltIn(definition.name, definition)
 
 
 def _modules() -> Iterator[ModuleType]:
@@ -33,12 +65,11 @@ def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
 
     TOOLS and the attribute are a toolset or a function that makes one of `deps`. Raises MaasError('bad_setting').
     """
-    tools: list[Tool] = [one for module in _modules() if hasattr(module, "TOOLS") for one in module.TOOLS(deps)]
+    tools = [tool for module in _modules() if hasattr(module, "TOOLS") for tool in _made(module.TOOLS, deps)]
     for path in paths:
         module, _, attribute = path.partition(":")
         try:
-            declared = getattr(import_module(module), attribute)
-            loaded = list(declared(deps) if callable(declared) else declared)
+            loaded = _made(getattr(import_module(module), attribute), deps)
         except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} is no module:attribute of tools: {error}") from error
         if wrong := [one for one in loaded if not isinstance(one, Tool)]:
@@ -47,23 +78,48 @@ def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
     return Toolset(tools)
 
 
-async def register(deps: Deps, known: Toolset) -> None:
-    """Write `known` tools and built-in definitions to their tables, then check every active row of `assistants`.
+def _made(declared: Iterable[Tool] | Callable[[Deps], Iterable[Tool]], deps: Deps) -> list[Tool]:
+    return list(declared(deps) if callable(declared) else declared)
 
-    A built-in definition replaces that of its row, but not the row's role, which operators may change.
+
+async def register(deps: Deps, known: Toolset, built_ins: Sequence[BuiltIn]) -> None:
+    """Write `known` tools and built-in assistants to their tables, then check every other active row of `assistants`.
+
+    A built-in definition replaces that of its row, but not the row's role, which operators may change. One that is not
+    configured becomes a row that is not active and says why; a wrong row of an operator stops the start.
     Raises MaasError('bad_assistant').
     """
     db = deps.db
-    for one in built_in():
-        fields = one.model_dump(mode="json", exclude={"name", "role_prompt"}, exclude_defaults=True)
-        await db.rows("keep_assistant", one.name, one.role_prompt, fields)
     await _write_tools(db, known)
+    for one in built_ins:
+        await _write_built_in(deps, one, known)
+    names = {one.name for one in built_ins}
     for row in await db.rows("assistant_definitions"):
-        await _check(deps, read_definition(row["name"], row["role_name"], row["definition"]), known)
+        if row["name"] not in names:
+            await _check(deps, read_definition(row["name"], row["role_name"], row["definition"]), known)
+
+
+async def _write_built_in(deps: Deps, one: BuiltIn, known: Toolset) -> None:
+    problem, definition = one.problem, one.definition
+    if definition is not None:
+        fields = definition.model_dump(mode="json", exclude={"name", "role_prompt"}, exclude_defaults=True)
+        try:
+            await _check(deps, read_definition(one.name, definition.role_prompt, fields), known)
+        except MaasError as error:
+            problem = error.message.removeprefix(bad_assistant(one.name, "").message)
+    problem = shorten(mask(problem), MAX_REASON_CHARS) if problem is not None else None
+    if problem is not None:
+        log.warning("assistant_not_configured", assistant=one.name, cause=problem)
+    if definition is not None:
+        await deps.db.rows("keep_assistant", one.name, definition.role_prompt, fields, problem)
+    else:
+        await deps.db.rows("switch_off_assistant", one.name, problem)
 
 
 async def _check(deps: Deps, definition: Definition, known: Toolset) -> None:
-    """Raises MaasError('bad_assistant') for tools, models or prompts that do not exist."""
+    """Raises MaasError('bad_assistant') for unmet needs, and for tools, models or prompts that do not exist."""
+    if problem := definition.needs.unmet(deps.settings, known):
+        raise bad_assistant(definition.name, problem)
     definition.tools(known)
     for model in (definition.model, *(agent.model for agent in definition.agents)):
         try:

@@ -200,6 +200,16 @@ class _Checks:
             raise MaasError("missing_role", "system_prompts has no active row Mentor; run `maas migrate`")
         return ", ".join(f"{role} v{version}" for role, version in sorted(rows.items()))
 
+    async def assistants(self) -> str:
+        """Raises Advice if a built-in assistant is not configured."""
+        if not await self.db.value("schema_is_there"):
+            raise MaasError("no_schema", "there are none yet; run `maas migrate`")
+        active = ", ".join(row["name"] for row in await self.db.rows("assistant_definitions")) or "none"
+        if rows := await self.db.rows("inactive_assistants", None):
+            inactive = "; ".join(f"{row['name']}: {row['inactive_reason']}" for row in rows)
+            raise Advice("not_configured", f"{active}; not active: {inactive}")
+        return active
+
     async def models(self) -> str:
         for role in ROLES:
             model = open_model(self.settings.role_model(role), self.settings, PROVIDERS)
@@ -263,6 +273,7 @@ CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "migrations": _Checks.migrations,
     "listen": _Checks.listen,
     "prompts": _Checks.prompts,
+    "assistants": _Checks.assistants,
     "models": _Checks.models,
     "attempt timeout": _Checks.attempt_timeout,
     "image model": _Checks.image_model,

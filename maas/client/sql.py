@@ -231,7 +231,7 @@ def _error_of(sqlstate: str | None, message: str, column: str | None) -> ClientE
     if sqlstate == "23503" and column in ("conversation_id", "attachment_ids"):
         return NotFound("not_found", message)
     if sqlstate == "23503":
-        return InvalidRequest("unknown_assistant", "assistant: there is no active assistant of this name")
+        return InvalidRequest("unknown_assistant", message)
     if sqlstate.startswith(_INVALID):
         return InvalidRequest("invalid_request", message)
     if sqlstate == "42501":

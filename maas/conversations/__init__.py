@@ -8,6 +8,7 @@ from uuid import UUID
 
 from shared.db import Database
 from shared.errors import MaasError
+from shared.json import is_storable
 
 Mode = Literal["auto", "plan", "ask"]
 
@@ -25,7 +26,7 @@ async def create_conversation(
     assert row is not None
     match row["verdict"]:
         case "unknown_assistant":
-            raise MaasError("unknown_assistant", f"assistant: there is no active assistant {assistant!r}")
+            raise await unknown_assistant(db, assistant)
         case "queue_full":
             raise queue_full(queue_limit, ": wait for one and send this again")
     return await read_conversation(db, row["id"]) | {"request_id": row["run_id"]}
@@ -67,6 +68,13 @@ async def list_messages(
     if not rows:
         await read_conversation(db, conversation_id)
     return [dict(row) for row in rows]
+
+
+async def unknown_assistant(db: Database, assistant: str) -> MaasError:
+    """The error for an assistant that is not active, with the reason if it could not be configured."""
+    rows = await db.rows("inactive_assistants", assistant) if is_storable(assistant) else []
+    reason = f": {rows[0]['inactive_reason']}" if rows else ""
+    return MaasError("unknown_assistant", f"assistant: there is no active assistant {assistant[:80]!r}{reason}")
 
 
 def not_found(conversation_id: UUID) -> MaasError:

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from maas.conversations import Mode, queue_full
+from maas.conversations import Mode, queue_full, unknown_assistant
 from maas.engine.states import Status
 from shared import tokens
 from shared.db import Database
@@ -148,8 +148,7 @@ class Submitter:
         except asyncpg.ForeignKeyViolationError as error:
             if error.column_name in ("conversation_id", "attachment_ids"):
                 raise MaasError("not_found", error.message) from error
-            message = f"assistant: there is no active assistant {submission.assistant!r}"
-            raise MaasError("unknown_assistant", message) from error
+            raise await unknown_assistant(self._db, submission.assistant) from error
         if isinstance(inserted, MaasError):
             raise inserted
         if inserted:
@@ -302,6 +301,11 @@ async def list_assistants(db: Database, name: str | None = None) -> dict[str, da
     if not is_storable(name):
         return {}
     return {row["name"]: row["updated_at"] for row in await db.rows("answering_assistants", OPENAI_SOURCE, name)}
+
+
+async def list_inactive_assistants(db: Database) -> dict[str, str]:
+    """Names of the built-in assistants that cannot be used because something is not configured, with the reasons."""
+    return {row["name"]: row["inactive_reason"] for row in await db.rows("inactive_assistants", None)}
 
 
 def _usage(row: Mapping[str, Any]) -> AnswerUsage:

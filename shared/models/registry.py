@@ -117,6 +117,27 @@ def open_model(spec: str, settings: Settings, local: Mapping[str, ModelFactory] 
     return providers[provider](name, settings)
 
 
+def check_access(spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}) -> None:
+    """Check that the provider of `provider:model` can be asked; opens nothing. Raises as `open_model` does."""
+    provider, name = _read_spec(spec, {**_PROVIDERS, **local}, "openai:gpt-4o")
+    if provider not in local:
+        _ACCESS[provider](name, settings, _ALTERNATIVE)
+
+
+def model_or_default(chosen: str | None, default: str, settings: Settings) -> str | None:
+    """Return the model of an assistant that a setting may choose: `chosen`; unset, `default` if it can be asked here.
+
+    None stands for the model of the Responder.
+    """
+    if chosen is not None:
+        return chosen
+    try:
+        check_access(default, settings)
+    except MaasError:
+        return None
+    return default
+
+
 class ModelCache:
     """Models by `provider:model`, each opened when it is first requested; `local` as in `open_model`."""
 
@@ -221,6 +242,13 @@ def _anthropic_access(name: str, settings: Settings, alternative: str) -> tuple[
         what = "ANTHROPIC_API_KEY (or ANTHROPIC_BASE_URL for a compatible server that needs no key)"
         raise _missing_key("anthropic", name, what, alternative)
     return key.get_secret_value() if key else "none", base_url
+
+
+_ACCESS: dict[str, Callable[[str, Settings, str], object]] = {
+    "openai": _openai_access,
+    "gemini": _gemini_access,
+    "anthropic": _anthropic_access,
+}
 
 
 def _missing_key(provider: str, name: str, what: str, alternative: str) -> MaasError:

@@ -14,7 +14,8 @@ begin
     select coalesce(new.is_remembered, true) and (new.kind = 'archive' or a.definition->>'memory' is distinct from 'off')
     from maas.assistants a where a.name = new.assistant and a.is_active);
   if new.is_remembered is null then
-    raise foreign_key_violation using message = format('assistant: there is no active assistant "%s"', new.assistant),
+    raise foreign_key_violation using message = format('assistant: there is no active assistant "%s"', new.assistant) || coalesce((
+        select ': ' || a.inactive_reason from maas.assistants a where a.name = new.assistant and not a.is_active), ''),
       hint = 'select name from assistants where is_active', table = 'pipeline_runs', column = 'assistant';
   end if;
   new.queue_key := case

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from maas.assistants import built_in
+from shared.settings import load_settings
 from tests.polling import poll
 from tests.stack import Stack
 
@@ -40,7 +41,9 @@ def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path)
     with Stack(database, tmp_path) as stack:
         stack.rows("delete from assistants")
         stack.start_orchestrator()
-        assert [row["name"] for row in stack.rows("select name from assistants")] == [one.name for one in built_in()]
+        assert [row["name"] for row in stack.rows("select name from assistants")] == [
+            one.name for one in built_in(load_settings())
+        ]
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,12 @@ def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
 
 def test_tools_and_servers_that_the_documents_show_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs/assistants.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     shown = ModuleType("shown")
     monkeypatch.setitem(sys.modules, "shown", shown)
-    exec(code, shown.__dict__)
+    for block in blocks:
+        exec(block, shown.__dict__)
+    assert callable(shown.ASSISTANT)
     (tool,) = shown.TOOLS
     assert (tool.name, tool.domain, tool.effect) == ("add_entry", "books", "write")
     assert set(tool.parameters["required"]) == {"account", "cents"}

@@ -181,9 +181,19 @@ class ModelInfo(Schema):
     owned_by: Literal["maas"] = "maas"
 
 
+class InactiveModel(Schema):
+    """An assistant that cannot be used."""
+
+    id: str = Field(description="The name of the assistant.")
+    reason: str = Field(description="What is not configured.")
+
+
 class ModelList(Schema):
     object: Literal["list"] = "list"
     data: list[ModelInfo]
+    inactive: list[InactiveModel] = Field(
+        description="Built-in assistants that cannot be used, because something is not configured."
+    )
 
 
 class OpenAIErrorDetail(Schema):

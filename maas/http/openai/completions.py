@@ -22,6 +22,7 @@ from maas.http.openai import (
     ChatCompletion,
     Choice,
     CompletionUsage,
+    InactiveModel,
     MaasExtension,
     ModelInfo,
     ModelList,
@@ -32,7 +33,7 @@ from maas.http.openai import (
     error_of_failed_run,
     openai_error_response,
 )
-from maas.http.openai.request import ignored_header, read_completion_request
+from maas.http.openai.request import ignored_header, read_completion_request, unknown_model
 from maas.http.run_watcher import (
     EVENT_STREAM,
     EVENT_STREAM_HEADERS,
@@ -44,7 +45,7 @@ from maas.http.run_watcher import (
 from maas.http.schemas import json_response
 from maas.http.state import AppState, app_state
 from maas.runs.event_stream import Cursor, Page
-from maas.runs.submit import RunAnswer, list_assistants, read_answer
+from maas.runs.submit import RunAnswer, list_assistants, list_inactive_assistants, read_answer
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 
@@ -82,10 +83,11 @@ async def post_chat_completion(request: Request) -> Response:
 
 
 async def get_models(request: Request) -> Response:
-    """List the active assistants as OpenAI models."""
-    found = await list_assistants(app_state(request).db)
-    models = [_to_model(name, updated_at) for name, updated_at in found.items()]
-    return _with_request_id(request, json_response(ModelList(data=models)))
+    """List the active assistants as OpenAI models, and those that are not configured with the reason."""
+    db = app_state(request).db
+    models = [_to_model(name, updated_at) for name, updated_at in (await list_assistants(db)).items()]
+    inactive = [InactiveModel(id=name, reason=why) for name, why in (await list_inactive_assistants(db)).items()]
+    return _with_request_id(request, json_response(ModelList(data=models, inactive=inactive)))
 
 
 async def get_model(request: Request) -> Response:
@@ -93,7 +95,7 @@ async def get_model(request: Request) -> Response:
     name = request.path_params["model"]
     found = await list_assistants(app_state(request).db, name)
     if not found:
-        raise MaasError("unknown_assistant", f"there is no model {name[:80]!r}; GET /v1/models lists them")
+        raise await unknown_model(app_state(request).db, name)
     return _with_request_id(request, json_response(_to_model(name, found[name])))
 
 

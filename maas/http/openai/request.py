@@ -20,7 +20,16 @@ from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import QueryText
 from maas.http.state import app_state
 from maas.http.users import resolve_user
-from maas.runs.submit import OPENAI_SOURCE, ClientContext, ClientMessage, Role, Submission, list_assistants
+from maas.runs.submit import (
+    OPENAI_SOURCE,
+    ClientContext,
+    ClientMessage,
+    Role,
+    Submission,
+    list_assistants,
+    list_inactive_assistants,
+)
+from shared.db import Database
 from shared.errors import MaasError, problems_of
 from shared.json import MAX_JSON_DEPTH, is_storable
 from shared.text import clean, is_blank
@@ -63,7 +72,7 @@ async def read_completion_request(request: Request) -> CompletionRequest:
     is_remembered = is_remembered and _is_on(request.headers.get("x-maas-remember"), "X-MaaS-Remember")
     db, key = app_state(request).db, read_idempotency_key(request)
     if not await list_assistants(db, body.model):
-        raise MaasError("unknown_assistant", f"there is no model {body.model[:80]!r}; GET /v1/models lists them")
+        raise await unknown_model(db, body.model)
     user_id = await resolve_user(request, body.user or body.safety_identifier or _read_user_header(request))
     attachment_ids = [(await store_upload(db, user_id, image))["id"] for image in images]
     submission = Submission(
@@ -72,6 +81,13 @@ async def read_completion_request(request: Request) -> CompletionRequest:
         attachment_ids=tuple(dict.fromkeys(attachment_ids)), context=context, is_remembered=is_remembered,
     )  # fmt: skip
     return CompletionRequest(body, submission, ignored_parameters(body), _is_retry(request))
+
+
+async def unknown_model(db: Database, name: str) -> MaasError:
+    """The error for a model that is no active assistant, with the reason if it could not be configured."""
+    reason = (await list_inactive_assistants(db)).get(name)
+    message = "GET /v1/models lists them" if reason is None else f"the assistant is not active: {reason}"
+    return MaasError("unknown_assistant", f"there is no model {name[:80]!r}; {message}")
 
 
 def _check_parameters(body: ChatRequest) -> None:
