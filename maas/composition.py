@@ -21,8 +21,9 @@ import structlog
 import uvloop
 
 from maas.agents.mcp_client import read_servers
+from maas.agents.openers import bind_openers
 from maas.agents.runtime import Runtime, Toolbox
-from maas.assistants import built_in, load_tools, register, sync_tools
+from maas.assistants import built_in, load_openers, load_tools, register, sync_tools
 from maas.builtin_model import PROVIDERS, BuiltinModel
 from maas.engine.events import EventLog
 from maas.engine.orchestrator import Orchestrator
@@ -106,7 +107,9 @@ async def open_deps(db: Database, settings: Settings, embedder: Embedder | None)
 def add_tools(deps: Deps) -> tuple[Deps, Toolbox]:
     """Add the tool runtime to `deps`. MCP servers are connected on first use. Raises MaasError."""
     settings = deps.settings
-    toolbox = Toolbox(load_tools(settings.tools, deps), read_servers(settings.mcp_servers, os.environ))
+    tools = load_tools(settings.tools, deps)
+    openers = bind_openers(load_openers(settings.tools, tools), deps)
+    toolbox = Toolbox(tools, read_servers(settings.mcp_servers, os.environ), openers)
     return replace(deps, runtime=Runtime(toolbox)), toolbox
 
 

@@ -7,7 +7,9 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -50,6 +52,7 @@ _SECRETS = (
 
 _registered: set[str] = set()
 _registered_pattern: re.Pattern[str] | None = None
+_task_pattern: ContextVar[re.Pattern[str] | None] = ContextVar("task_pattern", default=None)
 
 
 def hide(*secrets: str) -> None:
@@ -58,14 +61,43 @@ def hide(*secrets: str) -> None:
     for secret in secrets:
         _registered.update(form for part in _parts(secret) for form in _forms(part))
     if _registered:
-        _registered_pattern = re.compile(
-            "|".join(re.escape(form) for form in sorted(_registered, key=len, reverse=True))
-        )
+        _registered_pattern = _pattern(_registered)
+
+
+def secret_pattern(secrets: Iterable[str]) -> re.Pattern[str] | None:
+    """Return the pattern of these secrets in any encoding, for `concealing`; None if there are none but short ones."""
+    forms = {form for secret in secrets for part in _parts(secret) for form in _forms(part)}
+    return _pattern(forms) if forms else None
+
+
+@contextmanager
+def concealing(pattern: re.Pattern[str] | None) -> Iterator[None]:
+    """Mask what the pattern matches as well, in this task and only inside the context."""
+    if pattern is None:
+        yield
+        return
+    token = _task_pattern.set(pattern)
+    try:
+        yield
+    finally:
+        _task_pattern.reset(token)
 
 
 def conceal(text: str) -> str:
-    """Return the text without the secrets registered by `hide`."""
-    return text if _registered_pattern is None else _registered_pattern.sub("***", text)
+    """Return the text without the secrets registered by `hide`, and those of `concealing`."""
+    for pattern in (_registered_pattern, _task_pattern.get()):
+        if pattern is not None:
+            text = pattern.sub("***", text)
+    return text
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a value of this name is a secret."""
+    return _SECRET_KEY.search(name) is not None
+
+
+def _pattern(forms: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)))
 
 
 def mask(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import structlog
 
 from maas.agents.executor import Executor, Permissions
+from maas.agents.openers import OpenDomains
 from maas.agents.tool_calls import fingerprint, read_arguments, refused
 from maas.agents.tool_ledger import CallLog
 from maas.agents.tool_loop import Language, ResponderModel, language_of
@@ -52,12 +53,16 @@ REASONS = {
         "tool_changed": "Nothing was done: the tool has changed since it was proposed. Ask for it again.",
         "arguments_changed": "Nothing was done: the arguments are not those that were approved. Ask for it again.",
         "validation_error": "Nothing was done: the tool refuses these arguments.",
+        "not_connected": "Nothing was done: what it works with is not connected.",
+        "no_data": "Nothing was done: there are no data for it yet.",
     },
     "ru": {
         "unknown_tool": "Ничего не сделано: такого инструмента больше нет.",
         "tool_changed": "Ничего не сделано: с тех пор инструмент изменился. Попросите об этом ещё раз.",
         "arguments_changed": "Ничего не сделано: аргументы не те, что были одобрены. Попросите об этом ещё раз.",
         "validation_error": "Ничего не сделано: инструмент не принимает таких аргументов.",
+        "not_connected": "Ничего не сделано: то, с чем он работает, не подключено.",
+        "no_data": "Ничего не сделано: данных для этого ещё нет.",
     },
 }
 ActionStatus = Literal["done", "failed", "in_doubt"]
@@ -77,7 +82,9 @@ class ActionOutcome:
     request: str
 
 
-async def execute_approved(run: Run, db: Database, tools: Toolset, calls: CallLog) -> ActionOutcome:
+async def execute_approved(
+    run: Run, db: Database, tools: Toolset, calls: CallLog, domains: OpenDomains
+) -> ActionOutcome:  # fmt: skip
     """Execute the action of a run of kind `action`, unless that was done before.
 
     Raises LostRun, MaasError('no_action').
@@ -92,14 +99,16 @@ async def execute_approved(run: Run, db: Database, tools: Toolset, calls: CallLo
         case "settled":
             status, body = row["status"], row["result"] or {}
         case _:
-            body = await _execute(run, row, tools, calls)
+            body = await _execute(run, row, tools, calls, domains)
             status = await db.value("end_action", run.id, run.attempt, _status(body), body)
             if status is None:
                 raise LostRun
     return ActionOutcome(run.user_query, status, body, row["asked"])
 
 
-async def _execute(run: Run, row: Mapping[str, Any], tools: Toolset, calls: CallLog) -> dict[str, Any]:
+async def _execute(
+    run: Run, row: Mapping[str, Any], tools: Toolset, calls: CallLog, domains: OpenDomains
+) -> dict[str, Any]:  # fmt: skip
     """The result of the call, refused if tool or arguments are not those that the user approved."""
     name = row["tool"]
     tool = tools.get(name)
@@ -112,7 +121,7 @@ async def _execute(run: Run, row: Mapping[str, Any], tools: Toolset, calls: Call
     call = ToolCall(row["call_id"], name, json.dumps(row["arguments"], ensure_ascii=False))
     permissions = Permissions(frozenset({name}), "ask", 1, approved_fingerprints(tool, call))
     context = ToolContext(run.user_id, run.id, run.conversation_id)
-    executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger)
+    executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains)
     await calls.announce(call)
     (result,) = await executor.run([call])
     return {part: value for part, value in result.body.items() if part != "_meta"}

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
+from maas.agents.openers import OpenDomains, OpenedDomain
 from maas.agents.tool_calls import (
     HANDLER_CODES,
     MAX_DATA_BYTES,
@@ -31,7 +32,8 @@ from maas.agents.tools import Mode, Tool, ToolContext, Toolset, decide
 from maas.runs.debug_info import debug_log
 from shared import tracing
 from shared.errors import MaasError
-from shared.log import mask
+from shared.json import map_texts
+from shared.log import conceal, concealing, mask
 from shared.models import ToolCall
 from shared.text import shorten
 
@@ -82,7 +84,7 @@ class Executor:
     """Runs the tool calls of one run. The failure of a handler is a result; an error of the callbacks ends the run.
 
     `count` increments the number of calls and returns it; `record` stores each result; `writes` makes writes safe
-    against crashes.
+    against crashes; `domains` gives the handlers their values and says which tools can be used.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Executor:
         count: CountCall,
         record: RecordResult,
         writes: WriteLedger | None = None,
+        domains: OpenDomains | None = None,
     ) -> None:
         self._tools = tools
         self._permissions = permissions
@@ -100,6 +103,7 @@ class Executor:
         self._count = count
         self._record = record
         self._writes = writes
+        self._domains = domains
         self._history = _History()
 
     def narrowed(self, allowed: Iterable[str]) -> Executor:
@@ -162,7 +166,8 @@ class Executor:
             return _crashed(tool, error, "Nothing was done: answer without it"), None
         digest = fingerprint(tool, arguments.values)
         if decision == "ask" and not tool.is_meta and digest not in permissions.approved:
-            return _approval_required(tool, arguments), arguments
+            opened = await self._open(tool)
+            return opened.refusal(tool.needs) or _approval_required(tool, arguments), arguments
         if not tool.is_meta:
             shown, _ = cut(arguments.values, MAX_DEBUG_BYTES)
             await debug_log().info(7, tool.name, {"effect": tool.effect, "arguments": shown})
@@ -181,6 +186,9 @@ class Executor:
                 return await self._once((0, digest), lambda: self._write(call, tool, arguments, digest))
             finally:
                 history.writes += 1
+
+    async def _open(self, tool: Tool) -> OpenedDomain:
+        return await self._domains.open(tool.domain) if self._domains is not None else OpenedDomain(tool.domain)
 
     async def _write(self, call: ToolCall, tool: Tool, arguments: ToolArguments, digest: str) -> dict[str, Any]:
         if self._writes is None:
@@ -211,10 +219,13 @@ class Executor:
             return refused("failed", error.message)
 
     async def _call_handler(self, tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
+        opened = await self._open(tool)
+        if (body := opened.refusal(tool.needs)) is not None:
+            return body
         await debug_log().start(8, tool.name)
         attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name}
-        with tracing.span(f"execute_tool {tool.name}", attributes) as span:
-            body = await self._call_in_time(tool, arguments)
+        with concealing(opened.secrets), tracing.span(f"execute_tool {tool.name}", attributes) as span:
+            body = await self._call_in_time(tool, arguments, opened)
             if not body["success"]:
                 span.fail(body["error_code"])
         if body["success"]:
@@ -223,12 +234,13 @@ class Executor:
             await debug_log().error(8, tool.name, body["error_code"], message=body["message"])
         return body
 
-    async def _call_in_time(self, tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
+    async def _call_in_time(self, tool: Tool, arguments: ToolArguments, opened: OpenedDomain) -> dict[str, Any]:
+        """The body without the secrets of the domain; nothing of them is left where a long text is cut."""
         timeout = asyncio.timeout(tool.timeout)
         try:
             async with timeout:
-                returned = await tool.handler(arguments.model, self._context)
-            return succeeded(returned)
+                returned = await tool.handler(arguments.model, opened.fill(self._context))
+            return succeeded(returned, conceal if opened.secrets else None)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task and task.cancelling():
@@ -258,7 +270,7 @@ def _failed(tool: Tool, error: MaasError) -> dict[str, Any]:
     if isinstance(error, ToolDoubt):
         return refused("failed" if _is_repeatable(tool) else "in_doubt", f"{message}. {_advice(tool)}")
     details = error.details if isinstance(error, ToolFailure) else None
-    return refused("failed", message, **details or {})
+    return refused("failed", message, **map_texts(details or {}, conceal))
 
 
 def _crashed(tool: Tool, error: BaseException, advice: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 
 from maas.agents.definition import Agent
 from maas.agents.executor import run_concurrently
+from maas.agents.openers import OpenedDomain
 from maas.agents.tool_calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut, size
 from maas.agents.tool_loop import AnswerContext, fenced_json
 from maas.agents.tools import Tool, Toolset, tool
@@ -37,15 +38,19 @@ log = structlog.get_logger()
 
 Execute = Callable[[Sequence[ToolCall]], Awaitable[list[ToolResult]]]
 Respond = Callable[[str, str, Sequence[ToolResult]], Awaitable[str | None]]
+OpenDomain = Callable[[str], Awaitable[OpenedDomain]]
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A set of tools as a model sees it before it opens one; `about` is a few words."""
+    """A set of tools as a model sees it before it opens one; `about` is a few words.
+
+    `is_open`: the run may use it, as far as its client has a say in that.
+    """
 
     name: str
     about: str
-    is_available: bool = True
+    is_open: bool = True
 
 
 # The fields of these models are what the model of the assistant has to send; a docstring would be sent to it, too.
@@ -72,7 +77,7 @@ async def answer_by_meta_tools(context: AnswerContext) -> Reply:
     """The words of the only domain that answered, else the assistant's own. Raises MaasError, LostRun."""
     answers = _DomainAnswers()
     domains = _DomainCalls(context, answers)
-    tools = meta_tools(_domains(context), context.tools, domains.execute, domains.respond)
+    tools = meta_tools(_domains(context), context.tools, domains.execute, domains.respond, context.domains.open)
     model = context.model
     if model.listener is not None:
         model = replace(model, listener=_OwnWordsListener(model.listener, answers))
@@ -83,24 +88,31 @@ async def answer_by_meta_tools(context: AnswerContext) -> Reply:
     return reply if answers.only_text is None else replace(reply, text=answers.only_text)
 
 
-def meta_tools(domains: Sequence[Domain], tools: Toolset, execute: Execute, respond: Respond | None = None) -> Toolset:
+async def _open_nothing(name: str) -> OpenedDomain:
+    return OpenedDomain(name)
+
+
+def meta_tools(
+    domains: Sequence[Domain], tools: Toolset, execute: Execute, respond: Respond | None = None,
+    open_domain: OpenDomain = _open_nothing,
+) -> Toolset:  # fmt: skip
     """The tools that a model sees in place of `tools`. `execute` is Executor.run over `tools`: it checks every call.
 
     `respond(domain, question, results)` lets a domain's agent put its results into words. Without it, or where it
-    returns None, the results are given as they are.
+    returns None, the results are given as they are. `open_domain` tells what each domain can be used for in this run.
     """
-    catalogue = _Catalogue({domain.name: domain for domain in domains}, tools)
+    catalogue = _Catalogue({domain.name: domain for domain in domains}, tools, open_domain)
     router = _CallRouter(tools, execute, respond)
 
     @tool(domain=META, effect="read")
     async def getAvailableDomains() -> Any:
         """List the domains of tools."""
-        return catalogue.domains()
+        return await catalogue.domains()
 
     @tool(domain=META, effect="read")
     async def getDomainTools(opened: DomainRequest) -> Any:
         """List a domain's tools with their parameters."""
-        return catalogue.tools(opened.domain)
+        return await catalogue.tools(opened.domain)
 
     @tool(domain=META, effect="read")
     async def executeTools(calls: CallsRequest) -> Any:
@@ -120,22 +132,36 @@ def meta_tools(domains: Sequence[Domain], tools: Toolset, execute: Execute, resp
 class _Catalogue:
     """The domains and their tools, as the meta tools list them."""
 
-    def __init__(self, domains: dict[str, Domain], tools: Toolset) -> None:
+    def __init__(self, domains: dict[str, Domain], tools: Toolset, open_domain: OpenDomain) -> None:
         self._domains = domains
         self._tools = tools
+        self._open = open_domain
 
-    def domains(self) -> dict[str, Any]:
-        shown = [
-            {"name": one.name, "about": one.about, "available": one.is_available} for one in self._domains.values()
-        ]
+    async def domains(self) -> dict[str, Any]:
+        shown = await run_concurrently(self._show(one) for one in self._domains.values())
         return {"domains": shown, "hint": "call getDomainTools before you use a domain"}
 
-    def tools(self, name: str) -> list[dict[str, Any]]:
+    async def _show(self, domain: Domain) -> dict[str, Any]:
+        """A domain is available if the run may use it and at least one of its tools can be called."""
+        opened = await self._open(domain.name)
+        is_available = domain.is_open and any(opened.refusal(one.needs) is None for one in self._of(domain))
+        flags = {"connected": opened.is_connected, "has_data": opened.has_data} if opened.has_opener else {}
+        return {"name": domain.name, "about": domain.about, "available": is_available} | flags
+
+    def _of(self, domain: Domain) -> tuple[Tool, ...]:
+        return self._tools.of(domain.name)
+
+    async def tools(self, name: str) -> list[dict[str, Any]]:
+        """The tools of a domain that can be called."""
         domain = self._domains.get(name)
         if domain is None:
             raise ToolFailure(f"there is no such domain; there are: {', '.join(self._domains)}")
-        if not domain.is_available:
-            raise ToolFailure(f"{name} is not connected: tell the user, answer without it")
+        if not domain.is_open:
+            raise ToolFailure(f"{name} is closed to this request: tell the user, answer without it")
+        opened = await self._open(name)
+        refusals = {one.name: opened.refusal(one.needs) for one in self._of(domain)}
+        if refusals and all(refusals.values()):
+            raise ToolFailure(next(str(body["message"]) for body in refusals.values() if body))
         return [
             {
                 "name": one.name,
@@ -144,7 +170,8 @@ class _Catalogue:
                 "dangerous": one.effect == "dangerous",
                 "timeout_ms": round(one.timeout * 1000),
             }
-            for one in self._tools.of(name)
+            for one in self._of(domain)
+            if refusals[one.name] is None
         ]
 
 
@@ -284,5 +311,5 @@ def _domains(context: AnswerContext) -> list[Domain]:
     for name in context.known.domains():
         tools = ", ".join(one.name for one in context.known.of(name))
         about = agents[name].about if name in agents else shorten(tools, 80)
-        domains.append(Domain(name, about, is_available=bool(context.tools.of(name))))
+        domains.append(Domain(name, about, is_open=bool(context.tools.of(name))))
     return domains

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -15,16 +15,18 @@ from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
 from maas.agents.mcp_client import SETTING, McpServer
 from maas.agents.meta_tools import answer_by_meta_tools
+from maas.agents.openers import BoundOpener, OpenDomains
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
 from maas.agents.slot_step import collect, press
 from maas.agents.tool_ledger import CallLog
 from maas.agents.tool_loop import AnswerContext, ResponderModel
-from maas.agents.tools import SEPARATOR, Mode, Toolset
+from maas.agents.tools import SEPARATOR, Mode, ToolContext, Toolset
 from maas.conversations.actions import find_pressed_button
 from maas.engine.claims import Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.runs.debug_info import DebugLog, open_debug_log, use_debug_log
+from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Reply, Request
 
@@ -60,13 +62,16 @@ async def open_assistant(run: Run, deps: Deps, request: Request) -> tuple[Defini
 
 
 class Toolbox:
-    """The tools of a process: its own, and those of MCP servers, which change while the process runs.
+    """The tools of a process: its own, and those of MCP servers, which change while the process runs; and openers.
 
     Raises MaasError('bad_setting') if the name of a server is a domain or the prefix of one of the own tools.
     """
 
-    def __init__(self, own: Toolset, servers: Sequence[McpServer] = ()) -> None:
+    def __init__(
+        self, own: Toolset, servers: Sequence[McpServer] = (), openers: Mapping[str, BoundOpener] | None = None
+    ) -> None:  # fmt: skip
         self._own = own
+        self._openers = openers or {}
         self._servers = tuple(server.name for server in servers)
         for name in self._servers:
             if name in own.domains() or any(one.name.startswith(name + SEPARATOR) for one in own):
@@ -78,6 +83,10 @@ class Toolbox:
     def tools(self) -> Toolset:
         """All tools that are known now."""
         return self._tools
+
+    def open_domains(self, context: ToolContext, db: Database | None = None) -> OpenDomains:
+        """The domains for one run; none is opened yet."""
+        return OpenDomains(self._openers, context, db)
 
     def start(self) -> None:
         """Connect to every server now. Otherwise `reach` connects to each server when it first names it."""
@@ -156,9 +165,13 @@ class Runtime:
         definition = await _read_definition(run, deps)
         tools = await self._open_tools(definition)
         if definition is not None and definition.slots and (button := await find_pressed_button(deps.db, run.id)):
-            return await press(definition, tools, run, deps, events, button)
-        outcome = await execute_approved(run, deps.db, tools, CallLog(deps.db, events, run, run.assistant))
+            return await press(definition, tools, run, deps, events, self._domains(run, deps), button)
+        calls = CallLog(deps.db, events, run, run.assistant)
+        outcome = await execute_approved(run, deps.db, tools, calls, self._domains(run, deps))
         return await narrate_outcome(run, deps, outcome, definition.language if definition else "auto", events)
+
+    def _domains(self, run: Run, deps: Deps) -> OpenDomains:
+        return self._toolbox.open_domains(ToolContext(run.user_id, run.id, run.conversation_id), deps.db)
 
     async def _open_tools(self, definition: Definition | None) -> Toolset:
         """The tools of an assistant; none if it is gone, or if a tool that it names is."""
@@ -186,6 +199,7 @@ class Runtime:
             known=known,
             tools=known if open_domains is None else Toolset(one for one in known if one.domain in open_domains),
             providers=within(all_tools, definition.context_providers),
+            domains=self._domains(run, model.deps),
         )
 
 

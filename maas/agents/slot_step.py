@@ -8,6 +8,7 @@ from typing import Self
 
 from maas.agents.definition import Definition
 from maas.agents.executor import Executor, Permissions
+from maas.agents.openers import OpenDomains
 from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tool_ledger import CallLog
@@ -43,7 +44,9 @@ class SlotStep:
     events: RunEvents
 
     @classmethod
-    async def open(cls, definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents) -> Self:
+    async def open(
+        cls, definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains
+    ) -> Self:  # fmt: skip
         """Start from the session as it was when this try of the run began. Raises LostRun.
 
         The mode is `auto`: users confirm all values together.
@@ -63,7 +66,7 @@ class SlotStep:
 
         permissions = Permissions(frozenset(one.name for one in tools), "auto", definition.limits.calls)
         context = ToolContext(run.user_id, run.id, run.conversation_id, {"session": session})
-        executor = Executor(tools, permissions, context, calls.ledger.count, record, calls.ledger)
+        executor = Executor(tools, permissions, context, calls.ledger.count, record, calls.ledger, domains)
         return cls(session, executor, calls, tools, events)
 
     async def make(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
@@ -98,7 +101,7 @@ async def collect(context: AnswerContext, events: RunEvents) -> Reply:
     if deps.models[context.request.role].provider == "extractive":
         message = f"{definition.name} needs a model that can call tools, the built-in one cannot"
         raise MaasError("no_tool_calls", f"{message}: set MAAS_RESPONDER_MODEL to provider:model")
-    step = await SlotStep.open(definition, context.tools, run, deps, events)
+    step = await SlotStep.open(definition, context.tools, run, deps, events, context.domains)
     if definition.photo and (photo := await find_photo(deps.db, run.id)):
         step.session.receive(photo)
         await step.session.store(deps.db, run)
@@ -140,10 +143,10 @@ def _with_state(step: SlotStep, request: Request) -> Request:
 
 
 async def press(
-    definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, button: str
+    definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains, button: str
 ) -> Outcome:
     """Do what a pressed button stands for, without a model. An expired button changes nothing. Raises LostRun."""
-    step = await SlotStep.open(definition, tools, run, deps, events)
+    step = await SlotStep.open(definition, tools, run, deps, events, domains)
     session = step.session
     if button == CONFIRM and definition.completion is not None and _can_confirm(session):
         await step.make([ToolCall(CONFIRM, definition.completion, "{}")])

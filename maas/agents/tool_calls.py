@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 from maas.agents.tools import Tool
 from maas.conversations.actions import argument_problems
 from shared.errors import MaasError, problems_of
-from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object, parse_json
+from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object, map_texts, parse_json
 from shared.models import ToolCall
 from shared.text import shorten
 
@@ -30,6 +30,8 @@ ErrorCode = Literal[
     "unknown_tool",
     "not_allowed",
     "tool_call_limit_reached",
+    "not_connected",
+    "no_data",
     "approval_required",
     "tool_changed",
     "arguments_changed",
@@ -197,8 +199,11 @@ def _message(errors: Sequence[tuple[tuple[int | str, ...], str]]) -> str:
     return shorten("; ".join(lines[:MAX_PROBLEMS]), 1000) + more
 
 
-def succeeded(returned: Any) -> dict[str, Any]:
-    """The body for what a handler returned; parts that are too long are cut. Raises ValueError for what is not JSON."""
+def succeeded(returned: Any, change: Callable[[str], str] | None = None) -> dict[str, Any]:
+    """The body for what a handler returned; parts that are too long are cut. Raises ValueError for what is not JSON.
+
+    `change` is applied to each text before anything is cut.
+    """
     answer = returned if isinstance(returned, ToolAnswer) else ToolAnswer(returned)
     parts = {
         "data": answer.data,
@@ -208,7 +213,8 @@ def succeeded(returned: Any) -> dict[str, Any]:
     }
     body: dict[str, Any] = {"success": True}
     cut_parts = []
-    for name, value in to_json(parts).items():
+    values = to_json(parts)
+    for name, value in (values if change is None else map_texts(values, change)).items():
         if name == "data" or value is not None:
             body[name], is_cut = cut(value, _MAX_PART_BYTES[name])
             cut_parts += [name] if is_cut else []

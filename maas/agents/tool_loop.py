@@ -12,6 +12,7 @@ import structlog
 
 from maas.agents.definition import Agent, Definition
 from maas.agents.executor import Executor, Permissions, RecordResult
+from maas.agents.openers import OpenDomains
 from maas.agents.tool_calls import ToolResult, tag_safe_json
 from maas.agents.tool_ledger import CallLog
 from maas.agents.tools import Mode, ToolContext, Toolset
@@ -80,7 +81,8 @@ class AnswerContext:
     """What one answer needs, whichever way it is routed.
 
     `request` is that of the assistant's own prompt. `known` are the assistant's tools; `tools` those of them that are
-    open to this run. `provided` is the text that `providers`, its context providers, gave.
+    open to this run. `provided` is the text that `providers`, its context providers, gave. `domains` are opened as
+    calls need them.
     """
 
     definition: Definition
@@ -91,6 +93,7 @@ class AnswerContext:
     known: Toolset
     tools: Toolset
     providers: Toolset
+    domains: OpenDomains
     provided: str = ""
 
     @property
@@ -120,7 +123,8 @@ class AnswerContext:
         run, ledger = self.run, self.calls.ledger
         permissions = Permissions(frozenset(one.name for one in tools), self.mode, self.definition.limits.calls)
         context = ToolContext(run.user_id, run.id, run.conversation_id, values or {})
-        return Executor(tools, permissions, context, ledger.count, record or self.calls.record, ledger)
+        record = record or self.calls.record
+        return Executor(tools, permissions, context, ledger.count, record, ledger, self.domains)
 
     async def run_tool_loop(
         self, model: ResponderModel, request: Request, executor: Executor, max_rounds: int | None = None,

@@ -22,6 +22,7 @@ from shared.models import ToolSpec
 Effect = Literal["read", "write", "dangerous"]
 Mode = Literal["auto", "plan", "ask"]
 Decision = Literal["run", "ask", "refuse"]
+Need = Literal["connected", "data"]
 
 DEFAULT_TIMEOUT_S: dict[Effect, float] = {"read": 30.0, "write": 60.0, "dangerous": 60.0}
 MAX_TIMEOUT_S = 600.0
@@ -41,15 +42,17 @@ _KEYWORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The user and the run that a tool acts for. `values` holds what the assistant adds, access tokens too.
+    """The user and the run that a tool acts for. `values` are those of its domain's opener and of its assistant.
 
-    `values` never appear in logs.
+    `values`, which may hold access tokens, never appear in logs. `account_id` is for openers: the account that the
+    request or its conversation names. A client wrote it, so an opener checks that it is the user's.
     """
 
     user_id: UUID
     run_id: UUID
     conversation_id: UUID | None = None
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    account_id: str | None = None
 
 
 Handler = Callable[[Any, ToolContext], Awaitable[Any]]
@@ -65,6 +68,7 @@ class Tool:
     """One tool. `timeout` is in seconds; `reason` tells a person what an approval lets happen.
 
     `parameters` is the schema that models see. A tool without `arguments` gets the plain JSON that the schema allows.
+    `needs`: the tool can be used only if its domain's opener reports that the domain is connected, or has stored data.
     `is_meta` marks tools that only list tools or pass calls on. The executor does not count them, time them or ask for
     approval of them; it does all that with each call that they pass on.
     Raises MaasError('wrong_tool') for a declaration that no model could call.
@@ -82,6 +86,7 @@ class Tool:
     reason: str = ""
     via: str = "local"
     is_meta: bool = False
+    needs: Need | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -93,6 +98,8 @@ class Tool:
             raise wrong_tool(f"{self.name}: describe it in 1 to {limit} characters; models choose by that")
         if self.effect not in get_args(Effect):
             raise wrong_tool(f"{self.name}: its effect is one of {', '.join(get_args(Effect))}, not {self.effect!r}")
+        if self.needs not in (None, *get_args(Need)):
+            raise wrong_tool(f"{self.name}: it needs {' or '.join(get_args(Need))}, or None, not {self.needs!r}")
         if not 0 < self.timeout <= MAX_TIMEOUT_S:
             raise wrong_tool(f"{self.name}: its timeout is more than 0 and at most {MAX_TIMEOUT_S:.0f} seconds")
         try:
@@ -121,6 +128,7 @@ def tool(
     idempotent: bool = False,
     name: str | None = None,
     reason: str = "",
+    needs: Need | None = None,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Tool]:
     """Make a Tool of an async function; its docstring is the description.
 
@@ -137,7 +145,9 @@ def tool(
 
         description = inspect.cleandoc(function.__doc__ or "")
         timeout_s = DEFAULT_TIMEOUT_S.get(effect, MAX_TIMEOUT_S) if timeout is None else timeout
-        return Tool(tool_name, domain, description, effect, handle, model, {}, timeout_s, idempotent, reason)
+        return Tool(
+            tool_name, domain, description, effect, handle, model, {}, timeout_s, idempotent, reason, needs=needs
+        )  # fmt: skip
 
     return declare
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import iscoroutinefunction
 from pkgutil import iter_modules
 from types import ModuleType
 
@@ -15,6 +16,7 @@ import structlog
 from pydantic import ValidationError
 
 from maas.agents.definition import Definition, bad_assistant, read_definition
+from maas.agents.openers import Opener
 from maas.agents.runtime import Toolbox
 from maas.agents.tools import Tool, Toolset
 from maas.engine.stages import Deps
@@ -80,6 +82,31 @@ def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
 
 def _made(declared: Iterable[Tool] | Callable[[Deps], Iterable[Tool]], deps: Deps) -> list[Tool]:
     return list(declared(deps) if callable(declared) else declared)
+
+
+def load_openers(paths: tuple[str, ...], tools: Toolset) -> dict[str, Opener]:
+    """The OPENERS of the modules that `load_tools` has taken `tools` from, by domain.
+
+    Raises MaasError('bad_setting') for an opener that is no async function, a domain with two openers or without tools,
+    and a tool with needs in a domain that has no opener.
+    """
+    modules = dict.fromkeys((*_modules(), *(import_module(path.partition(":")[0]) for path in paths)))
+    openers: dict[str, Opener] = {}
+    for module in modules:
+        for domain, opener in getattr(module, "OPENERS", {}).items():
+            where = f"OPENERS of {module.__name__}: {domain!r}"
+            if not iscoroutinefunction(opener):
+                raise MaasError("bad_setting", f"{where} must be an async function of deps and a ToolContext")
+            if domain in openers:
+                raise MaasError("bad_setting", f"{where} has an opener already, in another module")
+            if not tools.of(domain):
+                raise MaasError("bad_setting", f"{where} is no domain of the tools that are loaded")
+            openers[domain] = opener
+    for one in tools:
+        if one.needs is not None and one.domain not in openers:
+            message = f"{one.name} needs {one.needs}, but no opener says so of its domain {one.domain!r}: add OPENERS"
+            raise MaasError("bad_setting", message)
+    return openers
 
 
 async def register(deps: Deps, known: Toolset, built_ins: Sequence[BuiltIn]) -> None:

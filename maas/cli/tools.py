@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
-from uuid import UUID, uuid4
+from typing import TYPE_CHECKING, Annotated
+from uuid import uuid4
 
 import typer
 
 from maas.agents.approvals import approved_fingerprints
 from maas.agents.executor import Executor, Permissions
 from maas.agents.tool_calls import ToolResult
-from maas.agents.tools import ToolContext, Toolset
+from maas.agents.tools import ToolContext
 from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
 from maas.cli.output import Table, note, show, styled, write_json
 from shared.db import Database, ReadOnlyDatabase
@@ -19,6 +19,9 @@ from shared.errors import MaasError
 from shared.models import ToolCall
 from shared.settings import Settings
 from shared.text import one_line, shorten
+
+if TYPE_CHECKING:
+    from maas.agents.runtime import Toolbox
 
 COLOURS = {"read": "green", "write": "yellow", "dangerous": "red"}
 MAX_DESCRIPTION_CHARS = 100
@@ -53,6 +56,7 @@ def call_tool(
     name: Annotated[str, typer.Argument(help="name of the tool, as `maas tools` lists it")],
     arguments: Annotated[str, typer.Option("--args", help="arguments of the call, a JSON object")] = "{}",
     user: User = LOCAL_USER,
+    account: Annotated[str | None, typer.Option("--account", "-A", help="account that the tool works on")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="allow a tool that changes something")] = False,
 ) -> None:
     """Call a tool through the policy of every call and print what a model would read; exit status 1 if it fails.
@@ -64,7 +68,8 @@ def call_tool(
 
     async def call(db: Database, settings: Settings) -> ToolResult:
         async with open_tools(db, settings) as toolbox:
-            return await _call(await toolbox.reach([name]), name, arguments, user_id, yes)
+            context = ToolContext(user_id, uuid4(), account_id=account)
+            return await _call(toolbox, ToolCall("by-hand", name, arguments), context, yes)
 
     result = with_database(call)
     write_json(result.body)
@@ -72,18 +77,19 @@ def call_tool(
         sys.exit(1)
 
 
-async def _call(tools: Toolset, name: str, arguments: str, user_id: UUID, may_change: bool) -> ToolResult:
+async def _call(toolbox: Toolbox, call: ToolCall, context: ToolContext, may_change: bool) -> ToolResult:
+    name = call.name
+    tools = await toolbox.reach([name])
     tool = tools.get(name)
     if tool is None:
         raise MaasError("unknown_tool", f"there is no tool {name!r}; `maas tools` lists all tools")
     if tool.effect != "read" and not may_change:
         reason = f": {tool.reason}" if tool.reason else ""
         raise MaasError("not_allowed", f"{name} is {tool.effect}{reason}; add --yes to call it")
-    call = ToolCall("by-hand", name, arguments)
     permissions = Permissions(frozenset({name}), "auto", 1, approved_fingerprints(tool, call))
-    (result,) = await Executor(tools, permissions, ToolContext(user_id, uuid4()), _first_attempt, _not_recorded).run(
-        [call]
-    )
+    domains = toolbox.open_domains(context)
+    executor = Executor(tools, permissions, context, _first_attempt, _not_recorded, domains=domains)
+    (result,) = await executor.run([call])
     return result
 
 

@@ -117,7 +117,7 @@ def test_a_domain_that_is_closed_to_a_run(agency: Agency) -> None:
     agency.answer(run_id)
     domains, opened, _ = tool_results(agency)
     assert [one["available"] for one in domains["data"]["domains"]] == [False, True]
-    assert "not connected" in opened["message"]
+    assert "closed to this request" in opened["message"]
     codes = {one["tool"]: one["error_code"] for one in agency.events(run_id, "tool_result")}
     assert codes["pause_campaign"] == "unknown_tool"
     assert agency.stack.rows("select from chat_pending_actions") == []

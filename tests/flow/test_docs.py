@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from maas.agents.mcp_client import read_servers
+from maas.assistants import load_openers
 from maas.cli.invocation import LOCAL_USER
 from maas.memory.ranking import WEIGHTS
 from tests.aimock import FOLDER, missing
@@ -99,7 +100,7 @@ def test_tools_and_servers_that_the_documents_show_are_valid(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "shown", shown)
     for block in blocks:
         exec(block, shown.__dict__)
-    assert callable(shown.ASSISTANT)
+    assert callable(shown.ASSISTANT) and load_openers(("shown:TOOLS",), shown.TOOLS).keys() == {"books"}
     (tool,) = shown.TOOLS
     assert (tool.name, tool.domain, tool.effect) == ("add_entry", "books", "write")
     assert set(tool.parameters["required"]) == {"account", "cents"}

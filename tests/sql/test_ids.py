@@ -151,7 +151,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
         "add_events", "layers_wanted", "exchange_of_run", "draft_inputs", "imported_turns", "add_note", "drop_note",
         "client_context",
         "open_session", "keep_session", "pressed_button", "run_source", "count_tool_call", "begin_tool", "finish_tool",
-        "note_read", "open_domains", "active_agent", "name_agent",
+        "note_read", "open_domains", "run_account", "active_agent", "name_agent",
     )},
     **{name: (ALL, "commands of operators") for name in (
         "create_key", "count_due", "import_progress", "stage_calls", "recorded_exchange", "recorded_record",

@@ -25,7 +25,7 @@ DOMAINS = [
     Domain("ads", "campaigns, budgets"),
     Domain("creative", "creatives, tests"),
     Domain("crm", "leads"),
-    Domain("whatsapp", "dialogues", is_available=False),
+    Domain("whatsapp", "dialogues", is_open=False),
 ]
 
 
@@ -118,7 +118,7 @@ async def test_tools_of_a_domain() -> None:
     assert [one["dangerous"] for one in data] == [False, False, True]
     assert all(one.keys() == {"name", "description", "parameters", "dangerous", "timeout_ms"} for one in data)
     assert data[0]["timeout_ms"] == 30_000
-    for domain, said in (("finance", "ads, creative, crm, whatsapp"), ("whatsapp", "not connected")):
+    for domain, said in (("finance", "ads, creative, crm, whatsapp"), ("whatsapp", "closed to this request")):
         result = await harness.call("getDomainTools", domain=domain)
         assert result.code == "failed" and said in result.body["message"]
 
