@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from traceback import extract_tb
 from typing import Any
 
 import structlog
@@ -110,8 +111,10 @@ class OpenDomains:
         except ToolFailure as failure:
             return await _failed(name, mask(failure.message), str((failure.details or {}).get("say", "")))
         except Exception as error:
-            # Without its message and traceback: they may quote a secret that no mask knows yet.
-            log.error("opener_crashed", domain=name, error=type(error).__name__)
+            # Without its message: that may quote a secret that no mask knows yet.
+            last = extract_tb(error.__traceback__)[-1]
+            where = f"{last.filename}:{last.lineno}"
+            log.error("opener_crashed", domain=name, error=type(error).__name__, where=where)
             is_late = limit.expired()
             cause = f"it gave no values within {OPEN_TIMEOUT_S:g} s" if is_late else "its opener failed"
             return await _failed(name, cause)

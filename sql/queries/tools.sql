@@ -58,11 +58,10 @@ select maas.maas_record_read($1, $2, $3, $4, $5, $6, $7);
 select case when jsonb_typeof(metadata->'domains') = 'array' then array(select jsonb_array_elements_text(metadata->'domains')) end
 from maas.pipeline_runs where id = $1;
 
--- name: run_account  -- $1 run: the account that its metadata or those of the run that asked for its action name, else its conversation's
-select coalesce(left(r.metadata->>'account', 200), left(q.metadata->>'account', 200), c.ad_account_id)
+-- name: run_account  -- $1 run: the account that its action was proposed for, that its metadata name, or that of its conversation
+select case when a.id is not null then a.account_id else coalesce(left(r.metadata->>'account', 200), c.ad_account_id) end
 from maas.pipeline_runs r
   left join maas.v_actions a on r.kind = 'action' and a.action_run_id = r.id
-  left join maas.pipeline_runs q on q.id = a.run_id
   left join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id
 where r.id = $1;
 

@@ -21,6 +21,7 @@ create table maas.chat_pending_actions (
   place int not null default 1,
   asked_hash text not null,
   action_run_id uuid,
+  account_id text,
   check (expires_at > created_at),
   constraint tool_args_exceed_100_levels check (not tool_args @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
@@ -30,6 +31,8 @@ comment on column maas.chat_pending_actions.args_hash is 'SHA-256 of tool_args: 
 comment on column maas.chat_pending_actions.place is 'Position of the call in its run, from 1: the actions of a run form a plan';
 comment on column maas.chat_pending_actions.asked_hash is 'SHA-256 of the arguments as proposed, whatever they were edited to since';
 comment on column maas.chat_pending_actions.action_run_id is 'The run of kind action that executes it and reports the result';
+comment on column maas.chat_pending_actions.account_id is
+  'The account that the call was proposed for: metadata.account of the run, else ad_account_id of its conversation at that moment';
 create unique index idx_chat_pending_actions_action_run_id on maas.chat_pending_actions (action_run_id) where action_run_id is not null;
 create unique index idx_chat_pending_actions_call on maas.chat_pending_actions (run_id, call_id, asked_hash);
 create index idx_chat_pending_actions_conversation on maas.chat_pending_actions (conversation_id);

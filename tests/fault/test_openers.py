@@ -15,6 +15,7 @@ from tests.polling import poll
 from tests.stack import Stack, maas
 
 TOKEN = "tok-of-the-shop-0123456789abcdef"
+OPEN = "insert into chat_conversations (id, user_id, assistant, ad_account_id) values (%s, %s, 'clerk', %s)"
 TEXT = '{"text": "nine"}'
 Shop = Callable[..., None]
 
@@ -117,12 +118,16 @@ def test_values_in_a_round(stack: Stack, models: ModelServer, user: UUID, shop: 
     assert TOKEN not in everything(stack) + json.dumps(models.requests)
 
 
-def test_values_after_an_approval(stack: Stack, models: ModelServer, user: UUID, shop: Shop) -> None:
-    """In another process, with the account of the request that led to it, not that of another one."""
+@pytest.mark.parametrize("metadata", [{"account": "act_7"}, {}])
+def test_values_after_an_approval(
+    stack: Stack, models: ModelServer, user: UUID, shop: Shop, metadata: dict[str, str]
+) -> None:
+    """In another process, with the account that the call was proposed for, though the conversation has another now."""
     models.rounds["responder"] = [[("close_shop", TEXT)]]
     shop()
     conversation = uuid4()
-    asked = ask(stack, user, conversation, account="act_7")
+    stack.rows(OPEN, conversation, user, "act_7")
+    asked = ask(stack, user, conversation, **metadata)
     answer(stack, asked)
     stack.rows("update chat_conversations set ad_account_id = 'act_8' where id = %s", conversation)
     kill(stack)
@@ -137,17 +142,16 @@ def test_values_after_an_approval(stack: Stack, models: ModelServer, user: UUID,
 
 
 def test_the_account_of_a_conversation(stack: Stack, models: ModelServer, user: UUID, shop: Shop) -> None:
-    """It counts where the request names none; another user's conversation does not."""
+    """It counts where the request names none."""
     models.rounds["responder"] = [[("read_orders", "{}")]]
-    conversation, strange = uuid4(), uuid4()
-    for one, owner in ((conversation, user), (strange, uuid4())):
-        stack.rows("insert into chat_conversations (id, user_id, assistant, ad_account_id) "
-                   "values (%s, %s, 'clerk', 'act_8')", one, owner)  # fmt: skip
+    conversation = uuid4()
+    stack.rows(OPEN, conversation, user, "act_8")
     shop()
-    answer(stack, ask(stack, user, conversation))
-    assert tool_results(models)[0]["data"]["account"] == "act_8"
-    answer(stack, ask(stack, user))
-    assert tool_results(models)[0]["data"]["account"] is None
+    for where, metadata, account in (
+        (conversation, {}, "act_8"), (conversation, {"account": "act_7"}, "act_7"), (None, {}, None)
+    ):  # fmt: skip
+        answer(stack, ask(stack, user, where, **metadata))
+        assert tool_results(models)[0]["data"]["account"] == account
 
 
 def test_values_from_the_command_line(stack: Stack, models: ModelServer, user: UUID) -> None:

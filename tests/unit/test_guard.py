@@ -23,10 +23,12 @@ PATHS = ("direct", "executeTool", "executeTools")
 class Harness:
     """One tool with an effect, how often it acted, and the ways to it."""
 
-    def __init__(self, effect: Effect, mode: Mode, is_allowed: bool, is_approved: bool = False) -> None:
+    def __init__(
+        self, effect: Effect, mode: Mode, is_allowed: bool, is_approved: bool = False, via: str = "local"
+    ) -> None:  # fmt: skip
         self.acted = 0
         self.recorded: list[ToolResult] = []
-        act = Tool("act", "ads", "Do it.", effect, self._act)
+        act = Tool("act", "ads", "Do it.", effect, self._act, via=via)
         tools = Toolset([act])
         approved = frozenset({fingerprint(act, {})} if is_approved else ())
         session = Permissions(frozenset({"act"} if is_allowed else ()), mode, approved=approved)
@@ -61,15 +63,20 @@ class Harness:
         return result.code
 
 
+@pytest.mark.parametrize("via", ["local", "mcp", "legacy"])
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("is_allowed", [True, False])
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("effect", get_args(Effect))
-async def test_no_path_leads_around_the_guard(effect: Effect, mode: Mode, is_allowed: bool, path: str) -> None:
-    harness = Harness(effect, mode, is_allowed)
+async def test_no_path_leads_around_the_guard(
+    effect: Effect, mode: Mode, is_allowed: bool, path: str, via: str
+) -> None:  # fmt: skip
+    """Whatever carries the call, which only its result names."""
+    harness = Harness(effect, mode, is_allowed, via=via)
     await harness.take(path)
     decision = decide(effect, mode, is_allowed)
     assert (harness.code, harness.acted) == (CODES[decision], int(decision == "run"))
+    assert next(one for one in harness.recorded if one.call.name == "act").body["_meta"]["via"] == via
 
 
 @pytest.mark.parametrize("path", PATHS)
