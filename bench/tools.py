@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
@@ -17,14 +18,15 @@ from uuid import uuid4
 import openai
 import typer
 import uvloop
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from bench.command import prepare_output, run_command
 from bench.processes import Deadline, Processes
 from bench.report import Figure, hold_gates, machine, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.system import Bench, System, free_port, open_system, wait_for_port
-from maas.agents.tools import Toolset, tool
+from maas.agents.tools import ToolContext, Toolset, tool
+from maas.engine.stages import Deps
 from shared.errors import MaasError
 from shared.settings import load_settings
 
@@ -33,7 +35,7 @@ DIALOGUES, QUICK_DIALOGUES = 100, 15
 LIMIT_MS = 5.0
 DEFINITION = """
 insert into assistants (name, role_name, definition)
-values ('bench', 'Mentor', '{"toolset": ["bench"], "limits": {"rounds": 20}}')"""
+values ('bench', 'Mentor', '{"toolset": ["bench", "opened"], "limits": {"rounds": 20}}')"""
 ASK = "insert into pipeline_runs (user_id, user_query, assistant) values ($1, $2, 'bench') returning id"
 TOOK = """
 select extract(epoch from completed_at - responding_at) * 1000 as ms, error_message from pipeline_runs
@@ -56,7 +58,20 @@ async def mark(place: Place) -> Any:
     return {"number": place.number, "is_marked": True}
 
 
-TOOLS = Toolset([look, mark])
+@tool(domain="opened", effect="read", needs="connected")
+async def look_up(place: Place, context: ToolContext) -> Any:
+    """Look up a place in an account."""
+    return {"number": place.number, "account": context.values["account"]}
+
+
+async def open_account(deps: Deps, context: ToolContext) -> Mapping[str, Any]:
+    """An account and its token."""
+    return {"connected": True, "has_data": True, "account": "act_1", "token": SecretStr(f"token-of-{context.user_id}")}
+
+
+TOOLS = Toolset([look, mark, look_up])
+OPENERS = {"opened": open_account}
+CASES = {"look": "a read", "mark": "a write", "look_up": "a read in a domain with an opener"}
 
 
 def tools(
@@ -94,7 +109,7 @@ async def measure(bench: Bench) -> dict[str, list[Figure]]:
             sdk = openai.AsyncOpenAI(api_key="none", base_url=environment["OPENAI_BASE_URL"], max_retries=0)
             count = bench.pick(DIALOGUES, QUICK_DIALOGUES)
             return {
-                f"{ROUNDS} rounds, each a {one.effect}": await compare(sdk, system, one.name, count) for one in TOOLS
+                f"{ROUNDS} rounds, each {CASES[one.name]}": await compare(sdk, system, one.name, count) for one in TOOLS
             }
 
 
