@@ -240,7 +240,7 @@ class Executor:
         try:
             async with timeout:
                 returned = await tool.handler(arguments.model, opened.fill(self._context))
-            return succeeded(returned, conceal if opened.secrets else None)
+            return succeeded(returned, opened.secrets)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task and task.cancelling():

@@ -7,7 +7,6 @@ domain's tools. Two members are for the runtime: `connected` and `has_data`, Tru
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from maas.agents.tools import Need, ToolContext
 from maas.engine.stages import Deps
 from maas.runs.debug_info import debug_log
 from shared.db import Database
-from shared.log import is_secret_name, mask, secret_pattern
+from shared.log import Secrets, is_secret_name, mask
 from shared.text import shorten
 
 OPEN_TIMEOUT_S = 5.0
@@ -31,6 +30,7 @@ MAX_VALUES_BYTES = 65_536
 MAX_VALUES = 5_000  # members and elements, at every depth
 MAX_CAUSE_CHARS = 300
 _FLAGS = ("connected", "has_data")
+_NO_SECRETS = Secrets(())
 log = structlog.get_logger()
 
 Opener = Callable[[Deps, ToolContext], Awaitable[Mapping[str, Any]]]
@@ -42,7 +42,7 @@ class OpenedDomain:
     """A domain as its opener left it. `problem`: why no tool of it can be used, for the model; `say`, for the user.
 
     Without an opener nothing reports whether it is connected or has data; then it counts as both.
-    `secrets` matches the texts among `values` that nobody may read.
+    `secrets` are the texts among `values` that nobody may read.
     """
 
     name: str
@@ -50,7 +50,7 @@ class OpenedDomain:
     is_connected: bool = True
     has_data: bool = True
     has_opener: bool = False
-    secrets: re.Pattern[str] | None = field(default=None, repr=False)
+    secrets: Secrets = field(default=_NO_SECRETS, repr=False)
     problem: str = ""
     say: str = ""
 
@@ -146,9 +146,7 @@ def _read(name: str, returned: object) -> OpenedDomain:
     if not all(isinstance(flag, bool) for flag in flags.values()):
         raise ToolFailure(f"its opener must set {' and '.join(_FLAGS)} to True or False")
     values = {str(key): value for key, value in returned.items() if key not in _FLAGS}
-    return OpenedDomain(
-        name, values, flags["connected"], flags["has_data"], has_opener=True, secrets=secret_pattern(secrets)
-    )
+    return OpenedDomain(name, values, flags["connected"], flags["has_data"], has_opener=True, secrets=Secrets(secrets))
 
 
 def _secrets(values: Mapping[Any, Any]) -> set[str]:

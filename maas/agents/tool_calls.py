@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from maas.agents.tools import Tool
 from maas.conversations.actions import argument_problems
 from shared.errors import MaasError, problems_of
 from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object, map_texts, parse_json
+from shared.log import Secrets, conceal
 from shared.models import ToolCall
 from shared.text import shorten
 
@@ -199,10 +200,10 @@ def _message(errors: Sequence[tuple[tuple[int | str, ...], str]]) -> str:
     return shorten("; ".join(lines[:MAX_PROBLEMS]), 1000) + more
 
 
-def succeeded(returned: Any, change: Callable[[str], str] | None = None) -> dict[str, Any]:
+def succeeded(returned: Any, secrets: Secrets | None = None) -> dict[str, Any]:
     """The body for what a handler returned; parts that are too long are cut. Raises ValueError for what is not JSON.
 
-    `change` is applied to each text before anything is cut.
+    `secrets`, which are concealed here, are masked before anything is cut.
     """
     answer = returned if isinstance(returned, ToolAnswer) else ToolAnswer(returned)
     parts = {
@@ -214,7 +215,9 @@ def succeeded(returned: Any, change: Callable[[str], str] | None = None) -> dict
     body: dict[str, Any] = {"success": True}
     cut_parts = []
     values = to_json(parts)
-    for name, value in (values if change is None else map_texts(values, change)).items():
+    if secrets is not None and secrets.are_in(_compact(values)):
+        values = map_texts(values, conceal)
+    for name, value in values.items():
         if name == "data" or value is not None:
             body[name], is_cut = cut(value, _MAX_PART_BYTES[name])
             cut_parts += [name] if is_cut else []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -264,6 +266,24 @@ async def test_secrets_never_leave(values: dict[str, Any]) -> None:
     text = json.dumps(bodies)
     assert TOKEN[:8] not in text
     assert TOKEN not in repr(await bench.domains.open("ads")) + repr(bench.domains)
+
+
+@pytest.mark.parametrize(
+    "token", ["a\"b\\c'd/e+f==", "пароль-от-магазина", "line\nbreak-and-more", "x" * 8, "<b>&amp;</b>"]
+)
+async def test_secrets_of_any_characters(token: str) -> None:
+    """In a text, in JSON within a text, in a URL, as a name, and in base64."""
+    shown = [token, json.dumps({"t": token}), quote(token, safe=""), {token: 1}, b64encode(token.encode()).decode()]
+    bench = Bench({"ads": Shop({"token": token})}, made("read", act=lambda _: shown))
+    (body,) = await bench.call("read")
+    plain, in_json, in_url, name, in_base64 = body["data"]
+    assert (plain, in_json, in_url, name) == ("***", '{"t": "***"}', "***", {"***": 1})
+    assert len(in_base64) < 8 and "***" in in_base64
+
+
+async def test_a_short_value_is_no_secret() -> None:
+    bench = Bench({"ads": Shop({"key": "USD"})}, made("read", act=lambda _: "10 USD"))
+    assert (await bench.call("read"))[0]["data"] == "10 USD"
 
 
 async def test_without_an_opener() -> None:
