@@ -188,7 +188,10 @@ class Executor:
                 history.writes += 1
 
     async def _open(self, tool: Tool) -> OpenedDomain:
-        return await self._domains.open(tool.domain) if self._domains is not None else OpenedDomain(tool.domain)
+        """The domain of a tool. Where nothing can open it, a tool with needs is refused."""
+        if self._domains is None:
+            return OpenedDomain(tool.domain, is_connected=False, has_data=False)
+        return await self._domains.open(tool.domain)
 
     async def _write(self, call: ToolCall, tool: Tool, arguments: ToolArguments, digest: str) -> dict[str, Any]:
         if self._writes is None:

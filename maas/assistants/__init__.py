@@ -5,7 +5,7 @@ The registry loads assistants and tools at start from modules and rows, checks t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -93,7 +93,10 @@ def load_openers(paths: tuple[str, ...], tools: Toolset) -> dict[str, Opener]:
     modules = dict.fromkeys((*_modules(), *(import_module(path.partition(":")[0]) for path in paths)))
     openers: dict[str, Opener] = {}
     for module in modules:
-        for domain, opener in getattr(module, "OPENERS", {}).items():
+        declared = getattr(module, "OPENERS", {})
+        if not isinstance(declared, Mapping):
+            raise MaasError("bad_setting", f"OPENERS of {module.__name__} must map domains to openers")
+        for domain, opener in declared.items():
             where = f"OPENERS of {module.__name__}: {domain!r}"
             if not iscoroutinefunction(opener):
                 raise MaasError("bad_setting", f"{where} must be an async function of deps and a ToolContext")

@@ -292,6 +292,15 @@ async def test_without_an_opener() -> None:
     assert [body["data"] for body in await bench.call("one", "two")] == [["session"], ["session"]]
 
 
+async def test_an_executor_that_can_open_nothing() -> None:
+    """It refuses the tools with needs, instead of calling them without values."""
+    bench = Bench({}, made("one", "connected"), made("two", "data"), made("three"))
+    permissions = Permissions(frozenset({"one", "two", "three"}))
+    executor = Executor(bench.toolset, permissions, CONTEXT, bench._count, bench._record)
+    results = await executor.run([ToolCall(name, name, "{}") for name in ("one", "two", "three")])
+    assert [result.code for result in results] == ["not_connected", "no_data", None]
+
+
 def test_a_tool_that_needs_something_else() -> None:
     with pytest.raises(MaasError, match="it needs connected or data, or None, not 'money'"):
         tool(domain="ads", effect="read", needs="money")(_read_nothing)  # type: ignore[arg-type]
