@@ -52,7 +52,12 @@ async def look(place: Place) -> Any:
     return {"number": place.number, "is_open": True}
 
 
-@tool(domain="bench", effect="write")
+async def verify_mark(_: Place, __: ToolContext, data: Any) -> Any:
+    """What `mark` has returned: it marks nothing."""
+    return data
+
+
+@tool(domain="bench", effect="write", verify=verify_mark)
 async def mark(place: Place) -> Any:
     """Mark a place."""
     return {"number": place.number, "is_marked": True}

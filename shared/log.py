@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import structlog
@@ -21,6 +21,14 @@ from shared.text import visible, visible_json, visible_line
 MIN_SECRET_CHARS = 8  # a shorter one is a placeholder such as `none`, which also occurs in ordinary text
 MAX_CACHED_CHARS = 64  # names and codes, which come again with every line
 _SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|cookie|dsn|database_url)$")
+# Of names in snake_case. The digits of an id or a stamp would pass for a phone number.
+_NUMBER_NAME = re.compile(r"(?:^|_)(?:ids?|ms|ts|at|time|timestamp)$")
+_PHONE_NAME = re.compile(
+    r"phone|mobile|msisdn|whats_?app|jid|(?:^|_)(?:tel|wa|contacts?|callers?|chats?|senders?|recipients?)(?:_|$)"
+)
+_ENTITIES_NAME = "_entity_map"  # names of entities and their ids
+_NUMBER = re.compile(r"[0-9]{1,25}")
+_Kind = Literal["secret", "phones", "number", "numbers", "other"]
 _SECRETS = (
     (re.compile(r"\b(sk|rk|pk)-[A-Za-z0-9_\-]{8,}"), r"\1-***"),
     (re.compile(r"\bAIza[0-9A-Za-z_\-]{10,}"), "AIza***"),
@@ -147,25 +155,56 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def redact(value: Any) -> Any:
-    """Return a JSON value without secrets and phone numbers: by the names of members, in texts, in long numbers."""
+    """Return a JSON value without secrets and phone numbers: by the names of members, in texts, in long numbers.
+
+    A member that is named as an id or a stamp keeps a number of digits alone, unless it belongs to a phone or a chat.
+    """
+    return _redact_as("other", value)
+
+
+def _redact_as(kind: _Kind, value: Any) -> Any:
+    """`kind` is that of the member which holds the value; phones and `_entityMap` decide for all below them."""
+    if kind == "secret" and value is not None:
+        return "***"
     if isinstance(value, Mapping):
-        return {
-            mask(str(name)): "***" if _SECRET_KEY.search(str(name)) and one is not None else redact(one)
-            for name, one in value.items()
-        }
-    if isinstance(value, list | tuple) and len(value) == 2 and _SECRET_KEY.search(str(value[0]).strip("'")):
+        inherited: _Kind = kind if kind in ("phones", "numbers") else "other"
+        return {mask(str(name)): _redact_member(str(name), one, inherited) for name, one in value.items()}
+    if isinstance(value, list | tuple) and len(value) == 2 and _kind_of(str(value[0]).strip("'")) == "secret":
         return [redact(value[0]), "***"]
     if isinstance(value, list | tuple | set | frozenset):
-        return [redact(one) for one in value]
+        return [_redact_as(kind, one) for one in value]
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 10**9):
         return value
-    return mask(str(value))
+    text = str(value)
+    if kind in ("number", "numbers") and _NUMBER.fullmatch(text) and conceal(text) == text:
+        return value
+    return mask(text)
+
+
+def _redact_member(name: str, value: Any, inherited: _Kind = "other") -> Any:
+    kind = _kind_of(name) if len(name) <= MAX_CACHED_CHARS else _kind_of.__wrapped__(name)
+    if kind == "other" or (kind == "number" and inherited == "phones"):
+        kind = inherited
+    return _redact_as(kind, value)
+
+
+@lru_cache(maxsize=1024)
+def _kind_of(name: str) -> _Kind:
+    """What a member of this name holds."""
+    if _SECRET_KEY.search(name):
+        return "secret"
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    if _PHONE_NAME.search(words):
+        return "phones"
+    if words == _ENTITIES_NAME:
+        return "numbers"
+    return "number" if _NUMBER_NAME.search(words) else "other"
 
 
 def _redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     for key, value in event.items():
         if key != "timestamp":
-            event[key] = "***" if value is not None and _SECRET_KEY.search(key) else redact(value)
+            event[key] = _redact_member(key, value)
     return event
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from maas.agents.tools import Toolset, tool
+from maas.agents.tools import ToolContext, Toolset, tool
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -47,13 +47,18 @@ async def get_leads() -> Any:
     return {"leads": 3}
 
 
-@tool(domain="ads", effect="dangerous", reason="The campaign stops")
+async def verify_nothing(_: Line, __: ToolContext, data: Any) -> Any:
+    """What the tool has returned: it changes nothing outside."""
+    return data
+
+
+@tool(domain="ads", effect="dangerous", reason="The campaign stops", verify=verify_nothing)
 async def pause_campaign(line: Line) -> Any:
     """Pause a campaign."""
     return {"paused": line.text}
 
 
-@tool(domain="crm", effect="dangerous", reason="The lead is gone for good")
+@tool(domain="crm", effect="dangerous", reason="The lead is gone for good", verify=verify_nothing)
 async def drop_lead(line: Line) -> Any:
     """Drop a lead."""
     return {"dropped": line.text}

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import Toolset, tool
+from maas.agents.tools import ToolContext, Toolset, tool
 
 
 class Line(BaseModel):
@@ -28,13 +28,18 @@ def _write(line: str) -> dict[str, Any]:
     return {"written": line}
 
 
-@tool(domain="box", effect="write")
+async def verify_line(_: Line, __: ToolContext, data: dict[str, Any]) -> Any:
+    """Whether the line is in the file."""
+    return {"found": data["written"] in (_folder() / "lines").read_text().splitlines()}
+
+
+@tool(domain="box", effect="write", verify=verify_line)
 async def write_line(line: Line) -> Any:
     """Write a line."""
     return _write(line.text)
 
 
-@tool(domain="box", effect="write")
+@tool(domain="box", effect="write", verify=verify_line)
 async def write_slowly(line: Line) -> Any:
     """Write a line, and return when the file `go` is there."""
     written = _write(line.text)
@@ -58,7 +63,7 @@ async def read_nothing() -> Any:
     raise ToolFailure("there is nothing")
 
 
-@tool(domain="box", effect="dangerous", reason="A line is gone for good")
+@tool(domain="box", effect="dangerous", reason="A line is gone for good", verify=verify_line)
 async def wipe(line: Line) -> Any:
     """Wipe a line."""
     return _write(f"wiped {line.text}")

@@ -19,6 +19,7 @@ from maas.memory.search import EVIDENCE, gather_evidence, narrow_evidence
 from maas.memory.summaries import Summary, search_summaries_without_messages, summaries_of_messages, summary_of_best
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.prompts import read_profile, read_prompts
+from maas.runs.debug_info import debug_log, run_events
 from shared import tokens
 from shared.errors import problems_of
 from shared.json import json_object
@@ -80,7 +81,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if profile == "off":
         return Outcome(analysis=GENERAL.model_dump())
     if command := parse_note_command(run.user_query):
-        answer = await run_note_command(deps.db, run.id, run.user_id, command)
+        async with run_events(run, deps), debug_log().span(2, "memory_command", {"command": command.verb}):
+            answer = await run_note_command(deps.db, run.id, run.user_id, command)
         return Outcome(analysis=GENERAL.model_dump() | {"fast_path": "memory_command", "answer": answer})
     deps = deps if profile == "full" else with_builtin_model(deps)
     prompt = (await read_prompts(deps.db, "Analyzer", version=run.assistants_version))["Analyzer"]

@@ -11,6 +11,7 @@ from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.model_calls import ask
 from maas.prompting.prompts import Draft, Payload
+from maas.runs.debug_info import debug_log, run_events
 from shared.models import Message, ModelError, Reply, Request
 from shared.text import clean, is_blank
 
@@ -36,8 +37,13 @@ async def run(run: Run, deps: Deps) -> Outcome:
 
 
 async def _respond(run: Run, deps: Deps) -> Outcome:
-    if run.kind == "action":
-        return await _act(run, deps)
+    async with run_events(run, deps) as events:
+        outcome = await (_act(run, deps, events) if run.kind == "action" else _ask(run, deps, events))
+        await debug_log().info(10, "answer", {"chars": len(outcome.answer or "")})
+        return outcome
+
+
+async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     payload = Payload.parse(run.payload or "")
     request = Request(
         role="FinalResponder",
@@ -49,7 +55,7 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
     )
     version = Draft.read_role_version(run.draft) if run.draft else 0
     prompt = Prompt("FinalResponder", payload.system, version)
-    reply = await _answer(run, deps, prompt, request)
+    reply = await _call_model(run, deps, prompt, request, events)
     answer = clean(reply.text).strip()
     if is_blank(answer):
         model = deps.models["FinalResponder"]
@@ -60,17 +66,10 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
     return Outcome(answer=answer)
 
 
-async def _act(run: Run, deps: Deps) -> Outcome:
-    assert deps.runtime is not None and deps.events is not None
-    async with RunEvents(deps.events, run.id, run.attempt) as events:
+async def _act(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
+    assert deps.runtime is not None and events is not None
+    async with debug_log().span(3, "action"):
         return await deps.runtime.act(run, deps, events)
-
-
-async def _answer(run: Run, deps: Deps, prompt: Prompt, request: Request) -> Reply:
-    if deps.events is None or run.as_of is not None:
-        return await _call_model(run, deps, prompt, request, None)
-    async with RunEvents(deps.events, run.id, run.attempt) as events:
-        return await _call_model(run, deps, prompt, request, events)
 
 
 async def _call_model(run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None) -> Reply:
@@ -83,4 +82,5 @@ async def _call_model(run: Run, deps: Deps, prompt: Prompt, request: Request, ev
     is_streamed = deps.settings.stream and deps.models["FinalResponder"].provider != deps.builtin_model.provider
     stream = events if is_streamed else None
     timeout_s = run.time_limit(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
-    return await ask(run, deps, NAME, prompt, request, timeout_s, stream)
+    async with debug_log().span(3, "session", {"routing": "plain"}):
+        return await ask(run, deps, NAME, prompt, request, timeout_s, stream)

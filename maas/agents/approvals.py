@@ -13,8 +13,8 @@ import structlog
 
 from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains
-from maas.agents.tool_calls import fingerprint, read_arguments, refused
-from maas.agents.tool_ledger import CallLog
+from maas.agents.tool_calls import ToolResult, fingerprint, read_arguments, refused
+from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import Language, ResponderModel, language_of
 from maas.agents.tools import Tool, ToolContext, Toolset
 from maas.engine.claims import LostRun, Outcome, Run
@@ -103,12 +103,19 @@ async def execute_approved(
             status = await db.value("end_action", run.id, run.attempt, _status(body), body)
             if status is None:
                 raise LostRun
-    return ActionOutcome(run.user_query, status, body, row["asked"])
+    if body:
+        await add_messages(run, [ToolResult(_call_of(row), body)])
+    shown = {part: value for part, value in body.items() if part != "_meta"}
+    return ActionOutcome(run.user_query, status, shown, row["asked"])
+
+
+def _call_of(row: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(row["call_id"], row["tool"], json.dumps(row["arguments"], ensure_ascii=False))
 
 
 async def _execute(
     run: Run, row: Mapping[str, Any], tools: Toolset, calls: CallLog, domains: OpenDomains
-) -> dict[str, Any]:  # fmt: skip
+) -> Mapping[str, Any]:  # fmt: skip
     """The result of the call, refused if tool or arguments are not those that the user approved."""
     name = row["tool"]
     tool = tools.get(name)
@@ -118,13 +125,13 @@ async def _execute(
         return refused("tool_changed", f"{name} is not what it was when this was proposed")
     if not row["is_intact"]:
         return refused("arguments_changed", f"the arguments of {name} are not those that were approved")
-    call = ToolCall(row["call_id"], name, json.dumps(row["arguments"], ensure_ascii=False))
+    call = _call_of(row)
     permissions = Permissions(frozenset({name}), "ask", 1, approved_fingerprints(tool, call))
     context = ToolContext(run.user_id, run.id, run.conversation_id)
     executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains)
     await calls.announce(call)
     (result,) = await executor.run([call])
-    return {part: value for part, value in result.body.items() if part != "_meta"}
+    return result.body
 
 
 def approved_fingerprints(tool: Tool, call: ToolCall) -> frozenset[str]:

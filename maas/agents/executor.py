@@ -17,18 +17,21 @@ from maas.agents.openers import OpenDomains, OpenedDomain
 from maas.agents.tool_calls import (
     HANDLER_CODES,
     MAX_DATA_BYTES,
+    ToolAnswer,
     ToolArguments,
     ToolDoubt,
     ToolFailure,
     ToolResult,
     WrongArguments,
     cut,
+    diagnostic,
     fingerprint,
     read_arguments,
     refused,
+    size,
     succeeded,
 )
-from maas.agents.tools import Mode, Tool, ToolContext, Toolset, decide
+from maas.agents.tools import Mode, Tool, ToolContext, Toolset, Verify, decide
 from maas.runs.debug_info import debug_log
 from shared import tracing
 from shared.errors import MaasError
@@ -38,6 +41,8 @@ from shared.models import ToolCall
 from shared.text import shorten
 
 MAX_CALLS = 30
+VERIFY_TIMEOUT_S = 15.0
+UNVERIFIED = {"verified": False, "reason": "it could not be seen whether it took effect"}
 MAX_DEBUG_BYTES = 2000  # of arguments in debug information
 T = TypeVar("T")
 log = structlog.get_logger()
@@ -60,7 +65,9 @@ RecordResult = Callable[[ToolResult], Awaitable[None]]
 class WriteLedger(Protocol):
     """Records a write before and after it is made, so that a crash never repeats it."""
 
-    async def begin(self, call: ToolCall, tool: Tool, digest: str) -> dict[str, Any] | None:
+    async def begin(
+        self, call: ToolCall, tool: Tool, digest: str, arguments: Mapping[str, Any]
+    ) -> dict[str, Any] | None:  # fmt: skip
         """Return None if the write is to be made now, else the body to use instead."""
         ...
 
@@ -105,10 +112,12 @@ class Executor:
         self._writes = writes
         self._domains = domains
         self._history = _History()
+        self._agent: str | None = None
 
-    def narrowed(self, allowed: Iterable[str]) -> Executor:
+    def narrowed(self, agent: str, allowed: Iterable[str]) -> Executor:
         """An executor for an agent that may call only these tools. Both share one history: no call is repeated."""
         other = copy(self)
+        other._agent = agent
         other._permissions = replace(self._permissions, allowed=self._permissions.allowed & frozenset(allowed))
         return other
 
@@ -136,15 +145,10 @@ class Executor:
             )
         else:
             body, arguments = await self._check_and_make(tool, call)
-        meta = {
-            "tool": shorten(call.name, 64),
-            "domain": tool.domain if tool else None,
-            "latency_ms": round((monotonic() - started) * 1000),
-            "via": tool.via if tool else None,
-        }
+        meta = _meta(call, tool, started)
         if arguments and arguments.ignored:
             meta["ignored"] = shorten(", ".join(arguments.ignored), 300)
-        result = ToolResult(call, body | {"_meta": meta | body.get("_meta", {})}, tool, arguments)
+        result = ToolResult(call, body | {"_meta": meta | body.get("_meta", {})}, tool, arguments, self._agent)
         if result.code not in HANDLER_CODES:
             await debug_log().error(7, shorten(call.name, 64), str(result.code), message=str(body["message"]))
         await self._record(result)
@@ -168,8 +172,8 @@ class Executor:
         if decision == "ask" and not tool.is_meta and digest not in permissions.approved:
             opened = await self._open(tool)
             return opened.refusal(tool.needs) or _approval_required(tool, arguments), arguments
-        if not tool.is_meta:
-            shown, _ = cut(arguments.values, MAX_DEBUG_BYTES)
+        if not tool.is_meta and debug_log().is_enabled:
+            shown = diagnostic(arguments.values, MAX_DEBUG_BYTES)
             await debug_log().info(7, tool.name, {"effect": tool.effect, "arguments": shown})
         return await self._make(call, tool, arguments, digest), arguments
 
@@ -196,10 +200,11 @@ class Executor:
     async def _write(self, call: ToolCall, tool: Tool, arguments: ToolArguments, digest: str) -> dict[str, Any]:
         if self._writes is None:
             return await self._call_handler(tool, arguments)
-        if (stored := await self._writes.begin(call, tool, digest)) is not None:
+        if (stored := await self._writes.begin(call, tool, digest, arguments.values)) is not None:
             return stored
         started = monotonic()
         body = await self._call_handler(tool, arguments)
+        body["_meta"] = _meta(call, tool, started) | body.get("_meta", {})
         await self._writes.finish(tool, digest, body, (monotonic() - started) * 1000)
         return body
 
@@ -231,11 +236,27 @@ class Executor:
             body = await self._call_in_time(tool, arguments, opened)
             if not body["success"]:
                 span.fail(body["error_code"])
+            elif tool.effect != "read" and tool.verify is not None and "verification" not in body:
+                body["verification"] = await self._verify(tool.verify, tool, arguments, body["data"], opened)
         if body["success"]:
-            await debug_log().end(8, tool.name)
+            shown = {"bytes": size(body["data"])} if debug_log().is_enabled else None
+            await debug_log().end(8, tool.name, shown)
         else:
-            await debug_log().error(8, tool.name, body["error_code"], message=body["message"])
+            details = {name: body[name] for name in body.keys() - {"success", "error_code", "message"}}
+            await debug_log().error(8, tool.name, body["error_code"], details or None, message=body["message"])
         return body
+
+    async def _verify(
+        self, verify: Verify, tool: Tool, arguments: ToolArguments, data: Any, opened: OpenedDomain
+    ) -> Any:
+        """What became of a write. A failure here is no failure of the write, which has been made."""
+        try:
+            async with asyncio.timeout(VERIFY_TIMEOUT_S):
+                found = await verify(arguments.model, opened.fill(self._context), data)
+            return succeeded(ToolAnswer(None, verification=found), opened.secrets).get("verification", UNVERIFIED)
+        except Exception as error:
+            log.warning("write_not_verified", tool=tool.name, cause=str(error) or type(error).__name__)
+            return UNVERIFIED
 
     async def _call_in_time(self, tool: Tool, arguments: ToolArguments, opened: OpenedDomain) -> dict[str, Any]:
         """The body without the secrets of the domain; nothing of them is left where a long text is cut."""
@@ -255,6 +276,16 @@ class Executor:
             if isinstance(error, MaasError):
                 return _failed(tool, error)
             return _crashed(tool, error, _advice(tool))
+
+
+def _meta(call: ToolCall, tool: Tool | None, started: float) -> dict[str, Any]:
+    """`_meta` of a result; `started` is a time of the monotonic clock."""
+    return {
+        "tool": shorten(call.name, 64),
+        "domain": tool.domain if tool else None,
+        "latency_ms": round((monotonic() - started) * 1000),
+        "via": tool.via if tool else None,
+    }
 
 
 def _approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from maas.agents.definition import Agent
 from maas.agents.executor import run_concurrently
 from maas.agents.openers import OpenedDomain
 from maas.agents.tool_calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut, size
+from maas.agents.tool_ledger import add_messages
 from maas.agents.tool_loop import AnswerContext, fenced_json
 from maas.agents.tools import Tool, Toolset, tool
 from maas.engine.claims import LostRun
@@ -282,6 +283,7 @@ class _DomainCalls:
         for call in calls:
             await self._context.calls.announce(call)
         results = await self._executor.run(calls)
+        await add_messages(self._context.run, results)
         self._answers.is_waiting |= any(result.code == "approval_required" for result in results)
         return results
 

@@ -98,7 +98,7 @@ async def _by_model(context: AnswerContext) -> tuple[Agent, ...]:
 async def _ask_agent(context: AnswerContext, agent: Agent, executor: Executor, *, is_alone: bool) -> Reply:
     tools = context.definition.tools_of(agent, context.tools)
     model, request = await context.agent_request(agent, tools, context.request.messages)
-    own_executor = executor.narrowed(one.name for one in tools)
+    own_executor = executor.narrowed(agent.name, (one.name for one in tools))
     async with debug_log().span(9, agent.name):
         loop = await context.run_tool_loop(model if is_alone else model.without_listener(), request, own_executor)
     return loop.reply
@@ -188,7 +188,7 @@ async def answer_by_handoff(context: AnswerContext) -> Reply:
         own_tools = context.definition.tools_of(active, context.tools)
         tools = Toolset([*own_tools, *(transfer_tools[name] for name in targets)])
         model, request = await context.agent_request(active, tools, messages)
-        own_executor = executor.narrowed(one.name for one in tools)
+        own_executor = executor.narrowed(active.name, (one.name for one in tools))
         async with debug_log().span(9, active.name):
             loop = await context.run_tool_loop(model, request, own_executor, rounds_left, transfer.is_requested)
         if transfer.target is None:

@@ -25,7 +25,7 @@ from maas.conversations.actions import find_pressed_button
 from maas.engine.claims import Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
-from maas.runs.debug_info import DebugLog, open_debug_log, use_debug_log
+from maas.runs.debug_info import debug_log
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Reply, Request
@@ -150,8 +150,7 @@ class Runtime:
         try:
             async with asyncio.timeout(seconds) as timeout:
                 context = await self._context(definition, model, request, events)
-                with use_debug_log(await open_debug_log(deps.db, deps.settings, run.id, events.emit)) as layers:
-                    return await _answer(context, layers, events)
+                return await _answer(context, events)
         except TimeoutError as error:
             if not timeout.expired():
                 raise
@@ -166,7 +165,7 @@ class Runtime:
         tools = await self._open_tools(definition)
         if definition is not None and definition.slots and (button := await find_pressed_button(deps.db, run.id)):
             return await press(definition, tools, run, deps, events, self._domains(run, deps), button)
-        calls = CallLog(deps.db, events, run, run.assistant)
+        calls = CallLog(deps.db, events, run)
         outcome = await execute_approved(run, deps.db, tools, calls, self._domains(run, deps))
         return await narrate_outcome(run, deps, outcome, definition.language if definition else "auto", events)
 
@@ -194,7 +193,7 @@ class Runtime:
             definition=definition,
             model=model,
             request=request,
-            calls=CallLog(db, events, run, definition.name),
+            calls=CallLog(db, events, run),
             mode=mode or definition.default_mode,
             known=known,
             tools=known if open_domains is None else Toolset(one for one in known if one.domain in open_domains),
@@ -214,14 +213,10 @@ async def _read_definition(run: Run, deps: Deps) -> Definition | None:
     return known[1]
 
 
-async def _answer(context: AnswerContext, layers: DebugLog, events: RunEvents) -> Reply:
-    run, routing = context.run, context.definition.routing
-    session = {"routing": routing, "mode": context.mode, "domains": context.tools.domains()}
-    async with layers.span(3, "session", session):
-        reply = await _route(await context.with_provider_context(), events)
-    await layers.info(10, "answer", {"chars": len(reply.text)})
-    await layers.info(11, "storing", {"model_calls": len(run.log.pinned) + len(run.log.calls)})
-    return reply
+async def _answer(context: AnswerContext, events: RunEvents) -> Reply:
+    session = {"routing": context.definition.routing, "mode": context.mode, "domains": context.tools.domains()}
+    async with debug_log().span(3, "session", session):
+        return await _route(await context.with_provider_context(), events)
 
 
 async def _route(context: AnswerContext, events: RunEvents) -> Reply:

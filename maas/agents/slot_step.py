@@ -11,7 +11,7 @@ from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains
 from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolResult
-from maas.agents.tool_ledger import CallLog
+from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import NO_WORDS, AnswerContext, ResponderModel, language_of, result_message
 from maas.agents.tools import ToolContext, Toolset
 from maas.conversations.attachments import find_photo
@@ -54,7 +54,7 @@ class SlotStep:
         language = language_of(definition.language, run.user_query)
         slots = [one.slot(language) for one in definition.slots]
         session = await SlotSession.open(deps.db, run, slots, language)
-        calls = CallLog(deps.db, events, run, definition.name)
+        calls = CallLog(deps.db, events, run)
 
         async def record(result: ToolResult) -> None:
             state = session.state
@@ -119,6 +119,7 @@ async def _ask(step: SlotStep, model: ResponderModel, request: Request) -> Reply
     if reply.calls:
         await model.pin()
         results = await step.make(reply.calls)
+        await add_messages(model.run, results, reply)
         is_wrong = any(result.code == "validation_error" for result in results)
         if is_wrong or not step.paragraphs(text):
             messages = (*request.messages, reply.message(), *map(result_message, results))
@@ -126,7 +127,7 @@ async def _ask(step: SlotStep, model: ResponderModel, request: Request) -> Reply
             reply = await model.ask(_with_state(step, replace(request, messages=messages, tool_choice=choice)))
             if is_wrong and reply.calls:
                 await model.pin()
-                await step.make(reply.calls)
+                await add_messages(model.run, await step.make(reply.calls), reply)
             text = text if is_blank(clean(reply.text)) else clean(reply.text)
     elif not step.paragraphs(text):
         return reply
@@ -149,7 +150,7 @@ async def press(
     step = await SlotStep.open(definition, tools, run, deps, events, domains)
     session = step.session
     if button == CONFIRM and definition.completion is not None and _can_confirm(session):
-        await step.make([ToolCall(CONFIRM, definition.completion, "{}")])
+        await add_messages(run, await step.make([ToolCall(CONFIRM, definition.completion, "{}")]))
     elif button in (NEW_PHOTO, KEEP_PHOTO) and session.offered_photo is not None:
         session.choose(is_new=button == NEW_PHOTO)
         await session.store(deps.db, run)

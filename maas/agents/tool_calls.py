@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,16 +15,19 @@ from pydantic_core import to_jsonable_python
 from maas.agents.tools import Tool
 from maas.conversations.actions import argument_problems
 from shared.errors import MaasError, problems_of
-from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object, map_texts, parse_json
-from shared.log import Secrets, conceal
+from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object, json_parts, map_texts, parse_json
+from shared.log import Secrets, conceal, redact
 from shared.models import ToolCall
-from shared.text import shorten
+from shared.text import clean, shorten
 
 MAX_ARGUMENT_CHARS = 65_536
 MAX_PROBLEMS = 5
 MAX_RESULT_BYTES = 32_768
 MAX_DATA_BYTES = 24_000
+MAX_DIAGNOSTIC_BYTES = 8192  # of the arguments, and of the result, that are kept of a call for people
 _MAX_PART_BYTES = {"data": MAX_DATA_BYTES, "_entityMap": 4000, "recommendations": 2000, "verification": 1000}
+_MIN_PART_BYTES = 100
+_MAX_SECRET_CHARS = 512
 _TOO_DEEP = f"arguments are nested deeper than {MAX_JSON_DEPTH} levels: send them flatter"
 
 ErrorCode = Literal[
@@ -82,12 +86,16 @@ class ToolArguments:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A call and the JSON body that its model reads. `tool` and `arguments` are None if the checks failed earlier."""
+    """A call and the JSON body that its model reads. `tool` and `arguments` are None if the checks failed earlier.
+
+    `agent` is the agent that made the call; None for a call of the assistant itself.
+    """
 
     call: ToolCall
     body: Mapping[str, Any]
     tool: Tool | None = None
     arguments: ToolArguments | None = None
+    agent: str | None = None
 
     @property
     def is_success(self) -> bool:
@@ -255,6 +263,35 @@ def cut(value: Any, limit: int) -> tuple[Any, bool]:
     while shown and (shown_bytes := size(shown + "…")) > limit:
         shown = shown[: max(len(shown) * limit // shown_bytes - 1, 0)]
     return shown + "…", True
+
+
+def diagnostic(parts: Mapping[str, Any], limit: int = MAX_DIAGNOSTIC_BYTES) -> Any:
+    """Arguments or a result for people: without secrets, phone numbers and NUL, within `limit` bytes of JSON.
+
+    The longest members are cut first; where all are short, the whole becomes the beginning of its JSON, a string.
+    """
+    if is_too_deep(parts):
+        return f"nested deeper than {MAX_JSON_DEPTH} levels"
+    if any(isinstance(one, float) and not math.isfinite(one) for one in json_parts(parts)):
+        parts = {name: str(value) for name, value in parts.items()}
+    value: dict[str, Any] = redact(map_texts(parts, lambda text: _without_tail(clean(text), limit)))
+    for _ in range(len(_MAX_PART_BYTES)):
+        if (excess := size(value) - limit) <= 0:
+            return value
+        name = max(value, key=lambda one: size(value[one]))
+        value[name], is_cut = cut(value[name], max(size(value[name]) - excess, _MIN_PART_BYTES))
+        if not is_cut:
+            break
+    return cut(value, limit)[0]
+
+
+def _without_tail(text: str, chars: int) -> str:
+    """At most `chars` characters, without the last word, of which half might not be recognised as a secret."""
+    if len(text) <= chars:
+        return text
+    head = text[:chars]
+    last_word = "" if head[-1].isspace() else head.rsplit(maxsplit=1)[-1]
+    return head[: chars - min(len(last_word), _MAX_SECRET_CHARS)] + "…"
 
 
 def size(value: Any) -> int:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from maas.agents.tool_calls import HANDLER_CODES, ToolResult, fingerprint, refused
+from maas.agents.tool_calls import (
+    HANDLER_CODES,
+    MAX_ARGUMENT_CHARS,
+    ToolResult,
+    diagnostic,
+    fingerprint,
+    refused,
+    size,
+)
 from maas.agents.tools import Tool
 from maas.engine.claims import LostRun, Run, ToolUse
 from maas.engine.events import EventType, RunEvents
 from shared.db import Database
-from shared.models import ToolCall
+from shared.json import json_object
+from shared.log import mask
+from shared.models import Reply, ToolCall
+from shared.text import clean, offload, shorten
 
+MAX_NAME_CHARS = 64
+MAX_ID_CHARS = 200
 _IN_DOUBT = "it was begun and nobody knows whether it took effect: do not repeat it, look, and tell the user"
 
 
@@ -33,14 +46,17 @@ class ToolLedger:
             raise LostRun
         return number
 
-    async def begin(self, call: ToolCall, tool: Tool, digest: str) -> dict[str, Any] | None:
+    async def begin(
+        self, call: ToolCall, tool: Tool, digest: str, arguments: Mapping[str, Any]
+    ) -> dict[str, Any] | None:  # fmt: skip
         """Record a write before it is made; `digest` is the fingerprint of the call.
 
         Returns None if the write is to be made now. Otherwise returns the body to use instead: the stored result, or
         `in_doubt` for a write that an earlier owner began and did not finish.
         """
         row = await self._db.row(
-            "begin_tool", *self._run, call.id, tool.name, digest, tool.effect, tool.is_idempotent
+            "begin_tool", *self._run, call.id, tool.name, digest, tool.effect, tool.is_idempotent,
+            await _diagnostic(arguments),
         )  # fmt: skip
         assert row is not None
         match row["verdict"]:
@@ -57,7 +73,8 @@ class ToolLedger:
         """Record the result of a write. One that timed out or lost its server may have taken effect: it is in doubt."""
         is_doubtful = body.get("error_code") in ("timeout", "in_doubt")
         status = "done" if body["success"] else "in_doubt" if is_doubtful else "failed"
-        if not await self._db.value("finish_tool", *self._run, tool.name, digest, status, body, ms):
+        shown = await _diagnostic(body)
+        if not await self._db.value("finish_tool", *self._run, tool.name, digest, status, body, ms, shown):
             raise LostRun
 
     async def note(self, result: ToolResult) -> None:
@@ -69,8 +86,53 @@ class ToolLedger:
         status = "done" if result.is_success else "failed"
         digest = fingerprint(tool, arguments.values)
         ms = float(result.body["_meta"]["latency_ms"])
-        if not await self._db.value("note_read", *self._run, result.call.id, tool.name, digest, status, ms):
+        given, shown = await _diagnostic(arguments.values), await _diagnostic(result.body)
+        if not await self._db.value(
+            "note_read", *self._run, result.call.id, tool.name, digest, status, ms, given, shown
+        ):  # fmt: skip
             raise LostRun
+
+
+async def _diagnostic(parts: Mapping[str, Any]) -> Any:
+    return await offload(size(parts), diagnostic, parts)
+
+
+async def add_messages(run: Run, results: Sequence[ToolResult], reply: Reply | None = None) -> None:
+    """Have the calls of one round written to the messages of the conversation, together with the answer.
+
+    `reply` is the reply that made them: the first message gets its text and tokens.
+    """
+    if run.conversation_id is None:
+        return
+    for number, result in enumerate(results):
+        is_first = number == 0 and reply is not None
+        run.log.messages.append(
+            {
+                "content": mask(clean(reply.text)) if is_first and reply else "",
+                "tokens_used": reply.usage.tokens_in + reply.usage.tokens_out if is_first and reply else None,
+                "agent": result.agent,
+                "tool_calls": [await _as_called(result)],
+                "tool_call_id": _id_of(result.call),
+                "tool_name": shorten(clean(result.call.name), MAX_NAME_CHARS),
+                "tool_result": await _diagnostic(result.body),
+            }
+        )
+
+
+async def _as_called(result: ToolResult) -> dict[str, Any]:
+    """A call as its message shows it; arguments that were not accepted as the model wrote them."""
+    arguments: Any = await _diagnostic(result.arguments.values) if result.arguments else None
+    if arguments is None:
+        text = result.call.arguments
+        arguments = await _diagnostic(
+            (json_object(text) if len(text) <= MAX_ARGUMENT_CHARS else None) or {"text": text}
+        )
+    name = shorten(clean(result.call.name), MAX_NAME_CHARS)
+    return {"id": _id_of(result.call), "name": name, "arguments": arguments}
+
+
+def _id_of(call: ToolCall) -> str:
+    return shorten(clean(call.id), MAX_ID_CHARS)
 
 
 class CallLog:
@@ -79,12 +141,11 @@ class CallLog:
     Every method raises LostRun once another orchestrator owns the run.
     """
 
-    def __init__(self, db: Database, events: RunEvents, run: Run, assistant: str) -> None:
+    def __init__(self, db: Database, events: RunEvents, run: Run) -> None:
         self.ledger = ToolLedger(db, run.id, run.attempt)
         self._db = db
         self._events = events
         self._run = run
-        self._assistant = assistant
         self._numbers: dict[str, int] = {}
 
     async def announce(self, call: ToolCall) -> None:
@@ -94,10 +155,7 @@ class CallLog:
 
     async def record(self, result: ToolResult) -> None:
         """Record a result, propose an action if it needs approval, and emit `tool_result`."""
-        await self.ledger.note(result)
-        if result.tool is not None and not result.tool.is_meta:
-            seconds = result.body["_meta"]["latency_ms"] / 1000
-            self._run.log.tools.append(ToolUse(result.tool.name, result.code or "done", seconds))
+        await self.record_quietly(result)
         if result.code == "approval_required":
             await self._propose(result)
         await self._events.emit(
@@ -108,12 +166,19 @@ class CallLog:
             },
         )  # fmt: skip
 
+    async def record_quietly(self, result: ToolResult) -> None:
+        """Record a result that no follower of the run hears of: that of a call which no model made."""
+        await self.ledger.note(result)
+        if result.tool is not None and not result.tool.is_meta:
+            seconds = result.body["_meta"]["latency_ms"] / 1000
+            self._run.log.tools.append(ToolUse(result.tool.name, result.code or "done", seconds))
+
     async def _propose(self, result: ToolResult) -> None:
         assert result.tool is not None and result.arguments is not None
         tool, arguments = result.tool, result.arguments.values
         action = await self._db.value(
             "propose_action", self._run.id, _call_key(result.call), tool.name, arguments, tool.effect, tool.version,
-            self._assistant, self._number(result.call),
+            result.agent or tool.domain, self._number(result.call),
         )  # fmt: skip
         await self._events.emit(
             EventType.APPROVAL_REQUIRED,

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import structlog
 
 from maas.agents.definition import Agent, Definition
-from maas.agents.executor import Executor, Permissions, RecordResult
+from maas.agents.executor import CountCall, Executor, Permissions, RecordResult
 from maas.agents.openers import OpenDomains
 from maas.agents.tool_calls import ToolResult, tag_safe_json
-from maas.agents.tool_ledger import CallLog
+from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tools import Mode, ToolContext, Toolset
 from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
@@ -107,24 +107,29 @@ class AnswerContext:
     async def with_provider_context(self) -> AnswerContext:
         """Call all context providers concurrently and add their results to the request. One that fails is left out.
 
-        Approval modes do not apply: the assistant makes these calls, not its model. Raises LostRun.
+        Approval modes and the limit of calls do not apply, and no follower hears of these calls: the assistant makes
+        them, not its model. Raises LostRun.
         """
+        if not len(self.providers):
+            return self
         calls = [ToolCall(f"context-{number}", one.name, "{}") for number, one in enumerate(self.providers, 1)]
-        results = await replace(self, mode="auto").executor(self.providers).run(calls)
+        quiet = replace(self, mode="auto").executor(self.providers, self.calls.record_quietly, count=_uncounted)
+        results = await quiet.run(calls)
         bodies = {result.call.name: result.untimed() for result in results if result.is_success}
         provided = f"\n\n{fenced_json('context', bodies)}" if bodies else ""
         request = replace(self.request, system=self.request.system + provided)
         return replace(self, request=request, provided=provided)
 
     def executor(
-        self, tools: Toolset, record: RecordResult | None = None, values: Mapping[str, Any] | None = None
-    ) -> Executor:
+        self, tools: Toolset, record: RecordResult | None = None, values: Mapping[str, Any] | None = None,
+        count: CountCall | None = None,
+    ) -> Executor:  # fmt: skip
         """An executor for these tools with the assistant's limits; handlers get `values` in their ToolContext."""
         run, ledger = self.run, self.calls.ledger
         permissions = Permissions(frozenset(one.name for one in tools), self.mode, self.definition.limits.calls)
         context = ToolContext(run.user_id, run.id, run.conversation_id, values or {})
-        record = record or self.calls.record
-        return Executor(tools, permissions, context, ledger.count, record, ledger, self.domains)
+        counted, recorded = count or ledger.count, record or self.calls.record
+        return Executor(tools, permissions, context, counted, recorded, ledger, self.domains)
 
     async def run_tool_loop(
         self, model: ResponderModel, request: Request, executor: Executor, max_rounds: int | None = None,
@@ -164,6 +169,10 @@ class AnswerContext:
             raise LostRun
 
 
+async def _uncounted() -> int:
+    return 0
+
+
 async def run_tool_loop(
     model: ResponderModel, request: Request, executor: Executor, announce: Announce, max_rounds: int,
     language: Language, is_over: Callable[[], bool],
@@ -183,6 +192,7 @@ async def run_tool_loop(
         for call in reply.calls:
             await announce(call)
         results = await executor.run(reply.calls)
+        await add_messages(model.run, results, reply)
         request = replace(request, messages=(*request.messages, reply.message(), *map(result_message, results)))
         if is_over():
             return LoopResult(reply, request.messages, number)

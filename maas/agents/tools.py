@@ -56,6 +56,7 @@ class ToolContext:
 
 
 Handler = Callable[[Any, ToolContext], Awaitable[Any]]
+Verify = Callable[[Any, ToolContext, Any], Awaitable[Any]]
 Schema = Mapping[str, Any]
 
 
@@ -71,6 +72,9 @@ class Tool:
     `needs`: the tool can be used only if its domain's opener reports that the domain is connected, or has stored data.
     `is_meta` marks tools that only list tools or pass calls on. The executor does not count them, time them or ask for
     approval of them; it does all that with each call that they pass on.
+    `verify` gets the arguments, the context and the data that a write returned; it looks what became of the write and
+    returns that as JSON without times, the `verification` of the result. Only foreign tools that write have none: see
+    maas.assistants.load_tools.
     Raises MaasError('wrong_tool') for a declaration that no model could call.
     """
 
@@ -87,6 +91,7 @@ class Tool:
     via: str = "local"
     is_meta: bool = False
     needs: Need | None = None
+    verify: Verify | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -129,6 +134,7 @@ def tool(
     name: str | None = None,
     reason: str = "",
     needs: Need | None = None,
+    verify: Verify | None = None,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Tool]:
     """Make a Tool of an async function; its docstring is the description.
 
@@ -146,7 +152,8 @@ def tool(
         description = inspect.cleandoc(function.__doc__ or "")
         timeout_s = DEFAULT_TIMEOUT_S.get(effect, MAX_TIMEOUT_S) if timeout is None else timeout
         return Tool(
-            tool_name, domain, description, effect, handle, model, {}, timeout_s, idempotent, reason, needs=needs
+            tool_name, domain, description, effect, handle, model, {}, timeout_s, idempotent, reason, needs=needs,
+            verify=verify,
         )  # fmt: skip
 
     return declare

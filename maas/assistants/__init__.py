@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from maas.agents.definition import Definition, bad_assistant, read_definition
 from maas.agents.openers import Opener
 from maas.agents.runtime import Toolbox
-from maas.agents.tools import Tool, Toolset
+from maas.agents.tools import Tool, Toolset, wrong_tool
 from maas.engine.stages import Deps
 from shared.db import Database
 from shared.errors import MaasError, problems_of
@@ -65,7 +65,9 @@ def _modules() -> Iterator[ModuleType]:
 def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
     """The tools of built-in assistants (TOOLS of their modules) and those that each `module:attribute` path names.
 
-    TOOLS and the attribute are a toolset or a function that makes one of `deps`. Raises MaasError('bad_setting').
+    TOOLS and the attribute are a toolset or a function that makes one of `deps`. A tool that changes something declares
+    how it verifies its effect. Those of MCP servers are not loaded here: nobody but their server knows how to look.
+    Raises MaasError: 'bad_setting', 'wrong_tool'.
     """
     tools = [tool for module in _modules() if hasattr(module, "TOOLS") for tool in _made(module.TOOLS, deps)]
     for path in paths:
@@ -77,6 +79,9 @@ def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
         if wrong := [one for one in loaded if not isinstance(one, Tool)]:
             raise MaasError("bad_setting", f"MAAS_TOOLS: {path!r} holds {wrong[0]!r}, which is no Tool")
         tools += loaded
+    if unverified := [one.name for one in tools if one.effect != "read" and one.verify is None]:
+        message = "changes something: declare how it looks whether that took effect, @tool(..., verify=...)"
+        raise wrong_tool(f"{unverified[0]}: {message}")
     return Toolset(tools)
 
 

@@ -69,7 +69,18 @@ class StickerParams(BaseModel):
     pose: str | None = Field(None, description="What the body does, such as hands up, waving, arms crossed")
 
 
-@tool(domain=DOMAIN, effect="write", idempotent=True)
+async def verify_params(params: StickerParams, context: ToolContext, data: Any) -> Any:
+    """Which values are in the session now, and which ones it did not take."""
+    sent = params.model_dump(exclude_none=True)
+    return {"collected": data["collected"], "refused": sorted(sent.keys() - data["accepted"].keys())}
+
+
+async def verify_photo_request(_: Any, context: ToolContext, data: Any) -> Any:
+    """The state that the session enters."""
+    return {"state": data["state"], "has_photo": _session(context).photo is not None}
+
+
+@tool(domain=DOMAIN, effect="write", idempotent=True, verify=verify_params)
 async def update_sticker_params(params: StickerParams, context: ToolContext) -> Any:
     """Keep what the user said about style, emotion or pose of the sticker; one or several at once.
 
@@ -80,7 +91,7 @@ async def update_sticker_params(params: StickerParams, context: ToolContext) -> 
     return {"accepted": accepted} | session.progress(accepted)
 
 
-@tool(domain=DOMAIN, effect="write", idempotent=True)
+@tool(domain=DOMAIN, effect="write", idempotent=True, verify=verify_photo_request)
 async def request_photo() -> Any:
     """Ask the user's program for a photo of who the sticker shall show. Call it once you know what it is for."""
     return {"state": WAIT_PHOTO}
@@ -90,7 +101,14 @@ def make_tools(deps: Deps) -> Toolset:
     """The tools of the assistant, with the image model and the database that they need."""
     timeout = deps.settings.image_timeout
 
-    @tool(domain=DOMAIN, effect="write", idempotent=True, timeout=min(timeout + STORING_S, MAX_TIMEOUT_S))
+    async def verify_picture(_: Any, context: ToolContext, __: Any) -> Any:
+        """Whether the run has a stored picture."""
+        stored = await find_generated(deps.db, context.run_id)
+        return {"is_stored": stored is not None, "attachment_id": None if stored is None else str(stored)}
+
+    timeout_s = min(timeout + STORING_S, MAX_TIMEOUT_S)
+
+    @tool(domain=DOMAIN, effect="write", idempotent=True, timeout=timeout_s, verify=verify_picture)
     async def confirm_and_generate(context: ToolContext) -> Any:
         """Make the sticker. Call it only when the user has confirmed style, emotion and pose in their own words."""
         session = _session(context)

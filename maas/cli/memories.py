@@ -194,23 +194,24 @@ def export_user(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="file to write; standard output if unset")
     ] = None,
+    tool_calls: Annotated[bool, typer.Option("--tool-calls", help="with the messages of tools")] = False,
 ) -> None:  # fmt: skip
     """Write the export and print the counts to standard error. Raises MaasError."""
     user_id = read_uuid(user, "USER")
-    counts = with_database(lambda db, _: _export(db, user_id, out))
+    counts = with_database(lambda db, _: _export(db, user_id, out, tool_calls))
     parts = [part for part in PARTS if counts[part] or part in MAIN_PARTS]
     note(f"{', '.join(f'{counts[part]} {part}' for part in parts)} exported")
 
 
-async def _export(db: Database, user_id: UUID, out: Path | None) -> Counter[str]:
+async def _export(db: Database, user_id: UUID, out: Path | None, with_tool_calls: bool) -> Counter[str]:
     """Write to a temporary file first, so that `out` is complete or unchanged; the number of lines of each part."""
     if out is None:
-        return await write_export(db, user_id, sys.stdout.buffer, "cli")
+        return await write_export(db, user_id, sys.stdout.buffer, "cli", with_tool_calls=with_tool_calls)
     try:
         descriptor, temporary = mkstemp(dir=out.parent, prefix=f".{out.name}.")
         try:
             with open(descriptor, "wb") as file:
-                counts = await write_export(db, user_id, file, "cli")
+                counts = await write_export(db, user_id, file, "cli", with_tool_calls=with_tool_calls)
             os.replace(temporary, out)
         except BaseException:
             os.unlink(temporary)

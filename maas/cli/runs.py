@@ -25,6 +25,7 @@ STATE_COLOURS = {"done": "green", "running": "yellow", "failed": "red"}
 MAX_MESSAGES = 10
 MAX_MESSAGES_OF_SUMMARY = 5
 MAX_MEMORY_CHARS = 160
+MAX_VALUE_CHARS = 120  # of the arguments and of the result of a tool call
 DIFF_COLOURS = {"-": "red", "+": "green", "@": "cyan"}  # of lines of a diff
 Trace = Mapping[str, Any]
 
@@ -166,12 +167,18 @@ def _calls(trace: Trace) -> Table:
 
 
 def _tools(trace: Trace) -> Table:
-    table = Table("tool", "effect", "status", "ms")
+    table = Table("tool", "effect", "status", "ms", "arguments", "result")
     for call in trace["tools"]:
         retried = "" if call["try"] == trace["run"]["try"] else f" (try {call['try']})"
         ms = "" if call["ms"] is None else f"{call['ms']:.1f}"
-        table.add_row(call["tool"] + retried, call["effect"], call["status"], ms)
+        texts = (_json_line(call["arguments"]), _json_line(call["result"]))
+        table.add_row(call["tool"] + retried, call["effect"], call["status"], ms, *texts)
     return table
+
+
+def _json_line(value: Any) -> str:
+    """The beginning of a JSON value; `--json` prints it all."""
+    return "" if value is None else shorten(one_line(json.dumps(value, ensure_ascii=False)), MAX_VALUE_CHARS)
 
 
 def _texts(trace: Trace) -> Iterator[tuple[str, str]]:

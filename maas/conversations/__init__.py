@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Literal
 from uuid import UUID
 
@@ -11,6 +13,18 @@ from shared.errors import MaasError
 from shared.json import is_storable
 
 Mode = Literal["auto", "plan", "ask"]
+
+
+class MessageRole(StrEnum):
+    """The role of a message; the SQL has the same values."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"  # one tool call and its result
+
+
+SPOKEN_ROLES = (MessageRole.USER, MessageRole.ASSISTANT, MessageRole.SYSTEM)
 
 
 async def create_conversation(
@@ -57,14 +71,15 @@ async def clear_conversation(db: Database, conversation_id: UUID) -> int:
 
 
 async def list_messages(
-    db: Database, conversation_id: UUID, before: tuple[datetime, UUID] | None, limit: int
+    db: Database, conversation_id: UUID, before: tuple[datetime, UUID] | None, limit: int,
+    roles: Sequence[MessageRole] = SPOKEN_ROLES,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Messages, newest first; `before` is created_at and id of the last message of the previous page.
 
     Raises MaasError('not_found').
     """
     at, last = before or (None, None)
-    rows = await db.rows("list_messages", conversation_id, at, last, limit)
+    rows = await db.rows("list_messages", conversation_id, at, last, limit, list(roles))
     if not rows:
         await read_conversation(db, conversation_id)
     return [dict(row) for row in rows]

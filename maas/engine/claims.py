@@ -57,6 +57,7 @@ class StageLog:
     """What the present stage of a run has done so far; it is kept when the stage fails.
 
     `calls`: model calls that are not stored yet. `pinned`: calls of this stage that are stored. `tools`: tool calls.
+    `messages`: tool calls and their results as rows of chat_messages, written together with the answer.
     `earlier`: calls that an earlier owner of the run has stored, None until they are read. `next_round`: the number of
     the next call. `pin_lock` is held while calls are stored. `answer_by`: when the answer must be there, by
     `time.monotonic`; None before the stage has asked.
@@ -65,6 +66,7 @@ class StageLog:
     calls: list[dict[str, Any]] = field(default_factory=list)
     pinned: list[dict[str, Any]] = field(default_factory=list)
     tools: list[ToolUse] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
     earlier: list[Mapping[str, Any]] | None = None
     next_round: int = 0
     pin_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -80,6 +82,7 @@ class Run:
     `claimed_at`: the time of the claim by `time.monotonic`.
     `assistants_version`: the version of assistants and prompts when the present stage began; None in a replay, which
     reads them anew.
+    `wants_layers`: its client asked for debug information.
     `as_of`: only in a replay of a finished run: the time when it began. A replay stores nothing.
     `carried`: what a stage has read and a later one of this claim can use; another process reads it again.
     """
@@ -101,6 +104,7 @@ class Run:
     as_of: datetime | None = None
     time_left: float | None = None
     assistants_version: str | None = None
+    wants_layers: bool = False
     claimed_at: float = field(default_factory=time.monotonic, compare=False)
     log: StageLog = field(default_factory=StageLog, compare=False)
     carried: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -114,6 +118,7 @@ class Run:
             conversation_id=row["conversation_id"], created_at=row["created_at"], analysis=row["analysis_result"],
             draft=row["draft_context"], payload=row["final_context_payload"],
             waited=row["waited"], time_left=row["time_left"], assistants_version=row["note"],
+            wants_layers=row["wants_layers"],
         )  # fmt: skip
 
     def age(self) -> float | None:
@@ -154,7 +159,7 @@ class Run:
             created_at=self.created_at, analysis=outcome.analysis or self.analysis, draft=outcome.draft or self.draft,
             payload=outcome.payload or self.payload, waited=self.waited, as_of=self.as_of, time_left=self.time_left,
             assistants_version=assistants_version or self.assistants_version, claimed_at=self.claimed_at,
-            carried=self.carried,
+            wants_layers=self.wants_layers, carried=self.carried,
         )  # fmt: skip
 
 
@@ -280,6 +285,7 @@ class Claims:
             [status for _, status, _ in items], _column([o.wrote for o in outcomes]),
             _column([None if o.sources is None else json.dumps(o.sources, default=str) for o in outcomes]),
             _column([o.degraded for o in outcomes]), [call for run in runs for call in run.log.calls],
+            [{"run_id": str(run.id), **message} for run in runs for message in run.log.messages],
         )  # fmt: skip
         moved = {row["id"]: (bool(row["is_cancelled"]), row["assistants_version"]) for row in rows}
         return [moved.get(run.id) for run in runs]

@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.conversations import (
+    SPOKEN_ROLES,
+    MessageRole,
     Mode,
     change_conversation,
     clear_conversation,
@@ -68,10 +70,18 @@ class OpenedConversation(Conversation):
 class ConversationMessage(Schema):
     id: UUID
     run_id: UUID | None
-    role: Literal["user", "assistant", "system", "tool"]
+    role: MessageRole
     content: str
-    actions: list[dict[str, Any]] | None = Field(description="Actions that the answer proposes.")
+    actions: list[dict[str, Any]] | None = Field(
+        description="What the answer proposes: {id, tool, arguments}, and the writes that were made for it: "
+        "{tool, arguments, status, verification}."
+    )
     agent: str | None
+    tool_calls: list[dict[str, Any]] | None = Field(description="Of role `tool`: the call, [{id, name, arguments}].")
+    tool_call_id: str | None
+    tool_name: str | None
+    tool_result: Any = Field(description="What the call gave, without secrets and phone numbers, cut to 8 kB.")
+    tokens_used: int | None = Field(description="Of an answer: all model calls of its run. Of a tool call: its round.")
     attachment_ids: list[UUID] = Field(description="Images that came with the query or were generated for the answer.")
     created_at: datetime
 
@@ -119,9 +129,12 @@ async def post_clear(request: Request) -> Response:
 
 
 async def get_messages(request: Request) -> Response:
-    """List the messages of a conversation, newest first."""
+    """List the messages of a conversation, newest first; tool calls only with `role=tool`."""
     limit = read_limit(request)
-    rows = await list_messages(app_state(request).db, read_id(request, "conversation"), read_cursor(request), limit)
+    role: MessageRole | None = read_parameter(request, "role", MessageRole)
+    roles = SPOKEN_ROLES if role is None else (role,)
+    conversation_id = read_id(request, "conversation")
+    rows = await list_messages(app_state(request).db, conversation_id, read_cursor(request), limit, roles)
     messages = [ConversationMessage(**row) for row in rows]
     return json_response(MessagePage(results=messages, next=write_cursor(rows, limit)))
 
@@ -147,6 +160,7 @@ class Action(Schema):
     arguments: dict[str, Any]
     effect: Literal["read", "write", "dangerous"]
     assistant: str | None
+    agent: str | None = Field(description="The agent that proposed it, else the domain of the tool.")
     status: ActionStatus
     created_at: datetime
     expires_at: datetime
@@ -214,4 +228,4 @@ async def _decide(request: Request, decision: Decision) -> Response:
 def _to_action(row: dict[str, Any]) -> Action:
     run_id = row["action_run_id"]
     fields = {name: row[name] for name in Action.model_fields if name in row}
-    return Action(assistant=row["agent"], poll_url=f"/v1/runs/{run_id}" if run_id else None, **fields)
+    return Action(poll_url=f"/v1/runs/{run_id}" if run_id else None, **fields)

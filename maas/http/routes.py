@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas.conversations import MessageRole
 from maas.conversations.actions import ActionStatus
 from maas.engine.states import Status
 from maas.http import attachments, conversations, memories, openai, operations, runs, schemas, trace, users
@@ -100,7 +101,8 @@ ROUTES = (
     Route("POST", "/v1/conversations/{id}/clear", conversations.post_clear, "ask", response=conversations.ClearResult,
           errors=(404,)),
     Route("GET", "/v1/conversations/{id}/messages", conversations.get_messages, "read",
-          response=conversations.MessagePage, errors=(400, 404), query=_PAGE),
+          response=conversations.MessagePage, errors=(400, 404), query={
+              "role": (_one_of(MessageRole), "Only messages of this role; all but those of tools if unset."), **_PAGE}),
     Route("POST", "/v1/attachments", attachments.post_attachment, "ask", attachments.NewAttachment,
           attachments.Attachment, 201, request_types=(attachments.FORM_TYPE,), errors=(413, 415, 422)),
     Route("GET", "/v1/attachments/{id}", attachments.get_attachment, "read", response=attachments.Attachment,

@@ -140,6 +140,8 @@ class ToolExecution(Schema):
     tool: str
     effect: Literal["read", "write", "dangerous"]
     status: Literal["started", "done", "failed", "in_doubt"]
+    arguments: Any = Field(description="Without secrets and phone numbers, cut to 8 kB.")
+    result: Any = Field(description="What the call gave, without secrets and phone numbers, cut to 8 kB.")
     ms: float | None
     created_at: datetime
 

@@ -19,7 +19,7 @@ from maas.engine.claims import LostRun, Run, StageLog
 from maas.engine.stages import Deps, Prompt
 from shared import tracing
 from shared.errors import MaasError
-from shared.models import ErrorCode, Message, Model, ModelError, Reply, Request, ToolCall
+from shared.models import ErrorCode, Message, Model, ModelError, Reply, Request, ToolCall, Usage
 from shared.models.calls import Completion, StreamListener, complete, fingerprint
 from shared.models.retry import MAX_ATTEMPTS
 
@@ -263,7 +263,8 @@ def _take_stored_reply(run: ModelCaller, request_hash: str) -> Reply | None:
         if row["request_hash"] == request_hash and not row["error"]:
             del earlier[index]
             calls = tuple(ToolCall(**call) for call in row["calls"] or ())
-            return Reply(row["reply"], row["finish"], calls, raw=row["parts"] or {})
+            usage = Usage(row["tokens_in"], row["tokens_out"], row["tokens_cached"])
+            return Reply(row["reply"], row["finish"], calls, usage, row["parts"] or {})
     return None
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, Literal
-from uuid import UUID
 
-from maas.engine.events import EventType
+from maas.engine.claims import Run
+from maas.engine.events import EventType, RunEvents
+from maas.engine.stages import Deps
 from shared.db import Database
 from shared.log import redact
 from shared.settings import Settings
@@ -30,7 +31,7 @@ class DebugLog:
 
     def __init__(self, emit: EmitEvent, is_enabled: bool, clock: Callable[[], float] = time.time) -> None:
         self._emit = emit
-        self._is_enabled = is_enabled
+        self.is_enabled = is_enabled
         self._clock = clock
         self._starts: defaultdict[tuple[int, str], list[float]] = defaultdict(list)
         self._events: list[dict[str, Any]] = []
@@ -41,7 +42,7 @@ class DebugLog:
 
     async def start(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
         """A step begins; its `end` has the same layer and name."""
-        if self._is_enabled:
+        if self.is_enabled:
             self._starts[layer, name].append(self._clock())
         await self._note(layer, name, "start", data, message)
 
@@ -80,7 +81,7 @@ class DebugLog:
     async def _note(
         self, layer: Layer, name: str, status: str, data: object, message: str | None, **more: object
     ) -> None:  # fmt: skip
-        if not self._is_enabled:
+        if not self.is_enabled:
             return
         fields = {"name": name, "data": data, "message": message, **more}
         masked = {key: redact(value) for key, value in fields.items() if value is not None}
@@ -111,19 +112,41 @@ def use_debug_log(log: DebugLog) -> Iterator[DebugLog]:
         _CURRENT.reset(token)
 
 
-async def open_debug_log(db: Database, settings: Settings, run_id: UUID, emit: EmitEvent) -> DebugLog:
+async def open_debug_log(db: Database, settings: Settings, run: Run, emit: EmitEvent) -> DebugLog:
     """The debug log of a run, enabled when its metadata have `debugLayers: true`; in production, only for admins.
 
-    Its first events describe the stages before, from the row of the run.
+    Its first events describe the stages before, from the row of the run. Its last one, of layer 11, is written by the
+    database in the transaction that stores the answer.
     """
-    row = await db.row("layers_wanted", run_id) if settings.layer_logging else None
-    is_enabled = row is not None and row["is_asked"] and (settings.environment == "development" or row["is_tech_admin"])
+    is_asked = settings.layer_logging and run.wants_layers
+    row = await db.row("layers_wanted", run.id) if is_asked else None
+    is_enabled = row is not None and (settings.environment == "development" or row["is_tech_admin"])
     log = DebugLog(emit, is_enabled)
     if row is not None and is_enabled:
-        await log.info(1, "entry", {"source": row["source"], "at": row["created_at"].isoformat()})
+        await log.info(1, "entry", {"source": row["source"], "kind": run.kind, "at": row["created_at"].isoformat()})
         waited, built = (_ms(row[first], row[last]) for first, last in (_WAITED, _BUILT))
         await log.info(2, "context", {"memories": row["memories"], "waited_ms": waited, "built_ms": built})
     return log
+
+
+@asynccontextmanager
+async def run_events(run: Run, deps: Deps) -> AsyncIterator[RunEvents | None]:
+    """The events of a run for one stage, with its debug log in use; None in a replay and where nobody can follow.
+
+    The events of a stage that fails are written, too, if debug information was asked for.
+    """
+    if deps.events is None or run.as_of is not None:
+        yield None
+        return
+    async with RunEvents(deps.events, run.id, run.attempt) as events:
+        with use_debug_log(await open_debug_log(deps.db, deps.settings, run, events.emit)) as log:
+            try:
+                yield events
+            except Exception:
+                if log.is_enabled:
+                    with suppress(Exception):
+                        await events.flush()
+                raise
 
 
 _WAITED, _BUILT = ("created_at", "analyzing_at"), ("analyzing_at", "ready_at")

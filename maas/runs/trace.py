@@ -22,7 +22,7 @@ STAGE_SPANS = (
 )
 SUMMED_FIELDS = ("attempts", "tokens_in", "tokens_cached", "tokens_out", "ms")
 TIME_FIELDS = frozenset({"at", "created_at", "ended_at", "occurred_at"})
-OPAQUE_FIELDS = frozenset({"details", "calls"})
+OPAQUE_FIELDS = frozenset({"details", "calls", "arguments", "result"})
 Row = Mapping[str, Any]
 
 

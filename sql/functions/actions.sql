@@ -23,9 +23,10 @@ create or replace function maas.maas_propose_action(p_run uuid, p_call text, p_t
   p_tool_version text default '', p_agent text default null, p_lives interval default '00:30:00', p_place int default 1)
 returns uuid language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into maas.chat_pending_actions (user_id, run_id, conversation_id, call_id, tool_name, tool_version, tool_args, args_hash, asked_hash,
-    effect, agent, place, created_at, expires_at, account_id)
+    effect, assistant, agent, place, created_at, expires_at, account_id)
   select r.user_id, r.id, c.id, p_call, p_tool, p_tool_version, p_args, maas.maas_hash_arguments(p_args), maas.maas_hash_arguments(p_args),
-    p_effect, p_agent, p_place, maas.maas_now(), maas.maas_now() + p_lives, coalesce(left(r.metadata->>'account', 200), c.ad_account_id)
+    p_effect, r.assistant, p_agent, p_place, maas.maas_now(), maas.maas_now() + p_lives,
+    coalesce(left(r.metadata->>'account', 200), c.ad_account_id)
   from maas.pipeline_runs r left join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id where r.id = p_run for key share of r
   on conflict (run_id, call_id, asked_hash) do update set call_id = excluded.call_id
   returning id

@@ -44,19 +44,19 @@ comment on function maas.maas_create_conversation is
 create or replace function maas.maas_clear_conversation(p_id uuid)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  cleared int;
+  cleared bigint;
 begin
   update maas.chat_conversations set rolling_summary = '' where id = p_id;
   if not found then
     return null;
   end if;
-  delete from maas.chat_messages where conversation_id = p_id;
-  get diagnostics cleared = row_count;
+  with gone as (delete from maas.chat_messages where conversation_id = p_id returning role)
+  select count(*) into cleared from gone where role in ('user', 'assistant');
   return cleared;
 end
 $$;
 comment on function maas.maas_clear_conversation is
-  'Deletes the messages and the summary of a conversation; returns the number of messages, null if there is no such conversation. raw_logs is kept';
+  'Deletes the messages and the summary of a conversation; returns how many users and assistants wrote, null if there is no such conversation. raw_logs is kept';
 
 create or replace function maas.maas_text_tail(p_text text, p_chars int) returns text language sql immutable as $$
   select case when char_length(p_text) <= p_chars then p_text else '…' || regexp_replace(right(p_text, p_chars - 1), '^\S*', '') end
@@ -103,6 +103,25 @@ create or replace function maas.maas_active_agent(p_conversation uuid) returns t
 $$;
 comment on function maas.maas_active_agent is 'The agent that gave the last answer of a conversation; null if none has';
 
+create or replace function maas.maas_add_tool_messages(p_owner int, p_ids uuid[], p_attempts int[], p_messages jsonb)
+returns void language sql as $$
+  -- The rows of the runs are locked, so that whoever takes one over finds these messages or writes its own.
+  insert into maas.chat_messages (conversation_id, user_id, run_id, role, content, agent, tool_calls, tool_call_id, tool_name, tool_result,
+    tokens_used, created_at)
+  select r.conversation_id, r.user_id, r.id, 'tool', m.content, m.agent, m.tool_calls, m.tool_call_id, m.tool_name, m.tool_result,
+    m.tokens_used, clock_timestamp() + m.place * interval '1 microsecond'
+  from rows from (jsonb_to_recordset(p_messages) as (run_id uuid, content text, agent text, tool_calls jsonb, tool_call_id text,
+    tool_name text, tool_result jsonb, tokens_used int)) with ordinality
+    as m(run_id, content, agent, tool_calls, tool_call_id, tool_name, tool_result, tokens_used, place)
+  join unnest(p_ids, p_attempts) as t(id, attempt) on t.id = m.run_id
+  join lateral (
+    select r.id, r.user_id, r.conversation_id from maas.pipeline_runs r
+    where r.id = t.id and r.owner = p_owner and r.attempt = t.attempt and r.status = 'RESPONDING' for no key update of r) r on true
+  where exists (select from maas.chat_conversations c where c.id = r.conversation_id and c.user_id = r.user_id)
+$$;
+comment on function maas.maas_add_tool_messages is
+  'Adds tool calls and their results to the messages of conversations, before the answers that the caller stores in the same transaction';
+
 create or replace function maas.maas_set_agent(p_run uuid, p_attempt int, p_agent text, p_domain text)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -139,7 +158,7 @@ begin
   with dropped as (
     delete from maas.chat_messages m using gone g
     where m.run_id = g.run_id and m.user_id is not distinct from g.user_id
-      and m.role = case g.message_type when 'user_query' then 'user' else 'assistant' end
+      and m.role in (case g.message_type when 'user_query' then 'user' else 'assistant' end, 'tool')
     returning m.conversation_id, m.user_id, m.is_folded
   )
   select array_agg(distinct c.id) into outdated

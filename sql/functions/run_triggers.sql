@@ -221,6 +221,23 @@ create or replace trigger on_pipeline_status_change after update of status, arch
   for each row when (old.status is distinct from new.status or old.archive_status is distinct from new.archive_status)
   execute function maas.notify_pipeline_change();
 
+create or replace function maas.maas_actions_of(p_run uuid) returns jsonb language sql stable as $$
+  select jsonb_agg(x.action order by x.place, x.at, x.id) from (
+    select jsonb_build_object('id', a.id, 'tool', a.tool_name, 'arguments', a.tool_args) as action, 1 as place, a.created_at as at, a.id::text as id
+    from maas.chat_pending_actions a where a.run_id = p_run
+    union all
+    select jsonb_build_object('tool', e.tool, 'arguments', e.arguments, 'status', e.status,
+      'verification', case jsonb_typeof(e.result) when 'object' then e.result->'verification' end), 2, e.created_at, e.id::text
+    from maas.tool_executions e where e.run_id = p_run and e.effect <> 'read' and e.status <> 'started') x
+$$;
+comment on function maas.maas_actions_of is
+  'What a run proposed: {id, tool, arguments}, then the writes that it made: {tool, arguments, status, verification}; null if there are none';
+
+create or replace function maas.maas_tokens_of(p_run uuid, p_try int) returns int language sql stable as $$
+  select least(sum(c.tokens_in::bigint + c.tokens_out), 2147483647)::int from maas.llm_calls c where c.run_id = p_run and c.try = p_try
+$$;
+comment on function maas.maas_tokens_of is 'Tokens, in and out, of all model calls of a try so far; null if it made none';
+
 create or replace function maas.store_answer() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if new.kind in ('ask', 'action') then
@@ -231,10 +248,8 @@ begin
     on conflict do nothing;
   end if;
   if new.conversation_id is not null then
-    insert into maas.chat_messages (conversation_id, user_id, run_id, role, content, agent, actions)
-    select c.id, new.user_id, new.id, 'assistant', new.final_answer, new.agent, (
-      select jsonb_agg(jsonb_build_object('id', a.id, 'tool', a.tool_name, 'arguments', a.tool_args) order by a.created_at, a.id)
-      from maas.chat_pending_actions a where a.run_id = new.id)
+    insert into maas.chat_messages (conversation_id, user_id, run_id, role, content, agent, actions, tokens_used)
+    select c.id, new.user_id, new.id, 'assistant', new.final_answer, new.agent, maas.maas_actions_of(new.id), maas.maas_tokens_of(new.id, new.try)
     from maas.chat_conversations c where c.id = new.conversation_id and c.user_id = new.user_id;
     if new.agent is not null or new.domain is not null then
       -- Do not wait for a client that holds the row: the columns keep their value until the next answer.
@@ -245,10 +260,19 @@ begin
       end if;
     end if;
   end if;
+  -- Debug information was asked for and allowed if there are events of it.
+  if new.metadata->'debugLayers' = 'true' and exists (select from maas.run_events e where e.run_id = new.id and e.type = 'layer') then
+    perform maas.maas_add_event(new.id, 'layer', jsonb_build_object('type', 'layer', 'layer', 11, 'name', 'stored', 'status', 'info',
+      'timestamp', (1000 * extract(epoch from clock_timestamp()))::bigint, 'data', jsonb_build_object(
+        'messages', (select count(*) from maas.chat_messages m where m.run_id = new.id),
+        'model_calls', (select count(*) from maas.llm_calls c where c.run_id = new.id and c.try = new.try),
+        'tool_calls', (select count(*) from maas.tool_executions e where e.run_id = new.id and e.try = new.try),
+        'tokens', maas.maas_tokens_of(new.id, new.try))));
+  end if;
   return null;
 end $$;
 comment on function maas.store_answer is
-  'Writes an answer to raw_logs and to the messages of its conversation, and notes there which agent gave it';
+  'Writes an answer to raw_logs and to the messages of its conversation, notes there which agent gave it, and tells the last debug layer';
 create or replace trigger store_answer after update of final_answer on maas.pipeline_runs
   for each row when (old.final_answer is null and new.final_answer is not null
     and (new.kind in ('ask', 'action') or new.conversation_id is not null))

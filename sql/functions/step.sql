@@ -5,7 +5,7 @@
 
 create or replace function maas.maas_step(p_owner int, p_statuses text[], p_capacity int, p_done jsonb default '[]',
   p_is_alone boolean default false)
-returns table (verdict text, id uuid, attempt int, seq bigint, kind varchar, status varchar, user_id uuid, user_query text, assistant varchar, conversation_id uuid, created_at timestamptz, waited float8, analysis_result jsonb, draft_context text, final_context_payload text, time_left float8, note text) language plpgsql security definer set search_path = pg_catalog, pg_temp
+returns table (verdict text, id uuid, attempt int, seq bigint, kind varchar, status varchar, user_id uuid, user_query text, assistant varchar, conversation_id uuid, created_at timestamptz, waited float8, analysis_result jsonb, draft_context text, final_context_payload text, time_left float8, note text, wants_layers boolean) language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
   set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
   set cpu_index_tuple_cost = 0 set cpu_tuple_cost = 1 as $$
@@ -87,7 +87,7 @@ begin
       where d.outcome = 'deferred' and d.message is not null and d.id = any(ended);
     end if;
     return query select 'ended', e, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
-      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text
+      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text, null::boolean
     from unnest(ended) e;
   end if;
 
@@ -103,9 +103,9 @@ begin
     perform maas.maas_record_failures(failures);
     return query select 'cancelled', f, null::int, null::bigint, null::varchar, 'FAILED'::varchar, null::uuid, null::text,
       null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8,
-      'cancelled before it was answered' from unnest(failures) f;
+      'cancelled before it was answered', null::boolean from unnest(failures) f;
     return query select 'cancel', r.id, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
-      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text
+      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text, null::boolean
     from maas.pipeline_runs r where r.cancel_requested_at is not null and r.queue_state = 1 and r.owner = p_owner;
   end if;
 
@@ -176,7 +176,7 @@ begin
       updated_at = now_at
     from plan p where r.id = p.id
     returning r.id, r.queue_state, r.attempt, r.seq, r.kind, r.status, r.user_id, r.user_query, r.assistant, r.conversation_id,
-      r.created_at, r.try, r.analysis_result, r.draft_context, r.final_context_payload, r.answer_by
+      r.created_at, r.try, r.analysis_result, r.draft_context, r.final_context_payload, r.answer_by, r.metadata
   ), traces as (
     -- A provisional summary of the query, without a model call; the Archivist's replaces it.
     insert into maas.lsm_storage (user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, is_provisional)
@@ -186,10 +186,11 @@ begin
   )
   select 'claimed', m.id, m.attempt, m.seq, m.kind, m.status, m.user_id, m.user_query, m.assistant, m.conversation_id,
     m.created_at, case m.try when 1 then extract(epoch from now_at - m.created_at) end::float8, m.analysis_result,
-    m.draft_context, m.final_context_payload, extract(epoch from m.answer_by - now_at)::float8, version
+    m.draft_context, m.final_context_payload, extract(epoch from m.answer_by - now_at)::float8, version,
+    coalesce(m.metadata->'debugLayers' = 'true', false)
   from moved m where m.queue_state = 1
   union all
-  select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+  select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
   from (select count(*) as taken from inbox) t where t.taken = taking and taking > 0;
 
   if waiting_elsewhere or cardinality(freed) > 0 then
@@ -198,10 +199,10 @@ begin
 end
 $$;
 comment on function maas.maas_step is
-  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed (note is the version of assistants and prompts), more';
+  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed (note is the version of assistants and prompts, wants_layers whether debug information was asked for), more';
 
 create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[], p_wrote text[],
-  p_sources text[], p_degraded text[], p_calls jsonb)
+  p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]')
 returns table (id uuid, is_cancelled boolean, assistants_version text) language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
   set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
@@ -213,6 +214,9 @@ declare
 begin
   if jsonb_array_length(p_calls) > 0 then
     perform maas.maas_add_calls(p_calls);
+  end if;
+  if jsonb_array_length(p_messages) > 0 then
+    perform maas.maas_add_tool_messages(p_owner, p_ids, p_attempts, p_messages);
   end if;
   -- No condition on queue_state: it would make the planner scan the small queue index instead of the primary key.
   return query update maas.pipeline_runs r set
@@ -238,4 +242,4 @@ begin
 end
 $$;
 comment on function maas.maas_advance is
-  'Moves runs to their next status and stores what their stage wrote; a run missing from the result was lost: drop the work';
+  'Moves runs to their next status and stores what their stage wrote, with an answer the tool calls before it; a run missing from the result was lost: drop the work';

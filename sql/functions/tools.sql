@@ -20,7 +20,7 @@ comment on function maas.maas_count_call is
   'The number of this tool call within the claim, from 1; null if the caller no longer owns the run';
 
 create or replace function maas.maas_begin_tool(p_run uuid, p_attempt int, p_call text, p_tool text, p_hash text, p_effect text,
-  p_is_idempotent boolean)
+  p_is_idempotent boolean, p_arguments jsonb default null)
 returns table (verdict text, result jsonb) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -33,19 +33,20 @@ begin
     return query select 'lost', null::jsonb;
     return;
   end if;
-  insert into maas.tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status)
-  values (p_run, run.try, p_attempt, p_call, p_tool, p_hash, p_effect, 'started')
+  insert into maas.tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status, arguments)
+  values (p_run, run.try, p_attempt, p_call, p_tool, p_hash, p_effect, 'started', p_arguments)
   on conflict (run_id, tool, args_hash) where effect <> 'read' do nothing;
   if found then
     return query select 'run', null::jsonb;
     return;
   end if;
-  select e.id, e.status, e.attempt, e.result into done from maas.tool_executions e
+  select e.id, e.status, e.attempt, e.body into done from maas.tool_executions e
   where e.run_id = p_run and e.tool = p_tool and e.args_hash = p_hash and e.effect <> 'read' for update;
-  if done.status = 'done' or done.result is not null and done.attempt < p_attempt then
-    return query select 'kept', done.result;
+  if done.status = 'done' or done.body is not null and done.attempt < p_attempt then
+    return query select 'kept', done.body;
   elsif done.status = 'failed' or p_is_idempotent then
-    update maas.tool_executions set status = 'started', attempt = p_attempt, try = run.try, call_id = p_call, result = null, ms = null
+    update maas.tool_executions set status = 'started', attempt = p_attempt, try = run.try, call_id = p_call, result = null, body = null,
+      ms = null
     where id = done.id;
     return query select 'run', null::jsonb;
   else
@@ -58,26 +59,26 @@ comment on function maas.maas_begin_tool is
   'Returns run; kept and the former result; in_doubt: it may have taken effect, do not repeat it; lost: the caller no longer owns the run';
 
 create or replace function maas.maas_finish_tool(p_run uuid, p_attempt int, p_tool text, p_hash text, p_status text,
-  p_result jsonb, p_ms real)
+  p_body jsonb, p_ms real, p_result jsonb default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if p_status not in ('done', 'failed', 'in_doubt') or p_status is null then
     raise invalid_parameter_value using message = format('status: done, failed or in_doubt, not %s', coalesce(p_status, 'null'));
   end if;
-  update maas.tool_executions set status = p_status, result = p_result, ms = p_ms
+  update maas.tool_executions set status = p_status, body = p_body, result = p_result, ms = p_ms
   where run_id = p_run and attempt = p_attempt and tool = p_tool and args_hash = p_hash and effect <> 'read' and status = 'started';
   return found;
 end
 $$;
 comment on function maas.maas_finish_tool is
-  'started -> done, failed or in_doubt; false if a later claim has taken it over or marked it in_doubt';
+  'started -> done, failed or in_doubt; p_body is the whole result, p_result what people are shown of it; false if a later claim has taken it over or marked it in_doubt';
 
 create or replace function maas.maas_record_read(p_run uuid, p_attempt int, p_call text, p_tool text, p_hash text, p_status text,
-  p_ms real)
+  p_ms real, p_arguments jsonb default null, p_result jsonb default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  insert into maas.tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status, ms)
-  select r.id, r.try, r.attempt, p_call, p_tool, p_hash, 'read', p_status, p_ms from maas.pipeline_runs r
+  insert into maas.tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status, ms, arguments, result)
+  select r.id, r.try, r.attempt, p_call, p_tool, p_hash, 'read', p_status, p_ms, p_arguments, p_result from maas.pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   return found;
 end
@@ -86,7 +87,7 @@ comment on function maas.maas_record_read is 'Writes a read tool call to the led
 
 create or replace function maas.settle_action() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  update maas.chat_pending_actions set status = new.status, result = new.result
+  update maas.chat_pending_actions set status = new.status, result = new.body
   where action_run_id = new.run_id and status = 'executing';
   return null;
 end

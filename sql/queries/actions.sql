@@ -1,6 +1,6 @@
 -- Pending actions: tool calls that wait for the user.
 
--- name: propose_action  -- $1 run, $2 call, $3 tool, $4 arguments, $5 effect, $6 version of the tool, $7 assistant, $8 place in its run
+-- name: propose_action  -- $1 run, $2 call, $3 tool, $4 arguments, $5 effect, $6 version of the tool, $7 agent, $8 place in its run
 select maas.maas_propose_action($1, $2, $3, $4::jsonb, $5, $6, $7, p_place => $8);
 
 -- name: run_mode  -- $1 run: its own, or that of its conversation; null if neither is set
@@ -8,12 +8,12 @@ select coalesce(r.mode, c.mode) from maas.pipeline_runs r left join maas.chat_co
 where r.id = $1;
 
 -- name: action  -- $1 id, $2 its user, or null for any
-select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, agent, status, created_at, expires_at,
+select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, assistant, agent, status, created_at, expires_at,
   decided_by, decided_at, action_run_id, result
 from maas.v_actions where id = $1 and ($2::uuid is null or user_id = $2);
 
 -- name: list_actions  -- $1 user, $2 status, $3 conversation, $4 $5 before this created_at and id, $6 how many; nulls mean any; newest first
-select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, agent, status, created_at, expires_at,
+select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, assistant, agent, status, created_at, expires_at,
   decided_by, decided_at, action_run_id, result
 from maas.v_actions
 where user_id = $1 and ($2::text is null or status = $2) and ($3::uuid is null or conversation_id = $3)
@@ -21,7 +21,7 @@ where user_id = $1 and ($2::text is null or status = $2) and ($3::uuid is null o
 order by created_at desc, id desc limit $6;
 
 -- name: plan  -- $1 user, $2 run, $3 status, $4 conversation; nulls mean any; in the order of the calls
-select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, agent, status, created_at, expires_at,
+select id, user_id, conversation_id, run_id, place, tool, tool_version, arguments, effect, assistant, agent, status, created_at, expires_at,
   decided_by, decided_at, action_run_id, result
 from maas.v_actions
 where user_id = $1 and run_id = $2 and ($3::text is null or status = $3) and ($4::uuid is null or conversation_id = $4)

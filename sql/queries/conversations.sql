@@ -26,12 +26,12 @@ select rolling_summary, (
       order by v.created_at desc, v.id desc limit 5) a) as actions
 from maas.chat_conversations where id = $1 and user_id = $2;
 
--- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many; newest first
-select id, run_id, role, content, actions, agent, created_at,
+-- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many, $5 roles; newest first
+select id, run_id, role, content, actions, agent, tool_calls, tool_call_id, tool_name, tool_result, tokens_used, created_at,
   array(select a.id from unnest(m.attachment_ids) with ordinality n(id, place)
     join maas.attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids
 from maas.chat_messages m
-where conversation_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2, $3))
+where conversation_id = $1 and role = any($5::text[]) and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 
 -- name: recent_messages  -- $1 user, $2 messages before this seq, $3 conversation, $4 how many; newest first

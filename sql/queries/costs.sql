@@ -13,7 +13,7 @@ select
 select maas.maas_pin_calls($1, $2, $3::jsonb);
 
 -- name: kept_calls  -- $1 run, $2 stage: replies that an earlier claim of this try stored, and its failed attempts
-select c.round, c.request_hash, c.reply, c.calls, c.parts, c.finish, c.attempts, c.error
+select c.round, c.request_hash, c.reply, c.calls, c.parts, c.finish, c.attempts, c.error, c.tokens_in, c.tokens_out, c.tokens_cached
 from maas.llm_calls c join maas.pipeline_runs r on r.id = c.run_id and r.try = c.try
 where c.run_id = $1 and c.stage = $2 and c.finish <> 'skipped' order by c.round;
 

@@ -24,8 +24,8 @@ cross join lateral (
       select max(t.n) from maas.run_events t where t.run_id = f.run_id and t.type = 'retried') end)
     order by v.n limit $5) x) e;
 
--- name: layers_wanted  -- whether debug information is wanted, by whom, and the timings so far
-select coalesce(r.metadata->'debugLayers' = 'true', false) as is_asked, exists (
+-- name: layers_wanted  -- of a run whose client asked for debug information: whose it is, and the timings so far
+select exists (
   select from maas.app_users u where u.user_id = r.user_id and u.is_tech_admin) as is_tech_admin,
   r.source, r.created_at, r.analyzing_at, r.ready_at,
   case jsonb_typeof(r.sources) when 'array' then jsonb_array_length(r.sources) else 0 end as memories

@@ -47,9 +47,13 @@ where l.user_id = $1 and not l.is_provisional order by l.created_at, l.id;
 select (jsonb_build_object('type', 'conversation') || (to_jsonb(c) - 'user_id'))::text as line
 from maas.chat_conversations c where c.user_id = $1 order by c.created_at, c.id;
 
--- name: export_messages  -- $1 user
+-- name: export_messages  -- $1 user; tool calls are left out: people read the answers, and an import needs no others
 select (jsonb_build_object('type', 'message') || (to_jsonb(m) - 'user_id'))::text as line
-from maas.chat_messages m where m.user_id = $1 order by m.created_at, m.id;
+from maas.chat_messages m where m.user_id = $1 and m.role <> 'tool' order by m.created_at, m.id;
+
+-- name: export_tool_messages  -- $1 user
+select (jsonb_build_object('type', 'message') || (to_jsonb(m) - 'user_id'))::text as line
+from maas.chat_messages m where m.user_id = $1 and m.role = 'tool' order by m.created_at, m.id;
 
 -- name: export_notes  -- $1 user
 select (jsonb_build_object('type', 'note') || (to_jsonb(n) - 'user_id'))::text as line

@@ -45,14 +45,14 @@ where $1::text is null or domain = $1 order by domain, name;
 -- name: count_tool_call  -- $1 run, $2 attempt
 select maas.maas_count_call($1, $2);
 
--- name: begin_tool  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 effect, $7 whether it is idempotent
-select verdict, result from maas.maas_begin_tool($1, $2, $3, $4, $5, $6, $7);
+-- name: begin_tool  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 effect, $7 whether it is idempotent, $8 arguments
+select verdict, result from maas.maas_begin_tool($1, $2, $3, $4, $5, $6, $7, $8::jsonb);
 
--- name: finish_tool  -- $1 run, $2 attempt, $3 tool, $4 hash, $5 status, $6 result, $7 milliseconds
-select maas.maas_finish_tool($1, $2, $3, $4, $5, $6::jsonb, $7);
+-- name: finish_tool  -- $1 run, $2 attempt, $3 tool, $4 hash, $5 status, $6 result, $7 milliseconds, $8 result for people
+select maas.maas_finish_tool($1, $2, $3, $4, $5, $6::jsonb, $7, $8::jsonb);
 
--- name: note_read  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 status, $7 milliseconds
-select maas.maas_record_read($1, $2, $3, $4, $5, $6, $7);
+-- name: note_read  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 status, $7 milliseconds, $8 arguments, $9 result
+select maas.maas_record_read($1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9::jsonb);
 
 -- name: open_domains  -- named by the metadata of a run; null: all
 select case when jsonb_typeof(metadata->'domains') = 'array' then array(select jsonb_array_elements_text(metadata->'domains')) end

@@ -31,7 +31,7 @@ select
    left join maas.system_prompts p on p.role_name = c.role_name
    left join maas.system_prompts_history h on h.role_name = c.role_name and h.version = c.prompt_version) as prompts,
   (select coalesce(jsonb_agg(jsonb_build_object('try', t.try, 'attempt', t.attempt, 'call_id', t.call_id, 'tool', t.tool, 'effect', t.effect,
-      'status', t.status, 'ms', t.ms, 'created_at', t.created_at) order by t.id), '[]')
+      'status', t.status, 'arguments', t.arguments, 'result', t.result, 'ms', t.ms, 'created_at', t.created_at) order by t.id), '[]')
    from maas.tool_executions t where t.run_id = $1) as tools,
   (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from records r) as records,
   (select coalesce(jsonb_agg(to_jsonb(w) order by w.occurred_at, w.id), '[]') from words w) as words,

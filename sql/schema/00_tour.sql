@@ -16,7 +16,8 @@
 --                     stage wrote. maas_add_calls writes the model calls to llm_calls, maas_add_events the events to
 --                     run_events. maas_begin_tool and maas_finish_tool keep the ledger of tools (tool_executions),
 --                     maas_propose_action the actions that wait for the user (chat_pending_actions).
---   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run COMPLETED.
+--   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run COMPLETED;
+--                     maas_add_tool_messages writes the tool calls before it.
 --   maas_step again   takes the Archivist's summary: maas_write_records makes the provisional one final and marks the
 --                     messages archived; the key is free for its next run.
 --   maas_reap         recovers runs of dead or silent orchestrators (engines): they become runnable again. A run that lost two

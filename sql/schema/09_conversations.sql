@@ -41,7 +41,12 @@ create table maas.chat_messages (
 );
 comment on table maas.chat_messages is 'The messages that a dialogue shows; raw_logs keeps the text when the dialogue is cleared';
 comment on column maas.chat_messages.run_id is 'The run that wrote the message';
-comment on column maas.chat_messages.actions is 'The actions that the run of this answer proposed: [{id, tool, arguments}]';
+comment on column maas.chat_messages.actions is 
+  'What the run of this answer proposed: {id, tool, arguments}, and the writes that it made: {tool, arguments, status, verification}';
+comment on column maas.chat_messages.tool_calls is 'Of a message with the role tool: its call, [{id, name, arguments}], without secrets and phone numbers';
+comment on column maas.chat_messages.tool_result is 'What that call gave, without secrets and phone numbers, at most 8 kB';
+comment on column maas.chat_messages.tokens_used is
+  'Tokens, in and out: of an answer those of all model calls of its run; of a tool call those of the model call that made it, on the first of several';
 comment on column maas.chat_messages.is_folded is 'The exchange is part of the conversation''s rolling summary';
 comment on column maas.chat_messages.attachment_ids is 'Images that came with a query, or were generated for an answer';
 create index idx_chat_messages_conversation on maas.chat_messages (conversation_id, created_at, id);

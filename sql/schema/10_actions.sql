@@ -11,6 +11,7 @@ create table maas.chat_pending_actions (
   tool_args jsonb not null default '{}',
   args_hash text not null,
   effect varchar(10) not null check (effect in ('read', 'write', 'dangerous')),
+  assistant varchar(50),
   agent text,
   status varchar(10) not null default 'pending' check (status in ('pending', 'approved', 'rejected', 'expired', 'executing', 'done', 'failed', 'in_doubt')),
   created_at timestamptz not null default now(),
@@ -27,6 +28,8 @@ create table maas.chat_pending_actions (
 );
 comment on table maas.chat_pending_actions is 'Tool calls that wait for the user: pending -> approved, rejected or expired; approved -> executing -> done, failed or in_doubt';
 comment on column maas.chat_pending_actions.run_id is 'The run that proposed it';
+comment on column maas.chat_pending_actions.assistant is 'The assistant of that run';
+comment on column maas.chat_pending_actions.agent is 'The agent that made the call, else the domain of the tool';
 comment on column maas.chat_pending_actions.args_hash is 'SHA-256 of tool_args: exactly what was approved is executed';
 comment on column maas.chat_pending_actions.place is 'Position of the call in its run, from 1: the actions of a run form a plan';
 comment on column maas.chat_pending_actions.asked_hash is 'SHA-256 of the arguments as proposed, whatever they were edited to since';

@@ -32,13 +32,17 @@ create table maas.tool_executions (
   args_hash text not null,
   effect varchar(10) not null check (effect in ('read', 'write', 'dangerous')),
   status varchar(10) not null check (status in ('started', 'done', 'failed', 'in_doubt')),
+  arguments jsonb,
   result jsonb,
+  body jsonb,
   ms real,
   created_at timestamptz not null default clock_timestamp()
 );
 comment on table maas.tool_executions is 'The ledger of tool calls of a run: started -> done, failed or in_doubt';
 comment on column maas.tool_executions.attempt is 'The claim of the run that made the call';
 comment on column maas.tool_executions.args_hash is 'SHA-256 of the tool''s version and its arguments';
-comment on column maas.tool_executions.result is 'The result of a write, for a caller that repeats the call';
+comment on column maas.tool_executions.arguments is 'For people: without secrets and phone numbers, at most 8 kB';
+comment on column maas.tool_executions.result is 'For people: what the call gave, without secrets and phone numbers, at most 8 kB';
+comment on column maas.tool_executions.body is 'The whole result of a write, for a caller that repeats the call';
 create index idx_tool_executions_run_id on maas.tool_executions (run_id, id);
 create unique index idx_tool_executions_write on maas.tool_executions (run_id, tool, args_hash) where effect <> 'read';

@@ -2,7 +2,7 @@
 
 create view maas.v_actions as
 select a.id, a.user_id, a.conversation_id, a.run_id, a.place, a.call_id, a.tool_name as tool, a.tool_version, a.tool_args as arguments,
-  a.effect, a.agent, case
+  a.effect, a.assistant, a.agent, case
     when a.status = 'pending' and a.expires_at <= maas.maas_now() then 'expired'
     when a.status in ('approved', 'executing') and exists (
       select from maas.pipeline_runs r where r.id = a.action_run_id and r.status = 'FAILED')

@@ -112,7 +112,8 @@ def test_an_approved_action_is_an_exchange(stack: Stack, models: ModelServer, us
     records = stack.rows("select is_provisional from lsm_storage where run_id = %s", run_id)
     assert records == [{"is_provisional": False}]
     messages = stack.rows(
-        "select role, content from chat_messages where conversation_id = %s order by created_at", conversation
+        "select role, content from chat_messages where conversation_id = %s and role <> 'tool' order by created_at",
+        conversation,
     )
     assert [(one["role"], one["content"]) for one in messages[2:]] == [
         ("user", words[0][1]),

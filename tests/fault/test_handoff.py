@@ -51,7 +51,9 @@ def test_who_was_given_the_dialogue_keeps_it(agency: Agency) -> None:
     assert events == {"write_line": "not_allowed", "transfer_to_ads": None}
     assert holder(agency, conversation) == "ads"
     rows = agency.stack.rows("select role, agent from chat_messages where run_id = %s order by role", run_id)
-    assert [(row["role"], row["agent"]) for row in rows] == [("assistant", "ads"), ("user", None)]
+    assert [(row["role"], row["agent"]) for row in rows] == [
+        ("assistant", "ads"), ("tool", "router"), ("tool", "router"), ("user", None)
+    ]  # fmt: skip
     assert agency.answer(agency.ask("And now?", conversation)) == "Ads say seventy."
     assert (agency.models.calls["Router"], agency.models.calls["Adviser"]) == (1, 2)
     agency.answer(agency.ask("Another dialogue.", uuid4()))

@@ -90,6 +90,13 @@ def check(state: dict[str, Any], models: ModelServer) -> None:
     assert models.calls["responder"] == 1
 
 
+def verification(stack: Stack, run_id: UUID) -> dict[str, Any]:
+    query = (
+        "select result->'verification' as it from tool_executions where run_id = %s and tool = 'confirm_and_generate'"
+    )
+    return dict(stack.rows(query, run_id)[0]["it"])
+
+
 def test_killed_while_it_is_drawn(stack: Stack, painted: tuple[Painter, ModelServer], user: UUID) -> None:
     painter, models = painted
     start(stack, models)
@@ -98,8 +105,10 @@ def test_killed_while_it_is_drawn(stack: Stack, painted: tuple[Painter, ModelSer
     kill(stack)
     painter.gate.set()
     start(stack, models)
-    check(ending(stack, run_id), models)
+    state = ending(stack, run_id)
+    check(state, models)
     assert painter.asked == 2
+    assert verification(stack, run_id) == {"is_stored": True, "attachment_id": state["drawn"][0]}
 
 
 def test_killed_between_picture_and_answer(stack: Stack, painted: tuple[Painter, ModelServer], user: UUID) -> None:

@@ -293,3 +293,80 @@ def test_the_engine_waits_for_no_client(connection: Connection, database: str, e
         connection.execute("set lock_timeout = '2s'")
         engine.finish(engine.claim()[0])
         assert len(messages(connection, conversation)) == 2
+
+
+def tool_message(run: dict[str, Any], **columns: Any) -> dict[str, Any]:
+    call = {"id": "c1", "name": "look", "arguments": {"at": 1}}
+    result = {"success": True, "data": 7}
+    message = {"content": "", "tool_calls": [call], "tool_call_id": "c1", "tool_name": "look", "tool_result": result}
+    return {"run_id": str(run["id"])} | message | columns
+
+
+def answer_with(engine: Engine, run: dict[str, Any], owner: int, attempt: int, *rows: dict[str, Any]) -> int:
+    """The number of runs that were answered."""
+    query = "select id from maas_advance(%s, %s::uuid[], %s, '{COMPLETED}', '{\"An answer\"}', null, null, '[]', %s)"
+    return engine.connection.execute(query, (owner, [run["id"]], [attempt], Jsonb(list(rows)))).rowcount
+
+
+def responding(connection: Connection, engine: Engine, conversation: UUID, user: UUID | None = None) -> dict[str, Any]:
+    say(connection, user or uuid4(), conversation, "a question")
+    (run,) = engine.claim()
+    while run["status"] != "RESPONDING":
+        assert engine.advance(run)
+    return run
+
+
+def test_tool_calls_are_written_with_the_answer_and_by_its_owner_only(connection: Connection, engine: Engine) -> None:
+    conversation = uuid4()
+    run = responding(connection, engine, conversation)
+    rows = [tool_message(run, tokens_used=5, agent="ads"), tool_message(run, tool_call_id="c2")]
+    assert answer_with(engine, run, engine.owner + 1, run["attempt"], *rows) == 0
+    assert answer_with(engine, run, engine.owner, run["attempt"] + 1, *rows) == 0
+    assert [role for role, _ in messages(connection, conversation)] == ["user"]
+    assert answer_with(engine, run, engine.owner, run["attempt"], *rows) == 1
+    assert answer_with(engine, run, engine.owner, run["attempt"], *rows) == 0
+    assert [role for role, _ in messages(connection, conversation)] == ["user", "tool", "tool", "assistant"]
+    stored = connection.execute(
+        "select tool_call_id, tokens_used, agent, tool_result from chat_messages "
+        "where role = 'tool' order by created_at"
+    ).fetchall()
+    assert [tuple(row.values()) for row in stored] == [
+        ("c1", 5, "ads", {"success": True, "data": 7}), ("c2", None, None, {"success": True, "data": 7})
+    ]  # fmt: skip
+
+
+def test_tool_calls_of_another_run_or_without_a_conversation_are_dropped(
+    connection: Connection, engine: Engine
+) -> None:  # fmt: skip
+    other = responding(connection, engine, uuid4())
+    conversation = uuid4()
+    run = responding(connection, engine, conversation)
+    assert answer_with(engine, run, engine.owner, run["attempt"], tool_message(other)) == 1
+    assert [role for role, _ in messages(connection, conversation)] == ["user", "assistant"]
+    connection.execute("insert into pipeline_runs (user_id, user_query) values (%s, 'plain')", (uuid4(),))
+    (plain,) = engine.claim()
+    while plain["status"] != "RESPONDING":
+        assert engine.advance(plain)
+    assert answer_with(engine, plain, engine.owner, plain["attempt"], tool_message(plain)) == 1
+    assert one(connection, "select count(*) as n from chat_messages where role = 'tool'") == {"n": 0}
+
+
+def test_tool_calls_go_with_the_words_that_they_belong_to(
+    connection: Connection, engine: Engine, read: Read
+) -> None:  # fmt: skip
+    """They are in no draft, and deleting a log or the conversation deletes them."""
+    user, conversation = uuid4(), uuid4()
+    run = responding(connection, engine, conversation, user)
+    assert answer_with(engine, run, engine.owner, run["attempt"], tool_message(run)) == 1
+    found = read("recent_messages", user, 10**9, conversation, 10)
+    assert [row["content"] for row in found] == ["An answer", "a question"]
+    assert [row["role"] for row in read("list_messages", conversation, None, None, 10, ["tool"])] == ["tool"]
+    with connection.transaction(force_rollback=True):
+        assert one(connection, "select maas_clear_conversation(%s) as n", conversation) == {"n": 2}
+        assert messages(connection, conversation) == []
+    for kind in ("user_query", "assistant_response"):
+        with connection.transaction(force_rollback=True):
+            connection.execute("delete from raw_logs where run_id = %s and message_type = %s", (run["id"], kind))
+            assert "tool" not in [role for role, _ in messages(connection, conversation)]
+    connection.execute("select maas_erase(%s)", (user,))
+    assert messages(connection, conversation) == []

@@ -10,6 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from maas.engine.claims import Run
 from maas.engine.events import EventLog, RunEvents
 from maas.runs.debug_info import open_debug_log
 from shared.db import open_database
@@ -42,9 +43,9 @@ async def test_who_gets_layers(
         "insert into pipeline_runs (id, user_id, user_query, metadata) values (%s, %s, 'hello there', %s)",
         (run_id, user, None if metadata is None else Jsonb(metadata)),
     )
-    Engine(connection).claim()
+    (claimed,) = Engine(connection).claim()
     async with open_database(database, 2, "test") as db, RunEvents(EventLog(db), run_id, 1) as events:
-        layers = await open_debug_log(db, load_settings(**settings), run_id, events.emit)
+        layers = await open_debug_log(db, load_settings(**settings), Run.from_row(claimed), events.emit)
         await layers.info(3, "session")
     assert [one["layer"] for one in layers.all()] == expected
     rows = connection.execute(

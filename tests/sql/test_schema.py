@@ -172,7 +172,6 @@ def test_prompt_history(connection: Connection) -> None:
 # Others know them by name, and nothing fills them yet; no endpoint shows them.
 EMPTY = {
     "chat_conversations": {"telegram_chat_id", "user_account_id", "ad_account_id"},
-    "chat_messages": {"tool_calls", "tool_call_id", "tool_name", "tool_result", "tokens_used"},
     "assistant_sessions": {"current_step"},
 }
 BY_OTHERS = {  # operators, and a migration

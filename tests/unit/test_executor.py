@@ -263,7 +263,7 @@ async def test_what_one_agent_has_done_another_does_not_do_again() -> None:
     """Each may call its own tools only; what was done counts for all, side by side, too."""
     written: list[int] = []
     bench = Bench(made("write", _noting(written)), made("read", lambda number: number, name="read"))
-    first, second = bench.executor.narrowed(["act"]), bench.executor.narrowed(["act", "read", "fly"])
+    first, second = bench.executor.narrowed("one", ["act"]), bench.executor.narrowed("two", ["act", "read", "fly"])
     call = [ToolCall("c", "act", '{"id": 1}')]
     (one,), (other,) = await asyncio.gather(first.run(call), second.run(call))
     assert written == [1] and one.body["data"] == other.body["data"] == 1

@@ -20,11 +20,14 @@ LARGE_PART = "attachments"  # its rows are read one at a time
 PREFETCH_ROWS = 100
 
 
-async def write_export(db: Database, user_id: UUID, out: BinaryIO, actor: str) -> Counter[str]:
+async def write_export(
+    db: Database, user_id: UUID, out: BinaryIO, actor: str, *, with_tool_calls: bool = False
+) -> Counter[str]:  # fmt: skip
     """Write everything stored about a user, as of one moment, and return the number of lines by part.
 
     Lines are NDJSON, the first one is the header. `out` should be a file: while it is written, a transaction is open,
-    which a slow reader must not hold. Memory use is about a hundred lines.
+    which a slow reader must not hold. Memory use is about a hundred lines. `with_tool_calls` adds the messages of
+    tools, which are for debugging.
     """
     counts: Counter[str] = Counter()
     async with db.transaction(isolation="repeatable_read", readonly=True) as snapshot:
@@ -33,9 +36,11 @@ async def write_export(db: Database, user_id: UUID, out: BinaryIO, actor: str) -
         out.write((await snapshot.value("export_header", user_id)).encode() + b"\n")
         for part in PARTS:
             prefetch = 1 if part == LARGE_PART else PREFETCH_ROWS
-            async for row in snapshot.stream(f"export_{part}", user_id, prefetch=prefetch):
-                out.write(visible_json(row["line"]).encode() + b"\n")
-                counts[part] += 1
+            queries = [f"export_{part}", *(["export_tool_messages"] if part == "messages" and with_tool_calls else [])]
+            for query in queries:
+                async for row in snapshot.stream(query, user_id, prefetch=prefetch):
+                    out.write(visible_json(row["line"]).encode() + b"\n")
+                    counts[part] += 1
     await db.value("note_audit", "export", user_id, None, counts, actor)
     return counts
 
