@@ -35,6 +35,7 @@ from maas.memory.erase import keep_purging
 from maas.memory.search import keep_terms_counted
 from maas.runs.replay import Replay
 from maas.runs.replay import replay as replay_stages
+from maas.user_secrets import UserSecrets
 from shared import log, tracing
 from shared.db import Database, open_database, wait_for_postgres
 from shared.errors import MaasError
@@ -109,7 +110,8 @@ def add_tools(deps: Deps) -> tuple[Deps, Toolbox]:
     settings = deps.settings
     tools = load_tools(settings.tools, deps)
     openers = bind_openers(load_openers(settings.tools, tools), deps)
-    toolbox = Toolbox(tools, read_servers(settings.mcp_servers, os.environ), openers)
+    servers = read_servers(settings.mcp_servers, os.environ)
+    toolbox = Toolbox(tools, servers, openers, UserSecrets(deps.db))
     return replace(deps, runtime=Runtime(toolbox)), toolbox
 
 

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -96,6 +96,16 @@ def concealing(secrets: Secrets) -> Iterator[None]:
         yield
     finally:
         _task_pattern.reset(token)
+
+
+def masker(*secrets: str) -> Callable[[str], str]:
+    """Return a function that masks these secrets, in any encoding, and those registered by `hide`.
+
+    For secrets that come and go, such as tokens of users; they are not registered.
+    """
+    forms = sorted({form for secret in secrets for form in _forms(secret)}, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
+    return lambda text: conceal(pattern.sub("***", text) if pattern is not None else text)
 
 
 def conceal(text: str) -> str:

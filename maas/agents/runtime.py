@@ -13,25 +13,28 @@ import structlog
 
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
-from maas.agents.mcp_client import SETTING, McpServer
+from maas.agents.mcp_client import McpServer
+from maas.agents.mcp_client.naming import check_names, is_named, names_without_prefix
 from maas.agents.meta_tools import answer_by_meta_tools
 from maas.agents.openers import BoundOpener, OpenDomains
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
 from maas.agents.slot_step import collect, press
 from maas.agents.tool_ledger import CallLog
 from maas.agents.tool_loop import AnswerContext, ResponderModel
-from maas.agents.tools import SEPARATOR, Mode, ToolContext, Toolset
+from maas.agents.tools import Mode, ToolContext, Toolset
 from maas.conversations.actions import find_pressed_button
 from maas.engine.claims import Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.runs.debug_info import debug_log
+from maas.user_secrets import UserSecrets
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Reply, Request
 
 if TYPE_CHECKING:
     from maas.agents.mcp_client.connection import McpConnection
+    from maas.agents.mcp_client.user_connections import UserConnections
 
 
 CONNECT_WAIT_S = 15.0
@@ -64,20 +67,22 @@ async def open_assistant(run: Run, deps: Deps, request: Request) -> tuple[Defini
 class Toolbox:
     """The tools of a process: its own, and those of MCP servers, which change while the process runs; and openers.
 
-    Raises MaasError('bad_setting') if the name of a server is a domain or the prefix of one of the own tools.
+    `secrets` are those of users, for servers whose headers need them. Raises MaasError('bad_setting') if two tools or
+    domains have one name.
     """
 
     def __init__(
-        self, own: Toolset, servers: Sequence[McpServer] = (), openers: Mapping[str, BoundOpener] | None = None
+        self, own: Toolset, servers: Sequence[McpServer] = (), openers: Mapping[str, BoundOpener] | None = None,
+        secrets: UserSecrets | None = None,
     ) -> None:  # fmt: skip
+        check_names(own, servers)
         self._own = own
         self._openers = openers or {}
         self._servers = tuple(server.name for server in servers)
-        for name in self._servers:
-            if name in own.domains() or any(one.name.startswith(name + SEPARATOR) for one in own):
-                raise MaasError("bad_setting", f"{SETTING}: {name!r} names tools of MAAS_TOOLS, too; name it otherwise")
-        self._connections = self._open_connections(servers)
-        self._tools = Toolset(own, self._servers)
+        self._expected = tuple(name for server in servers for name in names_without_prefix(server))
+        self._user_connections: list[UserConnections] = []
+        self._connections = self._open_connections(servers, secrets)
+        self._tools = Toolset(own, self._servers, self._expected)
         self._change = asyncio.Event()
 
     def tools(self) -> Toolset:
@@ -95,8 +100,8 @@ class Toolbox:
 
     async def reach(self, names: Iterable[str]) -> Toolset:
         """Connect to the servers of the tools and domains in `names`, for CONNECT_WAIT_S at most; return all tools."""
-        needed = {name.partition(SEPARATOR)[0] for name in names}
-        attempts = [one.tried() for one in self._connections if one.server.name in needed]
+        needed = tuple(names)
+        attempts = [one.tried() for one in self._connections if any(is_named(one.server, name) for name in needed)]
         with suppress(TimeoutError):
             async with asyncio.timeout(CONNECT_WAIT_S):
                 await asyncio.gather(*attempts)
@@ -114,17 +119,26 @@ class Toolbox:
     async def close(self) -> None:
         """Close all connections and stop the programs that were started for them."""
         await asyncio.gather(*(one.close() for one in self._connections))
+        await asyncio.gather(*(one.close() for one in self._user_connections))
 
-    def _open_connections(self, servers: Sequence[McpServer]) -> tuple[McpConnection, ...]:
+    def _open_connections(self, servers: Sequence[McpServer], secrets: UserSecrets | None) -> tuple[McpConnection, ...]:
         if not servers:
             return ()
         from maas.agents.mcp_client.connection import McpConnection  # the SDK takes most of a second to import
+        from maas.agents.mcp_client.user_connections import UserConnections
 
-        return tuple(McpConnection(server, self._update_tools) for server in servers)
+        connections = []
+        for server in servers:
+            call = None
+            if server.user_variables:
+                self._user_connections.append(UserConnections(server, secrets))
+                call = self._user_connections[-1].call
+            connections.append(McpConnection(server, self._update_tools, call))
+        return tuple(connections)
 
     def _update_tools(self) -> None:
         remote = (tool for connection in self._connections for tool in connection.tools)
-        self._tools = Toolset((*self._own, *remote), self._servers)
+        self._tools = Toolset((*self._own, *remote), self._servers, self._expected)
         self._change.set()
 
 

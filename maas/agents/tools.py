@@ -200,12 +200,15 @@ def decide(effect: Effect, mode: Mode, is_allowed: bool) -> Decision:
 class Toolset:
     """Tools by name, in the order of `tools`. The tools of `remote` domains appear and disappear while a process runs.
 
+    `expected` are the names of such tools that do not begin with their domain.
+
     Raises MaasError('wrong_tool') when two tools have one name.
     """
 
-    def __init__(self, tools: Iterable[Tool], remote: Iterable[str] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool], remote: Iterable[str] = (), expected: Iterable[str] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._remote = tuple(remote)
+        self._expected = frozenset(expected)
         for one in tools:
             if (other := self._tools.setdefault(one.name, one)) is not one:
                 raise wrong_tool(f"two tools are named {one.name!r}, in {other.domain} and in {one.domain}: rename one")
@@ -225,7 +228,8 @@ class Toolset:
 
     def may_hold(self, name: str) -> bool:
         """Whether `name` is a tool, a domain, or a possible tool of a remote domain that is not connected."""
-        return name in self._tools or name in self.domains() or name.partition(SEPARATOR)[0] in self._remote
+        is_expected = name in self._expected or name.partition(SEPARATOR)[0] in self._remote
+        return is_expected or name in self._tools or name in self.domains()
 
     def is_remote(self, domain: str) -> bool:
         """Whether a server of this name is configured, connected or not."""

@@ -40,6 +40,11 @@ COMMANDS = (
         "Import a chat history or an export. Run it again after an interruption: nothing is imported twice.",
     ),
     Entry(
+        "load", "maas.cli.load:load",
+        "Load rows of stored data, which tools read, into a table that is open for it. Run it again after an "
+        "interruption: the same rows change nothing.",
+    ),
+    Entry(
         "export", "maas.cli.memories:export_user",
         "Write all data of a user as NDJSON that `maas import` accepts: messages, summaries, conversations, images, "
         "runs.",
@@ -79,6 +84,7 @@ COMMANDS = (
         "Execute stages of a finished run again, with the current prompts or another model, and show what differs.",
     ),
     Entry("tool", "maas.cli.tools:call_tool", "Call one tool and print its result; no run is created."),
+    Entry("secrets", "maas.cli.secrets:cli", "Manage the tokens of users for MCP servers."),
     Entry("keys", "maas.cli.keys:cli", "Manage the API keys of programs that call over HTTP (MAAS_AUTH=keys)."),
 )  # fmt: skip
 

@@ -56,7 +56,8 @@ create or replace function maas.maas_function_rights() returns table (role_name 
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight', 'maas_hidden_runs', 'maas_role']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin']),
-    ('maas_ops', formats || array['maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog']),
+    ('maas_ops', formats || array['maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
+      'maas_delete_secret']),
 
     ('maas_server', formats || search || array['maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_erase',
       'maas_forget', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
@@ -68,7 +69,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_bucket_records', 'maas_compact', 'maas_count_terms', 'maas_users_to_count', 'maas_price', 'maas_log_horizon',
       'maas_lease_embeddings', 'maas_write_embeddings', 'maas_add_note', 'maas_drop_note', 'maas_fold_conversation',
       'maas_propose_action', 'maas_open_action', 'maas_end_action', 'maas_count_call', 'maas_begin_tool', 'maas_finish_tool',
-      'maas_record_read', 'maas_purge_expired', 'maas_open_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
+      'maas_record_read', 'maas_read_secrets', 'maas_secret_times', 'maas_purge_expired', 'maas_open_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
       'maas_active_agent'])
   ) r
 $$;

@@ -48,3 +48,14 @@ comment on column maas.api_keys.prefix is 'The key acts only for users with a na
 comment on column maas.api_keys.per_minute is 'Requests per minute that each server process allows';
 comment on column maas.api_keys.last_used_at is 'Up to a minute late';
 create index idx_api_keys_user_id on maas.api_keys (user_id) where user_id is not null;
+
+create table maas.user_secrets (
+  user_id uuid not null,
+  name varchar(50) not null,
+  value text not null,
+  changed_at timestamptz not null default clock_timestamp(),
+  primary key (user_id, name)
+);
+comment on table maas.user_secrets is
+  'Tokens of users for MCP servers, `${user.NAME}` in their headers. No role reads the table and no export holds it: orchestrators read values by maas_read_secrets';
+comment on column maas.user_secrets.changed_at is 'Connections that were opened with an earlier value are closed';

@@ -68,7 +68,7 @@ ATTEMPTS = (
     Attempt("see model calls, events, what tools did", see("llm_calls", "run_events", "tool_executions")),
     Attempt("see the views of operators, `v_*`", see(*VIEWS)),
     Attempt("read prompts", see("system_prompts", "system_prompts_history")),
-    Attempt("see names, roles and the audit", see("user_identities", "user_roles", "audit")),
+    Attempt("see names, roles, secrets and the audit", see("user_identities", "user_roles", "user_secrets", "audit")),
     Attempt("ask for oneself", (ask(ANN, id="gen_random_uuid()", metadata="'{}'", mode="'auto'"),)),
     Attempt("ask for somebody else", (ask(BEN),)),
     Attempt("ask with a source and an idempotency key", (ask(ANN, source="'x'"), ask(ANN, idempotency_key="'x'"))),

@@ -19,7 +19,8 @@ from tests.sql.traces import tables, tables_with
 Connection = psycopg.Connection[DictRow]
 MARK = "qzx77wv"
 NO_USERS = {
-    "assistants", "audit", "embedding_fills", "engine_metrics", "engine_settings", "engines", "model_prices",
+    "assistants", "audit", "embedding_fills", "engine_metrics", "engine_settings", "engines", "loadable_tables",
+    "model_prices",
     "restore_key", "schema_files", "system_prompts", "system_prompts_history", "tools",
 }  # fmt: skip
 

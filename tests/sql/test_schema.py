@@ -174,9 +174,10 @@ EMPTY = {
     "chat_conversations": {"telegram_chat_id", "user_account_id", "ad_account_id"},
     "assistant_sessions": {"current_step"},
 }
-BY_OTHERS = {  # operators, and a migration
+BY_OTHERS = {  # operators, a migration, and assistants that open their tables
     "model_prices": {"input", "cached", "output"},
     "restore_key": {"inner_pad", "outer_pad"},
+    "loadable_tables": {"columns"},
 }
 
 

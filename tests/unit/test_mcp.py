@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from maas.agents.executor import Executor, Permissions
-from maas.agents.mcp_client import MAX_TOOLS, McpServer, content_data, convert_tools, effect_of, fit_name, read_servers
+from maas.agents.mcp_client import MAX_TOOLS, McpServer, content_data, convert_tools, effect_of, read_servers
+from maas.agents.mcp_client.naming import fit_name
 from maas.agents.runtime import Toolbox
 from maas.agents.tool_calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, WrongArguments, read_arguments, size
 from maas.agents.tools import Effect, Tool, ToolContext, Toolset
@@ -33,7 +34,7 @@ def written(**servers: object) -> str:
     return json.dumps({"mcpServers": servers})
 
 
-async def nothing(_: str, __: Mapping[str, Any]) -> Any:
+async def nothing(_: UUID, __: str, ___: Mapping[str, Any]) -> Any:
     return None
 
 
@@ -90,6 +91,14 @@ def test_secrets_of_servers_are_masked() -> None:
         (written(mail=MAIL), "server 'mail': Authorization needs MAIL_TOKEN, which is not in the environment"),
         (written(**{"a__b": TIME}), "server 'a__b': a name is 1 to 32 Latin letters, digits, single _ and -"),
         (written(**{"1": TIME}), "server '1': a name is"),
+        (written(a=TIME | {"args": ["${user.token}"]}), "server 'a': args: ${user.NAME} is for the values of"),
+        (written(a={"url": "https://x/${user.id}"}), "server 'a': url: ${user.NAME} is for the values of `headers`"),
+        (written(a={"url": "https://x", "headers": {"${user.a}": "x"}}), "server 'a': headers: ${user.NAME} is for"),
+        (written(a={"url": "https://x", "headers": {"A": "${user.a-b}"}}), "server 'a': headers: ${user.NAME} is for"),
+        (written(a={"url": "https://x", "headers": {"A": "${user.}"}}), "server 'a': headers: ${user.NAME} is for"),
+        (written(a=TIME | {"headers": {"A": "${user.a}"}}), "server 'a': headers with ${user.NAME} are for a url"),
+        (written(a={"url": "https://x", "list_headers": {"A": "b"}}), "server 'a': list_headers is for a server whose"),
+        (written(a={"url": "https://x", "max_connections": 0}), "server 'a': max_connections: Input should be greater"),
     ],
 )  # fmt: skip
 def test_wrong_servers_are_one_clear_line(setting: str, words: str) -> None:
@@ -102,6 +111,63 @@ def test_wrong_servers_are_one_clear_line(setting: str, words: str) -> None:
 def test_a_server_cannot_join_a_domain_of_ours() -> None:
     with pytest.raises(MaasError, match="'box' names tools of MAAS_TOOLS, too"):
         Toolbox(TOOLS, read_servers(written(box=TIME), {}))
+
+
+PERSONAL = {
+    "url": "https://mail.example/mcp",
+    "headers": {"Authorization": "Bearer ${user.token}", "X-App": "maas", "X-Key": "${KEY}-${user.token}-${user.id_2}"},
+    "list_headers": {"Authorization": "Bearer ${SERVICE}"},
+}
+
+
+def test_headers_of_a_user() -> None:
+    """They are filled for each connection; the list of tools is asked for with the others."""
+    environment = {"KEY": "planted-key-7", "SERVICE": "planted-service-8"}
+    (server,) = read_servers(written(mail=PERSONAL), environment)
+    assert server.user_variables == {"token", "id_2"}
+    assert server.headers_of({"token": r"a\1b", "id_2": "5"}) == {
+        "Authorization": r"Bearer a\1b", "X-App": "maas", "X-Key": r"planted-key-7-a\1b-5",
+    }  # fmt: skip
+    assert server.shared_headers == {"X-App": "maas", "Authorization": "Bearer planted-service-8"}
+    assert mask("Bearer ${user.token} ${user.token}") == "Bearer ${user.token} ${user.token}"
+
+
+def bare(*names: str, **fields: Any) -> dict[str, Any]:
+    return TIME | {"prefix": False, "effects": dict.fromkeys(names, "read")} | fields
+
+
+async def test_tools_without_prefix() -> None:
+    """Only those that the entry names, under the names that it gives them."""
+    (server,) = read_servers(written(mail=bare("read_mail", names={"Gmail_send": "send_email"}, trusted=True)), {})
+    with capture_logs() as logs:
+        made = convert_tools(server, [described("read_mail"), described("Gmail_send"), described("other")], nothing)
+    assert [one.name for one in made] == ["read_mail", "send_email"] and {one.domain for one in made} == {"mail"}
+    assert [(line["tool"], line["cause"]) for line in logs] == [
+        ("other", "wrong_tool: without prefix, only tools that `effects` names are offered")
+    ]
+    known = Toolbox(Toolset([]), [server]).tools()
+    assert known.may_hold("send_email") and known.may_hold("mail")
+    assert not known.may_hold("other") and not known.may_hold("Gmail_send")
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ({"a": bare("x"), "b": bare("x")}, "server 'b' without prefix: 'x' is also the name of a tool of the server a"),
+        ({"a": bare("x", "y", names={"x": "y"})}, "server 'a' without prefix: 'y' is also the name of a tool of the"),
+        ({"a": bare("write_line")}, "server 'a' without prefix: 'write_line' is also the name of the tool of box"),
+        ({"a": bare("box")}, "server 'a' without prefix: 'box' is also the name of a domain"),
+        ({"a": bare("a")}, "server 'a' without prefix: 'a' is also the name of the server a"),
+        ({"a": bare("b__x"), "b": TIME}, "server 'a' without prefix: 'b__x' is also the name of the tools of the"),
+        ({"a": bare("executeTool")}, "server 'a' without prefix: 'executeTool' is also the name of a tool of MaaS"),
+        ({"a": bare("transfer_to_x")}, "server 'a' without prefix: 'transfer_to_x' is also the name of a tool of MaaS"),
+    ],
+)  # fmt: skip
+def test_a_name_that_stands_for_two_things(servers: dict[str, Any], words: str) -> None:
+    with pytest.raises(MaasError) as caught:
+        Toolbox(TOOLS, read_servers(written(**servers), {}))
+    assert caught.value.code == "bad_setting"
+    assert caught.value.message.startswith(f"MAAS_MCP_SERVERS: {words}"), caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -292,7 +358,7 @@ async def made_call(tool: Tool) -> Mapping[str, Any]:
 
 
 async def test_a_huge_result_is_cut() -> None:
-    async def huge(_: str, __: Mapping[str, Any]) -> Any:
+    async def huge(_: UUID, __: str, ___: Mapping[str, Any]) -> Any:
         return content_data({"content": [{"type": "text", "text": "я" * 5_000_000}]})
 
     server = McpServer(name="mail", command="x", effects={"send": "read"})
@@ -309,7 +375,7 @@ async def test_a_huge_result_is_cut() -> None:
 async def test_a_server_lost_during_a_call(effect: Effect, is_idempotent: bool, code: str) -> None:
     """Nobody knows whether a write was done; what may be repeated just failed."""
 
-    async def lost(_: str, __: Mapping[str, Any]) -> Any:
+    async def lost(_: UUID, __: str, ___: Mapping[str, Any]) -> Any:
         raise ToolDoubt("the server mail was lost during the call")
 
     hints = {"readOnlyHint": effect == "read", "destructiveHint": False, "idempotentHint": is_idempotent}

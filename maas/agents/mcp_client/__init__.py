@@ -9,55 +9,57 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from hashlib import sha256
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from uuid import UUID
 
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from maas.agents.mcp_client.naming import MAX_TOOL_NAME_CHARS, bad_setting, tool_name
 from maas.agents.tool_calls import ToolFailure, size, to_json
 from maas.agents.tools import (
     DEFAULT_TIMEOUT_S,
     MAX_TIMEOUT_S,
-    SEPARATOR,
     Effect,
     Tool,
     ToolContext,
     plain_schema,
     wrong_tool,
 )
-from shared.errors import MaasError, problems_of
+from shared.errors import problems_of
 from shared.json import map_texts, parse_json
 from shared.log import conceal, hide
 from shared.text import clean, shorten
 
-SETTING = "MAAS_MCP_SERVERS"
 _SERVER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*")
 _MAX_SERVER_NAME_CHARS = 32
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_USER_VARIABLE = re.compile(r"\$\{user\.([A-Za-z_][A-Za-z0-9_]{0,49})\}")
 _SECRET = re.compile(r"(?i)auth|cookie|credential|key|passw|secret|token")
 MAX_TOOLS = 200
 MAX_SCHEMA_BYTES = 16_000
 MAX_TEXT_CHARS = 200_000  # of one text in a result, before the result is cut to what a model may read
-_MAX_TOOL_NAME_CHARS = 64
-_HASH_CHARS = 8
 _MAX_TOOL_DESCRIPTION_CHARS, _MAX_FIELD_DESCRIPTION_CHARS = 1000, 500
 _MAX_TITLE_CHARS = 100
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _INVISIBLE = ("Cf", "Cn", "Co", "Cs")
 log = structlog.get_logger()
 
-CallRemote = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+CallRemote = Callable[[UUID, str, Mapping[str, Any]], Awaitable[Any]]  # on behalf of a user
 
 
 class McpServer(BaseModel):
     """One server: a program to start, or a URL. Its annotations of its own tools count only if it is `trusted`.
 
     `user` is the user that the program runs as if root starts it. The keys of `effects` and `names` are the server's
-    names of its tools; `timeout` is that of a call in seconds.
+    names of its tools; `timeout` is that of a call in seconds. Without `prefix`, tools have no `server__` before their
+    names, and only those that `effects` or `names` name are offered.
+
+    A header may hold `${user.NAME}`, a secret of the user of each call. Then every user has a connection of their own,
+    at most `max_connections` in all, which ends after `idle_seconds` without a call. Tools are listed by one more
+    connection that sends the other headers and `list_headers`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -71,6 +73,10 @@ class McpServer(BaseModel):
     user: str | None = None
     url: Annotated[str, Field(pattern=r"^https?://[^\s/]")] | None = Field(default=None, repr=False)
     headers: dict[str, str] = Field(default={}, repr=False)
+    list_headers: dict[str, str] = Field(default={}, repr=False)
+    max_connections: int = Field(default=200, ge=1, le=10_000)
+    idle_seconds: float = Field(default=300.0, gt=0, le=86_400)
+    prefix: bool = True
     trusted: bool = False
     effects: dict[str, Effect] = {}
     names: dict[str, str] = {}
@@ -84,7 +90,28 @@ class McpServer(BaseModel):
             raise ValueError("type stdio has a command, type http a url")
         if self.user is not None and self.command is None:
             raise ValueError("user is for a command")
+        if self.user_variables and self.url is None:
+            raise ValueError("headers with ${user.NAME} are for a url")
+        if self.list_headers and not self.user_variables:
+            raise ValueError("list_headers is for a server whose headers hold ${user.NAME}")
         return self
+
+    @property
+    def user_variables(self) -> frozenset[str]:
+        """The names of the secrets that a call needs of its user."""
+        return frozenset(name for value in self.headers.values() for name in _USER_VARIABLE.findall(value))
+
+    @property
+    def shared_headers(self) -> dict[str, str]:
+        """The headers of connections that belong to no user."""
+        static = {name: value for name, value in self.headers.items() if not _USER_VARIABLE.search(value)}
+        return static | self.list_headers
+
+    def headers_of(self, secrets: Mapping[str, str]) -> dict[str, str]:
+        """The headers of the connection of a user who has these secrets; all of `user_variables` must be there."""
+        return {
+            name: _USER_VARIABLE.sub(lambda match: secrets[match[1]], value) for name, value in self.headers.items()
+        }
 
 
 def read_servers(setting: str | None, environment: Mapping[str, str]) -> tuple[McpServer, ...]:
@@ -96,7 +123,7 @@ def read_servers(setting: str | None, environment: Mapping[str, str]) -> tuple[M
         return ()
     servers = _parse(setting).get("mcpServers")
     if not isinstance(servers, dict) or not all(isinstance(one, dict) for one in servers.values()):
-        raise _bad_setting('must be {"mcpServers": {"NAME": {"command": ...}}}')
+        raise bad_setting('must be {"mcpServers": {"NAME": {"command": ...}}}')
     return tuple(_server(name, fields, environment) for name, fields in servers.items() if not fields.get("disabled"))
 
 
@@ -107,29 +134,43 @@ def _parse(setting: str) -> dict[str, Any]:
             text = Path(setting).expanduser().read_text()
         except (OSError, ValueError) as error:
             cause = getattr(error, "strerror", None) or "it is no text"
-            raise _bad_setting(f"cannot read {setting}: {cause}") from error
+            raise bad_setting(f"cannot read {setting}: {cause}") from error
     try:
         value = parse_json(text)
     except JSONDecodeError as error:
-        raise _bad_setting(f"is not JSON: see line {error.lineno}, column {error.colno}") from error
+        raise bad_setting(f"is not JSON: see line {error.lineno}, column {error.colno}") from error
     except ValueError as error:
-        raise _bad_setting(f"is not JSON: {error}") from error
+        raise bad_setting(f"is not JSON: {error}") from error
     return value if isinstance(value, dict) else {}
 
 
 def _server(name: str, fields: Mapping[str, Any], environment: Mapping[str, str]) -> McpServer:
     if len(name) > _MAX_SERVER_NAME_CHARS or not _SERVER_NAME.fullmatch(name):
-        raise _bad_setting(
+        raise bad_setting(
             f"server {name!r}: a name is 1 to {_MAX_SERVER_NAME_CHARS} Latin letters, digits, single _ and -, "
             "letter first"
         )
+    _check_user_variables(name, fields)
     filled = {key: _filled(value, key, name, environment) for key, value in fields.items() if key != "disabled"}
     try:
         return McpServer.model_validate({**filled, "name": name})
     except ValidationError as error:
         first = problems_of(error)[0]
         path = "".join(f"{part}: " for part in first.path)
-        raise _bad_setting(f"server {name!r}: {path}{first.message}") from error
+        raise bad_setting(f"server {name!r}: {path}{first.message}") from error
+
+
+def _check_user_variables(server: str, fields: Mapping[str, Any]) -> None:
+    """Raises MaasError('bad_setting') for a `${user.…}` that is not the whole or a part of a header's value."""
+    for key, value in fields.items():
+        headers = value if key == "headers" and isinstance(value, dict) else {"": value}
+        for header, text in headers.items():
+            rest = _USER_VARIABLE.sub("", text) if key == "headers" and isinstance(text, str) else text
+            if "${user." in f"{header}{rest}":
+                raise bad_setting(
+                    f"server {server!r}: {key}: ${{user.NAME}} is for the values of `headers`; NAME is 1 to 50 Latin "
+                    "letters, digits and _"
+                )
 
 
 def _filled(value: Any, key: str, server: str, environment: Mapping[str, str]) -> Any:
@@ -142,16 +183,12 @@ def _filled(value: Any, key: str, server: str, environment: Mapping[str, str]) -
         return value
     names = _VARIABLE.findall(value)
     if missing := [name for name in names if name not in environment]:
-        raise _bad_setting(f"server {server!r}: {key} needs {missing[0]}, which is not in the environment")
+        raise bad_setting(f"server {server!r}: {key} needs {missing[0]}, which is not in the environment")
     text = _VARIABLE.sub(lambda match: environment[match[1]], value)
     hide(*(environment[name] for name in names if _SECRET.search(name) or "://" in environment[name]))
-    if _SECRET.search(key) or "://" in text:
+    if (_SECRET.search(key) and not _USER_VARIABLE.search(text)) or "://" in text:
         hide(text)
     return text
-
-
-def _bad_setting(message: str) -> MaasError:
-    return MaasError("bad_setting", f"{SETTING}: {message}")
 
 
 def convert_tools(server: McpServer, listed: Iterable[Mapping[str, Any]], call: CallRemote) -> tuple[Tool, ...]:
@@ -163,20 +200,11 @@ def convert_tools(server: McpServer, listed: Iterable[Mapping[str, Any]], call: 
                 raise wrong_tool(f"more than {MAX_TOOLS} tools")
             remote = _tool(server, one, call)
         except Exception as error:  # the server is untrusted, so anything may be wrong with it
-            name = shorten(str(one.get("name")), _MAX_TOOL_NAME_CHARS)
+            name = shorten(str(one.get("name")), MAX_TOOL_NAME_CHARS)
             log.warning("mcp_tool_left_out", server=server.name, tool=name, cause=shorten(str(error), 300))
         else:
             tools.setdefault(remote.name, remote)
     return tuple(tools.values())
-
-
-def fit_name(server: str, name: str) -> str:
-    """`server__tool` in the characters that every provider accepts; a changed name ends with a hash of the original."""
-    full_name = f"{server}{SEPARATOR}{name}"
-    fitted = _NOT_IN_NAMES.sub("_", full_name)
-    if fitted == full_name and len(full_name) <= _MAX_TOOL_NAME_CHARS:
-        return full_name
-    return f"{fitted[: _MAX_TOOL_NAME_CHARS - _HASH_CHARS - 1]}_{sha256(name.encode()).hexdigest()[:_HASH_CHARS]}"
 
 
 def effect_of(server: McpServer, name: str, hints: Mapping[str, Any]) -> Effect:
@@ -194,14 +222,16 @@ def _tool(server: McpServer, listed: Mapping[str, Any], call: CallRemote) -> Too
     name = str(listed["name"])
     hints = listed.get("annotations") or {}
     effect = effect_of(server, name, hints)
+    if not server.prefix and name not in server.effects and name not in server.names:
+        raise wrong_tool("without prefix, only tools that `effects` names are offered")
     about = str(listed.get("description") or listed.get("title") or hints.get("title") or "").strip()
     title = _readable(name, _MAX_TITLE_CHARS)
 
-    async def handle(arguments: Mapping[str, Any], _: ToolContext) -> Any:
-        return await call(name, arguments)
+    async def handle(arguments: Mapping[str, Any], context: ToolContext) -> Any:
+        return await call(context.user_id, name, arguments)
 
     return Tool(
-        fit_name(server.name, server.names.get(name, name)),
+        tool_name(server, name),
         server.name,
         _readable(about, _MAX_TOOL_DESCRIPTION_CHARS) or title,
         effect,

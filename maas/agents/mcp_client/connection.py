@@ -16,20 +16,22 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import Context
 from time import monotonic
 from typing import Any, Self, TextIO
+from uuid import UUID
 
 import anyio
-import httpx2
 import structlog
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ToolListChangedNotification
 
-from maas.agents.mcp_client import McpServer, content_data, convert_tools
+from maas.agents.mcp_client import CallRemote, McpServer, content_data, convert_tools
+from maas.agents.mcp_client.http_client import REFUSED_CODE, HttpClient
 from maas.agents.mcp_client.program import program_of
 from maas.agents.tool_calls import ToolDoubt, ToolFailure
 from maas.agents.tools import Tool
+from shared.json import map_texts
 from shared.log import conceal, mask
 from shared.process import close_to_others
 from shared.text import clean, one_line, shorten
@@ -39,7 +41,6 @@ MIN_BACKOFF_S, MAX_BACKOFF_S = 0.5, 30.0
 REFRESH_INTERVAL_S = 1.0  # the shortest time between two lists of tools, however often a server says that they changed
 MAX_PAGES = 20
 MAX_LINE_CHARS = 500
-MAX_REFUSAL_BYTES = 10_000
 _CODES_WITHOUT_EFFECT = (INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND)
 _BROKEN_STREAM = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 log = structlog.get_logger()
@@ -51,14 +52,21 @@ class McpConnection:
     """The connection to one server, kept open by a task of its own.
 
     `tools` are those of the last list, also while the server is not connected; `cause` says why it is not. `on_change`
-    is called when the tools have changed.
+    is called when the tools have changed. The tools are called by `call_remote`, by default on this connection.
+    `is_refused`: the server has answered 401 or 403.
     """
 
-    def __init__(self, server: McpServer, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, server: McpServer, on_change: Callable[[], object], call_remote: CallRemote | None = None
+    ) -> None:
         self.server = server
+        self.headers: Mapping[str, str] = server.shared_headers
         self.tools: tuple[Tool, ...] = ()
         self.cause: str | None = "it has not answered yet"
+        self.is_refused = False
         self._on_change = on_change
+        self._call_remote = call_remote or self._call_for_all
+        self._conceal: Callable[[str], str] = conceal
         self._client: Client | None = None
         self._connected = asyncio.Event()
         self._tried = asyncio.Event()
@@ -93,17 +101,21 @@ class McpConnection:
         Raises ToolFailure; ToolDoubt when the call may have taken effect.
         """
         try:
-            return await self._call(name, arguments)
-        except _SessionLost:
+            return await self.call_once(name, arguments)
+        except SessionLost:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CONNECT_TIMEOUT_S):
                     await self._connected.wait()
         try:
-            return await self._call(name, arguments)
-        except _SessionLost as error:
+            return await self.call_once(name, arguments)
+        except SessionLost as error:
             raise self._unreachable() from error
 
-    async def _call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def _call_for_all(self, _: UUID, name: str, arguments: Mapping[str, Any]) -> Any:
+        return await self.call(name, arguments)
+
+    async def call_once(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool in the present session. Raises SessionLost, ToolFailure, ToolDoubt as `call` does."""
         client = self._client
         if client is None:
             raise self._unreachable()
@@ -114,15 +126,26 @@ class McpConnection:
                 raise self._lost(client) from error
             if self._is_session_lost:
                 self._drop(client)
-                raise _SessionLost from error
+                raise SessionLost from error
+            if error.code == REFUSED_CODE:
+                raise self.refusal() from error
             failure = ToolFailure if error.code in _CODES_WITHOUT_EFFECT else ToolDoubt
-            raise failure(conceal(error.message)) from error
+            raise failure(self._conceal(error.message)) from error
         except _BROKEN_STREAM as error:
             raise self._lost(client) from error
         except Exception as error:
-            log.warning("mcp_answer_refused", server=self.server.name, tool=name, cause=_root_cause(error))
+            cause = self._conceal(root_cause(error))
+            log.warning("mcp_answer_refused", server=self.server.name, tool=name, cause=cause)
             raise ToolDoubt(f"the server {self.server.name} answered what nobody can read") from error
-        return content_data(result.model_dump(mode="json", by_alias=True, exclude_none=True))
+        try:
+            data = content_data(result.model_dump(mode="json", by_alias=True, exclude_none=True))
+        except ToolFailure as error:
+            raise ToolFailure(self._conceal(error.message)) from None
+        return data if self._conceal is conceal else map_texts(data, self._conceal)
+
+    def refusal(self) -> ToolFailure:
+        """The failure of a call that the server did not admit, so that nothing was done."""
+        return ToolFailure(f"the server {self.server.name} refuses our access: tell the user, answer without it")
 
     def _lost(self, client: Client) -> ToolDoubt:
         self._drop(client)
@@ -141,7 +164,7 @@ class McpConnection:
                     await self._serve_one_connection()
                     self.cause = self._explain("it ended the connection")
                 except Exception as error:
-                    self.cause = self._explain(_root_cause(error))
+                    self.cause = self._explain(root_cause(error))
                 finally:
                     self._client = None
                     self._connected.clear()
@@ -182,6 +205,14 @@ class McpConnection:
             await anyio.sleep(REFRESH_INTERVAL_S)
 
     async def _list_tools(self, client: Client) -> None:
+        tools = convert_tools(self.server, await self._read_list(client), self._call_remote)
+        log.info("mcp_server_reached", server=self.server.name, tools=len(tools))
+        if tools != self.tools:
+            self.tools = tools
+            self._on_change()
+
+    @staticmethod
+    async def _read_list(client: Client) -> list[dict[str, Any]]:
         listed: list[dict[str, Any]] = []
         cursor = None
         for _ in range(MAX_PAGES):
@@ -190,11 +221,7 @@ class McpConnection:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        tools = convert_tools(self.server, listed, self.call)
-        log.info("mcp_server_reached", server=self.server.name, tools=len(tools))
-        if tools != self.tools:
-            self.tools = tools
-            self._on_change()
+        return listed
 
     async def _listen(self, client: Client) -> None:
         """Subscribe to changes of the tools. Older servers have no subscriptions and notify every client."""
@@ -215,6 +242,10 @@ class McpConnection:
         """The transport read an error line of the program, or the status of a refused request."""
         self._last_error_line = line
 
+    def on_refused(self) -> None:
+        """The server has not admitted a request."""
+        self.is_refused = True
+
     def on_session_lost(self) -> None:
         """The server does not know the session any more."""
         self._is_session_lost = True
@@ -233,14 +264,14 @@ class McpConnection:
 
     def _explain(self, cause: str) -> str:
         text = f"{cause}; its last words: {self._last_error_line}" if self._last_error_line else cause
-        return shorten(one_line(mask(text)), 300)
+        return shorten(one_line(mask(self._conceal(text))), 300)
 
 
-class _SessionLost(Exception):
+class SessionLost(Exception):
     """The server does not know the session, so the call had no effect."""
 
 
-def _root_cause(error: BaseException) -> str:
+def root_cause(error: BaseException) -> str:
     """The message of the first exception in a group, masked."""
     leaf = next(_leaves(error))
     return shorten(mask(f"{leaf}" or type(leaf).__name__), 300)
@@ -268,11 +299,7 @@ async def _open_transport(connection: McpConnection) -> AsyncIterator[Any]:
             )
             reader, writer = await stack.enter_async_context(stdio_client(parameters, errlog=stderr))
         else:
-            http = httpx2.AsyncClient(
-                headers=server.headers,
-                timeout=httpx2.Timeout(CONNECT_TIMEOUT_S, read=None),
-                event_hooks={"response": [_status_hook(connection)]},
-            )
+            http = HttpClient(connection, CONNECT_TIMEOUT_S)
             await stack.enter_async_context(http)
             reader, writer = await stack.enter_async_context(streamable_http_client(server.url, http_client=http))
         yield _ClosingStream(reader, connection.on_end), writer
@@ -298,25 +325,6 @@ class _ClosingStream:
     async def __aexit__(self, *error: Any) -> Any:
         self._on_close()
         return await self._stream.__aexit__(*error)
-
-
-def _status_hook(connection: McpConnection) -> Callable[[httpx2.Response], Any]:
-    async def check_status(response: httpx2.Response) -> None:
-        if response.status_code >= 400:
-            connection.on_error_line(f"HTTP {response.status_code}")
-        request = response.request
-        if request.method == "POST" and MCP_SESSION_ID in request.headers and await _denies_session(response):
-            connection.on_session_lost()
-
-    return check_status
-
-
-async def _denies_session(response: httpx2.Response) -> bool:
-    """Whether the server does not know the session: 404 by the protocol; many servers answer 400 and name it."""
-    length = response.headers.get("content-length", "")
-    if response.status_code == 400 and length.isdecimal() and int(length) <= MAX_REFUSAL_BYTES:
-        return b"session" in (await response.aread()).lower()
-    return response.status_code == 404
 
 
 @asynccontextmanager
