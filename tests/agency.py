@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from maas.agents.tool_calls import ToolAnswer
 from maas.agents.tools import ToolContext, Toolset, tool
 from tests.model_server import ModelServer
 from tests.polling import poll
@@ -64,7 +65,16 @@ async def drop_lead(line: Line) -> Any:
     return {"dropped": line.text}
 
 
-TOOLS = Toolset([get_spend, get_leads, pause_campaign, drop_lead, write_line])
+FINAL = "Готово:\n\n  *two  spaces*, a <tag> & 3D ✅"
+
+
+@tool(domain="ads", effect="read")
+async def speak() -> Any:
+    """Say what the user is to read."""
+    return ToolAnswer({"said": True}, final=f"\0 {FINAL}\r\n")
+
+
+TOOLS = Toolset([get_spend, get_leads, pause_campaign, drop_lead, write_line, speak])
 
 
 class Agency:

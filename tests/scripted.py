@@ -88,9 +88,13 @@ class ScriptedModel:
         steps = self.lines.get(message, [STEADY])
         text, asked = steps[min(number, len(steps) - 1)]
         calls = [ToolCall(f"call_{number}_{place}", name, words) for place, (name, words) in enumerate(asked)]
+        is_streamed = body.get("stream") or "stream" in request.path
         if not text and not calls and self.dialect is GEMINI:
-            return Response(sse(self.dialect.empty[-1]), content_type="text/event-stream")
-        if body.get("stream") or "stream" in request.path:
+            nothing = self.dialect.empty[-1]
+            if is_streamed:
+                return Response(sse(nothing), content_type="text/event-stream")
+            return Response(json.dumps(nothing), content_type="application/json")
+        if is_streamed:
             return Response("".join(self.dialect.streamed([text], calls)), content_type="text/event-stream")
         return Response(json.dumps(self.dialect.said(text, calls)), content_type="application/json")
 

@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 import structlog
 
+from maas.agents.dialogue_language import Language, dialogue_language
 from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains
 from maas.agents.tool_calls import ToolResult, fingerprint, read_arguments, refused
 from maas.agents.tool_ledger import CallLog, add_messages
-from maas.agents.tool_loop import Language, ResponderModel, language_of
+from maas.agents.tool_loop import ResponderModel
 from maas.agents.tools import Tool, ToolContext, Toolset
 from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
@@ -152,7 +153,8 @@ async def narrate_outcome(
     run: Run, deps: Deps, outcome: ActionOutcome, language: Language, events: RunEvents
 ) -> Outcome:
     """The answer in the model's words, or a built-in sentence where the model gives none. Raises LostRun."""
-    built_in = outcome_sentence(outcome, language_of(language, outcome.request))
+    spoken = await dialogue_language(deps.db, run.id, language, outcome.request)
+    built_in = outcome_sentence(outcome, spoken)
     if deps.models["FinalResponder"].provider == "extractive":
         return Outcome(answer=built_in)  # the built-in model quotes memory and knows of nothing else
     try:

@@ -119,7 +119,10 @@ class Definition(BaseModel):
 
     `context_providers` are read tools without arguments; their results are part of the prompt.
     With `slots` the assistant collects values; `completion` is the tool that uses them once the user has confirmed.
-    `photo`: an image of a request is one of the collected values.
+    `session`: a user has one dialogue that collects values in each conversation, or one in all; `opening` said again
+    begins it anew. `photo`: an image of a request is one of the collected values; `photo_tool` asks for it.
+    `stream`: false to ask models for whole replies; `limits.attempt_seconds` is then the time of a whole reply.
+    `forbidden_words` or phrases, Russian ones in any inflection, do not occur in what its models say to the user.
     `memory`: `light` uses no model to remember; `off` remembers nothing and only logs messages.
     `model`: a `provider:model` in place of the Responder's; agents may have others.
     `channels` are the sources of requests that it answers, such as http, openai, cli, sql; empty for all.
@@ -142,7 +145,11 @@ class Definition(BaseModel):
     temperature: Annotated[float | None, Field(ge=0, le=2)] = None
     slots: tuple[SlotField, ...] = ()
     completion: Word | None = None
+    session: Literal["conversation", "user"] = "conversation"
     photo: bool = False
+    photo_tool: Word | None = None
+    stream: bool = True
+    forbidden_words: tuple[Word, ...] = ()
     memory: Literal["full", "light", "off"] = "full"
     language: Literal["auto", "ru", "en"] = "auto"
     channels: tuple[Word, ...] = ()
@@ -157,6 +164,10 @@ class Definition(BaseModel):
             raise ValueError(f"slots: {error.message}") from error
         if bool(self.slots) != (self.completion is not None):
             raise ValueError("slots and completion belong together: name both or neither")
+        if self.forbidden_words and self.stream:
+            raise ValueError("forbidden_words: a streamed answer is read before it is checked; set stream: false")
+        if self.photo_tool is not None and not self.photo:
+            raise ValueError("photo_tool: it asks for a photo; set photo, too")
         if self.slots and self.routing != "single":
             raise ValueError("slots: one voice collects them; leave routing out")
         return self
@@ -192,14 +203,7 @@ class Definition(BaseModel):
         return within(tools, (*self.toolset, *agent.toolset))
 
     def _check_tools(self, tools: Toolset) -> None:
-        if self.completion is not None and tools.get(self.completion) is None:
-            raise bad_assistant(self.name, f"completion: {self.completion!r} is no tool of its toolset")
-        for name in self.context_providers:
-            one = tools.get(name)
-            if name in tools.domains() or (one and (one.effect != "read" or one.parameters["required"])):
-                raise bad_assistant(
-                    self.name, f"context_providers: {name!r} must be a tool that only reads and needs no arguments"
-                )
+        self._check_named_tools(tools)
         if self.routing == "meta_tools":
             if not self.toolset:
                 raise bad_assistant(self.name, "toolset: meta_tools needs tools to stand for")
@@ -212,6 +216,17 @@ class Definition(BaseModel):
                 if tools.get(name) is not None:
                     message = f"{name!r} is a tool and the name of a handoff: rename the tool or the agent"
                     raise bad_assistant(self.name, message)
+
+    def _check_named_tools(self, tools: Toolset) -> None:
+        for field, tool in (("completion", self.completion), ("photo_tool", self.photo_tool)):
+            if tool is not None and tools.get(tool) is None:
+                raise bad_assistant(self.name, f"{field}: {tool!r} is no tool of its toolset")
+        for name in self.context_providers:
+            one = tools.get(name)
+            if name in tools.domains() or (one and (one.effect != "read" or one.parameters["required"])):
+                raise bad_assistant(
+                    self.name, f"context_providers: {name!r} must be a tool that only reads and needs no arguments"
+                )
 
 
 def read_definition(name: str, role: str, fields: Mapping[str, Any]) -> Definition:

@@ -44,6 +44,10 @@ MAX_CALLS = 30
 VERIFY_TIMEOUT_S = 15.0
 UNVERIFIED = {"verified": False, "reason": "it could not be seen whether it took effect"}
 MAX_DEBUG_BYTES = 2000  # of arguments in debug information
+_FAILED_AGAIN = (
+    "It failed twice in a row: call it again only with other arguments, else tell the user what does not work.",
+    "It keeps failing: do not call it again. Tell the user what does not work and what else you can do.",
+)
 T = TypeVar("T")
 log = structlog.get_logger()
 
@@ -73,6 +77,10 @@ class WriteLedger(Protocol):
 
     async def finish(self, tool: Tool, digest: str, body: Mapping[str, Any], ms: float) -> None: ...
 
+    async def failures(self, tool: Tool) -> int:
+        """Return how often the tool failed in a row before this run."""
+        ...
+
 
 @dataclass(slots=True)
 class _History:
@@ -85,6 +93,7 @@ class _History:
     writes: int = 0
     locks: defaultdict[tuple[int, str], asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
     bodies: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)  # of each tool in a row, also before this run
 
 
 class Executor:
@@ -121,6 +130,13 @@ class Executor:
         other._permissions = replace(self._permissions, allowed=self._permissions.allowed & frozenset(allowed))
         return other
 
+    def with_tool(self, added: Tool) -> Executor:
+        """An executor with one more tool; both share one history."""
+        other = copy(self)
+        other._tools = Toolset([*self._tools, added])
+        other._permissions = replace(self._permissions, allowed=self._permissions.allowed | {added.name})
+        return other
+
     async def run(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Make the calls of one reply and return their results in order. Reads run concurrently, writes one by one."""
         results: list[ToolResult] = []
@@ -148,11 +164,32 @@ class Executor:
         meta = _meta(call, tool, started)
         if arguments and arguments.ignored:
             meta["ignored"] = shorten(", ".join(arguments.ignored), 300)
+        if tool is not None and not tool.is_meta:
+            body |= await self._count_failure(tool, body)
         result = ToolResult(call, body | {"_meta": meta | body.get("_meta", {})}, tool, arguments, self._agent)
         if result.code not in HANDLER_CODES:
             await debug_log().error(7, shorten(call.name, 64), str(result.code), message=str(body["message"]))
         await self._record(result)
         return result
+
+    async def _count_failure(self, tool: Tool, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a result says of failures in a row, from the second on. What is in doubt does not count.
+
+        It is counted by what this process has seen of the run and what stands of earlier runs: after a crash the same
+        calls get the same texts.
+        """
+        failures = self._history.failures
+        if body["success"]:
+            failures[tool.name] = 0
+            return {}
+        is_failure = body["error_code"] == "failed" or (body["error_code"] == "timeout" and tool.effect == "read")
+        if not is_failure:
+            return {}
+        if tool.name not in failures:
+            failures[tool.name] = await self._writes.failures(tool) if self._writes is not None else 0
+        failures[tool.name] += 1
+        number = failures[tool.name]
+        return {"failures_in_a_row": number, "advice": _FAILED_AGAIN[number > 2]} if number > 1 else {}
 
     async def _check_and_make(self, tool: Tool, call: ToolCall) -> tuple[dict[str, Any], ToolArguments | None]:
         permissions = self._permissions

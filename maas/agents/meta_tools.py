@@ -21,7 +21,7 @@ from maas.agents.executor import run_concurrently
 from maas.agents.openers import OpenedDomain
 from maas.agents.tool_calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut, size
 from maas.agents.tool_ledger import add_messages
-from maas.agents.tool_loop import AnswerContext, fenced_json
+from maas.agents.tool_loop import AnswerContext, fenced_json, final_text, tell
 from maas.agents.tools import Tool, Toolset, tool
 from maas.engine.claims import LostRun
 from maas.runs.debug_info import debug_log
@@ -83,8 +83,11 @@ async def answer_by_meta_tools(context: AnswerContext) -> Reply:
     if model.listener is not None:
         model = replace(model, listener=_OwnWordsListener(model.listener, answers))
     request = replace(context.request, tools=tuple(one.spec for one in tools))
-    reply = (await context.run_tool_loop(model, request, context.executor(tools))).reply
+    executor = context.executor(tools)
+    reply = (await context.run_tool_loop(model, request, executor, is_over=lambda: answers.final is not None)).reply
     await context.record_agent(None, answers.domain)
+    if answers.final is not None:
+        return tell(context.model, reply, answers.final)
     await debug_log().info(10, "words", {"of": "the assistant" if answers.only_text is None else answers.domain})
     return reply if answers.only_text is None else replace(reply, text=answers.only_text)
 
@@ -238,11 +241,12 @@ def _fit(body: Any, limit: int) -> Any:
 class _DomainAnswers:
     """The successful answers of domains in this run, as text where a domain has an agent.
 
-    `is_waiting`: a call needs the user's approval.
+    `is_waiting`: a call needs the user's approval. `final` is the answer that a tool gave word for word.
     """
 
     texts: list[tuple[str, str | None]] = field(default_factory=list)
     is_waiting: bool = False
+    final: str | None = None
 
     @property
     def only_text(self) -> str | None:
@@ -285,12 +289,13 @@ class _DomainCalls:
         results = await self._executor.run(calls)
         await add_messages(self._context.run, results)
         self._answers.is_waiting |= any(result.code == "approval_required" for result in results)
+        self._answers.final = self._answers.final or final_text(results)
         return results
 
     async def respond(self, domain: str, question: str, results: Sequence[ToolResult]) -> str | None:
         """The words of the domain's agent; None if the domain has no agent, or the agent no words."""
         agent = self._agents.get(domain)
-        text = await self._ask_agent(agent, question, results) if agent else None
+        text = await self._ask_agent(agent, question, results) if agent and self._answers.final is None else None
         if all(result.is_success for result in results):
             self._answers.texts.append((domain, text))
         return text

@@ -6,7 +6,6 @@ Under `classifier` a question goes to the agent whose keywords it holds, else to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,8 +13,9 @@ import structlog
 
 from maas.agents.definition import Agent, transfer_name
 from maas.agents.executor import Executor, run_concurrently
+from maas.agents.phrases import holds, words_of
 from maas.agents.tool_calls import ToolFailure
-from maas.agents.tool_loop import AnswerContext, fenced_json
+from maas.agents.tool_loop import AnswerContext, LoopResult, fenced_json, tell
 from maas.agents.tools import Tool, Toolset, tool
 from maas.runs.debug_info import debug_log
 from shared.json import json_object
@@ -31,22 +31,17 @@ important first. Name several only where one alone cannot answer.
 SYNTHESIS = "Agents have worked on this question. Make one answer of what they said; where one failed, say so."
 MAX_TRANSFERS = 2  # handoffs in one answer
 TAKEN_OVER = "You have just taken this dialogue over: go on where it stands."
-# Russian inflection: what may follow the stem of a noun or an adjective. Any ending would take "лидер" for "лиды".
-_VOWELS = "аеиоуыэюяйь"
-_RUSSIAN_WORD = re.compile("[а-я]+")
-_RUSSIAN_ENDING = re.compile(f"[{_VOWELS}]{{0,2}}(?:ми|го|му|[мвх])?[ийюе]?")
-_SPELLINGS = str.maketrans("ё", "е")
-_MIN_STEM_CHARS = 3
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """The answer of one agent of several, or the error that it ended with."""
+    """The answer of one agent of several, or the error that it ended with; `is_final`: it is told as it is."""
 
     agent: Agent
     text: str = "(no answer)"
     error: ModelError | None = None
+    is_final: bool = False
 
 
 async def answer_by_classifier(context: AnswerContext) -> Reply:
@@ -54,15 +49,18 @@ async def answer_by_classifier(context: AnswerContext) -> Reply:
     agents = await _choose(context)
     executor = context.executor(context.tools)
     if len(agents) == 1:
-        reply = await _ask_agent(context, agents[0], executor, is_alone=True)
+        reply = (await _ask_agent(context, agents[0], executor, is_alone=True)).reply
         await context.record_agent(agents[0].name, agents[0].name)
         return reply
     answers = await run_concurrently(_ask_one_of_several(context, agent, executor) for agent in agents)
     errors = [one.error for one in answers if one.error is not None]
     if len(errors) == len(answers):
         raise errors[0]
-    async with debug_log().span(10, "synthesis", {"of": [one.agent.name for one in answers]}):
-        reply = await context.model.ask(_synthesis(context.request, answers))
+    if finals := [one.text for one in answers if one.is_final]:
+        reply = tell(context.model, Reply(text=""), "\n\n".join(finals))
+    else:
+        async with debug_log().span(10, "synthesis", {"of": [one.agent.name for one in answers]}):
+            reply = await context.model.ask(_synthesis(context.request, answers))
     await context.record_agent(MIXED, MIXED)
     return reply
 
@@ -95,24 +93,23 @@ async def _by_model(context: AnswerContext) -> tuple[Agent, ...]:
     return tuple(agents[name] for name in dict.fromkeys(chosen))
 
 
-async def _ask_agent(context: AnswerContext, agent: Agent, executor: Executor, *, is_alone: bool) -> Reply:
+async def _ask_agent(context: AnswerContext, agent: Agent, executor: Executor, *, is_alone: bool) -> LoopResult:
     tools = context.definition.tools_of(agent, context.tools)
     model, request = await context.agent_request(agent, tools, context.request.messages)
     own_executor = executor.narrowed(agent.name, (one.name for one in tools))
     async with debug_log().span(9, agent.name):
-        loop = await context.run_tool_loop(model if is_alone else model.without_listener(), request, own_executor)
-    return loop.reply
+        return await context.run_tool_loop(model if is_alone else model.without_listener(), request, own_executor)
 
 
 async def _ask_one_of_several(context: AnswerContext, agent: Agent, executor: Executor) -> AgentAnswer:
     """The reply is pinned at once: after a crash while another agent works, this one is not asked again."""
     try:
-        reply = await _ask_agent(context, agent, executor, is_alone=False)
+        loop = await _ask_agent(context, agent, executor, is_alone=False)
     except ModelError as error:
         log.warning("agent_failed", agent=agent.name, cause=str(error))
         return AgentAnswer(agent, error=error)
     await context.model.pin()
-    return AgentAnswer(agent, reply.text)
+    return AgentAnswer(agent, loop.reply.text, is_final=loop.is_final)
 
 
 def _synthesis(request: Request, answers: Sequence[AgentAnswer]) -> Request:
@@ -124,29 +121,11 @@ def _synthesis(request: Request, answers: Sequence[AgentAnswer]) -> Request:
 
 def by_keywords(question: str, agents: Sequence[Agent]) -> Agent | None:
     """The agent with at least twice as many keywords in the question as any other; None if there is no such agent."""
-    words = _words(question)
-    hits = {agent.name: sum(_holds(words, keyword) for keyword in agent.keywords) for agent in agents}
+    words = words_of(question)
+    hits = {agent.name: sum(holds(words, keyword) for keyword in agent.keywords) for agent in agents}
     first, *others = sorted(agents, key=lambda agent: -hits[agent.name])
     second_hits = hits[others[0].name] if others else 0
     return first if hits[first.name] >= max(1, 2 * second_hits) else None
-
-
-def _holds(words: Sequence[str], keyword: str) -> bool:
-    """Whether the words of a keyword or phrase follow one another in `words`."""
-    phrase = _words(keyword)
-    starts = range(len(words) - len(phrase) + 1) if phrase else ()
-    return any(all(_is_form(words[start + n], one) for n, one in enumerate(phrase)) for start in starts)
-
-
-def _is_form(word: str, keyword: str) -> bool:
-    stem = keyword.rstrip(_VOWELS)
-    if len(stem) < _MIN_STEM_CHARS or not _RUSSIAN_WORD.fullmatch(keyword):
-        return word == keyword
-    return word.startswith(stem) and _RUSSIAN_ENDING.fullmatch(word, len(stem)) is not None
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold().translate(_SPELLINGS))
 
 
 class _Transfer:

@@ -13,6 +13,7 @@ import structlog
 
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
+from maas.agents.forbidden_words import without_forbidden_words
 from maas.agents.mcp_client import McpServer
 from maas.agents.mcp_client.naming import check_names, is_named, names_without_prefix
 from maas.agents.meta_tools import answer_by_meta_tools
@@ -159,7 +160,7 @@ class Runtime:
         if events is None:
             raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
         seconds = run.time_limit(definition.limits.seconds, deps.settings.role_attempt_timeout(request.role))
-        listener = events if deps.settings.stream else None
+        listener = events if deps.settings.stream and definition.stream else None
         model = ResponderModel(run, deps, prompt, monotonic() + seconds, listener)
         try:
             async with asyncio.timeout(seconds) as timeout:
@@ -230,7 +231,12 @@ async def _read_definition(run: Run, deps: Deps) -> Definition | None:
 async def _answer(context: AnswerContext, events: RunEvents) -> Reply:
     session = {"routing": context.definition.routing, "mode": context.mode, "domains": context.tools.domains()}
     async with debug_log().span(3, "session", session):
-        return await _route(await context.with_provider_context(), events)
+        context = await context.with_provider_context()
+        reply = await _route(await context.with_pending_decision(), events)
+        if context.definition.slots:
+            return reply  # the model's words have been checked apart from ours
+        text = await without_forbidden_words(context.definition, context.model, context.request, reply.text)
+        return replace(reply, text=text)
 
 
 async def _route(context: AnswerContext, events: RunEvents) -> Reply:

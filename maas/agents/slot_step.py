@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from maas.agents.definition import Definition
+from maas.agents.dialogue_language import dialogue_language
 from maas.agents.executor import Executor, Permissions
+from maas.agents.forbidden_words import without_forbidden_words
 from maas.agents.openers import OpenDomains
 from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tool_ledger import CallLog, add_messages
-from maas.agents.tool_loop import NO_WORDS, AnswerContext, ResponderModel, language_of, result_message
+from maas.agents.tool_loop import NO_WORDS, AnswerContext, ResponderModel, final_text, result_message, tell
 from maas.agents.tools import ToolContext, Toolset
 from maas.conversations.attachments import find_photo
 from maas.engine.claims import Outcome, Run
@@ -51,9 +53,12 @@ class SlotStep:
 
         The mode is `auto`: users confirm all values together.
         """
-        language = language_of(definition.language, run.user_query)
+        language = await dialogue_language(deps.db, run.id, definition.language, run.user_query)
         slots = [one.slot(language) for one in definition.slots]
-        session = await SlotSession.open(deps.db, run, slots, language)
+        session = await SlotSession.open(
+            deps.db, run, slots, language, is_of_user=definition.session == "user",
+            is_opening=run.user_query.strip() == definition.opening, photo_tool=definition.photo_tool,
+        )  # fmt: skip
         calls = CallLog(deps.db, events, run)
 
         async def record(result: ToolResult) -> None:
@@ -106,12 +111,12 @@ async def collect(context: AnswerContext, events: RunEvents) -> Reply:
         step.session.receive(photo)
         await step.session.store(deps.db, run)
     request = replace(context.request, tools=tuple(one.spec for one in context.tools))
-    reply = await _ask(step, context.model, request)
+    reply = await _ask(step, context.model, request, definition)
     await step.close()
     return reply
 
 
-async def _ask(step: SlotStep, model: ResponderModel, request: Request) -> Reply:
+async def _ask(step: SlotStep, model: ResponderModel, request: Request, definition: Definition) -> Reply:
     """Ask the model and make its calls. It is asked once more only if it had no words or its arguments were wrong."""
     session = step.session
     reply = await model.ask(_with_state(step, request))
@@ -120,6 +125,8 @@ async def _ask(step: SlotStep, model: ResponderModel, request: Request) -> Reply
         await model.pin()
         results = await step.make(reply.calls)
         await add_messages(model.run, results, reply)
+        if (final := final_text(results)) is not None:
+            return tell(model, reply, final)
         is_wrong = any(result.code == "validation_error" for result in results)
         if is_wrong or not step.paragraphs(text):
             messages = (*request.messages, reply.message(), *map(result_message, results))
@@ -130,7 +137,8 @@ async def _ask(step: SlotStep, model: ResponderModel, request: Request) -> Reply
                 await add_messages(model.run, await step.make(reply.calls), reply)
             text = text if is_blank(clean(reply.text)) else clean(reply.text)
     elif not step.paragraphs(text):
-        return reply
+        return reply  # nothing was said
+    text = await without_forbidden_words(definition, model, request, text)
     question = session.missing[0].question if session.missing else NO_WORDS[session.language]
     whole = "\n\n".join(step.paragraphs(text) or [question])
     if model.listener is not None and whole != text:

@@ -114,7 +114,7 @@ class SlotSession:
     asks which of two photos to use. `attachment_id`: the picture that the run made.
 
     Tools change a session only by what they return, see `take`. A stored result therefore changes it in the same way
-    after a crash, and the same rounds lead to the same state.
+    after a crash, and the same rounds lead to the same state. `photo_tool` asks for the photo that the dialogue needs.
     """
 
     id: UUID
@@ -127,20 +127,28 @@ class SlotSession:
     offered_photo: UUID | None = None
     generations: int = 0
     first_name: str | None = None
+    photo_tool: str | None = None
     messages: list[str] = field(default_factory=list)
     is_changed: bool = False
     is_choosing: bool = False
     attachment_id: str | None = None
 
     @classmethod
-    async def open(cls, db: Database, run: Run, slots: Slots, language: Literal["ru", "en"]) -> Self:
-        """The session as it was when this try of the run began, whatever earlier claims did. Raises LostRun."""
-        row: dict[str, Any] | None = await db.value("open_session", run.id, run.attempt)
+    async def open(
+        cls, db: Database, run: Run, slots: Slots, language: Literal["ru", "en"], *,
+        is_of_user: bool = False, is_opening: bool = False, photo_tool: str | None = None,
+    ) -> Self:  # fmt: skip
+        """The session as it was when this try of the run began, whatever earlier claims did. Raises LostRun.
+
+        `is_opening`: the message begins the dialogue anew. `is_of_user`: a user has one session at a time, whatever
+        the conversation. Both end the session before.
+        """
+        row: dict[str, Any] | None = await db.value("open_session", run.id, run.attempt, is_of_user, is_opening)
         if row is None:
             raise LostRun
         return cls(
             UUID(row["id"]), slots, language, row["state"], merge(slots, {}, row["slots"]), row["confirmed"],
-            _uuid(row["photo"]), _uuid(row["offered_photo"]), row["generations"], row["first_name"],
+            _uuid(row["photo"]), _uuid(row["offered_photo"]), row["generations"], row["first_name"], photo_tool,
         )  # fmt: skip
 
     async def store(self, db: Database, run: Run) -> None:
@@ -169,7 +177,11 @@ class SlotSession:
     def state_block(self) -> str:
         """The part of the prompt that describes the session, before each model call."""
         block = state_block(self.slots, self.values, at_once=self.generations > EXPERIENCED_GENERATIONS)
-        lines = [block, *(["The photo is there."] if self.photo else [])]
+        lines = [block]
+        if self.photo:
+            lines.append("The photo is there.")
+        elif self.photo_tool:
+            lines.append(f"No photo yet: once you know what the user wants, call {self.photo_tool}.")
         if self.first_name and not is_blank(self.first_name):
             lines.append(f"The user's first name: {tag_safe_json(one_line(self.first_name))}")
         return "\n".join(lines)

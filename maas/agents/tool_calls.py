@@ -18,13 +18,14 @@ from shared.errors import MaasError, problems_of
 from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object, json_parts, map_texts, parse_json
 from shared.log import Secrets, conceal, redact
 from shared.models import ToolCall
-from shared.text import clean, shorten
+from shared.text import clean, is_blank, shorten
 
 MAX_ARGUMENT_CHARS = 65_536
 MAX_PROBLEMS = 5
 MAX_RESULT_BYTES = 32_768
 MAX_DATA_BYTES = 24_000
 MAX_DIAGNOSTIC_BYTES = 8192  # of the arguments, and of the result, that are kept of a call for people
+MAX_FINAL_CHARS = 16_000
 _MAX_PART_BYTES = {"data": MAX_DATA_BYTES, "_entityMap": 4000, "recommendations": 2000, "verification": 1000}
 _MIN_PART_BYTES = 100
 _MAX_SECRET_CHARS = 512
@@ -64,12 +65,22 @@ class ToolDoubt(ToolFailure):
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a handler returns that has more to say than data. `entities` maps names to the ids that the data hold."""
+    """What a handler returns that has more to say than data. `entities` maps names to the ids that the data hold.
+
+    `final` is the answer to the user, word for word: no model is asked after it. It is cleaned when it is made.
+    """
 
     data: Any
     entities: Mapping[str, Any] | None = None
     recommendations: Sequence[str] = ()
     verification: Any = None
+    final: str | None = None
+
+    def __post_init__(self) -> None:
+        final = clean(self.final).strip() if self.final is not None else None
+        if final is not None and (is_blank(final) or len(final) > MAX_FINAL_CHARS):
+            raise ValueError(f"the final text of a tool has 1 to {MAX_FINAL_CHARS} characters, not {len(final)}")
+        object.__setattr__(self, "final", final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +111,11 @@ class ToolResult:
     @property
     def is_success(self) -> bool:
         return bool(self.body["success"])
+
+    @property
+    def final(self) -> str | None:
+        """The answer to the user, word for word, where the tool gives one."""
+        return self.body.get("final") if self.is_success else None
 
     @property
     def code(self) -> ErrorCode | None:
@@ -231,7 +247,7 @@ def succeeded(returned: Any, secrets: Secrets | None = None) -> dict[str, Any]:
             cut_parts += [name] if is_cut else []
     if cut_parts:
         body["_meta"] = {"cut": cut_parts}
-    return body
+    return body | ({"final": answer.final} if answer.final is not None else {})
 
 
 def refused(code: ErrorCode, message: str, **details: Any) -> dict[str, Any]:

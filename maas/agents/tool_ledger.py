@@ -77,6 +77,11 @@ class ToolLedger:
         if not await self._db.value("finish_tool", *self._run, tool.name, digest, status, body, ms, shown):
             raise LostRun
 
+    async def failures(self, tool: Tool) -> int:
+        """Return how often the tool failed in a row in the runs of this conversation before this one."""
+        count: int = await self._db.value("failures_in_a_row", self._run[0], tool.name)
+        return count
+
     async def note(self, result: ToolResult) -> None:
         """Record a read that reached its handler; `begin` and `finish` record writes."""
         tool, arguments = result.tool, result.arguments

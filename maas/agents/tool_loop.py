@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Any, Literal
+from typing import Any
 
 import structlog
 
 from maas.agents.definition import Agent, Definition
+from maas.agents.dialogue_language import Language, dialogue_language
 from maas.agents.executor import CountCall, Executor, Permissions, RecordResult
 from maas.agents.openers import OpenDomains
+from maas.agents.spoken_decision import find_pending_decision
 from maas.agents.tool_calls import ToolResult, tag_safe_json
 from maas.agents.tool_ledger import CallLog, add_messages
-from maas.agents.tools import Mode, ToolContext, Toolset
+from maas.agents.tools import Mode, Tool, ToolContext, Toolset
 from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
 from maas.engine.stages import Deps, Prompt
@@ -34,8 +35,6 @@ NO_WORDS = {
     "ru": "Я выполнил запрос, но не могу описать результат словами. Спросите меня о нём ещё раз.",
     "en": "I have worked on your request but found no words for the result. Please ask me about it again.",
 }
-_CYRILLIC = re.compile("[А-Яа-яЁё]")
-Language = Literal["auto", "ru", "en"]
 Announce = Callable[[ToolCall], Awaitable[None]]
 log = structlog.get_logger()
 
@@ -69,11 +68,27 @@ class ResponderModel:
 
 @dataclass(frozen=True, slots=True)
 class LoopResult:
-    """How a tool loop ended: the last reply, all messages that were sent for it, and the number of rounds."""
+    """How a tool loop ended: the last reply, all messages that were sent for it, and the number of rounds.
+
+    `is_final`: the text of the reply is that of a tool, to be told as it is.
+    """
 
     reply: Reply
     messages: tuple[Message, ...]
     rounds: int
+    is_final: bool = False
+
+
+class FirstRoundTool:
+    """A tool that is offered in the first round of one tool loop only, before the model has read any result."""
+
+    def __init__(self, tool: Tool | None = None) -> None:
+        self._tool = tool
+
+    def take(self) -> Tool | None:
+        """Return the tool to the first caller, None to every other."""
+        taken, self._tool = self._tool, None
+        return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +97,7 @@ class AnswerContext:
 
     `request` is that of the assistant's own prompt. `known` are the assistant's tools; `tools` those of them that are
     open to this run. `provided` is the text that `providers`, its context providers, gave. `domains` are opened as
-    calls need them.
+    calls need them. `deciding` decides an action that waits.
     """
 
     definition: Definition
@@ -95,6 +110,7 @@ class AnswerContext:
     providers: Toolset
     domains: OpenDomains
     provided: str = ""
+    deciding: FirstRoundTool = field(default_factory=FirstRoundTool)
 
     @property
     def run(self) -> Run:
@@ -120,6 +136,14 @@ class AnswerContext:
         request = replace(self.request, system=self.request.system + provided)
         return replace(self, request=request, provided=provided)
 
+    async def with_pending_decision(self) -> AnswerContext:
+        """Name to the model what the user's yes or no may decide, and offer it the tool that does so."""
+        if (pending := await find_pending_decision(self.db, self.run)) is None:
+            return self
+        notice = f"\n\n{fenced_json('pending', pending.calls)}\n{pending.instruction}"
+        request = replace(self.request, system=self.request.system + notice)
+        return replace(self, request=request, provided=self.provided + notice, deciding=FirstRoundTool(pending.tool))
+
     def executor(
         self, tools: Toolset, record: RecordResult | None = None, values: Mapping[str, Any] | None = None,
         count: CountCall | None = None,
@@ -138,7 +162,8 @@ class AnswerContext:
         """Run the tool loop for at most `max_rounds`, by default as many as the assistant's limits allow."""
         max_rounds = self.definition.limits.rounds if max_rounds is None else max_rounds
         language = self.definition.language
-        return await run_tool_loop(model, request, executor, self.calls.announce, max_rounds, language, is_over)
+        first = self.deciding.take()
+        return await run_tool_loop(model, request, executor, self.calls.announce, max_rounds, language, is_over, first)
 
     async def agent_request(
         self, agent: Agent, tools: Toolset, messages: Sequence[Message]
@@ -175,29 +200,43 @@ async def _uncounted() -> int:
 
 async def run_tool_loop(
     model: ResponderModel, request: Request, executor: Executor, announce: Announce, max_rounds: int,
-    language: Language, is_over: Callable[[], bool],
+    language: Language, is_over: Callable[[], bool], first: Tool | None = None,
 ) -> LoopResult:  # fmt: skip
     """Ask at most `max_rounds` times, or until `is_over` after a round of calls. Replies are pinned before their calls.
+
+    `first` is a tool of the first round alone.
 
     A model that has no words after its calls is asked once more if a round is left; otherwise NO_WORDS is the answer.
     """
     for number in range(1, max_rounds + 1):
         if number == max_rounds:
             request = replace(request, tool_choice="none")
-        reply = await model.ask(request)
+        offered, making = request, executor
+        if first is not None and number == 1:
+            offered, making = replace(request, tools=(*request.tools, first.spec)), executor.with_tool(first)
+        reply = await model.ask(offered)
         if not reply.calls or request.tool_choice == "none":
             break
         await model.pin()
         await debug_log().info(3, "round", {"number": number, "calls": [call.name for call in reply.calls]})
         for call in reply.calls:
             await announce(call)
-        results = await executor.run(reply.calls)
+        results = await making.run(reply.calls)
         await add_messages(model.run, results, reply)
         request = replace(request, messages=(*request.messages, reply.message(), *map(result_message, results)))
+        if (final := final_text(results)) is not None:
+            return LoopResult(tell(model, reply, final), request.messages, number, is_final=True)
         if is_over():
             return LoopResult(reply, request.messages, number)
     if number == 1 or not is_blank(clean(reply.text)):
         return LoopResult(reply, request.messages, number)
+    return await _ask_for_words(model, request, reply, number, max_rounds, language)
+
+
+async def _ask_for_words(
+    model: ResponderModel, request: Request, reply: Reply, number: int, max_rounds: int, language: Language
+) -> LoopResult:
+    """Ask a model that had no words after its calls once more if a round is left; else the answer is NO_WORDS."""
     messages = request.messages
     if number < max_rounds:
         await model.pin()
@@ -205,20 +244,27 @@ async def run_tool_loop(
         reply = await model.ask(replace(request, messages=messages, tool_choice="none"))
     if is_blank(clean(reply.text)):
         log.warning("silent_after_tools", assistant=model.run.assistant)
-        reply = replace(reply, text=NO_WORDS[language_of(language, model.run.user_query)])
+        spoken = await dialogue_language(model.deps.db, model.run.id, language, model.run.user_query)
+        reply = replace(reply, text=NO_WORDS[spoken])
     return LoopResult(reply, messages, number)
+
+
+def final_text(results: Sequence[ToolResult]) -> str | None:
+    """Return the answer that a tool gave word for word; the first, if several did."""
+    return next((result.final for result in results if result.final is not None), None)
+
+
+def tell(model: ResponderModel, reply: Reply, text: str) -> Reply:
+    """Return the reply with this text in place of its own, streamed once."""
+    if model.listener is not None:
+        model.listener.begin()
+        model.listener.text(text)
+    return replace(reply, text=text, calls=())
 
 
 def result_message(result: ToolResult) -> Message:
     """The message that gives a result to the model, without latencies: see ToolResult.untimed."""
     return result.call.result(replace(result, body=result.untimed()).text(), is_error=not result.is_success)
-
-
-def language_of(language: Language, query: str) -> Literal["ru", "en"]:
-    """Resolve `auto` to the language in which the user writes."""
-    if language == "auto":
-        return "ru" if _CYRILLIC.search(query) else "en"
-    return language
 
 
 def fenced_json(tag: str, value: Any) -> str:

@@ -2,6 +2,7 @@
 --
 --   maas_propose_action   a run proposes a call
 --   maas_edit_action      other arguments, while it is pending
+--   maas_decide_by_words  a typed yes or no decides the only one of its conversation
 --   maas_decide_action    approving inserts a run of kind action in the same transaction: no run, no approval
 --   maas_open_action      that run claims it: approved -> executing
 --   maas_begin_tool, maas_finish_tool    execute it once, like every write; the trigger settle_action follows
@@ -22,17 +23,28 @@ comment on function maas.maas_format_call is 'A call as text for people: its too
 create or replace function maas.maas_propose_action(p_run uuid, p_call text, p_tool text, p_args jsonb, p_effect text,
   p_tool_version text default '', p_agent text default null, p_lives interval default '00:30:00', p_place int default 1)
 returns uuid language sql security definer set search_path = pg_catalog, pg_temp as $$
+  with waiting as (  -- the same call proposed again waits once; one proposed by the same run is told apart by its call
+    select a.id from maas.chat_pending_actions a join maas.pipeline_runs r on r.id = p_run
+      and r.user_id = a.user_id and r.conversation_id = a.conversation_id and r.id <> a.run_id
+    join maas.chat_conversations c on c.id = r.conversation_id
+    where a.account_id is not distinct from coalesce(left(r.metadata->>'account', 200), c.ad_account_id) and a.status = 'pending' and a.expires_at > maas.maas_now() and a.tool_name = p_tool and a.tool_version = p_tool_version
+      and a.args_hash = maas.maas_hash_arguments(p_args)
+    order by a.created_at limit 1
+  ), proposed as (
   insert into maas.chat_pending_actions (user_id, run_id, conversation_id, call_id, tool_name, tool_version, tool_args, args_hash, asked_hash,
     effect, assistant, agent, place, created_at, expires_at, account_id)
   select r.user_id, r.id, c.id, p_call, p_tool, p_tool_version, p_args, maas.maas_hash_arguments(p_args), maas.maas_hash_arguments(p_args),
     p_effect, r.assistant, p_agent, p_place, maas.maas_now(), maas.maas_now() + p_lives,
     coalesce(left(r.metadata->>'account', 200), c.ad_account_id)
-  from maas.pipeline_runs r left join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id where r.id = p_run for key share of r
+  from maas.pipeline_runs r left join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id
+  where r.id = p_run and not exists (select from waiting) for key share of r
   on conflict (run_id, call_id, asked_hash) do update set call_id = excluded.call_id
   returning id
+  )
+  select id from waiting union all select id from proposed
 $$;
 comment on function maas.maas_propose_action is
-  'Stores a call that waits for the user; repeating it returns the same action, null if the run was erased';
+  'Stores a call that waits for the user; repeating it in its run, or in its conversation while it waits, returns the same action, null if the run was erased';
 
 create or replace function maas.maas_edit_action(p_id uuid, p_user uuid, p_args jsonb)
 returns table (verdict text, status text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -100,6 +112,55 @@ end
 $$;
 comment on function maas.maas_decide_action is
   'Returns decided, already_decided, expired, queue_full or not_found (also for an action of another user), the action''s status, and the run that executes it. p_args replaces the proposed arguments, p_queue_limit bounds the user''s unfinished requests';
+
+create or replace function maas.maas_undecided_actions(p_run uuid)
+returns table (id uuid, call text) language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  with candidates as (
+    select a.id, a.created_at, a.decided_in, maas.maas_format_call(a.tool_name, a.tool_args) as call
+    from maas.pipeline_runs r join maas.chat_pending_actions a on a.conversation_id = r.conversation_id and a.user_id = r.user_id
+    where r.id = p_run and a.run_id <> r.id
+      and (a.decided_in = r.id or (a.status = 'pending' and a.expires_at > maas.maas_now()))
+  )
+  select c.id, c.call from candidates c
+  where c.decided_in is not null or not exists (select from candidates d where d.decided_in is not null)
+  order by c.created_at, c.id
+$$;
+comment on function maas.maas_undecided_actions is
+  'The actions that a yes or no in this run may mean: those of its conversation that wait and that earlier runs proposed, or the one that it has decided';
+
+create or replace function maas.maas_decide_by_words(p_run uuid, p_attempt int, p_decision text)
+returns table (verdict text, call text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  said record;
+  action record;
+  decided record;
+begin
+  select r.user_id, r.user_query into said from maas.pipeline_runs r
+  where r.id = p_run and r.attempt = p_attempt and r.owner is not null and r.kind = 'ask' for key share of r;
+  if not found then
+    return query select 'lost', null;
+    return;
+  end if;
+  select count(*) as number, min(u.id::text)::uuid as id, min(u.call) as call into action from maas.maas_undecided_actions(p_run) u;
+  if action.number <> 1 then
+    return query select case action.number when 0 then 'none' else 'several' end, null;
+    return;
+  end if;
+  perform from maas.chat_pending_actions a where a.id = action.id and a.decided_in = p_run;
+  if found then
+    return query select 'decided', action.call;
+    return;
+  end if;
+  select d.verdict into decided from maas.maas_decide_action(action.id, said.user_id, p_decision, 'words') d;
+  if decided.verdict = 'decided' then
+    update maas.chat_pending_actions a set decided_in = p_run, decided_words = said.user_query where a.id = action.id;
+  end if;
+  return query select case decided.verdict when 'decided' then 'decided' when 'expired' then 'expired' else 'none' end, action.call;
+end
+$$;
+comment on function maas.maas_decide_by_words is
+  'Decides the only action that waits in the conversation of a run, whose message said yes or no; returns decided (also when repeated), none, several, expired, or lost: the caller no longer owns the run';
 
 create or replace function maas.maas_open_action(p_run uuid, p_attempt int)
 returns table (verdict text, call_id text, tool text, version text, arguments jsonb, is_intact boolean, status text, result jsonb, asked text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -68,8 +68,9 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',
       'maas_bucket_records', 'maas_compact', 'maas_count_terms', 'maas_users_to_count', 'maas_price', 'maas_log_horizon',
       'maas_lease_embeddings', 'maas_write_embeddings', 'maas_add_note', 'maas_drop_note', 'maas_fold_conversation',
-      'maas_propose_action', 'maas_open_action', 'maas_end_action', 'maas_count_call', 'maas_begin_tool', 'maas_finish_tool',
-      'maas_record_read', 'maas_read_secrets', 'maas_secret_times', 'maas_purge_expired', 'maas_open_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
+      'maas_propose_action', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
+      'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
+      'maas_purge_expired', 'maas_open_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
       'maas_active_agent'])
   ) r
 $$;

@@ -3,7 +3,7 @@
 -- Replies of a model are pinned and replayed to a process that takes over a run, so that process must begin from the same
 -- state: `before` keeps it for the run that used the session last.
 
-create or replace function maas.maas_open_session(p_run uuid, p_attempt int)
+create or replace function maas.maas_open_session(p_run uuid, p_attempt int, p_is_of_user boolean default false, p_is_opening boolean default false)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   run record;
@@ -14,6 +14,9 @@ begin
   if not found then
     return null;
   end if;
+  update maas.assistant_sessions s set is_active = false, updated_at = now()
+  where s.user_id = run.user_id and s.assistant = run.assistant and s.is_active and s.run_id is distinct from p_run
+    and case when s.conversation_id is not distinct from run.conversation_id then p_is_opening else p_is_of_user end;
   insert into maas.assistant_sessions (user_id, assistant, conversation_id)
   values (run.user_id, run.assistant, run.conversation_id)
   on conflict (user_id, assistant, conversation_id) where is_active do nothing;
@@ -28,7 +31,7 @@ begin
 end
 $$;
 comment on function maas.maas_open_session is
-  'The session of the run''s dialogue as this try of the run found it; null if the caller no longer owns the run';
+  'The session of the run''s dialogue as this try of the run found it; null if the caller no longer owns the run. p_is_opening: the message opens the dialogue anew, which ends its session; p_is_of_user: a user has one session, so another dialogue ends it';
 
 create or replace function maas.maas_save_session(p_run uuid, p_attempt int, p_session jsonb)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

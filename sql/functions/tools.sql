@@ -97,3 +97,18 @@ comment on function maas.settle_action is 'Ends an approved action in the statem
 create or replace trigger settle_action after update of status on maas.tool_executions
   for each row when (new.effect <> 'read' and new.status <> 'started' and old.status <> new.status)
   execute function maas.settle_action();
+
+create or replace function maas.maas_failures_in_a_row(p_run uuid, p_tool text)
+returns int language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  with earlier as (
+    select n.id from maas.pipeline_runs r cross join lateral (
+      select o.id, o.conversation_id from maas.pipeline_runs o where o.user_id = r.user_id and o.seq < r.seq order by o.seq desc limit 100) n
+    where r.id = p_run and n.conversation_id = r.conversation_id
+  ), calls as (
+    select e.id, e.status from maas.tool_executions e join earlier on earlier.id = e.run_id
+    where e.tool = p_tool and e.status in ('done', 'failed') order by e.id desc limit 10
+  )
+  select count(*)::int from calls where id > coalesce((select max(id) from calls where status = 'done'), 0)
+$$;
+comment on function maas.maas_failures_in_a_row is
+  'How often the tool failed without a success since, in the last runs of this conversation before this one; ten at most. What is in doubt does not count';

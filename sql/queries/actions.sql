@@ -36,6 +36,12 @@ select verdict, status from maas.maas_edit_action($1, $2, $3::jsonb);
 -- name: decide_action  -- $1 id, $2 user, $3 approve or reject, $4 who decides, $5 how many unfinished requests the user may have, or null
 select verdict, status, run_id from maas.maas_decide_action($1, $2, $3, $4, null, $5);
 
+-- name: undecided_actions  -- $1 run, $2 how many: what earlier runs of its conversation proposed and what waits, or was decided in this run
+select call from maas.maas_undecided_actions($1) limit $2;
+
+-- name: decide_by_words  -- $1 run, $2 attempt, $3 approve or reject
+select verdict, call from maas.maas_decide_by_words($1, $2, $3);
+
 -- name: open_action  -- $1 run of kind action, $2 attempt
 select verdict, call_id, tool, version, arguments, is_intact, status, result, asked from maas.maas_open_action($1, $2);
 

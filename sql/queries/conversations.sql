@@ -10,6 +10,13 @@ from maas.ai_conversations where id = $1;
 -- name: change_conversation  -- $1 id, $2 mode or null, $3 title or null: null keeps the value
 update maas.chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1 returning id;
 
+-- name: dialogue  -- $1 run: the language that its client states; the last messages of the user in its conversation, newest first
+select r.metadata->>'language_code' as language_code, array(
+  select left(m.content, 200) from maas.chat_messages m
+  where m.conversation_id = r.conversation_id and m.user_id = r.user_id and m.role = 'user' and m.run_id is distinct from r.id
+  order by m.created_at desc, m.id desc limit 10) as said
+from maas.pipeline_runs r where r.id = $1;
+
 -- name: clear_conversation
 select maas.maas_clear_conversation($1);
 

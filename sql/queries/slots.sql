@@ -1,7 +1,7 @@
 -- Dialogues that collect values.
 
--- name: open_session  -- $1 run, $2 attempt
-select maas.maas_open_session($1, $2);
+-- name: open_session  -- $1 run, $2 attempt, $3 whether a user has one session at a time, $4 whether the message opens a dialogue
+select maas.maas_open_session($1, $2, $3, $4);
 
 -- name: keep_session  -- $1 run, $2 attempt, $3 session
 select maas.maas_save_session($1, $2, $3::jsonb);

@@ -54,6 +54,9 @@ select maas.maas_finish_tool($1, $2, $3, $4, $5, $6::jsonb, $7, $8::jsonb);
 -- name: note_read  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 status, $7 milliseconds, $8 arguments, $9 result
 select maas.maas_record_read($1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9::jsonb);
 
+-- name: failures_in_a_row  -- $1 run, $2 tool
+select maas.maas_failures_in_a_row($1, $2);
+
 -- name: open_domains  -- named by the metadata of a run; null: all
 select case when jsonb_typeof(metadata->'domains') = 'array' then array(select jsonb_array_elements_text(metadata->'domains')) end
 from maas.pipeline_runs where id = $1;

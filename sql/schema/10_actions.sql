@@ -18,6 +18,8 @@ create table maas.chat_pending_actions (
   expires_at timestamptz not null default (now() + '00:30:00'),
   decided_by text,
   decided_at timestamptz,
+  decided_in uuid,
+  decided_words text,
   result jsonb,
   place int not null default 1,
   asked_hash text not null,
@@ -30,6 +32,9 @@ comment on table maas.chat_pending_actions is 'Tool calls that wait for the user
 comment on column maas.chat_pending_actions.run_id is 'The run that proposed it';
 comment on column maas.chat_pending_actions.assistant is 'The assistant of that run';
 comment on column maas.chat_pending_actions.agent is 'The agent that made the call, else the domain of the tool';
+comment on column maas.chat_pending_actions.decided_by is 'Who decided: a caller''s name, or words: a yes or no that the user typed';
+comment on column maas.chat_pending_actions.decided_in is 'The run whose message decided it';
+comment on column maas.chat_pending_actions.decided_words is 'That message';
 comment on column maas.chat_pending_actions.args_hash is 'SHA-256 of tool_args: exactly what was approved is executed';
 comment on column maas.chat_pending_actions.place is 'Position of the call in its run, from 1: the actions of a run form a plan';
 comment on column maas.chat_pending_actions.asked_hash is 'SHA-256 of the arguments as proposed, whatever they were edited to since';

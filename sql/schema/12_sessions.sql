@@ -41,6 +41,7 @@ create table maas.assistant_sessions (
   updated_at timestamptz not null default now()
 );
 comment on table maas.assistant_sessions is 'The values that a dialogue has collected: one active session per conversation, or per user and assistant without a conversation';
+comment on column maas.assistant_sessions.is_active is 'False when another dialogue, or the same one begun anew, has taken its place';
 comment on column maas.assistant_sessions.slots is 'The collected values by slot name; style, emotion and pose are generated from it';
 comment on column maas.assistant_sessions.photo is 'The attachment in use';
 comment on column maas.assistant_sessions.offered_photo is 'A later attachment, until the user has chosen between the two';

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from maas.agents.forbidden_words import SAY_AGAIN
 from tests.contract.dialects import GEMINI, OPENAI, Dialect
 from tests.contract.test_images import DRAWN
 from tests.contract.test_images import GEMINI as BANANA
@@ -370,13 +371,59 @@ def test_a_dialogue_without_conversation(chat: Chat) -> None:
     assert rows == [{"slots": {"style": "anime", "pose": "hands up"}, "is_active": True}]
 
 
-def test_who_follows_hears_the_mirror(chat: Chat) -> None:
+def test_whole_replies_are_asked_for(chat: Chat) -> None:
+    """One request a reply, none of them a stream; who follows gets the answer when it is there."""
+    chat.model.paths.clear()
     state = chat.say("всё", ("Понял.", [update(**FULL)]))
+    assert set(chat.model.paths) == {chat.model.dialect.path}
+    assert "text" not in chat.events(state)
+
+
+def test_the_opening_begins_anew(chat: Chat) -> None:
+    chat.say("всё", ("Понял.", [update(**FULL)]))
+    state = chat.say("/start", ("Здравствуйте! Для чего стикер?", []))
+    assert "Still needed: style, emotion, pose" in chat.model.systems()[-1] and MIRROR not in state["final_answer"]
     rows = chat.stack.rows(
-        "select payload->>'delta' as said from run_events where run_id = %s and type = 'text' order by n",
-        state["request_id"],
+        "select is_active, style from assistant_sessions where user_id = %s order by created_at", chat.user
     )
-    assert "".join(row["said"] for row in rows) == state["final_answer"]
+    assert [(row["is_active"], row["style"]) for row in rows] == [(False, "anime"), (True, None)]
+
+
+def test_a_second_dialogue_ends_the_first(chat: Chat) -> None:
+    """A user has one active session; who comes back to the first dialogue begins again."""
+    first, second = chat, Chat(chat.stack, chat.model, chat.user, uuid4())
+    first.say("всё", ("Понял.", [update(**FULL)]))
+    second.say("аниме", ("Понял.", [update(style="anime")]))
+    active = "select conversation_id from assistant_sessions where user_id = %s and is_active"
+    assert chat.stack.rows(active, chat.user) == [{"conversation_id": second.conversation}]
+    first.say("а теперь?", ("Начнём сначала.", []))
+    assert "Still needed: style, emotion, pose" in chat.model.systems()[-1]
+    assert chat.stack.rows(active, chat.user) == [{"conversation_id": first.conversation}]
+
+
+def test_the_photo_is_asked_for_by_its_tool(chat: Chat) -> None:
+    chat.say("Привет", ("Здравствуйте!", []))
+    assert "No photo yet: once you know what the user wants, call request_photo." in chat.model.systems()[-1]
+    chat.send("red", "вот", ("Спасибо.", []))
+    assert "The photo is there." in chat.model.systems()[-1] and "No photo yet" not in chat.model.systems()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("Это сделает нейросеть.", "нейросеть"), ("I am an AI.", "AI"), ("Помогают ИИ и нейросети!", "ИИ, нейросеть")],
+)
+def test_forbidden_words_are_said_otherwise(chat: Chat, words: str, found: str) -> None:
+    """One repair by the model; the values of the same reply are kept."""
+    chat.model.lines[SAY_AGAIN.format(words=found)] = [("Это сделаю я.", [])]
+    state = chat.say("Кто ты? Аниме!", (words, [update(style="anime")]))
+    assert state["final_answer"] == "Это сделаю я." and chat.session()["style"] == "anime"
+    assert len(chat.model.requests) == 2
+
+
+def test_forbidden_words_are_not_said(chat: Chat) -> None:
+    chat.model.lines[SAY_AGAIN.format(words="нейросеть")] = [("Я нейронная сеть.", [])]
+    state = chat.say("Кто ты такой?", ("Я нейросеть.", []))
+    assert state["final_answer"] == "Об этом я не рассказываю. Давайте вернёмся к делу."
 
 
 def test_the_built_in_model_cannot_lead_it(database: str, tmp_path: Path) -> None:

@@ -62,6 +62,9 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_open_session": (CLAIM, "by run and attempt; the session of its user"),
     "maas_pin_calls": (CLAIM, "by run and attempt"),
     "maas_propose_action": (CLAIM, "the user and the conversation of the run"),
+    "maas_undecided_actions": (CLAIM, "the user and the conversation of the run"),
+    "maas_failures_in_a_row": (CLAIM, "the user and the conversation of the run"),
+    "maas_decide_by_words": (CLAIM, "by run and attempt; an action of its user and conversation"),
     "maas_step": (CLAIM, "by owner, run and attempt; words and records of the run's user"),
     "maas_write_embeddings": (CLAIM, "a vector belongs to the user of its turn"),
     "maas_add_metrics": (ALL, "counters without users"),
@@ -150,7 +153,8 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     **{f"owner_of_{name}": (ROUTE, f"{name}: the question itself")
        for name in ("run", "conversation", "action", "attachment", "memory")},
     **{name: (CLAIM, "the engine's run") for name in (
-        "propose_action", "run_mode", "open_action", "end_action", "photo_of_run", "drawing_of_run", "keep_drawing",
+        "propose_action", "undecided_actions", "decide_by_words", "failures_in_a_row", "dialogue",
+        "run_mode", "open_action", "end_action", "photo_of_run", "drawing_of_run", "keep_drawing",
         "fold_conversation", "pin_calls", "kept_calls", "step", "advance", "archive_exchange", "trace_parent",
         "add_events", "layers_wanted", "exchange_of_run", "draft_inputs", "imported_turns", "add_note", "drop_note",
         "client_context",

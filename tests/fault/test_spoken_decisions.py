@@ -1,0 +1,158 @@
+"""A typed yes or no: it decides the one action that waits in this conversation, once, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.fault.test_actions import ask, finish, last_prompt, state
+from tests.fault.test_dialogues import kill, lines, settings
+from tests.model_server import ModelServer
+from tests.polling import poll
+from tests.stack import Stack
+
+WIPE = ("wipe", '{"text": "one"}')
+OTHER = ("wipe", '{"text": "two"}')
+CONFIRM, REJECT = ("confirm_pending", "{}"), ("reject_pending", "{}")
+Talk = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def talk(stack: Stack, models: ModelServer, user: UUID) -> Talk:
+    """Say something in a conversation while the model makes these rounds of calls; the finished run."""
+    definition = json.dumps({"toolset": ["box", "shelf"]})
+    stack.rows("insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)", definition)
+    stack.start_orchestrator(**settings(stack, models))
+
+    def say(
+        query: str, conversation: UUID | None, *rounds: Sequence[tuple[str, str]], speaker: UUID = user
+    ) -> dict[str, Any]:
+        models.rounds["responder"] = [list(calls) for calls in rounds]
+        return finish(stack, ask(stack, speaker, query, conversation))
+
+    return say
+
+
+def actions(stack: Stack) -> list[str]:
+    return [row["status"] for row in stack.rows("select status from v_actions order by created_at")]
+
+
+def executed(stack: Stack, action: UUID) -> tuple[str, Any]:
+    """The state of an action when its run is over."""
+    (row,) = stack.rows("select action_run_id from v_actions where id = %s", action)
+    finish(stack, row["action_run_id"])
+    return state(stack, action)
+
+
+def offered(models: ModelServer) -> list[set[str]]:
+    """The tools that the Responder's model saw in each call."""
+    return [{one["function"]["name"] for one in call.get("tools", ())} for call in models.said_to("responder")]
+
+
+def refusals(stack: Stack, run: dict[str, Any]) -> list[str]:
+    query = (
+        "select payload->>'error_code' as code from run_events where run_id = %s and type = 'tool_result' order by n"
+    )
+    return [row["code"] for row in stack.rows(query, run["id"])]
+
+
+@pytest.mark.parametrize("word", ["Да!", "yes, please"])
+def test_a_yes_approves(stack: Stack, models: ModelServer, talk: Talk, word: str) -> None:
+    conversation = uuid4()
+    talk("Wipe it.", conversation, [WIPE])
+    (action,) = (row["id"] for row in stack.rows("select id from v_actions"))
+    models.requests.clear()
+    run = talk(word, conversation, [CONFIRM])
+    assert run["status"] == "COMPLETED"
+    assert [CONFIRM[0] in names for names in offered(models)[:2]] == [True, False]
+    assert not any(REJECT[0] in names for names in offered(models))
+    assert "wipe" in models.prompts("responder")[0] and "approved" in models.prompts("responder")[1]
+    assert executed(stack, action) == ("done", {"written": "wiped one"})
+    assert lines(stack) == ["wiped", "one"]
+    decided = "select decided_by, decided_in, decided_words from chat_pending_actions"
+    assert stack.rows(decided) == [{"decided_by": "words", "decided_in": run["id"], "decided_words": word}]
+    assert "Wipe it." in last_prompt(models)
+
+
+def test_a_no_rejects(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    conversation = uuid4()
+    talk("Wipe it.", conversation, [WIPE])
+    models.requests.clear()
+    talk("Нет, не надо.", conversation, [REJECT])
+    assert actions(stack) == ["rejected"] and lines(stack) == []
+    assert REJECT[0] in offered(models)[0] and CONFIRM[0] not in offered(models)[0]
+
+
+def test_a_model_decides_nothing_by_itself(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    """Whatever it calls: other words, another conversation, another user, no dialogue, after a result, in doubt."""
+    conversation, elsewhere, stranger = uuid4(), uuid4(), uuid4()
+    talk("Wipe it.", conversation, [WIPE])
+    models.requests.clear()
+    for query, where, rounds, speaker in [
+        ("Да, но сначала покажи.", conversation, [[CONFIRM]], None),
+        ("Is it done?", conversation, [[CONFIRM], [CONFIRM]], None),
+        ("да", elsewhere, [[CONFIRM]], None),
+        ("да", None, [[CONFIRM]], None),
+        ("да", uuid4(), [[CONFIRM]], stranger),
+        ("да", conversation, [[("read_nothing", "{}")], [CONFIRM]], None),
+        ("нет", conversation, [[CONFIRM]], None),
+        ("да", conversation, [[REJECT]], None),
+    ]:
+        run = talk(query, where, *rounds, **({"speaker": speaker} if speaker else {}))
+        assert set(refusals(stack, run)) <= {"unknown_tool", "failed"} and "unknown_tool" in refusals(stack, run), query
+        assert actions(stack) == ["pending"], query
+    assert lines(stack) == []
+
+
+def test_of_two_none_is_decided(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    conversation = uuid4()
+    talk("Wipe both.", conversation, [WIPE, OTHER])
+    models.requests.clear()
+    run = talk("да", conversation, [CONFIRM])
+    assert refusals(stack, run) == ["unknown_tool"]
+    assert all(text in models.prompts("responder")[0] for text in ("one", "two", "decides none"))
+    assert actions(stack) == ["pending", "pending"] and lines(stack) == []
+
+
+def test_what_is_proposed_again_waits_once(stack: Stack, talk: Talk) -> None:
+    conversation = uuid4()
+    for _ in range(3):
+        talk("Wipe it.", conversation, [WIPE])
+    assert actions(stack) == ["pending"]
+    talk("Wipe the other one.", conversation, [OTHER])
+    talk("Wipe it.", uuid4(), [WIPE])
+    assert actions(stack) == ["pending"] * 3
+
+
+def test_an_expired_one_is_not_offered(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    conversation = uuid4()
+    talk("Wipe it.", conversation, [WIPE])
+    stack.rows(
+        "update chat_pending_actions set created_at = now() - interval '2 h', expires_at = now() - interval '1 h'"
+    )
+    run = talk("да", conversation, [CONFIRM])
+    assert refusals(stack, run) == ["unknown_tool"] and actions(stack) == ["expired"]
+
+
+def test_killed_after_the_decision(stack: Stack, models: ModelServer, user: UUID, talk: Talk) -> None:
+    """The next owner makes the same call again; the action was decided once and runs once."""
+    conversation = uuid4()
+    talk("Wipe it.", conversation, [WIPE])
+    (action,) = (row["id"] for row in stack.rows("select id from v_actions"))
+    models.rounds["responder"] = [[CONFIRM]]
+    before = models.calls["responder"]
+    models.hold_after("responder", before + 1)
+    run_id = ask(stack, user, "да", conversation)
+    poll(lambda: actions(stack) == ["approved"], 20, "it is decided")
+    poll(lambda: models.calls["responder"] == before + 2, 20, "the model is asked for words")
+    kill(stack)
+    models.release("responder")
+    stack.start_orchestrator(**settings(stack, models))
+    assert finish(stack, run_id)["status"] == "COMPLETED"
+    assert executed(stack, action) == ("done", {"written": "wiped one"})
+    assert lines(stack) == ["wiped", "one"]
+    assert stack.rows("select count(*) as n from pipeline_runs where kind = 'action'") == [{"n": 1}]
