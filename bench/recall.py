@@ -34,7 +34,7 @@ from maas.memory.search import search
 from maas.memory.transfer.formats import BATCH_ROWS
 from shared.db import Database, open_database
 from shared.errors import MaasError
-from shared.models.calls import QueryEmbedder
+from shared.models.calls import NoVector, QueryEmbedder
 from shared.models.registry import open_embedder, open_model
 from shared.settings import DEFAULT_EMBEDDING_MODEL, NO_EMBEDDING_MODEL, Settings, load_settings
 
@@ -198,8 +198,11 @@ async def _answer(db: Database, questions: QueryEmbedder | None, user_id: UUID, 
     began = time.perf_counter()
     hits = await search(db, user_id, question.text, limit=LIMIT, filters=filters, query_embedder=questions)
     elapsed = time.perf_counter() - began
-    if questions is not None and await questions.vector(question.text) is None:
-        raise MaasError("no_vector", f"{questions.model} gave no vector for a question; its warning stands above")
+    if questions is not None:
+        try:
+            await questions.vector(question.text)
+        except NoVector as error:
+            raise MaasError("no_vector", f"{questions.model} gave no vector for a question: {error}") from error
     context = {}
     for budget in BUDGETS:
         found = await build_context(

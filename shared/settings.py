@@ -148,7 +148,10 @@ class Settings(BaseSettings):
     stream: bool = Field(True, description="on: event streams carry the text of an answer while the model writes it")
     fast_path: bool = Field(False, description="on: skip model calls that cannot change the result")
     user_daily_tokens: int | None = Field(
-        None, ge=1, description="token budget of one user and day; above it new runs are FAILED; unset: none"
+        None, ge=1, description="token budget of one user and day; once it is spent, rules answer; unset: none"
+    )
+    user_daily_dollars: float | None = Field(
+        None, gt=0, description="budget of one user and day in dollars, by model_prices; then as above; unset: none"
     )
     run_max_tokens: int | None = Field(
         None, ge=1, description="token budget of one run; above it the run is FAILED; unset: none"

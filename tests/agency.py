@@ -105,7 +105,7 @@ class Agency:
 
     def start(self, **settings: str) -> None:
         tools = {"MAAS_TOOLS": "tests.agency:TOOLS", "TOOLBOX": str(self.stack.folder)}
-        self.stack.start_orchestrator(**self.models.settings(), **tools, **settings)
+        self.stack.start_orchestrator(**self.models.settings() | tools | settings)
 
     def kill(self) -> None:
         for process in list(self.stack._processes):

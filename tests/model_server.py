@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pytest_httpserver import HTTPServer
@@ -30,6 +30,7 @@ class ModelServer:
     `rounds[role]` are the calls, as (tool, arguments), that it answers with before it says that: which ones, it sees
     from the turns it is sent, so a dialogue that begins anew gets the same. A word of `speakers` that stands in the
     system text of a call is the name of who speaks: it has rounds, replies and holds of its own, as a role has.
+    With a `window` it refuses a call that has more tokens, by `count_tokens`, as providers do.
     """
 
     def __init__(self, server: HTTPServer) -> None:
@@ -39,6 +40,9 @@ class ModelServer:
         self.rounds: dict[str, list[list[tuple[str, str]]]] = {}
         self.calls: Counter[str] = Counter()
         self.requests: list[dict[str, Any]] = []
+        self.window: int | None = None
+        self.count_tokens: Callable[[str], int] = len
+        self.sizes: list[int] = []
         self._held: dict[str, threading.Event] = {}
         self._let_pass: dict[str, int] = {}
         self._paused: dict[str, threading.Event] = {}
@@ -104,6 +108,11 @@ class ModelServer:
             event.wait(60)
         if (word := self._kept.get(role)) and word in str(body["messages"]):
             self._closed.wait(60)
+        if self.window is not None:
+            self.sizes.append(self.count_tokens("".join(str(one.get("content")) for one in body["messages"])))
+            if self.sizes[-1] > self.window:
+                refusal = {"error": {"message": "too long", "type": "test", "code": "context_length_exceeded"}}
+                return Response(json.dumps(refusal), 400, content_type="application/json")
         if status := self.statuses.get(name):
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
             return Response(json.dumps(error), status, content_type="application/json")

@@ -22,6 +22,12 @@ def _folder() -> Path:
     return Path(os.environ["TOOLBOX"])
 
 
+async def wait_for_go() -> None:
+    """Return when the file `go` is there."""
+    while not (_folder() / "go").exists():
+        await asyncio.sleep(0.02)
+
+
 def _write(line: str) -> dict[str, Any]:
     with (_folder() / "lines").open("a") as file:
         file.write(f"{line}\n")
@@ -43,8 +49,7 @@ async def write_line(line: Line) -> Any:
 async def write_slowly(line: Line) -> Any:
     """Write a line, and return when the file `go` is there."""
     written = _write(line.text)
-    while not (_folder() / "go").exists():
-        await asyncio.sleep(0.02)
+    await wait_for_go()
     return written
 
 
@@ -52,8 +57,7 @@ async def write_slowly(line: Line) -> Any:
 async def read_slowly() -> Any:
     """Return when the file `go` is there."""
     _write("read")
-    while not (_folder() / "go").exists():
-        await asyncio.sleep(0.02)
+    await wait_for_go()
     return {"is_open": True}
 
 

@@ -7,15 +7,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
+import asyncpg
+import structlog
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps
 from maas.memory.excerpts import excerpt, question_stems
+from maas.memory.health import MemoryReason
 from maas.memory.notes import parse_note_command, run_note_command
 from maas.memory.query import SearchFilter, scope_of
 from maas.memory.ranking import Evidence, RankedMessage, rank
-from maas.memory.search import EVIDENCE, gather_evidence, narrow_evidence
+from maas.memory.search import EVIDENCE, gather_evidence, is_search_failure, narrow_evidence, no_evidence
 from maas.memory.summaries import Summary, search_summaries_without_messages, summaries_of_messages, summary_of_best
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.prompts import read_profile, read_prompts
@@ -35,6 +38,7 @@ SUMMARY_CHARS = 600
 MAX_MESSAGES = 50  # whose summaries are candidates
 MAX_KEYWORD_MESSAGES = 20
 NO_SUMMARIES = "—"
+log = structlog.get_logger()
 
 
 class ChosenSummary(BaseModel):
@@ -86,9 +90,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         return Outcome(analysis=GENERAL.model_dump() | {"fast_path": "memory_command", "answer": answer})
     deps = deps if profile == "full" else with_builtin_model(deps)
     prompt = (await read_prompts(deps.db, "Analyzer", version=run.assistants_version))["Analyzer"]
-    evidence = run.carried[EVIDENCE] = await _gather(run, deps, run.user_query)
-    messages = rank(evidence, limit=MAX_MESSAGES)
-    candidates = await _candidates(run, deps, evidence, messages)
+    messages, candidates = await _recall(run, deps)
     if (
         deps.settings.fast_path
         and not (messages or candidates)
@@ -143,6 +145,20 @@ def parse_analysis(reply: str) -> Analysis:
         raise ValueError(str(problems_of(error)[0])) from error
 
 
+async def _recall(run: Run, deps: Deps) -> tuple[list[RankedMessage], list[Summary]]:
+    """Return the messages that fit the query best, and their summaries; nothing where the search fails."""
+    try:
+        evidence = await _gather(run, deps, run.user_query)
+        messages = rank(evidence, limit=MAX_MESSAGES)
+        candidates = await _candidates(run, deps, evidence, messages)
+    except asyncpg.PostgresError as error:
+        _note_failure(run, error)
+        evidence, messages, candidates = no_evidence(run.user_query, _filters(run, deps)), [], []
+    run.carried[EVIDENCE] = evidence
+    run.log.memory_reasons |= evidence.reasons
+    return messages, candidates
+
+
 async def _check(
     run: Run, deps: Deps, analysis: Analysis, shown: Sequence[Summary], known: Sequence[Summary]
 ) -> Analysis:
@@ -157,14 +173,32 @@ async def _check(
     if summary is not None:
         chosen = _choose(summary, min(max(analysis.context_found.relevance_score, 0.0), 1.0))
     elif keywords := analysis.search_keywords:
-        evidence = await narrow_evidence(deps.db, run.carried[EVIDENCE], keywords)
-        messages = rank(evidence or await _gather(run, deps, " ".join(keywords)), limit=MAX_KEYWORD_MESSAGES)
-        best = summary_of_best(messages, known)
-        if best is None:
-            best = next(iter(await summaries_of_messages(deps.db, run.user_id, messages, 1, run.as_of)), None)
+        try:
+            best = await _best_of_keywords(run, deps, keywords, known)
+        except asyncpg.PostgresError as error:
+            _note_failure(run, error)
+            best = None
         if best is not None and best.score >= MIN_RELEVANCE:
             chosen = _choose(best, best.score)
     return analysis.model_copy(update={"context_type": "SPECIFIC_HISTORY", "context_found": chosen})
+
+
+async def _best_of_keywords(
+    run: Run, deps: Deps, keywords: Sequence[str], known: Sequence[Summary]
+) -> Summary | None:  # fmt: skip
+    evidence = await narrow_evidence(deps.db, run.carried[EVIDENCE], keywords)
+    messages = rank(evidence or await _gather(run, deps, " ".join(keywords)), limit=MAX_KEYWORD_MESSAGES)
+    if (best := summary_of_best(messages, known)) is not None:
+        return best
+    return next(iter(await summaries_of_messages(deps.db, run.user_id, messages, 1, run.as_of)), None)
+
+
+def _note_failure(run: Run, error: asyncpg.PostgresError) -> None:
+    """Note that memory could not be searched. Raises the error where the database does not answer at all."""
+    if not is_search_failure(error):
+        raise error
+    log.error("search_failed", cause=repr(error))
+    run.log.memory_reasons.add(MemoryReason.SEARCH_FAILED)
 
 
 async def _candidates(run: Run, deps: Deps, evidence: Evidence, messages: list[RankedMessage]) -> list[Summary]:
@@ -185,8 +219,11 @@ async def _candidates(run: Run, deps: Deps, evidence: Evidence, messages: list[R
 
 
 async def _gather(run: Run, deps: Deps, query: str) -> Evidence:
-    filters = SearchFilter(before_seq=run.seq, as_of=run.as_of, zone=deps.settings.zone)
-    return await gather_evidence(deps.db, run.user_id, query, filters, deps.query_embedder)
+    return await gather_evidence(deps.db, run.user_id, query, _filters(run, deps), deps.query_embedder)
+
+
+def _filters(run: Run, deps: Deps) -> SearchFilter:
+    return SearchFilter(before_seq=run.seq, as_of=run.as_of, zone=deps.settings.zone)
 
 
 def _choose(summary: Summary, relevance: float) -> ChosenSummary:

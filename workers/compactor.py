@@ -41,6 +41,7 @@ log = structlog.get_logger()
 class GroupCalls:
     """Records the model calls for one group of summaries, as a run does for its stages."""
 
+    user_id: UUID
     id: UUID = field(default_factory=uuid4)
     attempt: int = 1
     log: StageLog = field(default_factory=StageLog)
@@ -113,12 +114,16 @@ async def merge(deps: Deps, group: SummaryGroup) -> bool:
     children = await read_children(deps.db, group)
     if all(child.level == group.level for child in children):
         return False  # another process has merged them
-    calls = GroupCalls()
+    calls = GroupCalls(group.user_id)
     if len(children) == 1:
         summary, is_degraded = children[0].text, children[0].is_degraded
     else:
         summary, is_degraded = await _summarize(deps, calls, children, MAX_SUMMARY_CHARS[group.level])
-    summary_id = await compact(deps.db, group, children, summary, is_degraded, calls.cost())
+    cost = calls.cost()
+    summary_id = await compact(deps.db, group, children, summary, is_degraded, cost)
+    if cost and cost["tokens_in"] + cost["tokens_out"]:
+        usage = (cost[name] for name in ("provider", "model", "tokens_in", "tokens_out"))
+        await deps.db.value("add_usage", group.user_id, *usage)
     log.debug(
         "compacted" if summary_id else "compaction_outdated", user_id=group.user_id, to_level=group.level,
         day=f"{group.day}", children=len(children), calls=len(calls.log.calls), degraded=is_degraded,

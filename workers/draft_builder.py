@@ -7,18 +7,23 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+import structlog
+
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
-from maas.memory.context import RecentMessage, build_context, cut_evenly, sufficiently_shown
+from maas.memory.context import MemoryContext, RecentMessage, build_context, cut_evenly, sufficiently_shown
+from maas.memory.health import MemoryReason
 from maas.memory.notes import Note, note_lines
 from maas.memory.query import SearchFilter
-from maas.memory.search import EVIDENCE
+from maas.memory.search import EVIDENCE, is_search_failure
 from maas.prompting.prompts import Draft, Payload, payload_limit, read_profile, read_prompts, read_role_name, role_text
 from maas.runs.submit import ClientContext, read_client_context, without_known_messages
 from shared import tokens
 from shared.text import escape, offload, one_line
 
 HEADINGS_TOKENS = 20  # of the headings within <memory>
+log = structlog.get_logger()
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
@@ -45,12 +50,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
         if chosen.get("lsm_record_id"):
             focus += [f"Period: {escape(chosen['period'])}", f"Summary: {escape(one_line(chosen['summary']))}"]
             sources.append({"id": chosen["lsm_record_id"], "kind": "summary", "score": chosen["relevance_score"]})
-        context = await build_context(
-            deps.db, run.user_id, run.user_query, evidence_room,
-            filters=SearchFilter(before_seq=run.seq, scope=analysis.get("time_scope"), zone=deps.settings.zone),
-            query_embedder=deps.query_embedder, exclude=frozenset([*shown, *noted]),
-            evidence=run.carried.pop(EVIDENCE, None),
-        )  # fmt: skip
+        context = await _search(run, deps, evidence_room, [*shown, *noted])
         focus += context.lines
         hits = [hit for hit in context.hits if hit.id not in recent_ids]
         sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in hits]
@@ -58,6 +58,24 @@ async def run(run: Run, deps: Deps) -> Outcome:
     left = max(room - used, room - evidence_room)
     recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS)
     return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)).render(), sources=sources)
+
+
+async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) -> MemoryContext:
+    """Return what memory holds on the query, without what is `shown`; nothing where the search fails."""
+    scope = (run.analysis or {}).get("time_scope")
+    filters = SearchFilter(before_seq=run.seq, scope=scope, zone=deps.settings.zone)
+    try:
+        context = await build_context(
+            deps.db, run.user_id, run.user_query, max_tokens, filters=filters, query_embedder=deps.query_embedder,
+            exclude=frozenset(shown), evidence=run.carried.pop(EVIDENCE, None),
+        )  # fmt: skip
+    except asyncpg.PostgresError as error:
+        if not is_search_failure(error):
+            raise
+        log.error("search_failed", cause=repr(error))
+        context = MemoryContext((), (), frozenset({MemoryReason.SEARCH_FAILED}))
+    run.log.memory_reasons |= context.reasons
+    return context
 
 
 def _draft(run: Run, prompts: Mapping[str, Prompt], role_name: str, client: ClientContext) -> Draft:
@@ -95,6 +113,7 @@ async def _read_inputs(run: Run, deps: Deps) -> tuple[list[RecentMessage], list[
     if conversation_id is not None:
         turns = (await db.rows("recent_messages", run.user_id, run.seq, conversation_id, count))[::-1]
     notes = [Note(row["id"], row["content"], row["run_id"]) for row in rows if row["kind"] == "note"]
+    run.log.memory_reasons.update(row["content"] for row in rows if row["kind"] == "archive")
     stored = next((row["client"] for row in rows if row["kind"] == "client"), None)
     client = await without_known_messages(db, run.id, run.user_id, stored)
     return [RecentMessage.from_row(row, deps.settings.zone) for row in turns], notes, client

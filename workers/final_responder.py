@@ -5,10 +5,14 @@ from __future__ import annotations
 from random import random
 from time import monotonic
 
+import structlog
+
 from maas.agents.runtime import open_assistant
+from maas.builtin_model.language import language
 from maas.engine.claims import Deferred, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
+from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.model_calls import ask
 from maas.prompting.prompts import Draft, Payload
 from maas.runs.debug_info import debug_log, run_events
@@ -17,6 +21,7 @@ from shared.text import clean, is_blank
 
 NAME = "final_responder"
 MIN_WAIT_S = 1.0
+log = structlog.get_logger()
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
@@ -55,7 +60,11 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     )
     version = Draft.read_role_version(run.draft) if run.draft else 0
     prompt = Prompt("FinalResponder", payload.system, version)
-    reply = await _call_model(run, deps, prompt, request, events)
+    try:
+        reply = await _call_model(run, deps, prompt, request, events)
+    except DayBudgetSpent as error:
+        log.warning("answered_by_rule", cause=error.message)
+        return Outcome(answer=spent_answer(run, deps.settings, language(run.user_query)))
     answer = clean(reply.text).strip()
     if is_blank(answer):
         model = deps.models["FinalResponder"]

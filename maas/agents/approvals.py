@@ -17,13 +17,13 @@ from maas.agents.openers import OpenDomains
 from maas.agents.tool_calls import ToolResult, fingerprint, read_arguments, refused
 from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import ResponderModel
+from maas.agents.tool_models import RunModels
 from maas.agents.tools import Tool, ToolContext, Toolset
 from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.prompts import read_prompts, read_role_name, role_text
 from shared import tokens
-from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Message, Request, ToolCall
 from shared.text import clean, escape, is_blank, shorten
@@ -84,12 +84,13 @@ class ActionOutcome:
 
 
 async def execute_approved(
-    run: Run, db: Database, tools: Toolset, calls: CallLog, domains: OpenDomains
+    run: Run, deps: Deps, tools: Toolset, calls: CallLog, domains: OpenDomains
 ) -> ActionOutcome:  # fmt: skip
     """Execute the action of a run of kind `action`, unless that was done before.
 
     Raises LostRun, MaasError('no_action').
     """
+    db = deps.db
     row = await db.row("open_action", run.id, run.attempt)
     assert row is not None
     match row["verdict"]:
@@ -100,7 +101,7 @@ async def execute_approved(
         case "settled":
             status, body = row["status"], row["result"] or {}
         case _:
-            body = await _execute(run, row, tools, calls, domains)
+            body = await _execute(run, deps, row, tools, calls, domains)
             status = await db.value("end_action", run.id, run.attempt, _status(body), body)
             if status is None:
                 raise LostRun
@@ -115,7 +116,7 @@ def _call_of(row: Mapping[str, Any]) -> ToolCall:
 
 
 async def _execute(
-    run: Run, row: Mapping[str, Any], tools: Toolset, calls: CallLog, domains: OpenDomains
+    run: Run, deps: Deps, row: Mapping[str, Any], tools: Toolset, calls: CallLog, domains: OpenDomains
 ) -> Mapping[str, Any]:  # fmt: skip
     """The result of the call, refused if tool or arguments are not those that the user approved."""
     name = row["tool"]
@@ -128,7 +129,7 @@ async def _execute(
         return refused("arguments_changed", f"the arguments of {name} are not those that were approved")
     call = _call_of(row)
     permissions = Permissions(frozenset({name}), "ask", 1, approved_fingerprints(tool, call))
-    context = ToolContext(run.user_id, run.id, run.conversation_id)
+    context = ToolContext(run.user_id, run.id, run.conversation_id, models=RunModels(run, deps))
     executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains)
     await calls.announce(call)
     (result,) = await executor.run([call])
@@ -194,5 +195,7 @@ def outcome_sentence(outcome: ActionOutcome, language: Literal["ru", "en"]) -> s
     return SENTENCES[language][outcome.status].format(
         call=outcome.call,
         result=shorten(json.dumps(outcome.body.get("data"), ensure_ascii=False), MAX_RESULT_CHARS),
-        why=REASONS[language].get(code, shorten(str(outcome.body.get("message", "")), MAX_RESULT_CHARS)),
+        why=REASONS[language].get(
+            code, shorten(str(outcome.body.get("say") or outcome.body.get("message", "")), MAX_RESULT_CHARS)
+        ),
     )

@@ -32,6 +32,8 @@ from maas.agents.tool_calls import (
     succeeded,
 )
 from maas.agents.tools import Mode, Tool, ToolContext, Toolset, Verify, decide
+from maas.engine.claims import LostRun
+from maas.engine.stages import failure_message
 from maas.runs.debug_info import debug_log
 from shared import tracing
 from shared.errors import MaasError
@@ -307,6 +309,8 @@ class Executor:
             if task and task.cancelling():
                 raise
             return _crashed(tool, error, _advice(tool))  # something within the handler was cancelled, not this run
+        except LostRun:
+            raise
         except Exception as error:
             if timeout.expired():
                 return refused("timeout", f"{tool.name} gave no result within {tool.timeout:g} s. {_advice(tool)}")
@@ -337,7 +341,7 @@ def _approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
 
 def _failed(tool: Tool, error: MaasError) -> dict[str, Any]:
     log.warning("tool_failed", tool=tool.name, cause=str(error))
-    message = shorten(mask(error.message), 500)
+    message = shorten(mask(failure_message(error)), 500)  # without what a provider says
     if isinstance(error, ToolDoubt):
         return refused("failed" if _is_repeatable(tool) else "in_doubt", f"{message}. {_advice(tool)}")
     details = error.details if isinstance(error, ToolFailure) else None

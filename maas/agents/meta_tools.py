@@ -16,15 +16,18 @@ from typing import Annotated, Any
 import structlog
 from pydantic import BaseModel, Field
 
+from maas.agents.bounds import MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_body, fit_together
 from maas.agents.definition import Agent
 from maas.agents.executor import run_concurrently
 from maas.agents.openers import OpenedDomain
-from maas.agents.tool_calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut, size
+from maas.agents.tool_calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut
 from maas.agents.tool_ledger import add_messages
 from maas.agents.tool_loop import AnswerContext, fenced_json, final_text, tell
 from maas.agents.tools import Tool, Toolset, tool
 from maas.engine.claims import LostRun
+from maas.prompting.budgets import OverBudget
 from maas.runs.debug_info import debug_log
+from shared import tokens
 from shared.db import CONNECTION_LOST
 from shared.models import Message, Reply, ToolCall
 from shared.models.calls import StreamListener
@@ -33,7 +36,6 @@ from shared.text import clean, is_blank, shorten
 META = "meta"
 MIXED = "mixed"
 MAX_BATCH_CALLS = 20
-_WRAPPER_BYTES = 700  # of a result beside its data
 _DOMAIN_BYTES = 200  # of a domain's answer beside its results
 log = structlog.get_logger()
 
@@ -208,12 +210,12 @@ class _CallRouter:
         async with debug_log().span(6, domain, {"calls": [call.name for call in calls]}):
             results = await self._execute(calls)
         is_success = all(result.is_success for result in results)
-        response: Any = [_fit(result.body, limit) for result in results]
+        response: Any = [fit_body(result.body, limit) for result in results]
         if self._respond is not None:
             try:
                 if (text := await self._respond(domain, question, results)) is not None:
                     response = cut(text, limit * len(calls))[0]
-            except (LostRun, *CONNECTION_LOST):
+            except (LostRun, OverBudget, *CONNECTION_LOST):
                 raise
             except Exception as error:
                 log.error("domain_agent_crashed", domain=domain, exc_info=error)
@@ -224,17 +226,6 @@ class _CallRouter:
             "toolsExecuted": [result.call.name for result in results if result.code in HANDLER_CODES],
             "latency_ms": round((monotonic() - started) * 1000),
         }
-
-
-def _fit(body: Any, limit: int) -> Any:
-    """The body of one call within `limit` bytes: optional parts are dropped first, then the data are cut."""
-    if size(body) <= limit:
-        return body
-    short = {name: value for name, value in body.items() if name not in ("_entityMap", "recommendations", "arguments")}
-    if "data" in short:
-        short["data"], is_cut = cut(short["data"], max(limit - _WRAPPER_BYTES, 0))
-        short["_meta"] = short["_meta"] | ({"cut": ["data"]} if is_cut else {})
-    return short
 
 
 @dataclass(slots=True)
@@ -302,9 +293,15 @@ class _DomainCalls:
 
     async def _ask_agent(self, agent: Agent, question: str, results: Sequence[ToolResult]) -> str | None:
         """The reply is pinned at once, so that a crash does not repeat it."""
-        shown = [{"tool": result.call.name, "result": result.untimed()} for result in results]
-        message = Message("user", f"{question or self._context.run.user_query}\n\n{fenced_json('results', shown)}")
-        model, request = await self._context.agent_request(agent, Toolset(()), [message])
+        context = self._context
+        deps = context.model.deps.with_responder_model(agent.model)
+        limit = tokens.within(MAX_RESULT_TOKENS, deps.models["FinalResponder"].provider)
+        named = [(result.call.name, result.untimed()) for result in results]
+        bodies = await fit_together(named, limit)
+        shown = [{"tool": name, "result": body} for (name, _), body in zip(named, bodies, strict=True)]
+        asked = tokens.fit(question, MAX_QUESTION_TOKENS) or context.run.user_query
+        message = Message("user", f"{asked}\n\n{fenced_json('results', shown)}")
+        model, request = await context.agent_request(agent, Toolset(()), [message])
         async with debug_log().span(9, agent.name):
             reply = await model.without_listener().ask(request)
         await model.pin()

@@ -181,7 +181,7 @@ class Runtime:
         if definition is not None and definition.slots and (button := await find_pressed_button(deps.db, run.id)):
             return await press(definition, tools, run, deps, events, self._domains(run, deps), button)
         calls = CallLog(deps.db, events, run)
-        outcome = await execute_approved(run, deps.db, tools, calls, self._domains(run, deps))
+        outcome = await execute_approved(run, deps, tools, calls, self._domains(run, deps))
         return await narrate_outcome(run, deps, outcome, definition.language if definition else "auto", events)
 
     def _domains(self, run: Run, deps: Deps) -> OpenDomains:

@@ -15,6 +15,7 @@ from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import NO_WORDS, AnswerContext, ResponderModel, final_text, result_message, tell
+from maas.agents.tool_models import RunModels
 from maas.agents.tools import ToolContext, Toolset
 from maas.conversations.attachments import find_photo
 from maas.engine.claims import Outcome, Run
@@ -70,7 +71,8 @@ class SlotStep:
                 await events.emit(EventType.REQUEST_PHOTO, {})
 
         permissions = Permissions(frozenset(one.name for one in tools), "auto", definition.limits.calls)
-        context = ToolContext(run.user_id, run.id, run.conversation_id, {"session": session})
+        models = RunModels(run, deps)
+        context = ToolContext(run.user_id, run.id, run.conversation_id, {"session": session}, models=models)
         executor = Executor(tools, permissions, context, calls.ledger.count, record, calls.ledger, domains)
         return cls(session, executor, calls, tools, events)
 

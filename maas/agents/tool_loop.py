@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from maas.agents.bounds import MAX_CONTEXT_TOKENS, MAX_DIALOGUE_TOKENS, fit_round, fit_together
 from maas.agents.definition import Agent, Definition
 from maas.agents.dialogue_language import Language, dialogue_language
 from maas.agents.executor import CountCall, Executor, Permissions, RecordResult
@@ -16,6 +17,7 @@ from maas.agents.openers import OpenDomains
 from maas.agents.spoken_decision import find_pending_decision
 from maas.agents.tool_calls import ToolResult, tag_safe_json
 from maas.agents.tool_ledger import CallLog, add_messages
+from maas.agents.tool_models import RunModels
 from maas.agents.tools import Mode, Tool, ToolContext, Toolset
 from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
@@ -30,6 +32,7 @@ from shared.models.calls import StreamListener
 from shared.text import clean, is_blank
 
 STAGE = "final_responder"
+CONTEXT_TAG_TOKENS = 12  # of the tags around what context providers gave
 ASK_FOR_WORDS = "Tell the user in words what came of it."
 NO_WORDS = {
     "ru": "Я выполнил запрос, но не могу описать результат словами. Спросите меня о нём ещё раз.",
@@ -96,8 +99,9 @@ class AnswerContext:
     """What one answer needs, whichever way it is routed.
 
     `request` is that of the assistant's own prompt. `known` are the assistant's tools; `tools` those of them that are
-    open to this run. `provided` is the text that `providers`, its context providers, gave. `domains` are opened as
-    calls need them. `deciding` decides an action that waits.
+    open to this run. `provided` is what `providers`, its context providers, gave, by name. `domains` are opened as
+    calls need them. `notice` is told to every model at the end of its system text; `deciding` decides an action that
+    waits.
     """
 
     definition: Definition
@@ -109,7 +113,8 @@ class AnswerContext:
     tools: Toolset
     providers: Toolset
     domains: OpenDomains
-    provided: str = ""
+    provided: Mapping[str, Any] = field(default_factory=dict)
+    notice: str = ""
     deciding: FirstRoundTool = field(default_factory=FirstRoundTool)
 
     @property
@@ -132,9 +137,27 @@ class AnswerContext:
         quiet = replace(self, mode="auto").executor(self.providers, self.calls.record_quietly, count=_uncounted)
         results = await quiet.run(calls)
         bodies = {result.call.name: result.untimed() for result in results if result.is_success}
-        provided = f"\n\n{fenced_json('context', bodies)}" if bodies else ""
-        request = replace(self.request, system=self.request.system + provided)
-        return replace(self, request=request, provided=provided)
+        context = replace(self, provided=bodies)
+        if not bodies:
+            return context
+        payload = Payload.parse(self.run.payload or "")
+        return replace(context, request=replace(self.request, system=await context._system(payload, self.model.deps)))
+
+    async def _system(self, payload: Payload, deps: Deps) -> str:
+        """The system text of a payload with what the context providers gave, within the limit of the payload.
+
+        Memory makes room for them; they take at most MAX_CONTEXT_TOKENS, and are cut evenly.
+        """
+        provider = deps.models["FinalResponder"].provider
+        room = payload.room(tokens.within(deps.settings.payload_tokens, provider))
+        provided = ""
+        if self.provided:
+            limit = min(tokens.within(MAX_CONTEXT_TOKENS, provider), room) - CONTEXT_TAG_TOKENS
+            fitted = await fit_together(list(self.provided.items()), limit)
+            provided = f"\n\n{fenced_json('context', dict(zip(self.provided, fitted, strict=True)))}"
+        memory = payload.memory.split("\n")
+        left = room - (tokens.count(provided) if provided else 0)
+        return replace(payload, memory=keep(memory, by_importance(memory), left)).system_text() + provided
 
     async def with_pending_decision(self) -> AnswerContext:
         """Name to the model what the user's yes or no may decide, and offer it the tool that does so."""
@@ -142,7 +165,7 @@ class AnswerContext:
             return self
         notice = f"\n\n{fenced_json('pending', pending.calls)}\n{pending.instruction}"
         request = replace(self.request, system=self.request.system + notice)
-        return replace(self, request=request, provided=self.provided + notice, deciding=FirstRoundTool(pending.tool))
+        return replace(self, request=request, notice=notice, deciding=FirstRoundTool(pending.tool))
 
     def executor(
         self, tools: Toolset, record: RecordResult | None = None, values: Mapping[str, Any] | None = None,
@@ -151,7 +174,8 @@ class AnswerContext:
         """An executor for these tools with the assistant's limits; handlers get `values` in their ToolContext."""
         run, ledger = self.run, self.calls.ledger
         permissions = Permissions(frozenset(one.name for one in tools), self.mode, self.definition.limits.calls)
-        context = ToolContext(run.user_id, run.id, run.conversation_id, values or {})
+        models = RunModels(run, self.model.deps, self.model.deadline)
+        context = ToolContext(run.user_id, run.id, run.conversation_id, values or {}, models=models)
         counted, recorded = count or ledger.count, record or self.calls.record
         return Executor(tools, permissions, context, counted, recorded, ledger, self.domains)
 
@@ -174,11 +198,9 @@ class AnswerContext:
         role = role_text(prompts, agent.role_prompt)
         system = Draft.parse(self.run.draft).system(role) if self.run.draft else role
         payload = replace(Payload.parse(self.run.payload or ""), system=system)
-        memory = payload.memory.split("\n")
-        room = payload.room(tokens.within(deps.settings.payload_tokens, deps.models["FinalResponder"].provider))
         request = replace(
             self.request,
-            system=replace(payload, memory=keep(memory, by_importance(memory), room)).system_text() + self.provided,
+            system=await self._system(payload, deps) + self.notice,
             messages=tuple(messages),
             temperature=self.request.temperature if agent.temperature is None else agent.temperature,
             max_tokens=agent.max_tokens or self.request.max_tokens,
@@ -208,6 +230,7 @@ async def run_tool_loop(
 
     A model that has no words after its calls is asked once more if a round is left; otherwise NO_WORDS is the answer.
     """
+    room = tokens.within(MAX_DIALOGUE_TOKENS, model.deps.models[request.role].provider)
     for number in range(1, max_rounds + 1):
         if number == max_rounds:
             request = replace(request, tool_choice="none")
@@ -223,7 +246,11 @@ async def run_tool_loop(
             await announce(call)
         results = await making.run(reply.calls)
         await add_messages(model.run, results, reply)
-        request = replace(request, messages=(*request.messages, reply.message(), *map(result_message, results)))
+        bodies, room = await fit_round([(result.call.name, result.untimed()) for result in results], room)
+        answers = (
+            _message(replace(result, body=body)) for result, body in zip(results, bodies, strict=True)
+        )  # fmt: skip
+        request = replace(request, messages=(*request.messages, reply.message(), *answers))
         if (final := final_text(results)) is not None:
             return LoopResult(tell(model, reply, final), request.messages, number, is_final=True)
         if is_over():
@@ -264,7 +291,11 @@ def tell(model: ResponderModel, reply: Reply, text: str) -> Reply:
 
 def result_message(result: ToolResult) -> Message:
     """The message that gives a result to the model, without latencies: see ToolResult.untimed."""
-    return result.call.result(replace(result, body=result.untimed()).text(), is_error=not result.is_success)
+    return _message(replace(result, body=result.untimed()))
+
+
+def _message(result: ToolResult) -> Message:
+    return result.call.result(result.text(), is_error=not result.is_success)
 
 
 def fenced_json(tag: str, value: Any) -> str:

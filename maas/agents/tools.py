@@ -11,13 +11,13 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Literal, assert_never, get_args, get_type_hints
+from typing import Any, Literal, Protocol, assert_never, get_args, get_type_hints
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from shared.errors import MaasError
-from shared.models import ToolSpec
+from shared.models import Image, Reply, Request, ToolSpec
 
 Effect = Literal["read", "write", "dangerous"]
 Mode = Literal["auto", "plan", "ask"]
@@ -40,12 +40,21 @@ _KEYWORDS = {
 }
 
 
+class ToolModels(Protocol):
+    """The models that a tool may use on behalf of one run."""
+
+    async def ask(self, request: Request, model: str | None, timeout: float) -> Reply: ...
+
+    async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """The user and the run that a tool acts for. `values` are those of its domain's opener and of its assistant.
 
     `values`, which may hold access tokens, never appear in logs. `account_id` is for openers: the account that the
-    request or its conversation names. A client wrote it, so an opener checks that it is the user's.
+    request or its conversation names. A client wrote it, so an opener checks that it is the user's. `models` is None
+    for a call by hand, outside of a run.
     """
 
     user_id: UUID
@@ -53,6 +62,25 @@ class ToolContext:
     conversation_id: UUID | None = None
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     account_id: str | None = None
+    models: ToolModels | None = field(default=None, repr=False, compare=False)
+
+    async def ask(self, request: Request, *, model: str | None = None, timeout: float = 60.0) -> Reply:
+        """Ask the model of `request.role`, or `model` as `provider:model`, within `timeout` seconds.
+
+        The call is one of this run: recorded and priced, within its budgets, behind the circuit breaker of the model,
+        made once although a process crashes, and not shown to followers. Raises MaasError: ModelError if the model
+        fails, `no_model` where there is none, `failed` once the user's budget of the day is spent.
+        """
+        return await self._models().ask(request, model, timeout)
+
+    async def draw(self, prompt: str, photo: Image | None = None, *, timeout: float = 120.0) -> Image:
+        """Generate an image within `timeout` seconds; the call is recorded and priced. Raises MaasError as `ask`."""
+        return await self._models().draw(prompt, photo, timeout)
+
+    def _models(self) -> ToolModels:
+        if self.models is None:
+            raise MaasError("no_model", "models are asked within runs only: ask the assistant that has this tool")
+        return self.models
 
 
 Handler = Callable[[Any, ToolContext], Awaitable[Any]]

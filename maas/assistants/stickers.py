@@ -16,7 +16,6 @@ from maas.conversations.attachments import find_generated, read_content, store_g
 from maas.engine.stages import Deps
 from shared.errors import MaasError
 from shared.models import Image, ModelError
-from shared.models.calls import draw
 
 DOMAIN = "stickers"
 STORING_S = 10.0  # for storing the picture, beside the time of the image model
@@ -138,7 +137,7 @@ def make_tools(deps: Deps) -> Toolset:
         attachment_id = await find_generated(deps.db, context.run_id)
         if attachment_id is None:
             try:
-                picture = await draw(deps.images, image_prompt(session.values), photo, timeout)
+                picture = await context.draw(image_prompt(session.values), photo, timeout=timeout)
             except ModelError as error:
                 raise ToolFailure(f"no picture was made: {error.code}", FAILED[session.language]) from error
             attachment_id = await store_generated(deps.db, context.run_id, picture)

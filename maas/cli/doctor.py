@@ -214,7 +214,18 @@ class _Checks:
         for role in ROLES:
             model = open_model(self.settings.role_model(role), self.settings, PROVIDERS)
             await model.close()
+        await self._check_prices({self.settings.role_model(role) for role in ROLES})
         return ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)
+
+    async def _check_prices(self, models: set[str]) -> None:
+        """Raises Advice if there is a budget in dollars and one of these models has no price: it would count as 0."""
+        if self.settings.user_daily_dollars is None or not await self.db.value("schema_is_there"):
+            return
+        for model in sorted(models):
+            provider, _, name = model.partition(":")
+            if await self.db.value("price", provider.strip(), name.strip(), 0, 0, 0) is None:
+                message = f"{model} has no price, so its calls count as 0 for MAAS_USER_DAILY_DOLLARS"
+                raise Advice("no_price", f"{message}; insert one into model_prices")
 
     async def attempt_timeout(self) -> str:
         """Raises Advice if a model is so slow, by its latest answers, that a long one would be cut off."""

@@ -95,6 +95,7 @@ class OperationMethods:
     delete_all = OperationMethod(user_operations.delete_all)
     context = OperationMethod(operations.context)
     trace = OperationMethod(operations.trace)
+    spending = OperationMethod(user_operations.spending)
     export = OperationMethod(user_operations.export)
     import_ = OperationMethod(user_operations.import_)
 

@@ -84,9 +84,27 @@ class Source(TypedDict):
     score: float
 
 
+class Spending(TypedDict):
+    """What the model calls of a user took, and the budgets of a day (None: none), renewed at `renewed_at`."""
+
+    user_id: str
+    tokens_today: int
+    dollars_today: float
+    tokens: int
+    dollars: float
+    daily_tokens: int | None
+    daily_dollars: float | None
+    is_spent: bool
+    renewed_at: str
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer; str() of it is its text. `degraded` names the stages that worked without their model."""
+    """An answer; str() of it is its text. `degraded` names the stages that worked without their model.
+
+    `limited` is `budget` where the user's budget of the day was spent. `memory` is `ok`, `degraded` or `unavailable`,
+    and `memory_reasons` says why.
+    """
 
     text: str
     request_id: str
@@ -97,6 +115,9 @@ class Answer:
     conversation_id: str | None = None
     buttons: tuple[Mapping[str, str], ...] = ()
     attachment_ids: tuple[str, ...] = ()
+    limited: str | None = None
+    memory: str = "ok"
+    memory_reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -108,7 +129,8 @@ class Answer:
             text=run["final_answer"] or "", request_id=run["request_id"], status=run["status"],
             sources=tuple(run["sources"]), degraded=tuple(run["degraded"]), assistant=run["assistant"],
             conversation_id=run["conversation_id"], buttons=tuple(run["buttons"]),
-            attachment_ids=tuple(run["attachments"]),
+            attachment_ids=tuple(run["attachments"]), limited=run.get("limited"), memory=run.get("memory", "ok"),
+            memory_reasons=tuple(run.get("memory_reasons", ())),
         )  # fmt: skip
 
 

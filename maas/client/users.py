@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from maas.client.calls import ApiCall, Operation
-from maas.client.results import DeleteResult, InvalidRequest, NotFound
+from maas.client.results import DeleteResult, InvalidRequest, NotFound, Spending
 
 TTL_S = 300.0
 MAX_CACHED_USERS = 10_000
@@ -93,6 +93,16 @@ def delete_all(
         counts = reply.json["erased"] if reply.content else {}
         users.evict(user)
     return DeleteResult(message="Memories deleted successfully!", deleted=counts, doubtful=[])
+
+
+def spending(users: Users, *, user_id: UserId) -> Operation[Spending]:
+    """The tokens and dollars that a user's model calls took, and the budgets of a day. Raises NotFound."""
+    name = required_user(user_id)
+    user = yield from users.find(name)
+    if user is None:
+        raise NotFound("not_found", f"there is no user {name[:80]!r}")
+    reply: Spending = (yield ApiCall(method="GET", path=f"/v1/users/{user}/spending")).json
+    return reply
 
 
 def export(users: Users, *, user_id: UserId) -> Operation[bytes]:

@@ -59,7 +59,8 @@ class StageLog:
     `calls`: model calls that are not stored yet. `pinned`: calls of this stage that are stored. `tools`: tool calls.
     `messages`: tool calls and their results as rows of chat_messages, written together with the answer.
     `earlier`: calls that an earlier owner of the run has stored, None until they are read. `next_round`: the number of
-    the next call. `pin_lock` is held while calls are stored. `answer_by`: when the answer must be there, by
+    the next call. `limited`: the limit for which the stage works by rule; `memory_reasons`: why memory was incomplete,
+    as codes. `pin_lock` is held while calls are stored. `answer_by`: when the answer must be there, by
     `time.monotonic`; None before the stage has asked.
     """
 
@@ -71,6 +72,8 @@ class StageLog:
     next_round: int = 0
     pin_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     answer_by: float | None = None
+    limited: str | None = None
+    memory_reasons: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +207,7 @@ class ClaimEnd:
         return {
             "id": str(self.run.id), "attempt": self.run.attempt, "outcome": self.kind, "code": self.code,
             "message": self.message, "item": self.record, "calls": self.run.log.calls, "wait": self.wait,
-            "time_left": self.time_left,
+            "time_left": self.time_left, "limited": self.run.log.limited,
         }  # fmt: skip
 
 
@@ -286,6 +289,8 @@ class Claims:
             _column([None if o.sources is None else json.dumps(o.sources, default=str) for o in outcomes]),
             _column([o.degraded for o in outcomes]), [call for run in runs for call in run.log.calls],
             [{"run_id": str(run.id), **message} for run in runs for message in run.log.messages],
+            _column([run.log.limited for run in runs]),
+            _column([",".join(sorted(run.log.memory_reasons)) or None for run in runs]),
         )  # fmt: skip
         moved = {row["id"]: (bool(row["is_cancelled"]), row["assistants_version"]) for row in rows}
         return [moved.get(run.id) for run in runs]

@@ -79,7 +79,11 @@ REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
 }  # fmt: skip
 RESPONSE_HEADERS: dict[str, dict[str, Any]] = {
     "post_chat_completion": {
-        "X-MaaS-Ignored": {"description": "Parameters that had no effect, if there are any.", "schema": TEXT_SCHEMA}
+        "X-MaaS-Ignored": {"description": "Parameters that had no effect, if there are any.", "schema": TEXT_SCHEMA},
+        "X-MaaS-Memory": {
+            "description": "ok, degraded or unavailable, then the reasons; not in a stream, whose last chunk has them.",
+            "schema": TEXT_SCHEMA,
+        },
     },
 }
 OTHER_STATUSES = {

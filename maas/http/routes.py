@@ -153,6 +153,7 @@ ROUTES = (
     Route("GET", "/v1/users", users.get_user, "read", response=users.User, errors=(400, 404, 422),
           query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user's external id.")},
           required=("external_id",)),
+    Route("GET", "/v1/users/{id}/spending", users.get_spending, "read", response=users.UserSpending, errors=(404,)),
     Route("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), response_types=(users.NDJSON,)),
     Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
           errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),

@@ -38,6 +38,7 @@ from maas.http.schemas import (
     json_response,
 )
 from maas.http.state import app_state
+from maas.memory.health import MemoryState
 from maas.runs.event_stream import Cursor
 from maas.runs.submit import Submission, cancel_run, list_runs, not_found, read_run, retry_run
 from shared.errors import MaasError
@@ -93,6 +94,11 @@ class RunState(Schema):
     error_code: str | None
     error_message: str | None
     degraded: list[str] = Field(description="Stages that used the built-in rules instead of a model.")
+    limited: Literal["budget"] | None = Field(
+        description="budget: the user's budget of the day was spent, so rules did what models would have done."
+    )
+    memory: MemoryState = Field(description="Whether the memory behind the answer was complete.")
+    memory_reasons: list[str] = Field(description="Why it was not: codes such as embedder_unavailable.")
     sources: list[Source] = Field(description="The memories that were used as evidence for the answer.")
     buttons: list[Button] = Field(description="Buttons that the user may press now.")
     attachments: list[UUID] = Field(description="Images that were generated for the answer.")
@@ -244,7 +250,8 @@ def _to_state(row: dict[str, Any]) -> RunState:
             name: row[name]
             for name in (
                 "user_id", "assistant", "conversation_id", "kind", "status", "archive_status", "final_answer",
-                "error_code", "error_message", "degraded", "attempt", "attachment_ids",
+                "error_code", "error_message", "degraded", "limited", "memory", "memory_reasons",
+                "attempt", "attachment_ids",
             )
         },
     )  # fmt: skip

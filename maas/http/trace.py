@@ -15,6 +15,7 @@ from maas.http.auth.authorize import principal_of
 from maas.http.request_input import read_id
 from maas.http.schemas import Schema
 from maas.http.state import app_state
+from maas.memory.health import MemoryState
 from maas.runs.trace import read_trace
 
 
@@ -45,6 +46,9 @@ class TracedRun(Schema):
     error_code: str | None
     error_message: str | None
     degraded: list[str]
+    limited: Literal["budget"] | None
+    memory: MemoryState
+    memory_reasons: list[str]
     cancel_requested_at: datetime | None
     created_at: datetime
     updated_at: datetime
@@ -111,6 +115,7 @@ class ModelCall(Schema):
     tokens_in: int
     tokens_out: int
     tokens_cached: int = Field(description="Those of tokens_in that the provider had cached.")
+    images: int = Field(description="Images that were generated.")
     ms: float
     price: int | None = Field(description="In millionths of a dollar; null when the model has no price.")
     error: str | None

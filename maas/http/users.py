@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import Semaphore, timeout
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
+from datetime import datetime
 from tempfile import TemporaryFile
 from typing import BinaryIO, Literal
 from uuid import UUID
@@ -13,6 +14,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from maas.engine.spending import read_spending
 from maas.http.auth.authorize import check_user, count_user, principal_of, read_body
 from maas.http.request_input import read_id, read_parameter, read_to_file
 from maas.http.schemas import VISIBLE_CHARACTER_PATTERN, Name, RequestBody, Schema, json_response
@@ -86,6 +88,18 @@ class User(Schema):
     external_id: str
 
 
+class UserSpending(Schema):
+    user_id: UUID
+    tokens_today: int
+    dollars_today: float = Field(description="By the prices that are known; a model without a price counts as 0.")
+    tokens: int
+    dollars: float
+    daily_tokens: int | None = Field(description="The budget of a day in tokens; null: none.")
+    daily_dollars: float | None = Field(description="The budget of a day in dollars; null: none.")
+    is_spent: bool = Field(description="Whether a budget of today is spent: models are not asked until `renewed_at`.")
+    renewed_at: datetime = Field(description="When the next day begins in MAAS_TIMEZONE.")
+
+
 class ImportAccepted(Schema):
     status: Literal["processing"] = "processing"
     added: int = Field(description="Messages that were added.")
@@ -156,6 +170,15 @@ async def get_user(request: Request) -> Response:
     if user_id is None:
         raise _no_such_user(name)
     return json_response(User(user_id=user_id, external_id=name))
+
+
+async def get_spending(request: Request) -> Response:
+    """Return the tokens and dollars that a user's model calls took, and the budgets of a day."""
+    user_id = read_id(request, "user")
+    state = app_state(request)
+    spending = await read_spending(state.db, state.settings, user_id)
+    fields = {name: getattr(spending, name) for name in UserSpending.model_fields if name != "user_id"}
+    return json_response(UserSpending(user_id=user_id, **fields))
 
 
 async def get_export(request: Request) -> Response:

@@ -91,6 +91,12 @@ class Candidates:
             words=bits >> 37 & 15,
         )
 
+    @classmethod
+    def none(cls) -> Self:
+        """Return no messages."""
+        columns = ("times", "seqs", "conversations", "bits", "speakers", "ids", "record_ids")
+        return cls.from_row(dict.fromkeys(columns), is_whole=False)
+
     def __len__(self) -> int:
         return len(self.mask)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Self
 from uuid import UUID
@@ -13,7 +13,7 @@ from maas.memory.dates import local
 from maas.memory.excerpts import excerpt, question_stems
 from maas.memory.query import NO_FILTER, SearchFilter
 from maas.memory.ranking import Evidence
-from maas.memory.search import Hit, search, speaker_of
+from maas.memory.search import Hit, gather_evidence, search, speaker_of
 from maas.memory.statements import Statements, is_fuller, replaces, says_change
 from shared import tokens
 from shared.db import Database
@@ -39,10 +39,14 @@ MAX_CHARS_PER_TOKEN = 6  # text beyond this many characters per token of room is
 
 @dataclass(frozen=True, slots=True)
 class MemoryContext:
-    """Lines for a prompt, their text escaped, and the search hits that they show: of some lines several."""
+    """Lines for a prompt, their text escaped, and the search hits that they show: of some lines several.
+
+    `reasons`: why memory was incomplete.
+    """
 
     lines: tuple[str, ...]
     hits: tuple[Hit, ...]
+    reasons: frozenset[str] = frozenset()
 
     @property
     def fenced(self) -> str:
@@ -68,13 +72,13 @@ async def build_context(
     `evidence` is that of the same query, if it was gathered before.
     """
     limit = min(max_tokens // MIN_LINE_TOKENS + len(exclude) + 1, MAX_SEARCHED_MESSAGES)
-    hits = await search(
-        db, user_id, query, limit=limit, filters=filters, query_embedder=query_embedder, is_full=is_full,
-        evidence=evidence,
-    )  # fmt: skip
+    if evidence is None:
+        evidence = await gather_evidence(db, user_id, query, filters, query_embedder, is_full=is_full)
+    hits = await search(db, user_id, query, limit=limit, filters=filters, evidence=evidence)
     shown = [hit for hit in hits if hit.id not in exclude]
     long_chars = sum(len(hit.text) for hit in shown if len(hit.text) > LONG_CHARS)
-    return await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone)
+    context = await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone)
+    return replace(context, reasons=evidence.reasons)
 
 
 def fill_budget(hits: Sequence[Hit], max_tokens: int, question: str = "", zone: tzinfo = UTC) -> MemoryContext:

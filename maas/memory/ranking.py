@@ -59,7 +59,7 @@ class Evidence:
     """The input of `rank`: a query, its candidates, and for each of its terms the weight and the document frequency.
 
     `similarity` is that of each candidate; None without embeddings. `is_memory_empty`: there is no message at all.
-    `words_gone`: there are summaries whose messages retention has removed.
+    `words_gone`: there are summaries whose messages retention has removed. `reasons`: why memory was incomplete.
     """
 
     query: ParsedQuery
@@ -71,6 +71,7 @@ class Evidence:
     filters: SearchFilter = NO_FILTER
     is_memory_empty: bool = False
     words_gone: bool = False
+    reasons: frozenset[str] = frozenset()
 
 
 class RankedMessage(NamedTuple):

@@ -21,11 +21,12 @@ from asyncpg import Range
 
 from maas.memory.candidates import Candidates, Flags
 from maas.memory.dates import fit
+from maas.memory.health import MemoryReason
 from maas.memory.query import NO_FILTER, ParsedQuery, SearchFilter, parse_query
 from maas.memory.ranking import Evidence, RankedMessage, rank, weigh
 from maas.memory.similarity import NEAR, MeaningReader, Similarity
 from maas.memory.spelling import lexemes, repair
-from shared.db import CONNECTION_LOST, Database
+from shared.db import CONNECTION_LOST, Database, SlowStatement
 from shared.models.calls import QueryEmbedder
 
 FULL_READ_MESSAGES = 2000  # a memory of at most so many messages is read whole by every search
@@ -138,8 +139,20 @@ async def gather_evidence(
     is_empty = bool(memory.terms) and not memory.size
     return Evidence(
         query, memory.candidates, memory.terms, weights, memory.frequency, memory.meaning, filters, is_empty,
-        memory.words_gone,
+        memory.words_gone, frozenset(meaning.reasons),
     )  # fmt: skip
+
+
+def is_search_failure(error: Exception) -> bool:
+    """Whether a search failed for itself: its statement took too long or failed, and the database still answers."""
+    return isinstance(error, SlowStatement) or not isinstance(error, CONNECTION_LOST)
+
+
+def no_evidence(query: str, filters: SearchFilter) -> Evidence:
+    """The evidence for a query that could not be searched for: the answer is given without it."""
+    parsed = parse_query(query, filters.now, filters.zone)
+    reasons = frozenset({MemoryReason.SEARCH_FAILED})
+    return Evidence(parsed, Candidates.none(), (), (), (), filters=filters, reasons=reasons)
 
 
 async def narrow_evidence(db: Database, evidence: Evidence, words: Sequence[str]) -> Evidence | None:
@@ -208,10 +221,11 @@ class _MemoryReader:
         if size is None:
             messages = Candidates.from_row(row, is_whole=True)
             speakers = messages.speakers
-            cosines = await self._meaning.cosines(speakers) if len(messages) else None
+            count = len(messages)
+            cosines = await self._meaning.cosines(speakers, messages=count) if count else None
         else:
             estimates = [1 if count is None else count for count in df]  # a term that is not counted is rare
-            nearest, spread = await self._meaning.nearest(speakers)
+            nearest, spread = await self._meaning.nearest(speakers, size)
             rows = await self._db.rows(
                 "rare_turns", self._user_id, terms, *self._filters.query_args, _rarest(terms, estimates),
                 weigh(estimates, size), nearest, [Range(band.start, band.end) for band in self._dates] or None,

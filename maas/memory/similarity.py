@@ -18,13 +18,16 @@ import structlog
 from numpy.typing import NDArray
 
 from maas.memory.candidates import Candidates, Flags, differs_from_previous
+from maas.memory.health import MemoryReason
 from maas.memory.query import ParsedQuery, SearchFilter
 from shared.db import CONNECTION_LOST, Database
-from shared.models.calls import QueryEmbedder
+from shared.models.calls import NoVector, QueryEmbedder
 
 MAX_NEAREST = 200  # messages of a large memory that are candidates for their meaning alone
 NEAR = 1.0  # standard deviations above the mean from which a message is a candidate for its meaning alone
 BEST_OF_CONVERSATION = 3
+MAX_MISSING, MISSING_SHARE = 20, 10  # messages without a vector: more than 20, and than one of ten, are too many
+UUID_BYTES = 16
 Numbers = NDArray[np.float64]
 log = structlog.get_logger()
 
@@ -85,7 +88,8 @@ def _mean_of_best(values: Numbers, conversation: NDArray[np.int64], is_first: Fl
 class MeaningReader:
     """Reads how near the messages of one user are to one query in meaning.
 
-    Nothing is near when there is no embedder, when it fails, or when vectors cannot be read in time.
+    Nothing is near when there is no embedder, when it fails, or when vectors cannot be read in time. `reasons` says
+    which of the two last has happened.
     """
 
     def __init__(
@@ -97,38 +101,58 @@ class MeaningReader:
         self._user_id = user_id
         self._query = query
         self._filters = filters
+        self.reasons: set[MemoryReason] = set()
 
     @property
     def is_wanted(self) -> bool:
         """Whether messages are compared by meaning at all."""
         return self._embedder is not None
 
-    async def nearest(self, speakers: Iterable[str | None]) -> tuple[list[UUID], tuple[float, float]]:
-        """Return the nearest messages of a large memory; mean and standard deviation of the cosines of all."""
+    async def nearest(
+        self, speakers: Iterable[str | None], messages: int
+    ) -> tuple[list[UUID], tuple[float, float]]:  # fmt: skip
+        """Return the nearest of so many messages; mean and standard deviation of the cosines of all."""
         row = await self._read("nearest", speakers, self._filters.as_of, MAX_NEAREST)
+        if row is not None and self._filters.as_of is None:
+            self._note_missing(row["vectors"], messages)
         return (row["ids"], (row["mean"], row["deviation"])) if row is not None and row["ids"] else ([], (0.0, 0.0))
 
     async def cosines(
-        self, speakers: Iterable[str | None], ids: list[UUID] | None = None, spread: tuple[float, float] | None = None
-    ) -> Cosines | None:
-        """Return the cosines of these messages, or of all of the user; `spread` is the mean and deviation of all."""
+        self, speakers: Iterable[str | None], ids: list[UUID] | None = None, spread: tuple[float, float] | None = None,
+        messages: int | None = None,
+    ) -> Cosines | None:  # fmt: skip
+        """Return the cosines of these messages, or of all of the user; `spread` is the mean and deviation of all.
+
+        `messages` is the number of all messages of the user, where all are asked for.
+        """
         row = await self._read("cosines", speakers, ids)
+        if row is not None and messages is not None:
+            self._note_missing(len(row["ids"] or b"") // UUID_BYTES, messages)
         if row is None or not row["ids"]:
             return None
         values = np.frombuffer(row["cosines"], ">f4").astype(np.float64)
         mean, deviation = spread or (float(values.mean()), float(values.std()))
         return Cosines(np.frombuffer(row["ids"], "V16"), values, mean, deviation)
 
+    def _note_missing(self, vectors: int, messages: int) -> None:
+        """Note if many of a user's messages have no vector: the newest few never have, while they are embedded."""
+        if messages - vectors > max(MAX_MISSING, messages // MISSING_SHARE):
+            self.reasons.add(MemoryReason.VECTORS_BEHIND)
+
     async def _read(self, query: str, speakers: Iterable[str | None], *args: Any) -> asyncpg.Record | None:
         if self._embedder is None:
             return None
         end = asyncio.get_running_loop().time() + self._embedder.timeout
         # A speaker's name is in the query, not in what the speaker says.
-        if (vector := await self._embedder.vector(self._query.without_names(speakers))) is None:
+        try:
+            vector = await self._embedder.vector(self._query.without_names(speakers))
+        except NoVector as error:
+            self.reasons.add(MemoryReason.EMBEDDER_BUSY if error.is_busy else MemoryReason.EMBEDDER_UNAVAILABLE)
             return None
         try:
             async with asyncio.timeout_at(end):
                 return await self._db.row(query, self._user_id, self._embedder.model, vector, *args)
         except (TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
             log.warning("vectors_not_read", cause=repr(error))
+            self.reasons.add(MemoryReason.VECTORS_UNREADABLE)
             return None

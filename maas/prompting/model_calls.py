@@ -17,10 +17,10 @@ import structlog
 
 from maas.engine.claims import LostRun, Run, StageLog
 from maas.engine.stages import Deps, Prompt
+from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
 from shared import tracing
-from shared.errors import MaasError
-from shared.models import ErrorCode, Message, Model, ModelError, Reply, Request, ToolCall, Usage
-from shared.models.calls import Completion, StreamListener, complete, fingerprint
+from shared.models import ErrorCode, Image, Message, Model, ModelError, NamedModel, Reply, Request, ToolCall, Usage
+from shared.models.calls import Completion, StreamListener, complete, draw, fingerprint
 from shared.models.retry import MAX_ATTEMPTS
 
 REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
@@ -32,15 +32,14 @@ Value = TypeVar("Value")
 log = structlog.get_logger()
 
 
-class OverBudget(MaasError):
-    """The run, or its user today, has used all the tokens that it may."""
-
-
 class ModelCaller(Protocol):
     """An object whose model calls are recorded: a run, or a group of records that is merged."""
 
     @property
     def id(self) -> UUID: ...
+
+    @property
+    def user_id(self) -> UUID: ...
 
     @property
     def attempt(self) -> int: ...
@@ -91,8 +90,8 @@ async def ask_or_fall_back(
     """Ask for a reply that `parse` accepts, within `budget` seconds: one repair call, then the built-in model.
 
     Returns the value and whether the built-in model gave it. `parse` raises ValueError. Raises MaasError for what an
-    operator must correct (a wrong key, an unknown model, a refused request, a spent budget), unless `may_fail` is
-    false.
+    operator must correct (a wrong key, an unknown model, a refused request, a spent budget of the run), unless
+    `may_fail` is false. Where the user's budget of the day is spent, the built-in model is called at once.
     """
     end = time.monotonic() + budget
     try:
@@ -105,7 +104,7 @@ async def ask_or_fall_back(
             reply = await ask(run, deps, stage, prompt, _repair(request, reply, error), end - time.monotonic())
             return parse(reply.text), False
     except (ModelError, OverBudget) as error:
-        if may_fail and error.code not in TEMPORARY_ERRORS:
+        if may_fail and error.code not in TEMPORARY_ERRORS and not isinstance(error, DayBudgetSpent):
             raise
         cause = str(error)
     except ValueError as error:
@@ -120,6 +119,24 @@ def with_builtin_model(deps: Deps) -> Deps:
     return replace(
         deps, models={**deps.models, **dict.fromkeys(REMEMBERING_ROLES, deps.builtin_model)}, fallbacks={}
     )  # fmt: skip
+
+
+async def draw_image(
+    run: Run, deps: Deps, stage: str, prompt: Prompt, text: str, photo: Image | None, budget: float
+) -> Image:  # fmt: skip
+    """Generate an image from `text` within `budget` seconds; the calls of both models are recorded. Raises MaasError.
+
+    The ledger knows a stored image by its attachment alone: after a crash before that it is generated again.
+    """
+    if deps.images is not None and not _is_replayed(run):
+        await check_budget(run, deps, deps.images.model)
+
+    def record(model: NamedModel, attempts: int, seconds: float, error: ModelError | None) -> None:
+        outcome = {"finish": "stop", "images": 1} if error is None else {"finish": "error", "error": str(error)}
+        call = _new_record(run, model, stage, prompt) | outcome
+        run.log.calls.append(call | {"attempts": attempts, "ms": round(seconds * 1000, 2)})
+
+    return await draw(deps.images, text, photo, budget, record)
 
 
 def skip_call(run: ModelCaller, deps: Deps, stage: str, prompt: Prompt, role: str) -> None:
@@ -142,22 +159,6 @@ async def pin(run: ModelCaller, deps: Deps) -> None:
             del stage_log.calls[: len(calls)]
 
 
-async def check_budget(run: Run, deps: Deps, model: Model) -> None:
-    """Raises OverBudget when MAAS_RUN_MAX_TOKENS or MAAS_USER_DAILY_TOKENS is reached; the built-in model is free."""
-    run_limit, day_limit = deps.settings.run_max_tokens, deps.settings.user_daily_tokens
-    if (run_limit is None and day_limit is None) or model.provider == "extractive":
-        return
-    row = await deps.db.row("spent", run.id, run.user_id)
-    assert row is not None
-    unsaved = sum(call["tokens_in"] + call["tokens_out"] for call in run.log.calls)
-    for limit, used, subject in (
-        (run_limit, row["run"] + unsaved, "MAAS_RUN_MAX_TOKENS: this run"),
-        (day_limit, row["today"] + unsaved, "MAAS_USER_DAILY_TOKENS: this user today"),
-    ):
-        if limit is not None and used >= limit:
-            raise OverBudget("over_budget", f"{subject} has used {used:,} of {limit:,} tokens")
-
-
 def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
     ask_again = f"That reply cannot be used ({error}). Send the JSON object alone, with every field that was asked for."
     messages = (Message("assistant", reply.text or "(empty)"), Message("user", ask_again))
@@ -173,7 +174,7 @@ async def _call(
     await _read_earlier_calls(run, deps, stage)
     if (stored := _take_stored_reply(run, request_hash)) is not None:
         return stored
-    if _is_live(run):
+    if not _is_replayed(run):
         await check_budget(run, deps, model)
     record = _new_record(run, model, stage, prompt) | {"request_hash": request_hash}
     try:
@@ -221,7 +222,7 @@ def _reply_attributes(completion: Completion) -> tracing.Attributes:
     }
 
 
-def _new_record(run: ModelCaller, model: Model, stage: str, prompt: Prompt) -> dict[str, Any]:
+def _new_record(run: ModelCaller, model: NamedModel, stage: str, prompt: Prompt) -> dict[str, Any]:
     """The record of a new call, with the next number: calls side by side have different ones."""
     number = run.log.next_round
     run.log.next_round += 1
@@ -268,8 +269,12 @@ def _take_stored_reply(run: ModelCaller, request_hash: str) -> Reply | None:
     return None
 
 
+def _is_replayed(run: ModelCaller) -> bool:
+    return isinstance(run, Run) and run.as_of is not None
+
+
 def _is_live(run: ModelCaller) -> TypeGuard[Run]:
-    """Whether its calls are stored and count for budgets; those of a replay do not."""
+    """Whether its calls are stored; those of a replay and of a group of summaries are not."""
     return isinstance(run, Run) and run.as_of is None
 
 

@@ -135,7 +135,8 @@ def _status(status: Status, at: datetime) -> str:
 
 def _end(row: Mapping[str, Any], cursor: Cursor) -> Event:
     if row["status"] == Status.COMPLETED:
-        return Event(cursor, "done", _json({"final_answer": row["final_answer"]}))
+        fields = ("final_answer", "limited", "memory", "memory_reasons")
+        return Event(cursor, "done", _json({name: row[name] for name in fields}))
     return Event(cursor, "error", _json({"code": row["error_code"], "message": row["error_message"]}))
 
 

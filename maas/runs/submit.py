@@ -13,6 +13,7 @@ import asyncpg
 
 from maas.conversations import Mode, queue_full, unknown_assistant
 from maas.engine.states import Status
+from maas.memory.health import MemoryState
 from shared import tokens
 from shared.db import Database
 from shared.errors import MaasError
@@ -277,6 +278,9 @@ class RunAnswer:
     error_message: str | None
     sources: tuple[dict[str, Any], ...]
     degraded: tuple[str, ...]
+    limited: Literal["budget"] | None
+    memory: MemoryState
+    memory_reasons: tuple[str, ...]
     actions: tuple[dict[str, Any], ...]
     usage: AnswerUsage
 
@@ -289,7 +293,8 @@ async def read_answer(db: Database, run_id: UUID) -> RunAnswer:
     return RunAnswer(
         run_id, Status(row["status"]), row["assistant"], row["conversation_id"], row["created_at"],
         row["final_answer"] or "", row["finish"] == "length", row["error_code"], row["error_message"],
-        tuple(row["sources"] or ()), tuple(row["degraded"]), tuple(row["actions"] or ()), _usage(row),
+        tuple(row["sources"] or ()), tuple(row["degraded"]), row["limited"],
+        row["memory"], tuple(row["memory_reasons"]), tuple(row["actions"] or ()), _usage(row),
     )  # fmt: skip
 
 

@@ -155,30 +155,45 @@ class ImageModels:
     retry_delay: float = 1.0
 
 
-async def draw(images: ImageModels | None, prompt: str, photo: Image | None, timeout: float) -> Image:
+# Takes up one call of an image model: the model, the number of attempts, the seconds, and how it failed, if it did.
+RecordImage = Callable[[ImageModel, int, float, ModelError | None], None]
+
+
+async def draw(
+    images: ImageModels | None, prompt: str, photo: Image | None, timeout: float,
+    record: RecordImage = lambda model, attempts, seconds, error: None,
+) -> Image:  # fmt: skip
     """Generate an image within `timeout` seconds, all attempts of both models; it decodes and holds no metadata.
 
     If there is a fallback, each model gets half of the time; a faulty request (`bad_request`) is not repeated.
-    Raises ModelError.
+    `record` is called once for each model. Raises ModelError.
     """
     if images is None:
         raise ModelError("unknown_model", "no image model is configured: set MAAS_IMAGE_MODEL")
     model, fallback, delay = images.model, images.fallback, images.retry_delay
     if fallback is None:
-        return await _draw(model, prompt, photo, timeout, delay)
+        return await _draw(model, prompt, photo, timeout, delay, record)
     end = time.monotonic() + timeout
     try:
-        return await _draw(model, prompt, photo, timeout / 2, delay)
+        return await _draw(model, prompt, photo, timeout / 2, delay, record)
     except ModelError as error:
         if error.code == "bad_request":
             raise
         _log.warning("image_fallback_asked", fallback=spec_of(fallback), cause=str(error))
-    return await _draw(fallback, prompt, photo, end - time.monotonic(), delay)
+    return await _draw(fallback, prompt, photo, end - time.monotonic(), delay, record)
 
 
-async def _draw(model: ImageModel, prompt: str, photo: Image | None, budget: float, delay: float) -> Image:
+async def _draw(
+    model: ImageModel, prompt: str, photo: Image | None, budget: float, delay: float, record: RecordImage
+) -> Image:  # fmt: skip
     call = partial(model.draw, prompt, photo)
-    image, _ = await repeat(model, call, budget=budget, attempt_timeout=budget, first_delay=delay)
+    began = time.monotonic()
+    try:
+        image, attempts = await repeat(model, call, budget=budget, attempt_timeout=budget, first_delay=delay)
+    except ModelError as error:
+        record(model, error.attempts, time.monotonic() - began, error)
+        raise
+    record(model, attempts, time.monotonic() - began, None)  # paid for, also where it cannot be used
     if len(image.data) > MAX_IMAGE_BYTES:
         raise _unusable(model, f"has {len(image.data)} bytes; at most {MAX_IMAGE_BYTES} are taken")
     try:
@@ -190,6 +205,14 @@ async def _draw(model: ImageModel, prompt: str, photo: Image | None, budget: flo
 
 def _unusable(model: ImageModel, why: str) -> ModelError:
     return ModelError("malformed", f"{spec_of(model)}: what it drew {why}")
+
+
+class NoVector(Exception):
+    """A query could not be embedded; `is_busy`: because many queries were being embedded."""
+
+    def __init__(self, cause: str, is_busy: bool = False) -> None:
+        super().__init__(cause)
+        self.is_busy = is_busy
 
 
 class QueryEmbedder:
@@ -204,13 +227,13 @@ class QueryEmbedder:
         # A wrong key makes every query fail, so it opens the circuit, too.
         self._breaker = Breaker(self.model, "question", clock, lambda error: error.code != "bad_request")
 
-    async def vector(self, query: str) -> array[float] | None:
-        """Return the vector of a query, or None if the embedder fails: at once if its circuit is open or many wait."""
+    async def vector(self, query: str) -> array[float]:
+        """Return the vector of a query. Raises NoVector: at once if the circuit is open or many wait."""
         query = query[:MAX_QUERY_CHARS]
         if (cached := self._cache.get(query)) is not None:
             return cached
         if self._in_progress >= self._embedder.max_questions:
-            return None
+            raise NoVector(f"{self._in_progress} queries are being embedded", is_busy=True)
         self._in_progress += 1
         try:
             with self._breaker.call(self.timeout) as call:
@@ -218,8 +241,8 @@ class QueryEmbedder:
                 result = await once(
                     self._embedder, lambda limit: self._embedder.embed([query], "question", limit), self.timeout
                 )
-        except ModelError:
-            return None
+        except ModelError as error:
+            raise NoVector(str(error)) from error
         finally:
             self._in_progress -= 1
         vector = self._cache[query] = array("f", result.vectors[0])

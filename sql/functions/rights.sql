@@ -20,7 +20,7 @@ language sql immutable as $$
     array['raw_logs', 'lsm_storage', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, is_remembered, status,
-      archive_status, sources, final_answer, error_code, error_message, degraded, agent, domain, cancel_requested_at, created_at,
+      archive_status, sources, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons, agent, domain, cancel_requested_at, created_at,
       updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at, completed_at, failed_at, archived_at)',
     'insert (id, user_id, user_query, assistant, conversation_id, mode, metadata, attachment_ids, is_remembered'))
   select r.* from lists cross join lateral (values
@@ -37,7 +37,7 @@ language sql immutable as $$
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'forgotten_memories', 'api_keys', 'ai_conversations',
-      'v_actions', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'schema_files']),
+      'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
@@ -65,7 +65,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog']),
 
     ('maas_worker', formats || search || array['maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',
-      'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',
+      'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',
       'maas_bucket_records', 'maas_compact', 'maas_count_terms', 'maas_users_to_count', 'maas_price', 'maas_log_horizon',
       'maas_lease_embeddings', 'maas_write_embeddings', 'maas_add_note', 'maas_drop_note', 'maas_fold_conversation',
       'maas_propose_action', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',

@@ -50,7 +50,7 @@ begin
     where run_id = p_id and superseded_at is null
       and user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = p_id);
     update maas.pipeline_runs set status = 'NEW', queue_state = -2, try = try + 1, seq = nextval('maas.run_seq'), losses = 0, deaths = 0,
-      archive_status = 'PENDING', cancel_requested_at = null, error_code = null, error_message = null, degraded = '{}',
+      archive_status = 'PENDING', cancel_requested_at = null, error_code = null, error_message = null, degraded = '{}', limited = null, memory_reasons = '{}',
       analysis_result = null, sources = null, draft_context = null, final_context_payload = null,
       claimed_at = null, analyzing_at = null, analyzed_at = null, assembling_at = null, ready_at = null, responding_at = null,
       completed_at = null, failed_at = null, archived_at = null, not_before = null, answer_by = null

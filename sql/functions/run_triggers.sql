@@ -27,6 +27,7 @@ begin
   new.seq := nextval('maas.run_seq');
   new.queue_state := -2; new.owner := null; new.attempt := 0; new.losses := 0; new.deaths := 0; new.try := 1;
   new.cancel_requested_at := null; new.archive_status := 'PENDING'; new.degraded := '{}';
+  new.limited := null; new.memory_reasons := '{}';
   new.analysis_result := null; new.sources := null; new.draft_context := null; new.final_context_payload := null; new.final_answer := null;
   new.error_code := null; new.error_message := null;
   new.created_at := now(); new.updated_at := now();

@@ -39,7 +39,7 @@ begin
     with done as materialized (
       -- the owner is joined: filtering by it makes the planner scan the table
       select *, p_owner as owner
-      from jsonb_to_recordset(p_done) as d(id uuid, attempt int, outcome text, code text, message text, item jsonb, wait float8, time_left float8)
+      from jsonb_to_recordset(p_done) as d(id uuid, attempt int, outcome text, code text, message text, item jsonb, wait float8, time_left float8, limited text)
     ), u as (
       update maas.pipeline_runs r set
         queue_state = case when d.outcome in ('released', 'deferred') or (d.outcome = 'failed' and r.status = 'COMPLETED') then 0 else 2 end,
@@ -49,6 +49,7 @@ begin
         error_message = case d.outcome when 'failed' then d.message else r.error_message end,
         failed_at = case d.outcome when 'failed' then now_at else r.failed_at end,
         degraded = case when (d.item->>'degraded')::boolean then r.degraded || 'Archivist'::text else r.degraded end,
+        limited = coalesce(d.limited, r.limited),
         archive_status = case when d.outcome = 'archived' then 'ARCHIVED' when d.outcome = 'archive_failed' then 'FAILED'
           when d.outcome = 'failed' and r.status <> 'COMPLETED' then 'SKIPPED' else 'PENDING' end,
         archived_at = case d.outcome when 'archived' then now_at end,
@@ -202,7 +203,7 @@ comment on function maas.maas_step is
   'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed (note is the version of assistants and prompts, wants_layers whether debug information was asked for), more';
 
 create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[], p_wrote text[],
-  p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]')
+  p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]', p_limited text[] default null, p_gaps text[] default null)
 returns table (id uuid, is_cancelled boolean, assistants_version text) language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
   set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
@@ -227,6 +228,9 @@ begin
     final_answer = case when t.status = 'COMPLETED' then t.wrote else r.final_answer end,
     sources = coalesce(t.sources::jsonb, r.sources),
     degraded = case when t.degraded is null then r.degraded else r.degraded || t.degraded end,
+    limited = coalesce(t.limited, r.limited),
+    memory_reasons = case when t.gaps is null then r.memory_reasons
+      else array(select distinct unnest(r.memory_reasons || string_to_array(t.gaps, ',')) order by 1) end,
     archive_status = case when t.status = 'COMPLETED' then 'ARCHIVING' else r.archive_status end,
     analyzed_at = case when t.status = 'ANALYZED' then now_at else r.analyzed_at end,
     assembling_at = case when t.status = 'ASSEMBLING' then now_at else r.assembling_at end,
@@ -234,7 +238,8 @@ begin
     responding_at = case when t.status = 'RESPONDING' then now_at else r.responding_at end,
     completed_at = case when t.status = 'COMPLETED' then now_at else r.completed_at end,
     losses = 0, deaths = 0, updated_at = now_at
-  from unnest(p_ids, p_attempts, p_statuses, p_wrote, p_sources, p_degraded) as t(id, attempt, status, wrote, sources, degraded)
+  from unnest(p_ids, p_attempts, p_statuses, p_wrote, p_sources, p_degraded, p_limited, p_gaps)
+    as t(id, attempt, status, wrote, sources, degraded, limited, gaps)
   where r.id = t.id and r.owner = p_owner and r.attempt = t.attempt and r.status = case t.status
     when 'ANALYZED' then 'ANALYZING' when 'ASSEMBLING' then 'ANALYZED' when 'READY' then 'ASSEMBLING'
     when 'RESPONDING' then 'READY' when 'COMPLETED' then 'RESPONDING' end

@@ -6,8 +6,8 @@ values ($1::uuid, $2::uuid, $3::text, $4::text, $5::uuid, $6::text, $7::text::js
 on conflict do nothing;  -- the id is the client's own: a row that has it is the same request, sent again
 
 -- name: client_look  -- $1 id
-select id as request_id, status, archive_status, final_answer, error_code, error_message, degraded, assistant, conversation_id,
-  coalesce(sources, '[]') as sources, '[]'::jsonb as buttons, '[]'::jsonb as attachments
+select id as request_id, status, archive_status, final_answer, error_code, error_message, degraded, limited, assistant, conversation_id,
+  memory, memory_reasons, coalesce(sources, '[]') as sources, '[]'::jsonb as buttons, '[]'::jsonb as attachments
 from maas.pipeline_runs where id = $1::text::uuid;
 
 -- name: client_listen

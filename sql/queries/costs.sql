@@ -3,11 +3,25 @@
 -- name: price  -- $1 provider, $2 model, $3 tokens in, $4 of these cached, $5 out: micro-dollars, null when unknown
 select maas.maas_price($1, $2, $3, $4, $5);
 
--- name: spent  -- $1 run, $2 its user: tokens of this try, and of the user today
+-- name: spending  -- $1 user: tokens and micro-dollars, today and in total
+select coalesce(tokens_today, 0)::bigint as tokens_today, coalesce(price_today, 0)::bigint as price_today, tokens::bigint as tokens,
+  price::bigint as price
+from maas.v_cost_user where user_id = $1;
+
+-- name: add_usage  -- $1 user, $2 provider, $3 model, $4 tokens in, $5 out
+select maas.maas_add_usage($1, $2, $3, $4, $5);
+
+-- name: spent  -- $1 run, $2 its user, $3 calls that are not stored yet: tokens of this try; tokens and micro-dollars of the user today
+with unsaved as materialized (
+  select coalesce(sum(c.tokens_in + c.tokens_out), 0)::bigint as tokens,
+    coalesce(sum(maas.maas_price(c.provider, c.model, c.tokens_in, coalesce(c.cached, 0), c.tokens_out, coalesce(c.images, 0))), 0)::bigint as price
+  from jsonb_to_recordset($3::jsonb) as c(provider text, model text, tokens_in int, tokens_out int, cached int, images int)
+)
 select
-  (select coalesce(sum(c.tokens_in + c.tokens_out), 0)::bigint from maas.llm_calls c join maas.pipeline_runs r on r.id = c.run_id and r.try = c.try
-   where c.run_id = $1) as run,
-  coalesce((select tokens from maas.token_usage where user_id = $2 and day = maas.maas_day(now())), 0) as today;
+  n.tokens + (select coalesce(sum(c.tokens_in + c.tokens_out), 0)::bigint
+    from maas.llm_calls c join maas.pipeline_runs r on r.id = c.run_id and r.try = c.try where c.run_id = $1) as run_tokens,
+  n.tokens + coalesce(u.tokens, 0) as tokens_today, n.price + coalesce(u.price, 0) as price_today
+from unsaved n left join maas.token_usage u on u.user_id = $2 and u.day = maas.maas_day(now());
 
 -- name: pin_calls  -- $1 run, $2 attempt, $3 calls
 select maas.maas_pin_calls($1, $2, $3::jsonb);

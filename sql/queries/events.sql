@@ -8,12 +8,12 @@ select pg_notify('run_events', r.id::text) from (select distinct unnest($1::uuid
 
 -- name: follow_runs  -- $1 runs, $2 the try and $3 the last event that each follower knows, $4 types, $5 how many
 -- One statement, one snapshot: a reader that sees a run ended sees all its events. Earlier tries are left out.
-select f.place::int as place, r.status, r.try, r.times, r.final_answer, r.error_code, r.error_message,
+select f.place::int as place, r.status, r.try, r.times, r.final_answer, r.error_code, r.error_message, r.limited, r.memory, r.memory_reasons,
   e.numbers, e.types, e.payloads, e.moments
 from unnest($1::uuid[], $2::int[], $3::int[]) with ordinality as f(run_id, try, n, place)
 cross join lateral (
   select status, try, array[created_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at, completed_at, failed_at] as times,
-    case status when 'COMPLETED' then final_answer end as final_answer, error_code, error_message
+    case status when 'COMPLETED' then final_answer end as final_answer, error_code, error_message, limited, memory, memory_reasons
   from maas.pipeline_runs where id = f.run_id offset 0) r
 cross join lateral (
   select array_agg(x.n order by x.n) as numbers, array_agg(x.type order by x.n) as types,

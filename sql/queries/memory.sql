@@ -21,9 +21,9 @@ order by l.occurred_at desc, l.seq desc limit $3;
 
 -- name: draft_inputs  -- $1 runs, $2 their users, $3 messages before these seqs, $4 how many of each; in order of time
 -- Of each run the messages (kind turn) as by recent_turns, the user's notes, each with the message in which the user asked for it, and
--- the context that the client sent.
+-- the context that the client sent, and why the summary of the exchange before is missing (kind archive), if it is.
 with asked as materialized (
-  select a.place::int as place, a.run_id, a.user_id, a.turns, array(
+  select a.place::int as place, a.run_id, a.user_id, a.seq, a.turns, array(
       select id from maas.pipeline_runs where user_id = a.user_id and kind in ('ask', 'action') and seq >= a.seq
       union all
       select id from maas.pipeline_runs where queue_state = -2 and user_id = a.user_id and kind in ('ask', 'action')) as hidden
@@ -43,6 +43,18 @@ union all
 select a.place, 'client', r.id, null, null, null, null, null, null, null, r.client_context
 from asked a cross join lateral (select id, client_context from maas.pipeline_runs p where p.id = a.run_id offset 0) r
 where r.client_context is not null
+union all
+select a.place, 'archive', r.id, null, null, null, r.state, null, null, null, null
+from asked a cross join lateral (
+  (select p.id, case p.archive_status when 'FAILED' then 'archive_failed' when 'SKIPPED' then 'archive_skipped' else 'archive_behind' end as state,
+     p.archive_status
+   from (select * from maas.pipeline_runs w where w.user_id = a.user_id and w.seq < a.seq order by w.seq desc limit 20) p
+   where p.kind in ('ask', 'action') and p.is_remembered order by p.seq desc limit 1)
+  union all
+  (select p.id, 'archive_behind', p.archive_status
+   from (select * from maas.pipeline_runs w where w.user_id = a.user_id and w.seq < a.seq order by w.seq desc limit 20) p
+   where p.kind = 'archive' and p.queue_state < 2 limit 1)) r
+where r.archive_status <> 'ARCHIVED'
 order by occurred_at, seq;
 
 -- name: records  -- $1 user, $2 ids of level 0, $3 how many of the newest beside what covers them now; newest first

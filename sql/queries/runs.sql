@@ -70,7 +70,7 @@ where btrim(l.content, E' \t\n\r') = any($3::text[]);
 -- name: run
 select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status, archive_status,
   queue_state as lane, try, attempt,
-  deaths, analysis_result, sources, draft_context, final_context_payload, final_answer, error_code, error_message, degraded,
+  deaths, analysis_result, sources, draft_context, final_context_payload, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
   cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at,
   completed_at, failed_at, archived_at,
   (select e.payload->'buttons' from maas.run_events e where e.run_id = $1 and e.type = 'buttons' order by e.n desc limit 1) as buttons,

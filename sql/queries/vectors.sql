@@ -21,7 +21,8 @@ with question as materialized (select l2_normalize($3::real[]::vector)::halfvec 
     and ($4::timestamptz is null or exists (select from maas.raw_logs l where l.id = e.log_id and l.known_at <= $4))
 )
 select array(select log_id from scored order by cosine desc limit $5) as ids,
-  (select avg(cosine) from scored) as mean, (select stddev_pop(cosine) from scored) as deviation;
+  (select avg(cosine) from scored) as mean, (select stddev_pop(cosine) from scored) as deviation,
+  (select count(*) from scored) as vectors;
 
 -- name: lease_embeddings  -- $1 model, $2 owner, $3 for how long, $4 whether to take it from another process
 select swept_to, since from maas.maas_lease_embeddings($1, $2, $3, $4);

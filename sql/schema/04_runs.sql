@@ -61,6 +61,10 @@ create table maas.pipeline_runs (
   answer_by timestamptz,
   client_context jsonb,
   is_remembered boolean not null default true,
+  limited varchar(10) check (limited in ('budget')),
+  memory_reasons text[] not null default '{}',
+  memory varchar(12) not null generated always as (
+    case when 'search_failed' = any(memory_reasons) then 'unavailable' when memory_reasons = '{}' then 'ok' else 'degraded' end) stored,
   -- limits; JSON from clients may have 100 levels, because some parsers fail beyond
   constraint client_context_exceeds_512_kib check (octet_length(client_context::text) <= 524288),
   constraint metadata_exceeds_100_levels check (not metadata @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")'),
@@ -94,6 +98,9 @@ comment on column maas.pipeline_runs.answer_by is 'Set when it first had to wait
 comment on column maas.pipeline_runs.client_context is
   'What the client sent along: {system, messages: [{role, content}]}, read by the Draft Builder. It is not the user''s text';
 comment on column maas.pipeline_runs.is_remembered is 'False: the text is logged, but never recalled or summarised; decided at insert';
+comment on column maas.pipeline_runs.limited is 'budget: the user''s budget of the day was spent, so stages worked by rule from there on';
+comment on column maas.pipeline_runs.memory_reasons is 'Why memory was incomplete for this answer, as codes; empty: it was complete';
+comment on column maas.pipeline_runs.memory is 'Whether the memory behind the answer was complete: ok, degraded or unavailable';
 create unique index idx_pipeline_runs_key_lock on maas.pipeline_runs (queue_key) where queue_state in (0, 1);
 create index idx_pipeline_runs_cancel on maas.pipeline_runs (id) where cancel_requested_at is not null and queue_state < 2;
 create index idx_pipeline_runs_created_at on maas.pipeline_runs (created_at);

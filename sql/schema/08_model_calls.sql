@@ -23,12 +23,14 @@ create table maas.llm_calls (
   request_hash text,
   calls jsonb,
   parts jsonb,
+  images int not null default 0,
   primary key (run_id, try, stage, round)
 );
 comment on table maas.llm_calls is 'Every model call of every stage, written in the transaction that uses its result';
 comment on column maas.llm_calls.attempt is 'The claim of the run that made the call';
 comment on column maas.llm_calls.attempts is 'Requests sent, retries included';
 comment on column maas.llm_calls.tokens_cached is 'The part of tokens_in that the provider had cached';
+comment on column maas.llm_calls.images is 'Images that were generated';
 comment on column maas.llm_calls.price is 'Micro-dollars; null when model_prices has no price';
 comment on column maas.llm_calls.request_hash is 'SHA-256 of the request as sent';
 comment on column maas.llm_calls.calls is 'Tool calls that the model asked for';
@@ -49,11 +51,13 @@ create table maas.model_prices (
   input numeric not null check (input >= 0),
   cached numeric check (cached >= 0),
   output numeric not null check (output >= 0),
+  image numeric check (image >= 0),
   updated_at timestamptz not null default now(),
   primary key (provider, model)
 );
-comment on table maas.model_prices is 'Dollars per million tokens. A change does not affect calls that are already written. Check the prices against your provider';
+comment on table maas.model_prices is 'Dollars per million tokens, and per generated image. A change does not affect calls that are already written. Check the prices against your provider';
 comment on column maas.model_prices.model is 'A pattern for LIKE; the longest match applies';
+comment on column maas.model_prices.image is 'Dollars per generated image; null: the price of an image is not known';
 comment on column maas.model_prices.cached is 'Price of input tokens that the provider had cached; null: as input';
 
 insert into maas.model_prices (provider, model, input, cached, output) values
@@ -69,3 +73,8 @@ insert into maas.model_prices (provider, model, input, cached, output) values
   ('gemini', 'gemini-embedding-001%', 0.15, null, 0),
   ('anthropic', 'claude-opus-4-5%', 5, 0.5, 25), ('anthropic', 'claude-sonnet-4%', 3, 0.3, 15),
   ('anthropic', 'claude-haiku-4-5%', 1, 0.1, 5), ('anthropic', 'claude-3-5-haiku%', 0.8, 0.08, 4);
+
+insert into maas.model_prices (provider, model, input, cached, output, image) values
+  ('gemini', 'gemini-2.5-flash-image%', 0.3, null, 2.5, 0.039), ('gemini', 'gemini-3-pro-image%', 2, null, 12, 0.134),
+  ('openai', 'gpt-image-1%', 5, 1.25, 0, 0.042), ('openai', 'gpt-image-1-mini%', 2, 0.2, 0, 0.011),
+  ('openai', 'dall-e-3%', 0, null, 0, 0.04);

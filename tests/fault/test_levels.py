@@ -117,6 +117,18 @@ def test_the_model_is_shown_records_and_its_word_counts(
         "model": "archivist", "prompt_version": 2, "calls": 1, "tokens_in": 11, "tokens_out": 7,
     }  # fmt: skip
     assert stack.rows("select from llm_calls") == []
+    poll(lambda: stack.rows("select from token_usage where user_id = %s and tokens = 18", user), 10, "it is counted")
+
+
+def test_a_user_who_has_spent_the_day_gets_summaries_by_rule(
+    stack: Stack, models: ModelServer, connection: Connection, user: UUID
+) -> None:
+    remember(connection, user, [(at(days_ago(5)), SECRET), (at(days_ago(5), 12), "It eats 12 frogs a day.")])
+    connection.execute("insert into token_usage values (%s, maas_day(now()), 60, 0)", (user,))
+    stack.start_orchestrator(**settings(models), MAAS_USER_DAILY_TOKENS="60")
+    poll(lambda: levels_of(connection, user) == {1: 1}, 20)
+    (record,) = open_records(connection, user)
+    assert record["is_degraded"] and models.calls["archivist"] == 0
 
 
 @pytest.mark.parametrize("fault", ["silent", "refused", "nonsense", "empty"])

@@ -30,6 +30,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_decide_action": (USER, "the action and the run that asked for it are p_user's"),
     "maas_edit_action": (USER, "the action is p_user's"),
     "maas_erase": (USER, "every table by user_id, or by runs of p_user"),
+    "maas_add_usage": (USER, "counts for p_user"),
     "maas_bucket_records": (USER, "records of p_user"),
     "maas_hidden_runs": (USER, "runs of p_user"),
     "maas_import": (USER, "new words under a new run, both p_user's; known by user, conversation and external id"),
@@ -130,7 +131,8 @@ OF_USER = {
     "export_tool_messages": 1, "export_notes": 1,
     "export_attachments": 1, "export_actions": 1, "export_runs": 1, "repeated_run": 1, "turns_of_words": 1,
     "candidates": 1, "rare_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
-    "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "action": 2, "forget": 2,
+    "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "spending": 1,
+    "add_usage": 1, "action": 2, "forget": 2,
     "list_runs": 1,
 }  # fmt: skip
 QUERIES: Mapping[str, tuple[str, str]] = {

@@ -175,7 +175,7 @@ EMPTY = {
     "assistant_sessions": {"current_step"},
 }
 BY_OTHERS = {  # operators, a migration, and assistants that open their tables
-    "model_prices": {"input", "cached", "output"},
+    "model_prices": {"input", "cached", "output", "image"},
     "restore_key": {"inner_pad", "outer_pad"},
     "loadable_tables": {"columns"},
 }

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from maas.http.schemas import Schema, Source
+from maas.memory.health import MemoryState
 from maas.runs.submit import AnswerUsage, RunAnswer
 
 OPENAI_PATHS = ("/v1/chat/", "/v1/models")
@@ -136,6 +137,11 @@ class MaasExtension(Schema):
         description="Parameters of the request that had no effect, as in the header X-MaaS-Ignored."
     )
     degraded: list[str] = Field(description="Stages that used the built-in rules because their model did not answer.")
+    limited: Literal["budget"] | None = Field(
+        description="budget: the user's budget of the day was spent, so rules did what models would have done."
+    )
+    memory: MemoryState = Field(description="Whether the memory behind the answer was complete.")
+    memory_reasons: list[str] = Field(description="Why it was not: codes such as embedder_unavailable.")
     actions: list[PendingAction] = Field(description="Tool calls of the assistant that wait for the user's approval.")
 
     @classmethod
@@ -144,7 +150,8 @@ class MaasExtension(Schema):
             request_id=completion.run_id, conversation_id=completion.conversation_id,
             sources=[Source(**source) for source in completion.sources],
             usage_is_estimated=completion.usage.is_estimated,
-            ignored=list(ignored), degraded=list(completion.degraded),
+            ignored=list(ignored), degraded=list(completion.degraded), limited=completion.limited,
+            memory=completion.memory, memory_reasons=list(completion.memory_reasons),
             actions=[PendingAction(**action) for action in completion.actions],
         )  # fmt: skip
 

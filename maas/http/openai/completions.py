@@ -79,6 +79,7 @@ async def post_chat_completion(request: Request) -> Response:
         return openai_error_response(request, status, error, {"x-should-retry": "false"})
     response = _with_request_id(request, json_response(_to_chat_completion(completion, ignored)))
     response.headers.update(ignored_header(ignored))
+    response.headers["x-maas-memory"] = "; ".join((completion.memory, *completion.memory_reasons))
     return response
 
 

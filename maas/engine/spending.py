@@ -1,0 +1,47 @@
+"""Spending: the tokens and dollars that the model calls of one user took, and the budgets of a day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from uuid import UUID
+
+from shared.db import Database
+from shared.settings import Settings
+
+MICRO_DOLLARS = 1_000_000  # of a dollar
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What a user has used, and may use in a day; None for no limit. `renewed_at` is when the next day begins."""
+
+    tokens_today: int
+    dollars_today: float
+    tokens: int
+    dollars: float
+    daily_tokens: int | None
+    daily_dollars: float | None
+    renewed_at: datetime
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no further model call is made today."""
+        return (self.daily_tokens is not None and self.tokens_today >= self.daily_tokens) or (
+            self.daily_dollars is not None and self.dollars_today >= self.daily_dollars
+        )
+
+
+async def read_spending(db: Database, settings: Settings, user_id: UUID) -> Spending:
+    """What a user has used; zeros for a user for whom no model was asked."""
+    row = await db.row("spending", user_id) or {"tokens_today": 0, "price_today": 0, "tokens": 0, "price": 0}
+    return Spending(
+        row["tokens_today"], row["price_today"] / MICRO_DOLLARS, row["tokens"], row["price"] / MICRO_DOLLARS,
+        settings.user_daily_tokens, settings.user_daily_dollars, next_day(settings),
+    )  # fmt: skip
+
+
+def next_day(settings: Settings, now: datetime | None = None) -> datetime:
+    """When the next day begins in MAAS_TIMEZONE, in UTC."""
+    today = (now or datetime.now(UTC)).astimezone(settings.zone).date()
+    return datetime.combine(today + timedelta(days=1), time(), settings.zone).astimezone(UTC)

@@ -1,0 +1,99 @@
+"""Long results in whole runs: no model is sent more than its window, and what was cut is said."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from bench.tokens import real
+from maas.agents.bounds import MAX_CONTEXT_TOKENS, MAX_DIALOGUE_TOKENS, MAX_RESULT_TOKENS
+from tests.agency import ADVISER, Agency
+from tests.model_server import ModelServer
+from tests.stack import Stack
+
+WINDOW = 128_000
+REPORTS = {"MAAS_TOOLS": "tests.reports:TOOLS", "MAAS_ASSEMBLER_MODEL": "extractive:builtin"}
+ADS = {name: ADVISER[name] for name in ("name", "role_prompt", "about")}
+Open = Callable[..., None]
+
+
+@pytest.fixture
+def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
+    models.window, models.count_tokens = WINDOW, real
+    return Agency(stack, models, user)
+
+
+def calls(first: int, count: int) -> list[tuple[str, str]]:
+    return [("read_report", json.dumps({"number": number})) for number in range(first, first + count)]
+
+
+def content(request: dict[str, Any]) -> str:
+    return "".join(str(one.get("content")) for one in request["messages"])
+
+
+def test_twenty_reports_fit_one_agent(agency: Agency) -> None:
+    """The agent of the domain gets all of them, each cut to the same part; before, they were over its window."""
+    twenty = {"tools": [{"name": name, "args": json.loads(args)} for name, args in calls(0, 20)]}
+    agency.models.rounds["responder"] = [[("executeTools", json.dumps(twenty | {"user_question": "Q" * 60_000}))]]
+    agency.open("meta_tools", [ADS], REPORTS, toolset=["ads"])
+    assert agency.answer(agency.ask("How are we?")) == "Ads say seventy."
+    (asked,) = agency.models.said_to("Adviser")
+    found = re.search(r"<results>\n(.*)\n</results>", content(asked), re.DOTALL)
+    assert found is not None and real(found[1]) <= MAX_RESULT_TOKENS
+    results = json.loads(found[1])
+    assert [one["tool"] for one in results] == ["read_report"] * 20
+    assert {one["result"]["_meta"]["cut"][0] for one in results} == {"data"}
+    assert len({len(one["result"]["data"]) for one in results}) <= 3 and results[0]["result"]["data"][0]["id"] == "0-0"
+    assert max(agency.models.sizes) < MAX_RESULT_TOKENS + 12_000
+
+
+def test_a_long_dialogue_stays_within_the_window(agency: Agency) -> None:
+    """Thirty reports in six rounds would have four times the window."""
+    agency.models.rounds["responder"] = [calls(5 * number, 5) for number in range(6)]
+    agency.open("single", [], REPORTS, toolset=["ads"], limits={"calls": 30, "rounds": 8})
+    assert agency.answer(agency.ask("How are we?")) == "A model answered."
+    last = agency.models.said_to("responder")[-1]
+    results = [json.loads(one["content"]) for one in last["messages"] if one["role"] == "tool"]
+    assert len(results) == 30 and all(one["success"] for one in results)
+    assert "cut" not in results[0]["_meta"] and results[-1]["_meta"]["cut"]
+    assert max(agency.models.sizes) < MAX_DIALOGUE_TOKENS + 12_000 < WINDOW
+
+
+@pytest.mark.parametrize("routing", ["single", "handoff"])
+def test_context_is_within_the_payload(agency: Agency, routing: str) -> None:
+    """A long context is cut, a short one beside it stays whole, and memory makes room for both."""
+    agents = [ADS] if routing == "handoff" else []
+    agency.open(routing, agents, REPORTS, toolset=["ads"], context_providers=["know_account", "know_day"])
+    conversation = uuid4()
+    for number in range(6):
+        agency.answer(agency.ask(f"Fact {number}: " + f"herons {number} like water. " * 500, conversation))
+    agency.answer(agency.ask("How are we?", conversation))
+    name = "Adviser" if agents else "responder"
+    asked = agency.models.said_to(name)[-1]
+    system = asked["messages"][0]["content"]
+    found = re.search(r"<context>\n(.*)\n</context>", system, re.DOTALL)
+    assert found is not None and MAX_CONTEXT_TOKENS * 0.6 < real(found[0]) <= MAX_CONTEXT_TOKENS
+    bodies = json.loads(found[1])
+    assert (bodies["know_day"]["data"], bodies["know_account"]["_meta"]["cut"]) == ({"day": "Monday"}, ["data"])
+    assert 6_000 < real(content(asked)) <= 8_000 and "<memory>" in system
+
+
+def test_a_query_that_leaves_little_room_has_little_context(agency: Agency) -> None:
+    """The providers' results give way to the query."""
+    settings = REPORTS | {"MAAS_PAYLOAD_TOKENS": "4000"}
+    agency.open("single", [], settings, toolset=["ads"], context_providers=["know_account"])
+    assert agency.answer(agency.ask("word " * 2600)) == "A model answered."
+    asked = content(agency.models.said_to("responder")[-1])
+    assert "<context>" in asked and real(asked) <= 4_000
+
+
+def test_the_window_is_one(agency: Agency) -> None:
+    """The model server of these tests does refuse what is too long."""
+    agency.models.window = 100
+    agency.open("single", [], REPORTS, toolset=["ads"])
+    assert agency.answer(agency.ask("heron " * 200)).startswith("bad_request: ")
