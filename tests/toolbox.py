@@ -7,11 +7,14 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from pydantic import BaseModel
 
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext, Toolset, tool
+from maas.engine.stages import Deps
+from maas.runs.tasks import TaskStep, insert_task
 
 
 class Line(BaseModel):
@@ -77,3 +80,29 @@ TOOLS = Toolset([write_line, write_slowly, read_slowly, read_nothing, wipe])
 REPEATABLE = Toolset([write_line, replace(write_slowly, is_idempotent=True), read_slowly, wipe])
 CHANGED = Toolset([replace(one, effect="dangerous") for one in (write_line, write_slowly)])
 SMALL = Toolset([write_line])
+
+
+class Plan(BaseModel):
+    title: str
+    texts: list[str]
+
+
+def planner(deps: Deps) -> Toolset:
+    """The tools, and one that starts a task once its user has approved it."""
+
+    async def verify_task(_: Plan, __: ToolContext, data: Any) -> Any:
+        return {"steps": len(await deps.db.rows("task_steps", UUID(data["task"])))}
+
+    @tool(
+        domain="box", effect="dangerous", idempotent=True, reason="Lines are written, one after another",
+        verify=verify_task,
+    )  # fmt: skip
+    async def start_task(plan: Plan, context: ToolContext) -> Any:
+        """Write lines in the background."""
+        steps = [TaskStep(f"Write {text}", "write_line", {"text": text}) for text in plan.texts]
+        task = await insert_task(
+            deps.db, context.user_id, plan.title, steps, parent_run_id=context.run_id, is_approved=True
+        )
+        return {"task": str(task)}
+
+    return Toolset([*TOOLS, start_task])

@@ -1,4 +1,4 @@
-"""The Final Responder: answers from the payload alone, or executes an approved action and reports its outcome."""
+"""The Final Responder: answers from the payload alone, or executes an approved action or a task and reports on it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
 
 async def _respond(run: Run, deps: Deps) -> Outcome:
     async with run_events(run, deps) as events:
-        outcome = await (_act(run, deps, events) if run.kind == "action" else _ask(run, deps, events))
+        outcome = await (_ask(run, deps, events) if run.kind == "ask" else _act(run, deps, events))
         await debug_log().info(10, "answer", {"chars": len(outcome.answer or "")})
         return outcome
 
@@ -77,8 +77,9 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
 
 async def _act(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     assert deps.runtime is not None and events is not None
-    async with debug_log().span(3, "action"):
-        return await deps.runtime.act(run, deps, events)
+    act = deps.runtime.work if run.kind == "task" else deps.runtime.act
+    async with debug_log().span(3, run.kind):
+        return await act(run, deps, events)
 
 
 async def _call_model(run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None) -> Reply:

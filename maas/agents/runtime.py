@@ -20,6 +20,7 @@ from maas.agents.meta_tools import answer_by_meta_tools
 from maas.agents.openers import BoundOpener, OpenDomains
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
 from maas.agents.slot_step import collect, press
+from maas.agents.tasks import TaskWork
 from maas.agents.tool_ledger import CallLog
 from maas.agents.tool_loop import AnswerContext, ResponderModel
 from maas.agents.tools import Mode, ToolContext, Toolset
@@ -183,6 +184,24 @@ class Runtime:
         calls = CallLog(deps.db, events, run)
         outcome = await execute_approved(run, deps, tools, calls, self._domains(run, deps))
         return await narrate_outcome(run, deps, outcome, definition.language if definition else "auto", events)
+
+    async def work(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
+        """Execute the steps of a task that are left; the answer is its report. Raises LostRun, MaasError('no_task')."""
+        definition = await _read_definition(run, deps)
+        if definition is None:
+            raise MaasError("unknown_assistant", f"there is no active assistant {run.assistant!r}")
+        mode: Mode | None = await deps.db.value("run_mode", run.id)
+        work = TaskWork(
+            run=run,
+            deps=deps.with_responder_model(definition.model),
+            tools=within(await self._open_tools(definition), definition.names),
+            domains=self._domains(run, deps),
+            mode=mode or definition.default_mode,
+            language=definition.language,
+            calls=CallLog(deps.db, events, run),
+            events=events,
+        )
+        return await work.execute()
 
     def _domains(self, run: Run, deps: Deps) -> OpenDomains:
         return self._toolbox.open_domains(ToolContext(run.user_id, run.id, run.conversation_id), deps.db)

@@ -11,7 +11,7 @@ import typer
 
 from maas.cli.invocation import composition_of, read_uuid, with_database
 from maas.cli.output import Table, show, styled, write, write_json
-from maas.engine.states import ROLE_OF, STAGE_OF, Status
+from maas.engine.states import ROLE_OF, STAGE_OF, RunKind, Status
 from maas.runs import submit
 from maas.runs.trace import read_trace
 from shared.db import ReadOnlyDatabase
@@ -33,11 +33,12 @@ Trace = Mapping[str, Any]
 def list_runs(
     user: Annotated[str | None, typer.Option("--user", "-u", help="only runs of this user, a UUID")] = None,
     status: Annotated[Status | None, typer.Option(help="only runs in this status")] = None,
+    kind: Annotated[RunKind | None, typer.Option(help="only runs of this kind")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="maximum number of runs")] = 20,
 ) -> None:
     """Print a table of runs."""
     user_id = read_uuid(user, "--user") if user else None
-    rows = with_database(lambda db, _: submit.list_runs(db, user_id=user_id, status=status, limit=limit))
+    rows = with_database(lambda db, _: submit.list_runs(db, user_id=user_id, status=status, kind=kind, limit=limit))
     table = Table()
     for name in ("run", "at", "kind", "status", "archive", "ms", "query"):
         table.add_column(name, no_wrap=name == "run")
@@ -91,7 +92,7 @@ def _print_trace(trace: Trace) -> None:
     show(_timeline(trace))
     for line in _history(trace):
         show(line)
-    for rows, table in ((trace["calls"], _calls), (trace["tools"], _tools)):
+    for rows, table in ((trace["calls"], _calls), (trace["tools"], _tools), (trace["steps"], _steps)):
         if rows:
             show(table(trace))
     for line in memory_lines(trace["memories"]):
@@ -179,6 +180,23 @@ def _tools(trace: Trace) -> Table:
 def _json_line(value: Any) -> str:
     """The beginning of a JSON value; `--json` prints it all."""
     return "" if value is None else shorten(one_line(json.dumps(value, ensure_ascii=False)), MAX_VALUE_CHARS)
+
+
+def _steps(trace: Trace) -> Table:
+    table = Table("step", "title", "tool", "after", "status", "began", "ended")
+    for step in trace["steps"]:
+        began, ended = (at and at[11:19] for at in (step["started_at"], step["ended_at"]))
+        after = ", ".join(map(str, step["depends_on"]))
+        table.add_row(
+            str(step["number"]),
+            shorten(one_line(step["title"]), 60),
+            step["tool"] or "",
+            after,
+            step["status"],
+            began,
+            ended,
+        )
+    return table
 
 
 def _texts(trace: Trace) -> Iterator[tuple[str, str]]:

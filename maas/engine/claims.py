@@ -43,6 +43,14 @@ class Deferred(Exception):
         self.cause = cause
 
 
+class Yielded(Exception):
+    """The run lets others go first for `wait` seconds, because every orchestrator is busy. It keeps status and key."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__(f"it goes on in {wait:g} s")
+        self.wait = wait
+
+
 @dataclass(frozen=True, slots=True)
 class ToolUse:
     """A tool call that was made; `outcome` is `done` or the code of its failure."""
@@ -140,11 +148,11 @@ class Run:
     def skip_outcome(self) -> Outcome | None:
         """The outcome of the present stage where the stage is skipped; None where it must run.
 
-        Runs of other kinds than `ask` skip the stages before the Archivist; an approved action is executed by the
-        Responder. An `answer` in the analysis (of a note command) skips all later stages.
+        Runs of other kinds than `ask` skip the stages before the Archivist; an approved action or a task is executed by
+        the Responder. An `answer` in the analysis (of a note command) skips all later stages.
         """
         if self.kind != "ask":
-            is_execution = self.kind == "action" and self.status is Status.RESPONDING
+            is_execution = self.kind in ("action", "task") and self.status is Status.RESPONDING
             return None if is_execution or self.status is Status.COMPLETED else Outcome()
         answer = (self.analysis or {}).get("answer")
         if answer is None:

@@ -33,6 +33,7 @@ class EventType(StrEnum):
     BUTTONS = "buttons"  # {buttons: [{id, label}]}: the buttons that the user may press
     REQUEST_PHOTO = "request_photo"
     STICKER = "sticker"  # {attachment_id}: the generated image
+    PROGRESS = "progress"  # {step, title, status, ended, total}: of a task
     LAYER = "layer"
 
 

@@ -22,7 +22,7 @@ import asyncpg
 import structlog
 from structlog.contextvars import bind_contextvars
 
-from maas.engine.claims import ClaimEnd, Claims, Deferred, LostRun, Outcome, Run
+from maas.engine.claims import ClaimEnd, Claims, Deferred, LostRun, Outcome, Run, Yielded
 from maas.engine.listener import NotifyListener
 from maas.engine.metrics import FLUSH_INTERVAL_S, Metrics
 from maas.engine.stages import Deps, Stage, failure_message
@@ -282,6 +282,8 @@ class _Session:
             log.warning("run_lost", status=drive.run.status)
         except Deferred as deferred:
             end = _deferral(drive.run, deferred)
+        except Yielded as yielded:
+            end = ClaimEnd(drive.run, "deferred", wait=yielded.wait)
         except SlowStatement as error:
             end = _failure(drive.run, error)
         except CONNECTION_LOST as error:

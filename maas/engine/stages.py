@@ -55,6 +55,10 @@ class AgentRuntime(Protocol):
         """Execute the action that the user approved, once, and answer with its result. Raises MaasError, LostRun."""
         ...
 
+    async def work(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
+        """Execute the steps of a task, each once, and answer with its report. Raises MaasError, LostRun."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Deps:

@@ -28,6 +28,15 @@ class ArchiveStatus(StrEnum):
     FAILED = "FAILED"
 
 
+class RunKind(StrEnum):
+    """What a run is for; the SQL has the same values."""
+
+    ASK = "ask"  # a question of a user
+    ACTION = "action"  # a tool call that the user approved, or a button that was pressed
+    TASK = "task"  # long work in steps
+    ARCHIVE = "archive"  # imported messages that are to be summarized
+
+
 NEXT: dict[Status, Status] = {
     Status.NEW: Status.ANALYZING,
     Status.ANALYZING: Status.ANALYZED,

@@ -35,6 +35,7 @@ from maas.http.schemas import (
     Schema,
     Source,
     StorableText,
+    TaskStepState,
     json_response,
 )
 from maas.http.state import app_state
@@ -102,6 +103,7 @@ class RunState(Schema):
     sources: list[Source] = Field(description="The memories that were used as evidence for the answer.")
     buttons: list[Button] = Field(description="Buttons that the user may press now.")
     attachments: list[UUID] = Field(description="Images that were generated for the answer.")
+    steps: list[TaskStepState] = Field(description="The steps of a task.")
     timings: dict[str, datetime | None]
     attempt: int
     retries: int
@@ -246,6 +248,7 @@ def _to_state(row: dict[str, Any]) -> RunState:
         sources=row["sources"] or [],
         buttons=row["buttons"] or [],
         attachments=row["drawn"] or [],
+        steps=row["steps"] or [],
         **{
             name: row[name]
             for name in (

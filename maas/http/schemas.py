@@ -160,3 +160,19 @@ class Source(Schema):
         description="A turn that search found, a summary of turns, or one of the most recent turns (recent)."
     )
     score: float
+
+
+StepStatus = Literal["pending", "running", "done", "failed", "in_doubt", "skipped"]
+
+
+class TaskStepState(Schema):
+    """A step of a task."""
+
+    number: int
+    title: str
+    tool: str | None = Field(description="The tool that it calls; null where it asks the assistant's model.")
+    depends_on: list[int] = Field(description="The steps that must be done before it begins.")
+    status: StepStatus = Field(description="in_doubt: a write was begun, and it is unknown whether it took effect.")
+    error_code: str | None = Field(description="Why it is not done.")
+    started_at: datetime | None
+    ended_at: datetime | None

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from maas.engine.states import ArchiveStatus, Status
 from maas.http.auth.authorize import principal_of
 from maas.http.request_input import read_id
-from maas.http.schemas import Schema
+from maas.http.schemas import Schema, StepStatus, TaskStepState
 from maas.http.state import app_state
 from maas.memory.health import MemoryState
 from maas.runs.trace import read_trace
@@ -63,6 +63,7 @@ class TracedRun(Schema):
     archived_at: datetime | None
     buttons: list[dict[str, Any]] | None = Field(description="Buttons that the user may press.")
     drawn: list[UUID] | None = Field(description="Images that were generated for the answer.")
+    steps: list[TaskStepState] | None = Field(description="The steps of a task.")
 
 
 class RunDurations(Schema):
@@ -151,6 +152,21 @@ class ToolExecution(Schema):
     created_at: datetime
 
 
+class TracedStep(Schema):
+    """A step of a task, with what it was to do and what came of it."""
+
+    number: int
+    title: str
+    tool: str | None
+    arguments: dict[str, Any] | None
+    prompt: str | None
+    depends_on: list[int]
+    status: StepStatus
+    result: dict[str, Any] | None
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
 class UsedPrompt(Schema):
     role: str
     version: int | None = Field(description="0 is the built-in prompt.")
@@ -194,6 +210,7 @@ class Trace(Schema):
     calls: list[ModelCall]
     costs: list[TryCost] = Field(description="The cost of the model calls of each try.")
     tools: list[ToolExecution] = Field(description="The executed tool calls.")
+    steps: list[TracedStep] = Field(description="The steps of a task, in their order.")
     prompts: list[UsedPrompt]
     memories: list[RetrievedMemory] = Field(description="The memories that the answer was based on, with their texts.")
 

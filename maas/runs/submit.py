@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from maas.conversations import Mode, queue_full, unknown_assistant
-from maas.engine.states import Status
+from maas.engine.states import RunKind, Status
 from maas.memory.health import MemoryState
 from shared import tokens
 from shared.db import Database
@@ -218,12 +218,16 @@ async def list_runs(
     *,
     user_id: UUID | None = None,
     status: Status | None = None,
+    kind: RunKind | None = None,
     before: tuple[datetime, UUID] | None = None,
     limit: int = 50,
 ) -> list[dict[str, Any]]:
     """Runs, newest first; `before` is created_at and id of the last run of the previous page."""
     at, last = before or (None, None)
-    return [dict(row) for row in await db.rows("list_runs", user_id, str(status) if status else None, at, last, limit)]
+    rows = await db.rows(
+        "list_runs", user_id, str(status) if status else None, at, last, limit, str(kind) if kind else None
+    )  # fmt: skip
+    return [dict(row) for row in rows]
 
 
 async def cancel_run(db: Database, run_id: UUID, actor: str) -> None:

@@ -21,7 +21,7 @@ STAGE_SPANS = (
     ("archivist", "completed_at", "archived_at"),
 )
 SUMMED_FIELDS = ("attempts", "tokens_in", "tokens_cached", "tokens_out", "ms")
-TIME_FIELDS = frozenset({"at", "created_at", "ended_at", "occurred_at"})
+TIME_FIELDS = frozenset({"at", "created_at", "ended_at", "occurred_at", "started_at"})
 OPAQUE_FIELDS = frozenset({"details", "calls", "arguments", "result"})
 Row = Mapping[str, Any]
 
@@ -56,6 +56,7 @@ def build_trace(run: dict[str, Any], rows: Row, now: datetime) -> dict[str, Any]
         "calls": rows["calls"],
         "costs": _costs(rows["calls"]),
         "tools": rows["tools"],
+        "steps": rows["steps"],
         "prompts": rows["prompts"],
         "memories": _memories(run["sources"] or [], rows["records"], rows["words"]),
     }

@@ -28,7 +28,7 @@ create or replace function maas.maas_runs_using(p_user uuid, p_ids uuid[]) retur
   where r.user_id = p_user
   union
   select r.id from ids i join maas.raw_logs g on g.id = i.id and g.user_id = p_user and g.message_type = 'user_query'
-  join maas.pipeline_runs r on r.id = g.run_id and r.user_id = p_user and r.kind in ('ask', 'action')
+  join maas.pipeline_runs r on r.id = g.run_id and r.user_id = p_user and r.kind in ('ask', 'action', 'task')
 $$;
 comment on function maas.maas_runs_using is
   'Runs of this user that were given one of these messages or summaries, as memory or as their query';

@@ -82,8 +82,8 @@ comment on function maas.maas_archive_exchange is 'Writes the summary of one imp
 
 create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) returns uuid[] language sql stable as $$
   select array(
-    select id from maas.pipeline_runs where user_id = p_user and kind in ('ask', 'action') and seq >= p_seq
+    select id from maas.pipeline_runs where user_id = p_user and kind in ('ask', 'action', 'task') and seq >= p_seq
     union all
-    select id from maas.pipeline_runs where queue_state = -2 and user_id = p_user and kind in ('ask', 'action'))
+    select id from maas.pipeline_runs where queue_state = -2 and user_id = p_user and kind in ('ask', 'action', 'task'))
 $$;
 comment on function maas.maas_hidden_runs is 'Requests with this seq or a higher one, and those in the inbox: no answer may use them';

@@ -34,14 +34,14 @@ language sql immutable as $$
     ('maas_ops', 'update (prompt_template, is_active)', array['system_prompts']),
     ('maas_ops', 'insert, update, delete', array['model_prices']),
 
-    ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions',
+    ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'forgotten_memories', 'api_keys', 'ai_conversations',
       'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
-    ('maas_worker', 'select', memory || array['pipeline_runs', 'run_events', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
+    ('maas_worker', 'select', memory || array['pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
       'assistants', 'tools', 'engine_settings', 'app_users', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
       'v_engines', 'schema_files']),
     ('maas_worker', 'insert, update', array['assistants', 'tools']), ('maas_worker', 'update (value)', array['engine_settings']),
@@ -71,7 +71,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_propose_action', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
       'maas_purge_expired', 'maas_open_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
-      'maas_active_agent'])
+      'maas_active_agent', 'maas_insert_task', 'maas_next_step', 'maas_end_step'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';

@@ -45,10 +45,13 @@ begin
       join maas.lsm_storage l on l.id = g.record_id and l.run_id = r.id and l.user_id = r.user_id where r.id = p_id));
     update maas.raw_logs set archived_at = null, archived_run_id = null, record_id = null
     where run_id = p_id and is_remembered and exists (
-      select from maas.pipeline_runs r where r.id = p_id and r.user_id = raw_logs.user_id and r.kind in ('ask', 'action'));
+      select from maas.pipeline_runs r where r.id = p_id and r.user_id = raw_logs.user_id and r.kind in ('ask', 'action', 'task'));
     update maas.lsm_storage set superseded_at = now()
     where run_id = p_id and superseded_at is null
       and user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = p_id);
+    -- What is done or in doubt stays; the other steps of a task begin anew.
+    update maas.task_steps set status = 'pending', started_at = null, ended_at = null, result = null
+    where run_id = p_id and status in ('failed', 'skipped');
     update maas.pipeline_runs set status = 'NEW', queue_state = -2, try = try + 1, seq = nextval('maas.run_seq'), losses = 0, deaths = 0,
       archive_status = 'PENDING', cancel_requested_at = null, error_code = null, error_message = null, degraded = '{}', limited = null, memory_reasons = '{}',
       analysis_result = null, sources = null, draft_context = null, final_context_payload = null,

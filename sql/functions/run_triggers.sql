@@ -217,6 +217,23 @@ create or replace trigger count_failure after update of status, archive_status o
     or old.archive_status <> 'FAILED' and new.archive_status = 'FAILED')
   execute function maas.count_failure();
 
+create or replace function maas.settle_steps() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  update maas.tool_executions set status = 'in_doubt' where run_id = new.id and effect <> 'read' and status = 'started';
+  update maas.task_steps s set status = 'in_doubt', ended_at = clock_timestamp(), result = jsonb_build_object('success', false,
+    'error_code', 'in_doubt', 'message', 'it was begun and nobody knows whether it took effect')
+  where s.run_id = new.id and s.status = 'running' and exists (
+    select from maas.tool_executions e left join maas.tools t on t.name = e.tool
+    where e.run_id = new.id and e.call_id = 'step-' || s.number and e.effect <> 'read' and e.status = 'in_doubt'
+      and t.is_idempotent is not true);
+  update maas.task_steps set status = 'pending' where run_id = new.id and status = 'running';  -- nothing came of it: a retry begins it anew
+  return null;
+end $$;
+comment on function maas.settle_steps is
+  'The step that was running when its task was ended: in_doubt if it was a write, else pending';
+create or replace trigger settle_steps after update of status on maas.pipeline_runs
+  for each row when (new.kind = 'task' and old.status <> 'FAILED' and new.status = 'FAILED') execute function maas.settle_steps();
+
 -- One notification for an update that changes both columns; UPDATE OF alone would fire for unchanged values, too.
 create or replace trigger on_pipeline_status_change after update of status, archive_status on maas.pipeline_runs
   for each row when (old.status is distinct from new.status or old.archive_status is distinct from new.archive_status)
@@ -241,11 +258,14 @@ comment on function maas.maas_tokens_of is 'Tokens, in and out, of all model cal
 
 create or replace function maas.store_answer() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  if new.kind in ('ask', 'action') then
+  if new.kind in ('ask', 'action', 'task') then
+    -- A task was told to nobody before its report: title and report are logged together, as an exchange of their own.
     insert into maas.raw_logs (user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at)
-    values (new.user_id, new.id, 'assistant_response', new.final_answer,
+    select new.user_id, new.id, m.message_type, m.content,
       coalesce(new.conversation_id::text, to_char(new.created_at at time zone 'UTC', 'YYYY-MM-DD')),
-      jsonb_build_object('request_id', new.id, 'timestamp', now()), new.is_remembered, case when not new.is_remembered then now() end)
+      jsonb_build_object('request_id', new.id, 'timestamp', now()), new.is_remembered, case when not new.is_remembered then now() end
+    from (values (1, 'user_query', new.user_query), (2, 'assistant_response', new.final_answer)) m(place, message_type, content)
+    where m.place = 2 or new.kind = 'task' order by m.place
     on conflict do nothing;
   end if;
   if new.conversation_id is not null then
@@ -276,5 +296,5 @@ comment on function maas.store_answer is
   'Writes an answer to raw_logs and to the messages of its conversation, notes there which agent gave it, and tells the last debug layer';
 create or replace trigger store_answer after update of final_answer on maas.pipeline_runs
   for each row when (old.final_answer is null and new.final_answer is not null
-    and (new.kind in ('ask', 'action') or new.conversation_id is not null))
+    and (new.kind in ('ask', 'action', 'task') or new.conversation_id is not null))
   execute function maas.store_answer();

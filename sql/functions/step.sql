@@ -64,7 +64,7 @@ begin
       coalesce(array_agg(u.id) filter (where u.status = 'FAILED'), '{}'),
       coalesce(jsonb_agg(u.item || jsonb_build_object(
           'run_id', u.id, 'archiver', u.id, 'user_id', u.user_id, 'began', u.analyzing_at))
-        filter (where u.outcome = 'archived' and u.kind in ('ask', 'action')), '[]'),
+        filter (where u.outcome = 'archived' and u.kind in ('ask', 'action', 'task')), '[]'),
       coalesce(bool_or(u.queue_state = 0 and u.outcome <> 'deferred'), false)
     into ended, freed, failures, records, waiting_elsewhere from u;
     if jsonb_array_length(records) > 0 then

@@ -45,9 +45,9 @@ order by created_at desc, id desc limit $4;
 -- The newest messages by time, ordered by seq: a query may be answered long after it was sent.
 with hidden as materialized (
   select array(
-    select id from maas.pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
+    select id from maas.pipeline_runs where user_id = $1 and kind in ('ask', 'action', 'task') and seq >= $2
     union all
-    select id from maas.pipeline_runs where queue_state = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
+    select id from maas.pipeline_runs where queue_state = -2 and user_id = $1 and kind in ('ask', 'action', 'task')) as runs
 ), newest as materialized (
   select m.run_id, m.role, m.content, m.is_folded, m.created_at from maas.chat_messages m
   where m.conversation_id = $3 and m.user_id = $1 and m.role in ('user', 'assistant')

@@ -10,9 +10,9 @@ where l.user_id = $1;
 -- name: recent_turns  -- $1 user, $2 messages before this seq, $3 how many; newest first
 with hidden as materialized (
   select array(
-    select id from maas.pipeline_runs where user_id = $1 and kind in ('ask', 'action') and seq >= $2
+    select id from maas.pipeline_runs where user_id = $1 and kind in ('ask', 'action', 'task') and seq >= $2
     union all
-    select id from maas.pipeline_runs where queue_state = -2 and user_id = $1 and kind in ('ask', 'action')) as runs
+    select id from maas.pipeline_runs where queue_state = -2 and user_id = $1 and kind in ('ask', 'action', 'task')) as runs
 )
 select l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at
 from maas.raw_logs l
@@ -24,9 +24,9 @@ order by l.occurred_at desc, l.seq desc limit $3;
 -- the context that the client sent, and why the summary of the exchange before is missing (kind archive), if it is.
 with asked as materialized (
   select a.place::int as place, a.run_id, a.user_id, a.seq, a.turns, array(
-      select id from maas.pipeline_runs where user_id = a.user_id and kind in ('ask', 'action') and seq >= a.seq
+      select id from maas.pipeline_runs where user_id = a.user_id and kind in ('ask', 'action', 'task') and seq >= a.seq
       union all
-      select id from maas.pipeline_runs where queue_state = -2 and user_id = a.user_id and kind in ('ask', 'action')) as hidden
+      select id from maas.pipeline_runs where queue_state = -2 and user_id = a.user_id and kind in ('ask', 'action', 'task')) as hidden
   from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[]) with ordinality as a(run_id, user_id, seq, turns, place)
 )
 select a.place, 'turn' as kind, l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at, l.seq,
@@ -156,7 +156,7 @@ select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at
 from me cross join lateral (
   select * from maas.raw_logs w where w.user_id = me.user_id and w.archive_owed and w.run_id <> me.id and w.archived_at is null offset 0) l
 cross join lateral (select * from maas.pipeline_runs p where p.id = l.run_id offset 0) r
-where r.user_id is not distinct from me.user_id and r.queue_key = me.queue_key and r.seq < me.seq and r.kind in ('ask', 'action')
+where r.user_id is not distinct from me.user_id and r.queue_key = me.queue_key and r.seq < me.seq and r.kind in ('ask', 'action', 'task')
 order by occurred_at;
 
 -- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no summary covers

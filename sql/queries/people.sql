@@ -69,7 +69,9 @@ select (jsonb_build_object('type', 'action') || (to_jsonb(a) - 'user_id'))::text
 from maas.chat_pending_actions a where a.user_id = $1 order by a.created_at, a.id;
 
 -- name: export_runs  -- $1 user
-select json_build_object('type', 'run', 'id', id, 'kind', kind, 'source', source, 'assistant', assistant,
+select json_build_object('type', 'run', 'id', id, 'kind', kind, 'steps', (
+    select json_agg(to_jsonb(s) - 'run_id' order by s.number) from maas.task_steps s where s.run_id = pipeline_runs.id),
+   'source', source, 'assistant', assistant,
   'conversation_id', conversation_id, 'metadata', metadata, 'attachment_ids', attachment_ids, 'query', user_query, 'answer', final_answer, 'status', status,
   'archive_status', archive_status, 'error_code', error_code, 'error_message', error_message, 'degraded', degraded, 'limited', limited, 'memory', memory, 'memory_reasons', memory_reasons,
   'sources', sources, 'is_remembered', is_remembered, 'try', try, 'created_at', created_at, 'analyzing_at', analyzing_at, 'completed_at', completed_at,

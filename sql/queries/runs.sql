@@ -74,21 +74,25 @@ select id, seq, user_id, user_query, assistant, conversation_id, kind, source, m
   cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at,
   completed_at, failed_at, archived_at,
   (select e.payload->'buttons' from maas.run_events e where e.run_id = $1 and e.type = 'buttons' order by e.n desc limit 1) as buttons,
-  (select array_agg(a.id) from maas.attachments a where a.run_id = r.id and a.user_id is not distinct from r.user_id) as drawn
+  (select array_agg(a.id) from maas.attachments a where a.run_id = r.id and a.user_id is not distinct from r.user_id) as drawn,
+  case r.kind when 'task' then (
+    select jsonb_agg(jsonb_build_object('number', s.number, 'title', s.title, 'tool', s.tool, 'depends_on', s.depends_on, 'status', s.status,
+      'error_code', s.result->>'error_code', 'started_at', s.started_at, 'ended_at', s.ended_at) order by s.number)
+    from maas.task_steps s where s.run_id = r.id) end as steps
 from maas.pipeline_runs r where id = $1;
 
 -- name: run_state
 select status, archive_status from maas.pipeline_runs where id = $1;
 
--- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many; nulls mean any; newest first
+-- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind; nulls mean any; newest first
 -- one branch for a user and one for all: each has its index, and one plan serves both
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
   error_code, error_message, created_at, completed_at
 from (
-  (select * from maas.pipeline_runs where user_id = $1 and ($2::text is null or status = $2)
+  (select * from maas.pipeline_runs where user_id = $1 and ($2::text is null or status = $2) and ($6::text is null or kind = $6)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)
   union all
-  (select * from maas.pipeline_runs where $1::uuid is null and ($2::text is null or status = $2)
+  (select * from maas.pipeline_runs where $1::uuid is null and ($2::text is null or status = $2) and ($6::text is null or kind = $6)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)) r
 order by created_at desc, id desc limit $5;
 

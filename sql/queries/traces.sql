@@ -33,6 +33,7 @@ select
   (select coalesce(jsonb_agg(jsonb_build_object('try', t.try, 'attempt', t.attempt, 'call_id', t.call_id, 'tool', t.tool, 'effect', t.effect,
       'status', t.status, 'arguments', t.arguments, 'result', t.result, 'ms', t.ms, 'created_at', t.created_at) order by t.id), '[]')
    from maas.tool_executions t where t.run_id = $1) as tools,
+  (select coalesce(jsonb_agg(to_jsonb(s) - 'run_id' order by s.number), '[]') from maas.task_steps s where s.run_id = $1) as steps,
   (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from records r) as records,
   (select coalesce(jsonb_agg(to_jsonb(w) order by w.occurred_at, w.id), '[]') from words w) as words,
   (select jsonb_build_object('id', b.id, 'seq', b.seq, 'ended_at', b.ended_at)

@@ -15,7 +15,8 @@
 --   maas_advance      moves many runs one status on in one statement, fenced by owner and attempt, and stores what their
 --                     stage wrote. maas_add_calls writes the model calls to llm_calls, maas_add_events the events to
 --                     run_events. maas_begin_tool and maas_finish_tool keep the ledger of tools (tool_executions),
---                     maas_propose_action the actions that wait for the user (chat_pending_actions).
+--                     maas_propose_action the actions that wait for the user (chat_pending_actions). Long work is a run of
+--                     kind task (maas_insert_task); maas_next_step and maas_end_step take it from step to step (task_steps).
 --   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run COMPLETED;
 --                     maas_add_tool_messages writes the tool calls before it.
 --   maas_step again   takes the Archivist's summary: maas_write_records makes the provisional one final and marks the
@@ -55,6 +56,6 @@
 --   0x6D616173         `maas migrate` (shared/migrate.py)
 --
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09 conversations and
--- notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets,
--- 14 audit, 15 tables open for loading. Functions are in sql/functions by subject, triggers of
+-- notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit, 15 tables open for loading,
+-- 16 tasks. Functions are in sql/functions by subject, triggers of
 -- pipeline_runs in run_triggers.sql, views for people in sql/views.

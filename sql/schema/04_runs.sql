@@ -93,7 +93,7 @@ comment on column maas.pipeline_runs.attachment_ids is 'Images that came with th
 comment on column maas.pipeline_runs.agent is 'The agent of the assistant that answers; null where the assistant has none';
 comment on column maas.pipeline_runs.domain is 'The domain whose tools or text the answer uses; mixed: several';
 comment on column maas.pipeline_runs.not_before is
-  'Runnable runs only: claimed no earlier than this, because their model is unavailable; null for all others';
+  'Runnable runs only: claimed no earlier than this, because their model is unavailable, or a task lets other runs go first; null for all others';
 comment on column maas.pipeline_runs.answer_by is 'Set when it first had to wait for its model: it waits no longer than this';
 comment on column maas.pipeline_runs.client_context is
   'What the client sent along: {system, messages: [{role, content}]}, read by the Draft Builder. It is not the user''s text';

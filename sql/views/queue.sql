@@ -24,6 +24,7 @@ select c.*, case
     when c.queue_state = 1 and c.host is null then 'its orchestrator is gone; another takes it over within seconds'
     when c.queue_state = 1 then 'in one status for over 5 minutes; look at the model or cancel it'
     when c.queue_state = -1 then 'waits behind an earlier run of its user'
+    when c.not_before is not null and c.kind = 'task' then 'lets runs go first that wait for a free orchestrator; it continues after not_before'
     when c.not_before is not null then 'its model is away; it is asked again after not_before, FAILED after answer_by; maas trace says why'
     else 'not taken yet; every orchestrator is busy or none runs its stage'
   end as why

@@ -6,6 +6,7 @@ import json
 import subprocess
 from uuid import UUID, uuid4
 
+from tests.polling import poll
 from tests.programs import MAAS
 from tests.stack import Stack, maas
 
@@ -63,3 +64,25 @@ def test_secrets(stack: Stack, user: UUID) -> None:
     gone = maas(stack, "secrets", "delete", "mail_token", "--user", str(user))
     assert gone.returncode == 1 and "has no secret 'mail_token'" in gone.stderr
     assert maas(stack, "secrets", "delete", "mail_token", "--user", str(uuid4())).returncode == 1
+
+
+def test_a_killed_load_is_run_again(stack: Stack, user: UUID) -> None:
+    """Whole batches stay; the same lines from the start add the rest."""
+    stack.rows("create table maas.seeds (id int primary key, user_id uuid not null)")
+    stack.rows("insert into maas.loadable_tables (name, columns) values ('seeds', '{id}')")
+    text = "".join(f'{{"id": {n}}}\n' for n in range(900))
+    words = ("load", "-", "--table", "seeds", "--user", str(user))
+    process = subprocess.Popen(
+        [str(MAAS), *words], env={"DATABASE_URL": stack.dsn, "PATH": "/usr/bin:/bin"}, stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(text)
+    process.stdin.flush()
+    poll(lambda: stack.rows("select from seeds"), 30, "the first batch is there")
+    process.kill()
+    process.wait()
+    process.stdin.close()
+    assert stack.rows("select count(*) from seeds") == [{"count": 500}]
+    again = typed(stack, text, *words)
+    assert "seeds: 400 rows added, 0 changed, 500 unchanged" in again.stdout, again.stderr

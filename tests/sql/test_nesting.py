@@ -55,6 +55,7 @@ def test_deeper_metadata_is_refused_by_an_insert(connection: Connection, levels:
         ("chat_pending_actions", "tool_args"),
         ("assistants", "definition"),
         ("tools", "parameters"),
+        ("task_steps", "arguments"),
     ],
 )
 def test_every_table_that_keeps_json_of_others_is_bound(connection: Connection, table: str, column: str) -> None:

@@ -25,20 +25,18 @@ def test_no_stage_of_a_question_is_skipped(status: Status) -> None:
     assert run_at(status, analysis={"needs_context": False}).skip_outcome() is None
 
 
-@pytest.mark.parametrize("kind", ["archive", "task"])
-def test_other_kinds_are_for_the_archivist(kind: str) -> None:
-    assert [run_at(status, kind).skip_outcome() for status in WORKING] == [Outcome()] * 4
-    assert run_at(Status.COMPLETED, kind).skip_outcome() is None
+def test_an_import_is_for_the_archivist() -> None:
+    assert [run_at(status, "archive").skip_outcome() for status in WORKING] == [Outcome()] * 4
+    assert run_at(Status.COMPLETED, "archive").skip_outcome() is None
 
 
-def test_an_approved_action_is_executed_and_remembered() -> None:
-    """No model analyses or assembles an approved action."""
-    skipped = [
-        run_at(status, "action").skip_outcome() for status in (Status.ANALYZING, Status.ANALYZED, Status.ASSEMBLING)
-    ]
+@pytest.mark.parametrize("kind", ["action", "task"])
+def test_an_approved_action_and_a_task_are_executed_and_remembered(kind: str) -> None:
+    """No model analyses or assembles them."""
+    skipped = [run_at(status, kind).skip_outcome() for status in (Status.ANALYZING, Status.ANALYZED, Status.ASSEMBLING)]
     assert skipped == [Outcome()] * 3
-    assert run_at(Status.RESPONDING, "action").skip_outcome() is None
-    assert run_at(Status.COMPLETED, "action").skip_outcome() is None
+    assert run_at(Status.RESPONDING, kind).skip_outcome() is None
+    assert run_at(Status.COMPLETED, kind).skip_outcome() is None
 
 
 def test_the_answer_of_a_note_command_skips_the_later_stages() -> None:

@@ -16,7 +16,8 @@ TIMES = (
     "archived_at",
 )  # fmt: skip
 NOTHING: dict[str, Any] = {
-    "history": [], "calls": [], "tools": [], "prompts": [], "records": [], "words": [], "before": None, "waiting": [],
+    "history": [], "calls": [], "tools": [], "steps": [], "prompts": [], "records": [], "words": [],
+    "before": None, "waiting": [],
 }  # fmt: skip
 
 
