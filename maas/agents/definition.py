@@ -114,10 +114,22 @@ class Needs(BaseModel):
         return None
 
 
+class OpeningRoute(BaseModel):
+    """The agent that begins a dialogue if the member `field` of what the opening tool `tool` gave is `equals`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tool: Word
+    field: Word
+    equals: bool | int | Annotated[str, Field(max_length=200)]
+    agent: AgentName
+
+
 class Definition(BaseModel):
     """One assistant. `role_prompt` is a row of system_prompts; `toolset` names tools or whole domains.
 
-    `context_providers` are read tools without arguments; their results are part of the prompt.
+    `context_providers` are read tools without arguments; their results are part of the prompt. So are those of
+    `opening_tools`, which are called once a conversation. Under `handoff`, `opening_routes` choose the first agent.
     With `slots` the assistant collects values; `completion` is the tool that uses them once the user has confirmed.
     `session`: a user has one dialogue that collects values in each conversation, or one in all; `opening` said again
     begins it anew. `photo`: an image of a request is one of the collected values; `photo_tool` asks for it.
@@ -139,6 +151,8 @@ class Definition(BaseModel):
     agents: tuple[Agent, ...] = ()
     toolset: tuple[str, ...] = ()
     context_providers: tuple[str, ...] = ()
+    opening_tools: tuple[str, ...] = ()
+    opening_routes: tuple[OpeningRoute, ...] = ()
     default_mode: Mode = "auto"
     limits: Limits = Limits()
     model: str | None = None
@@ -164,6 +178,13 @@ class Definition(BaseModel):
             raise ValueError(f"slots: {error.message}") from error
         if bool(self.slots) != (self.completion is not None):
             raise ValueError("slots and completion belong together: name both or neither")
+        if self.opening_routes and self.routing != "handoff":
+            raise ValueError("opening_routes: only handoff has an agent that begins")
+        for route in self.opening_routes:
+            if route.tool not in self.opening_tools:
+                raise ValueError(f"opening_routes: {route.tool!r} is not among opening_tools")
+            if route.agent not in {agent.name for agent in self.agents}:
+                raise ValueError(f"opening_routes: there is no agent {route.agent!r}")
         if self.forbidden_words and self.stream:
             raise ValueError("forbidden_words: a streamed answer is read before it is checked; set stream: false")
         if self.photo_tool is not None and not self.photo:
@@ -175,7 +196,7 @@ class Definition(BaseModel):
     @property
     def is_plain(self) -> bool:
         """Whether it only answers: no tools, no agents."""
-        return self.routing == "single" and not self.toolset and not self.context_providers
+        return self.routing == "single" and not (self.toolset or self.context_providers or self.opening_tools)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -187,6 +208,7 @@ class Definition(BaseModel):
         toolsets = [
             ("", self.toolset),
             ("context_providers: ", self.context_providers),
+            ("opening_tools: ", self.opening_tools),
             *((f"agents.{one.name}.toolset: ", one.toolset) for one in self.agents),
         ]
         for field, toolset in toolsets:
@@ -194,7 +216,7 @@ class Definition(BaseModel):
                 names = ", ".join(sorted({one.name for one in known} | set(known.domains())))
                 message = f"there is no tool or domain {unknown[0]!r}; there are, with those of MAAS_TOOLS: {names}"
                 raise bad_assistant(self.name, field + message)
-        tools = within(known, (*self.names, *self.context_providers))
+        tools = within(known, (*self.names, *self.context_providers, *self.opening_tools))
         self._check_tools(tools)
         return tools
 
@@ -221,11 +243,12 @@ class Definition(BaseModel):
         for field, tool in (("completion", self.completion), ("photo_tool", self.photo_tool)):
             if tool is not None and tools.get(tool) is None:
                 raise bad_assistant(self.name, f"{field}: {tool!r} is no tool of its toolset")
-        for name in self.context_providers:
+        called_by_code = [("context_providers", one) for one in self.context_providers]
+        for field, name in (*called_by_code, *(("opening_tools", one) for one in self.opening_tools)):
             one = tools.get(name)
             if name in tools.domains() or (one and (one.effect != "read" or one.parameters["required"])):
                 raise bad_assistant(
-                    self.name, f"context_providers: {name!r} must be a tool that only reads and needs no arguments"
+                    self.name, f"{field}: {name!r} must be a tool that only reads and needs no arguments"
                 )
 
 

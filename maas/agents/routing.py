@@ -6,7 +6,7 @@ Under `classifier` a question goes to the agent whose keywords it holds, else to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -156,7 +156,7 @@ async def answer_by_handoff(context: AnswerContext) -> Reply:
     All agents together have MAX_TRANSFERS and the rounds of the assistant. Raises MaasError, LostRun.
     """
     agents = {agent.name: agent for agent in context.definition.agents}
-    active = agents.get(await _active_agent(context) or "", context.definition.agents[0])
+    active = agents.get(await _active_agent(context) or _opening_agent(context) or "", context.definition.agents[0])
     transfer = _Transfer()
     transfer_tools = {name: transfer.tool(agent) for name, agent in agents.items()}
     executor = context.executor(Toolset([*context.tools, *transfer_tools.values()]))
@@ -189,6 +189,16 @@ def without_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
     if words[-1].role == "assistant":
         words.append(Message("user", TAKEN_OVER))  # else a model would continue the other agent's sentence
     return tuple(words)
+
+
+def _opening_agent(context: AnswerContext) -> str | None:
+    """The agent of the first opening route that applies."""
+    for route in context.definition.opening_routes:
+        data = context.provided.get(route.tool, {}).get("data")
+        found = data.get(route.field) if isinstance(data, Mapping) else None
+        if type(found) is type(route.equals) and found == route.equals:
+            return route.agent
+    return None
 
 
 async def _active_agent(context: AnswerContext) -> str | None:

@@ -218,7 +218,7 @@ class Runtime:
         self, definition: Definition, model: ResponderModel, request: Request, events: RunEvents
     ) -> AnswerContext:
         run, db = model.run, model.deps.db
-        needed = (*definition.names, *definition.context_providers)
+        needed = (*definition.names, *definition.context_providers, *definition.opening_tools)
         all_tools = definition.tools(await self._toolbox.reach(needed))
         open_domains = await db.value("open_domains", run.id)
         mode: Mode | None = await db.value("run_mode", run.id)  # of the request or its conversation
@@ -232,6 +232,7 @@ class Runtime:
             known=known,
             tools=known if open_domains is None else Toolset(one for one in known if one.domain in open_domains),
             providers=within(all_tools, definition.context_providers),
+            openings=within(all_tools, definition.opening_tools),
             domains=self._domains(run, model.deps),
         )
 

@@ -99,9 +99,9 @@ class AnswerContext:
     """What one answer needs, whichever way it is routed.
 
     `request` is that of the assistant's own prompt. `known` are the assistant's tools; `tools` those of them that are
-    open to this run. `provided` is what `providers`, its context providers, gave, by name. `domains` are opened as
-    calls need them. `notice` is told to every model at the end of its system text; `deciding` decides an action that
-    waits.
+    open to this run. `provided` is what `providers`, its context providers, and `openings`, its opening tools, gave, by
+    name. `domains` are opened as calls need them. `notice` is told to every model at the end of its system text;
+    `deciding` decides an action that waits.
     """
 
     definition: Definition
@@ -112,6 +112,7 @@ class AnswerContext:
     known: Toolset
     tools: Toolset
     providers: Toolset
+    openings: Toolset
     domains: OpenDomains
     provided: Mapping[str, Any] = field(default_factory=dict)
     notice: str = ""
@@ -126,22 +127,37 @@ class AnswerContext:
         return self.model.deps.db
 
     async def with_provider_context(self) -> AnswerContext:
-        """Call all context providers concurrently and add their results to the request. One that fails is left out.
+        """Add to the request what context providers give now and opening tools gave when the dialogue began.
 
-        Approval modes and the limit of calls do not apply, and no follower hears of these calls: the assistant makes
-        them, not its model. Raises LostRun.
+        One that fails is left out. Approval modes and the limit of calls do not apply, and no follower hears of these
+        calls: the assistant makes them, not its model. Raises LostRun.
         """
-        if not len(self.providers):
-            return self
-        calls = [ToolCall(f"context-{number}", one.name, "{}") for number, one in enumerate(self.providers, 1)]
-        quiet = replace(self, mode="auto").executor(self.providers, self.calls.record_quietly, count=_uncounted)
-        results = await quiet.run(calls)
-        bodies = {result.call.name: result.untimed() for result in results if result.is_success}
+        bodies = await self._start_results() | await self._call_quietly("context", self.providers)
         context = replace(self, provided=bodies)
         if not bodies:
             return context
         payload = Payload.parse(self.run.payload or "")
         return replace(context, request=replace(self.request, system=await context._system(payload, self.model.deps)))
+
+    async def _start_results(self) -> dict[str, Any]:
+        """What the opening tools gave; they are called again until all of them have given something."""
+        if not len(self.openings):
+            return {}
+        stored: dict[str, Any] | None = await self.db.value("start_results", self.run.id)
+        if stored is not None:
+            return stored
+        bodies = await self._call_quietly("opening", self.openings)
+        is_whole = len(bodies) == len(self.openings)
+        if is_whole and not await self.db.value("keep_start", self.run.id, self.run.attempt, bodies):
+            raise LostRun
+        return bodies
+
+    async def _call_quietly(self, prefix: str, tools: Toolset) -> dict[str, Any]:
+        """The results of these tools by name, without those that failed."""
+        calls = [ToolCall(f"{prefix}-{number}", one.name, "{}") for number, one in enumerate(tools, 1)]
+        executor = replace(self, mode="auto").executor(tools, self.calls.record_quietly, count=_uncounted)
+        results = await executor.run(calls)
+        return {result.call.name: result.untimed() for result in results if result.is_success}
 
     async def _system(self, payload: Payload, deps: Deps) -> str:
         """The system text of a payload with what the context providers gave, within the limit of the payload.

@@ -46,7 +46,7 @@ returns int language plpgsql security definer set search_path = pg_catalog, pg_t
 declare
   cleared bigint;
 begin
-  update maas.chat_conversations set rolling_summary = '' where id = p_id;
+  update maas.chat_conversations set rolling_summary = '', start_results = null where id = p_id;
   if not found then
     return null;
   end if;
@@ -93,6 +93,21 @@ end
 $$;
 comment on function maas.maas_fold_conversation is
   'Adds to the rolling summary the summaries of exchanges before the last p_keep messages, and of the runs p_cut whose messages a draft shows truncated, each once; returns whether there were any';
+
+create or replace function maas.maas_keep_start(p_run uuid, p_attempt int, p_results jsonb)
+returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from maas.pipeline_runs r where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  if not found then
+    return false;
+  end if;
+  update maas.chat_conversations c set start_results = p_results from maas.pipeline_runs r
+  where r.id = p_run and c.id = r.conversation_id and c.user_id = r.user_id and c.start_results is null;
+  return true;
+end
+$$;
+comment on function maas.maas_keep_start is
+  'Stores what the opening tools gave to a run for its conversation, unless that is stored; false if the caller no longer owns the run';
 
 create or replace function maas.maas_active_agent(p_conversation uuid) returns text language sql stable as $$
   select coalesce(

@@ -71,7 +71,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_propose_action', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
       'maas_purge_expired', 'maas_open_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
-      'maas_active_agent', 'maas_insert_task', 'maas_next_step', 'maas_end_step'])
+      'maas_active_agent', 'maas_keep_start', 'maas_insert_task', 'maas_next_step', 'maas_end_step'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';

@@ -17,6 +17,13 @@ select r.metadata->>'language_code' as language_code, array(
   order by m.created_at desc, m.id desc limit 10) as said
 from maas.pipeline_runs r where r.id = $1;
 
+-- name: start_results  -- $1 run: those of its conversation; null before its first run
+select c.start_results from maas.pipeline_runs r join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id
+where r.id = $1;
+
+-- name: keep_start  -- $1 run, $2 attempt, $3 results by tool
+select maas.maas_keep_start($1, $2, $3::jsonb);
+
 -- name: clear_conversation
 select maas.maas_clear_conversation($1);
 

@@ -13,12 +13,14 @@ create table maas.chat_conversations (
   rolling_summary text not null default '' check (char_length(rolling_summary) <= 2000),
   last_agent text,
   last_domain text,
+  start_results jsonb,
   created_at timestamptz not null default now()
 );
 comment on table maas.chat_conversations is 'A dialogue of one user with one assistant';
 comment on column maas.chat_conversations.title is 'The beginning of the first message, unless somebody set another';
 comment on column maas.chat_conversations.rolling_summary is
   'What was said before the last messages that a draft shows, and in those that it shows truncated';
+comment on column maas.chat_conversations.start_results is 'What the opening tools of the assistant gave in its first run, by name';
 create index idx_chat_conversations_user_id on maas.chat_conversations (user_id, created_at);
 
 create table maas.chat_messages (
