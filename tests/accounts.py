@@ -57,7 +57,12 @@ async def read_orders(context: ToolContext) -> Any:
     return {"orders": 3, "account": context.values["account"]}
 
 
-@tool(domain=DOMAIN, effect="write", needs="connected")
+async def verify_note(_: Line, context: ToolContext, data: Any) -> Any:
+    """What a write of the shop left."""
+    return {"account": context.values["account"], "of": sorted(data)}
+
+
+@tool(domain=DOMAIN, effect="write", needs="connected", verify=verify_note)
 async def set_price(line: Line, context: ToolContext) -> Any:
     """Set a price in the shop."""
     token = context.values["token"].get_secret_value()
@@ -65,7 +70,7 @@ async def set_price(line: Line, context: ToolContext) -> Any:
     return {"set": line.text, "url": f"https://shop.example/prices?access={token}"}
 
 
-@tool(domain=DOMAIN, effect="dangerous", needs="connected", reason="The shop closes")
+@tool(domain=DOMAIN, effect="dangerous", needs="connected", reason="The shop closes", verify=verify_note)
 async def close_shop(line: Line, context: ToolContext) -> Any:
     """Close the shop."""
     note(f"close {line.text} with {context.values['token'].get_secret_value()} in {context.values['account']}")

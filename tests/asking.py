@@ -6,7 +6,7 @@ from typing import Any
 
 from maas.agents.tools import ToolContext, Toolset, tool
 from shared.models import Message, Request
-from tests.toolbox import Line, wait_for_go, write_line
+from tests.toolbox import Line, verify_line, wait_for_go, write_line
 
 SUMMARISER = "You are the Summariser."  # stands in the system text of what the tools ask
 
@@ -23,13 +23,13 @@ async def shorten_text(line: Line, context: ToolContext) -> Any:
     return {"short": reply.text}
 
 
-@tool(domain="desk", effect="dangerous", timeout=20, reason="It is sent")
+@tool(domain="desk", effect="dangerous", timeout=20, reason="It is sent", verify=verify_line)
 async def send_short(line: Line, context: ToolContext) -> Any:
     """Shorten a text by a model and send it."""
     return {"sent": (await context.ask(request_of(line.text))).text}
 
 
-@tool(domain="desk", effect="write", timeout=20)
+@tool(domain="desk", effect="write", timeout=20, verify=verify_line)
 async def paint(line: Line, context: ToolContext) -> Any:
     """Paint what the text says."""
     return {"bytes": len((await context.draw(line.text)).data) > 0}

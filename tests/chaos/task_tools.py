@@ -30,13 +30,17 @@ async def _mark(mark: Mark, context: ToolContext) -> dict[str, Any]:
     return {"marked": mark.number}
 
 
-@tool(domain="marks", effect="write")
+async def verify_mark(_: Mark, __: ToolContext, data: Any) -> Any:
+    return data
+
+
+@tool(domain="marks", effect="write", verify=verify_mark)
 async def mark(mark: Mark, context: ToolContext) -> Any:
     """Leave a row."""
     return await _mark(mark, context)
 
 
-@tool(domain="marks", effect="write", idempotent=True)
+@tool(domain="marks", effect="write", idempotent=True, verify=verify_mark)
 async def mark_again(mark: Mark, context: ToolContext) -> Any:
     """Leave a row; may be repeated."""
     return await _mark(mark, context)

@@ -336,6 +336,7 @@ async def test_a_request_outlives_who_asked_for_it(idle: Stack) -> None:
     async with program(url_of(idle), "--user", "ann") as client:
         cut = asyncio.create_task(client.call_tool("ask", {"query": "Is it cut off?"}))
         (row,) = await apoll(lambda: idle.rows(asked, "Is it cut off?"))
+        await asyncio.sleep(0.5)  # its id is on the way to the program
         idle.stop(idle._processes[0], signal.SIGKILL)
         said = await cut
         assert said.is_error and url_of(idle) in text_of(said) and str(row["id"]) in text_of(said)

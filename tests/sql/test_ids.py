@@ -80,6 +80,13 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_lease_embeddings": (ALL, "p_owner is the process that fills"),
     "maas_add_calls": (INSIDE, "by run and attempt"),
     "maas_actions_of": (INSIDE, "store_answer: calls of the run"),
+    "maas_load": (ROUTE, "rows of p_user if one is named; an operator's command"),
+    "maas_set_secret": (ROUTE, "the secret is p_user's; an operator's command"),
+    "maas_delete_secret": (ROUTE, "the secret is p_user's; an operator's command"),
+    "maas_read_secrets": (USER, "the secrets are p_user's"),
+    "maas_secret_times": (ALL, "when secrets of connected users were changed, no values"),
+    "maas_check_load": (INSIDE, "checks what it is given"),
+    "maas_check_loaded_owners": (INSIDE, "checks what it is given"),
     "maas_check_step": (INSIDE, "checks what it is given"),
     "maas_check_steps": (INSIDE, "checks what it is given"),
     "maas_task_limit": (INSIDE, "checks what it is given"),
@@ -144,6 +151,7 @@ OF_USER = {
     "candidates": 1, "rare_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
     "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "spending": 1,
     "add_usage": 1, "action": 2, "forget": 2, "list_runs": 1, "insert_task": 1,
+    "set_secret": 1, "delete_secret": 1, "read_secrets": 1, "list_secrets": 1,
 }  # fmt: skip
 QUERIES: Mapping[str, tuple[str, str]] = {
     **{name: (USER, f"${number}") for name, number in OF_USER.items()},
@@ -174,7 +182,9 @@ QUERIES: Mapping[str, tuple[str, str]] = {
         "open_session", "keep_session", "pressed_button", "run_source", "count_tool_call", "begin_tool", "finish_tool",
         "note_read", "open_domains", "run_account", "active_agent", "name_agent", "next_step", "end_step", "task_steps",
     )},
+    "secret_times": (ALL, "the users who are connected"),
     **{name: (ALL, "commands of operators") for name in (
+        "load_rows",
         "create_key", "count_due", "import_progress", "stage_calls", "recorded_exchange", "recorded_record",
     )},
     **{name: (ALL, "work on all users, in the background") for name in (
