@@ -23,13 +23,17 @@ comment on function maas.maas_format_call is 'A call as text for people: its too
 create or replace function maas.maas_propose_action(p_run uuid, p_call text, p_tool text, p_args jsonb, p_effect text,
   p_tool_version text default '', p_agent text default null, p_lives interval default '00:30:00', p_place int default 1)
 returns uuid language sql security definer set search_path = pg_catalog, pg_temp as $$
-  with waiting as (  -- the same call proposed again waits once; one proposed by the same run is told apart by its call
-    select a.id from maas.chat_pending_actions a join maas.pipeline_runs r on r.id = p_run
-      and r.user_id = a.user_id and r.conversation_id = a.conversation_id and r.id <> a.run_id
-    join maas.chat_conversations c on c.id = r.conversation_id
-    where a.account_id is not distinct from coalesce(left(r.metadata->>'account', 200), c.ad_account_id) and a.status = 'pending' and a.expires_at > maas.maas_now() and a.tool_name = p_tool and a.tool_version = p_tool_version
-      and a.args_hash = maas.maas_hash_arguments(p_args)
-    order by a.created_at limit 1
+  with waiting as (  -- the same call proposed again waits once, and anew; one of the same run is told apart by its call
+    update maas.chat_pending_actions w set expires_at = maas.maas_now() + p_lives
+    where w.status = 'pending' and w.id = (
+      select a.id from maas.chat_pending_actions a join maas.pipeline_runs r on r.id = p_run
+        and r.user_id = a.user_id and r.conversation_id = a.conversation_id and r.id <> a.run_id
+      join maas.chat_conversations c on c.id = r.conversation_id
+      where a.account_id is not distinct from coalesce(left(r.metadata->>'account', 200), c.ad_account_id) and a.status = 'pending'
+        and a.expires_at > maas.maas_now() and a.tool_name = p_tool and a.tool_version = p_tool_version
+        and a.args_hash = maas.maas_hash_arguments(p_args)
+      order by a.created_at limit 1)
+    returning w.id
   ), proposed as (
   insert into maas.chat_pending_actions (user_id, run_id, conversation_id, call_id, tool_name, tool_version, tool_args, args_hash, asked_hash,
     effect, assistant, agent, place, created_at, expires_at, account_id)

@@ -123,6 +123,9 @@ def test_what_is_proposed_again_waits_once(stack: Stack, talk: Talk) -> None:
     for _ in range(3):
         talk("Wipe it.", conversation, [WIPE])
     assert actions(stack) == ["pending"]
+    stack.rows("update chat_pending_actions set expires_at = now() + interval '1 min'")
+    talk("Wipe it.", conversation, [WIPE])
+    assert stack.rows("select expires_at > now() + interval '20 min' as is_anew from v_actions") == [{"is_anew": True}]
     talk("Wipe the other one.", conversation, [OTHER])
     talk("Wipe it.", uuid4(), [WIPE])
     assert actions(stack) == ["pending"] * 3
