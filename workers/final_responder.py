@@ -7,8 +7,8 @@ from time import monotonic
 
 import structlog
 
+from maas.agents.dialogue_language import dialogue_language
 from maas.agents.runtime import open_assistant
-from maas.builtin_model.language import language
 from maas.engine.claims import Deferred, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
@@ -64,7 +64,8 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
         reply = await _call_model(run, deps, prompt, request, events)
     except DayBudgetSpent as error:
         log.warning("answered_by_rule", cause=error.message)
-        return Outcome(answer=spent_answer(run, deps.settings, language(run.user_query)))
+        spoken = await dialogue_language(deps.db, run.id, "auto", run.user_query)
+        return Outcome(answer=spent_answer(run, deps.settings, spoken))
     answer = clean(reply.text).strip()
     if is_blank(answer):
         model = deps.models["FinalResponder"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import monotonic
 
+from maas.agents.dialogue_language import dialogue_language
 from maas.agents.tool_calls import ToolFailure
-from maas.builtin_model.language import language
 from maas.engine.claims import Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
@@ -37,7 +37,7 @@ class RunModels:
         try:
             return await ask(self.run, deps, STAGE, ASKING, request, self._seconds(timeout))
         except DayBudgetSpent as error:
-            raise self._spent() from error
+            raise await self._spent() from error
         finally:
             await pin(self.run, self.deps)
 
@@ -46,13 +46,14 @@ class RunModels:
         try:
             return await draw_image(self.run, self.deps, STAGE, DRAWING, prompt, photo, self._seconds(timeout))
         except DayBudgetSpent as error:
-            raise self._spent() from error
+            raise await self._spent() from error
         finally:
             await pin(self.run, self.deps)
 
     def _seconds(self, timeout: float) -> float:
         return timeout if self.deadline is None else min(timeout, self.deadline - monotonic())
 
-    def _spent(self) -> ToolFailure:
-        run = self.run
-        return ToolFailure(BUDGET_SPENT, spent_answer(run, self.deps.settings, language(run.user_query)))
+    async def _spent(self) -> ToolFailure:
+        run, deps = self.run, self.deps
+        spoken = await dialogue_language(deps.db, run.id, "auto", run.user_query)
+        return ToolFailure(BUDGET_SPENT, spent_answer(run, deps.settings, spoken))
