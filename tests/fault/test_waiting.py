@@ -63,8 +63,14 @@ def test_a_run_waits_for_its_model(stack: Stack, models: ModelServer, user: UUID
     stack.wait_archived(UUID(kept.json()["request_id"]))  # the one slot is free
     assert stack.client.post(f"/v1/runs/{cancelled}/cancel").status_code == 202
     assert stack.answer(cancelled, 5)["error_code"] == "cancelled"
-    lines = [json.loads(line) for line in stack.log().splitlines() if str(cancelled) in line and line.startswith("{")]
-    assert [(one["status"], one["code"]) for one in lines if one["event"] == "run_failed"] == [("FAILED", "cancelled")]
+
+    def failures() -> list[tuple[str, str]]:
+        lines = (line for line in stack.log().splitlines() if str(cancelled) in line and line.startswith("{"))
+        logged = [json.loads(line) for line in lines]
+        return [(one["status"], one["code"]) for one in logged if one["event"] == "run_failed"]
+
+    poll(failures, 5, "it is logged")
+    assert failures() == [("FAILED", "cancelled")]
 
     poll(lambda: models.calls["responder"] == 5 and row(stack, waiting)["not_before"] is not None, 20, "a probe failed")
     assert attempts(stack, waiting) == 1
