@@ -130,7 +130,7 @@ class Stack:
         """Signal a process and wait for its end."""
         with suppress(ProcessLookupError):
             process.send_signal(how)
-        process.wait(15)
+        process.wait(30)  # twice the time after which `maas up` kills what does not end
         self._processes.remove(process)
 
     def close(self) -> None:
