@@ -1,19 +1,27 @@
 -- Erasing a user, whatever is in flight. Writers lock the run's row in the statement that writes, so a late writer finds none.
 
 create or replace function maas.maas_user_tables() returns table (name text, condition text) language sql stable as $$
+  with recursive own as (
+    select k.oid, k.relname from pg_class k join pg_attribute a on a.attrelid = k.oid and a.attname = 'user_id' and not a.attisdropped
+    where k.relnamespace = 'maas'::regnamespace and k.relkind in ('r', 'p') and k.relname <> 'audit'
+  ), chains(oid, depth) as (  -- how many references lead from a table to one that refers to none
+    select oid, 0 from own
+    union
+    select c.conrelid, r.depth + 1 from chains r join pg_constraint c on c.contype = 'f' and c.confrelid = r.oid and c.conrelid <> r.oid
+    join own on own.oid = c.conrelid where r.depth < 20
+  )
   select t.name::text, t.condition from (
     -- Tables that refer to runs come first, then the runs themselves.
-    select k.relname, format('%I in (select id from maas.pipeline_runs where user_id = $1)', a.attname), 1
+    select k.relname, format('%I in (select id from maas.pipeline_runs where user_id = $1)', a.attname), 1, 0
     from pg_constraint c join pg_class k on k.oid = c.conrelid and k.relnamespace = 'maas'::regnamespace
     join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
     where c.contype = 'f' and c.confrelid = 'maas.pipeline_runs'::regclass
     union all
     -- Copies before the logs, and tables that refer to others before those: a trigger or a cascade would delete them uncounted.
-    select k.relname, 'user_id = $1', case k.relname when 'pipeline_runs' then 2 when 'raw_logs' then 5
-      else case when exists (select from pg_constraint c where c.contype = 'f' and c.conrelid = k.oid) then 3 else 4 end end
-    from pg_class k join pg_attribute a on a.attrelid = k.oid and a.attname = 'user_id' and not a.attisdropped
-    where k.relnamespace = 'maas'::regnamespace and k.relkind in ('r', 'p') and k.relname <> 'audit'
-  ) t(name, condition, place) order by t.place, t.name
+    select o.relname, 'user_id = $1', case o.relname when 'pipeline_runs' then 2 when 'raw_logs' then 4 else 3 end,
+      -(select max(depth) from chains where chains.oid = o.oid)
+    from own o
+  ) t(name, condition, place, depth) order by t.place, t.depth, t.name
 $$;
 comment on function maas.maas_user_tables is
   'Every table of the schema that refers to users or to runs of users, and a condition for the rows of user $1, in the order of deletion';

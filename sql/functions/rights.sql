@@ -16,8 +16,12 @@
 
 create or replace function maas.maas_table_rights() returns table (role_name text, privileges text, relations text[])
 language sql immutable as $$
-  with lists(memory, shown, asked) as (values (
+  with lists(memory, business, shown, asked) as (values (
     array['raw_logs', 'lsm_storage', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
+    array['user_accounts', 'ad_accounts', 'campaigns', 'adsets', 'ads', 'directions', 'user_creatives', 'creative_analysis', 'creative_scores',
+      'creative_tests', 'creative_metrics_history', 'ad_creative_mapping', 'direction_metrics_daily', 'adset_metrics_history',
+      'crm_integration', 'crm_stages', 'leads', 'whatsapp_integration', 'whatsapp_chats', 'whatsapp_messages', 'dialog_summaries',
+      'whatsapp_sends'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, is_remembered, status,
       archive_status, sources, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons, agent, domain, cancel_requested_at, created_at,
@@ -44,6 +48,8 @@ language sql immutable as $$
     ('maas_worker', 'select', memory || array['pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
       'assistants', 'tools', 'engine_settings', 'app_users', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
       'v_engines', 'schema_files']),
+    ('maas_worker', 'select, insert, update', business), ('maas_worker', 'select', array['user_specs', 'brain_actions']),
+    ('maas_server', 'select', array['user_accounts', 'ad_accounts', 'user_specs']),
     ('maas_worker', 'insert, update', array['assistants', 'tools']), ('maas_worker', 'update (value)', array['engine_settings']),
     ('maas_worker', 'update (swept_to, since)', array['embedding_fills'])
   ) r
@@ -62,7 +68,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
     ('maas_server', formats || search || array['maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_erase',
       'maas_forget', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
       'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button', 'maas_store_attachment',
-      'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog']),
+      'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_spec']),
 
     ('maas_worker', formats || search || array['maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',
       'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',

@@ -1,0 +1,79 @@
+-- Advertising: what triggers derive from messages and leads, and accounts.
+
+create or replace function maas.maas_count_dialogs(p_account uuid, p_jids text[]) returns void language sql
+set search_path = pg_catalog, pg_temp as $$
+  with counted as (
+    select m.user_id, m.chat_jid, count(*) filter (where m.direction = 'in') as messages_in,
+      count(*) filter (where m.direction = 'out') as messages_out, max(m.sent_at) as last_message_at
+    from maas.whatsapp_messages m where m.user_account_id = p_account and m.chat_jid = any(p_jids) group by m.user_id, m.chat_jid
+  ), written as (
+    insert into maas.whatsapp_chats as c (user_id, user_account_id, jid, lead_id, messages_in, messages_out, last_message_at)
+    select user_id, p_account, chat_jid, coalesce(
+        (select m.lead_id from maas.whatsapp_messages m where m.user_account_id = p_account and m.chat_jid = counted.chat_jid
+         and m.lead_id is not null order by m.sent_at desc limit 1),
+        (select l.id from maas.leads l where l.user_account_id = p_account and l.phone_digits = split_part(counted.chat_jid, '@', 1)
+         order by l.created_at desc limit 1)),
+      messages_in, messages_out, last_message_at from counted
+    on conflict (user_account_id, jid) do update set lead_id = coalesce(excluded.lead_id, c.lead_id), messages_in = excluded.messages_in,
+      messages_out = excluded.messages_out, last_message_at = excluded.last_message_at
+    returning c.jid, c.lead_id, c.messages_in, c.last_message_at
+  ), of_leads as (  -- the rows just written, and other dialogues of the same leads as they were
+    select lead_id, sum(messages_in)::int as messages_in, max(last_message_at) as last_message_at from (
+      select lead_id, messages_in, last_message_at from written where lead_id is not null
+      union all
+      select c.lead_id, c.messages_in, c.last_message_at from maas.whatsapp_chats c
+      where c.lead_id in (select lead_id from written) and (c.user_account_id, c.jid) not in (select p_account, jid from written)) d
+    group by lead_id
+  )
+  update maas.leads l set messages_in = o.messages_in, last_message_at = o.last_message_at from of_leads o
+  where l.id = o.lead_id and (l.messages_in, l.last_message_at) is distinct from (o.messages_in, o.last_message_at)
+$$;
+comment on function maas.maas_count_dialogs is 'Writes whatsapp_chats of these dialogues, and the message counts of their leads, from the messages';
+
+create or replace function maas.maas_on_whatsapp_messages() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform maas.maas_count_dialogs(w.user_account_id, w.jids)
+  from (select user_account_id, array_agg(distinct chat_jid) as jids from written group by user_account_id) w;
+  return null;
+end
+$$;
+comment on function maas.maas_on_whatsapp_messages is 'Trigger: the dialogues of the messages that were written';
+
+create or replace trigger whatsapp_messages_inserted after insert on maas.whatsapp_messages
+  referencing new table as written for each statement execute function maas.maas_on_whatsapp_messages();
+create or replace trigger whatsapp_messages_updated after update on maas.whatsapp_messages
+  referencing new table as written for each statement execute function maas.maas_on_whatsapp_messages();
+
+create or replace function maas.maas_on_lead_phone() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform maas.maas_count_dialogs(new.user_account_id, array_agg(c.jid)) from maas.whatsapp_chats c
+  where c.user_account_id = new.user_account_id
+    and c.jid in (new.phone_digits || '@s.whatsapp.net', new.phone_digits || '@c.us') having count(*) > 0;
+  return null;
+end
+$$;
+comment on function maas.maas_on_lead_phone is 'Trigger: the dialogues with the number of a lead that came later than its messages';
+
+create or replace trigger leads_inserted after insert on maas.leads
+  for each row when (new.phone is not null) execute function maas.maas_on_lead_phone();
+create or replace trigger leads_phone_updated after update of phone on maas.leads
+  for each row when (new.phone is distinct from old.phone) execute function maas.maas_on_lead_phone();
+
+create or replace function maas.maas_set_spec(p_user uuid, p_key text, p_value text) returns boolean language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_value is null then
+    delete from maas.user_specs where user_id = p_user and key = p_key;
+    return found;
+  end if;
+  if (select count(*) from maas.user_specs where user_id = p_user and key <> p_key) >= 100 then
+    raise program_limit_exceeded using message = 'a user has at most 100 preferences';
+  end if;
+  insert into maas.user_specs (user_id, key, value) values (p_user, p_key, p_value)
+  on conflict (user_id, key) do update set value = excluded.value, updated_at = now();
+  return true;
+end
+$$;
+comment on function maas.maas_set_spec is 'Sets a preference of a user, or deletes it with a null value; returns whether anything is there to set or delete';

@@ -1,0 +1,434 @@
+-- Advertising: accounts, campaigns, creatives, leads and dialogues of a user's business.
+--
+-- What belongs to an account refers to it by (id, user_id), so no row can name the account of another user. Money is in the currency
+-- of the ad account, budgets are in its minor units, as the Marketing API has them; a day is a day of the account's time zone.
+-- Tokens are not here but in user_secrets: facebook_NUMBER of the ad account, amocrm_ID of the user account without hyphens.
+
+create table maas.user_accounts (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  name text not null check (length(name) between 1 and 200),
+  is_default boolean not null default false,
+  created_at timestamptz not null default now(),
+  unique (id, user_id)
+);
+comment on table maas.user_accounts is 'A business of a user: what its ad accounts, its CRM and its messenger have in common';
+comment on column maas.user_accounts.is_default is 'The account of requests that name none';
+create unique index idx_user_accounts_default on maas.user_accounts (user_id) where is_default;
+
+create table maas.ad_accounts (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  user_account_id uuid not null,
+  fb_id text not null check (fb_id ~ '^act_[0-9]{1,20}$'),
+  name text not null check (length(name) between 1 and 200),
+  currency text not null check (currency ~ '^[A-Z]{3}$'),
+  timezone text not null,
+  can_run_ads boolean,
+  status text,
+  status_checked_at timestamptz,
+  synced_to date,
+  created_at timestamptz not null default now(),
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
+  unique (user_id, fb_id),
+  unique (id, user_account_id, user_id),
+  unique (id, user_id)
+);
+comment on table maas.ad_accounts is 'An ad account of Facebook. Its access token is the secret facebook_NUMBER of the user';
+comment on column maas.ad_accounts.timezone is 'The IANA name of the zone that its days are in';
+comment on column maas.ad_accounts.can_run_ads is 'Whether Facebook let it run ads at status_checked_at';
+comment on column maas.ad_accounts.synced_to is 'The last day whose figures are complete';
+create index idx_ad_accounts_user_account on maas.ad_accounts (user_account_id);
+
+create table maas.campaigns (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  ad_account_id uuid not null,
+  fb_id text not null,
+  name text not null,
+  objective text,
+  status text not null,
+  daily_budget_minor bigint check (daily_budget_minor > 0),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  foreign key (ad_account_id, user_id) references maas.ad_accounts (id, user_id) on delete cascade,
+  unique (ad_account_id, fb_id),
+  unique (id, user_id)
+);
+comment on table maas.campaigns is 'Campaigns as they were last read from Facebook';
+comment on column maas.campaigns.daily_budget_minor is 'Null if the budget is set by ad sets';
+
+create table maas.directions (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  user_account_id uuid not null,
+  ad_account_id uuid not null,
+  name text not null check (length(name) between 1 and 200),
+  status text not null default 'ACTIVE' check (status in ('ACTIVE', 'PAUSED')),
+  fb_adset_id text,
+  daily_budget_minor bigint check (daily_budget_minor > 0),
+  target_cpl numeric check (target_cpl > 0),
+  target_cpl_currency text check (target_cpl_currency ~ '^[A-Z]{3}$'),
+  key_stage_ids text[] not null default '{}',
+  created_at timestamptz not null default now(),
+  foreign key (ad_account_id, user_account_id, user_id) references maas.ad_accounts (id, user_account_id, user_id) on delete cascade,
+  unique (id, user_id),
+  check ((target_cpl is null) = (target_cpl_currency is null))
+);
+comment on table maas.directions is 'A line of business that is advertised: budget, target and the ad set of Facebook that runs it';
+comment on column maas.directions.target_cpl is 'What a lead may cost at most, in target_cpl_currency';
+comment on column maas.directions.key_stage_ids is 'Stages of the CRM that make a lead a qualified one';
+create index idx_directions_account on maas.directions (ad_account_id);
+
+create table maas.adsets (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  campaign_id uuid not null,
+  direction_id uuid,
+  fb_id text not null,
+  name text not null,
+  status text not null,
+  daily_budget_minor bigint check (daily_budget_minor > 0),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  foreign key (campaign_id, user_id) references maas.campaigns (id, user_id) on delete cascade,
+  foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete set null (direction_id),
+  unique (campaign_id, fb_id),
+  unique (id, user_id)
+);
+comment on table maas.adsets is 'Ad sets as they were last read from Facebook';
+create index idx_adsets_direction on maas.adsets (direction_id);
+
+create table maas.ads (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  adset_id uuid not null,
+  fb_id text not null,
+  name text not null,
+  status text not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  foreign key (adset_id, user_id) references maas.adsets (id, user_id) on delete cascade,
+  unique (adset_id, fb_id),
+  unique (id, user_id)
+);
+comment on table maas.ads is 'Ads as they were last read from Facebook';
+
+create table maas.user_creatives (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  user_account_id uuid not null,
+  ad_account_id uuid not null,
+  direction_id uuid,
+  title text not null check (length(title) between 1 and 300),
+  media_type text not null check (media_type in ('video', 'image', 'carousel')),
+  fb_video_id text,
+  fb_creative_id text,
+  transcript text,
+  transcript_language text,
+  status text not null default 'ready' check (status in ('draft', 'ready', 'paused', 'archived')),
+  created_at timestamptz not null default now(),
+  foreign key (ad_account_id, user_account_id, user_id) references maas.ad_accounts (id, user_account_id, user_id) on delete cascade,
+  foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete set null (direction_id),
+  unique (id, user_id)
+);
+comment on table maas.user_creatives is 'Videos and images that ads show';
+comment on column maas.user_creatives.fb_creative_id is 'The creative of the Marketing API that an ad can be made of; null: not uploaded yet';
+comment on column maas.user_creatives.transcript is 'What is said in a video';
+create index idx_user_creatives_account on maas.user_creatives (ad_account_id);
+create index idx_user_creatives_direction on maas.user_creatives (direction_id);
+
+create table maas.creative_analysis (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  creative_id uuid not null,
+  score int not null check (score between 0 and 100),
+  verdict text not null,
+  recommendations jsonb not null default '[]' check (jsonb_typeof(recommendations) = 'array'),
+  model text not null,
+  analyzed_at timestamptz not null default now(),
+  foreign key (creative_id, user_id) references maas.user_creatives (id, user_id) on delete cascade
+);
+comment on table maas.creative_analysis is 'What a model thought of a creative; the newest row counts';
+create index idx_creative_analysis on maas.creative_analysis (creative_id, analyzed_at desc);
+
+create table maas.creative_scores (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  creative_id uuid not null,
+  risk_score int not null check (risk_score between 0 and 100),
+  factors jsonb not null default '{}' check (jsonb_typeof(factors) = 'object'),
+  scored_at timestamptz not null default now(),
+  foreign key (creative_id, user_id) references maas.user_creatives (id, user_id) on delete cascade
+);
+comment on table maas.creative_scores is 'The risk, by an outside scoring agent, that the cost of a lead grows; the newest row counts';
+create index idx_creative_scores on maas.creative_scores (creative_id, scored_at desc);
+
+create table maas.creative_tests (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  creative_id uuid not null,
+  direction_id uuid,
+  fb_adset_id text,
+  fb_ad_id text,
+  status text not null default 'running' check (status in ('running', 'stopped', 'finished', 'failed')),
+  budget_usd numeric not null default 20 check (budget_usd > 0),
+  started_at timestamptz not null default now(),
+  stopped_at timestamptz,
+  result jsonb,
+  foreign key (creative_id, user_id) references maas.user_creatives (id, user_id) on delete cascade,
+  foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete set null (direction_id),
+  check ((status = 'running') = (stopped_at is null))
+);
+comment on table maas.creative_tests is 'Tests of creatives with a small budget, each in an ad set of its own';
+create unique index idx_creative_tests_running on maas.creative_tests (creative_id) where status = 'running';
+create index idx_creative_tests_creative on maas.creative_tests (creative_id, started_at desc);
+create index idx_creative_tests_direction on maas.creative_tests (direction_id);
+
+create table maas.creative_metrics_history (
+  user_id uuid not null,
+  creative_id uuid not null,
+  day date not null,
+  impressions bigint not null default 0 check (impressions >= 0),
+  clicks bigint not null default 0 check (clicks >= 0),
+  spend numeric not null default 0 check (spend >= 0),
+  leads int not null default 0 check (leads >= 0),
+  video_views bigint not null default 0 check (video_views >= 0),
+  p25 bigint not null default 0 check (p25 >= 0),
+  p50 bigint not null default 0 check (p50 >= 0),
+  p75 bigint not null default 0 check (p75 >= 0),
+  p95 bigint not null default 0 check (p95 >= 0),
+  primary key (creative_id, day),
+  foreign key (creative_id, user_id) references maas.user_creatives (id, user_id) on delete cascade
+);
+comment on table maas.creative_metrics_history is 'Figures of a creative by day, over all ads that show it';
+comment on column maas.creative_metrics_history.leads is 'Leads that Facebook counts';
+comment on column maas.creative_metrics_history.p25 is 'Views that reached a quarter of the video; p50, p75, p95 alike';
+
+create table maas.ad_creative_mapping (
+  user_id uuid not null,
+  ad_id uuid not null primary key,
+  creative_id uuid not null,
+  direction_id uuid,
+  foreign key (ad_id, user_id) references maas.ads (id, user_id) on delete cascade,
+  foreign key (creative_id, user_id) references maas.user_creatives (id, user_id) on delete cascade,
+  foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete set null (direction_id)
+);
+comment on table maas.ad_creative_mapping is 'Which creative an ad shows, and for which direction';
+create index idx_ad_creative_mapping_creative on maas.ad_creative_mapping (creative_id);
+create index idx_ad_creative_mapping_direction on maas.ad_creative_mapping (direction_id);
+
+create table maas.direction_metrics_daily (
+  user_id uuid not null,
+  direction_id uuid not null,
+  day date not null,
+  impressions bigint not null default 0 check (impressions >= 0),
+  clicks bigint not null default 0 check (clicks >= 0),
+  spend numeric not null default 0 check (spend >= 0),
+  leads int not null default 0 check (leads >= 0),
+  primary key (direction_id, day),
+  foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete cascade
+);
+comment on table maas.direction_metrics_daily is 'Figures of a direction by day';
+
+create table maas.adset_metrics_history (
+  user_id uuid not null,
+  adset_id uuid not null,
+  day date not null,
+  impressions bigint not null default 0 check (impressions >= 0),
+  clicks bigint not null default 0 check (clicks >= 0),
+  spend numeric not null default 0 check (spend >= 0),
+  leads int not null default 0 check (leads >= 0),
+  primary key (adset_id, day),
+  foreign key (adset_id, user_id) references maas.adsets (id, user_id) on delete cascade
+);
+comment on table maas.adset_metrics_history is 'Figures of an ad set by day';
+
+create table maas.crm_integration (
+  user_account_id uuid primary key,
+  user_id uuid not null,
+  base_url text not null check (base_url ~ '^https?://'),
+  synced_to timestamptz,
+  created_at timestamptz not null default now(),
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
+);
+comment on table maas.crm_integration is 'The amoCRM of an account. Its token is the secret amocrm_ID of the user, with the account''s id without hyphens';
+comment on column maas.crm_integration.synced_to is 'Leads changed before are in the table leads';
+
+create table maas.crm_stages (
+  user_id uuid not null,
+  user_account_id uuid not null,
+  pipeline_id text not null,
+  stage_id text not null,
+  pipeline_name text not null,
+  name text not null,
+  place int not null,
+  primary key (user_account_id, pipeline_id, stage_id),
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
+);
+comment on table maas.crm_stages is 'The stages of the sales funnel, as they were last read from the CRM';
+comment on column maas.crm_stages.place is 'The order of the stages in their pipeline';
+
+create table maas.leads (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  user_account_id uuid not null,
+  source_creative_id uuid,
+  direction_id uuid,
+  fb_lead_id text,
+  crm_lead_id text,
+  phone text,
+  phone_digits text generated always as (nullif(regexp_replace(phone, '[^0-9]', '', 'g'), '')) stored,
+  name text,
+  pipeline_id text,
+  stage_id text,
+  reached_key_stage boolean not null default false,
+  is_qualified boolean not null default false,
+  chat_analysis_json jsonb,
+  revenue numeric not null default 0 check (revenue >= 0),
+  messages_in int not null default 0 check (messages_in >= 0),
+  last_message_at timestamptz,
+  is_engaged boolean not null generated always as (reached_key_stage or messages_in >= 2 or coalesce(
+    case when jsonb_typeof(chat_analysis_json -> 'messages_in') = 'number' then (chat_analysis_json ->> 'messages_in')::numeric >= 2 end, false)) stored,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
+  foreign key (source_creative_id, user_id) references maas.user_creatives (id, user_id) on delete set null (source_creative_id),
+  foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete set null (direction_id),
+  unique (id, user_id)
+);
+comment on table maas.leads is 'People who asked about an offer: from which creative they came, how far they got, what they paid';
+comment on column maas.leads.chat_analysis_json is 'What an analysis of the dialogue said: {"messages_in", "temperature", "summary"} and more';
+comment on column maas.leads.is_qualified is 'The CRM calls the lead qualified';
+comment on column maas.leads.reached_key_stage is 'The lead was in a key stage of its direction at least once';
+comment on column maas.leads.messages_in is 'Messages that the lead wrote in its dialogues; kept by triggers';
+comment on column maas.leads.is_engaged is 'Qualified by deeds: two or more messages of the lead, stored or counted by an analysis, or a key stage';
+comment on column maas.leads.revenue is 'In the currency of the ad account';
+create unique index idx_leads_fb on maas.leads (user_account_id, fb_lead_id);
+create unique index idx_leads_crm on maas.leads (user_account_id, crm_lead_id);
+create index idx_leads_period on maas.leads (user_account_id, created_at) include (is_qualified, is_engaged, revenue, source_creative_id, direction_id, stage_id);
+create index idx_leads_creative on maas.leads (source_creative_id, created_at);
+create index idx_leads_direction on maas.leads (direction_id);
+create index idx_leads_phone on maas.leads (user_account_id, phone_digits, created_at);
+
+create table maas.whatsapp_integration (
+  user_account_id uuid primary key,
+  user_id uuid not null,
+  instance text not null check (instance ~ '^[A-Za-z0-9_-]{1,100}$'),
+  status text not null default 'open' check (status in ('open', 'close', 'connecting')),
+  checked_at timestamptz,
+  created_at timestamptz not null default now(),
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
+);
+comment on table maas.whatsapp_integration is 'The instance of the Evolution API that writes for an account; without a row WhatsApp is not connected';
+
+create table maas.whatsapp_chats (
+  user_id uuid not null,
+  user_account_id uuid not null,
+  jid text not null,
+  name text,
+  lead_id uuid,
+  messages_in int not null default 0,
+  messages_out int not null default 0,
+  last_message_at timestamptz,
+  synced_to timestamptz,
+  primary key (user_account_id, jid),
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
+  foreign key (lead_id, user_id) references maas.leads (id, user_id) on delete set null (lead_id)
+);
+comment on table maas.whatsapp_chats is 'Dialogues of WhatsApp; triggers of whatsapp_messages and leads keep them';
+comment on column maas.whatsapp_chats.lead_id is 'The lead that the messages name, else the newest lead with the phone number of the dialogue';
+comment on column maas.whatsapp_chats.synced_to is 'The newest message that was read from the Evolution API';
+create index idx_whatsapp_chats_recent on maas.whatsapp_chats (user_account_id, last_message_at desc);
+create index idx_whatsapp_chats_lead on maas.whatsapp_chats (lead_id);
+
+create table maas.whatsapp_messages (
+  user_id uuid not null,
+  user_account_id uuid not null,
+  id text not null,
+  chat_jid text not null,
+  lead_id uuid,
+  direction text not null check (direction in ('in', 'out')),
+  text text not null,
+  sent_at timestamptz not null,
+  primary key (user_account_id, id),
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
+  foreign key (lead_id, user_id) references maas.leads (id, user_id) on delete set null (lead_id)
+);
+comment on table maas.whatsapp_messages is 'Messages of WhatsApp; they do not depend on whatsapp_integration';
+comment on column maas.whatsapp_messages.lead_id is 'Only if whoever loaded the message knew it; whatsapp_chats has the lead of the dialogue';
+create index idx_whatsapp_messages_chat on maas.whatsapp_messages (user_account_id, chat_jid, sent_at) include (direction);
+create index idx_whatsapp_messages_lead on maas.whatsapp_messages (lead_id) where lead_id is not null;
+
+create table maas.dialog_summaries (
+  user_id uuid not null,
+  user_account_id uuid not null,
+  chat_jid text not null,
+  summary text not null,
+  temperature text check (temperature in ('hot', 'warm', 'cold')),
+  messages_up_to timestamptz,
+  updated_at timestamptz not null default now(),
+  tsv tsvector not null generated always as (maas.maas_lexemes(summary)) stored,
+  primary key (user_account_id, chat_jid),
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
+);
+comment on table maas.dialog_summaries is 'What an analysis said of a dialogue, for search';
+create index idx_dialog_summaries_tsv on maas.dialog_summaries using gin (tsv);
+
+create table maas.whatsapp_sends (
+  user_id uuid not null,
+  run_id uuid not null references maas.pipeline_runs on delete cascade,
+  number text not null,
+  state text not null default 'sending' check (state in ('sending', 'sent', 'failed')),
+  message_id text,
+  problem text,
+  at timestamptz not null default clock_timestamp(),
+  primary key (run_id, number)
+);
+comment on table maas.whatsapp_sends is 'The recipients of a mass mailing: a row is written before its message is sent, so no recipient gets it twice';
+comment on column maas.whatsapp_sends.state is 'sending: begun, and nobody knows whether it arrived unless it becomes sent or failed';
+
+create table maas.user_specs (
+  user_id uuid not null,
+  key text not null check (key ~ '^[A-Za-z_][A-Za-z0-9_.-]{0,49}$'),
+  value text not null check (length(value) between 1 and 2000),
+  updated_at timestamptz not null default now(),
+  primary key (user_id, key)
+);
+comment on table maas.user_specs is 'Preferences of a user that assistants keep to, such as the currency of reports';
+
+create table maas.brain_actions (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null,
+  user_account_id uuid not null,
+  at timestamptz not null,
+  action text not null,
+  entity text,
+  reason text,
+  foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
+);
+comment on table maas.brain_actions is 'What an outside autopilot did with the ads; assistants only read it';
+create index idx_brain_actions_recent on maas.brain_actions (user_account_id, at desc);
+
+insert into maas.loadable_tables (name, columns) values
+  ('user_accounts', '{id,name,is_default}'),
+  ('ad_accounts', '{id,user_account_id,fb_id,name,currency,timezone}'),
+  ('campaigns', '{id,ad_account_id,fb_id,name,objective,status,daily_budget_minor}'),
+  ('directions', '{id,user_account_id,ad_account_id,name,status,fb_adset_id,daily_budget_minor,target_cpl,target_cpl_currency,key_stage_ids,created_at}'),
+  ('adsets', '{id,campaign_id,direction_id,fb_id,name,status,daily_budget_minor}'),
+  ('ads', '{id,adset_id,fb_id,name,status}'),
+  ('user_creatives', '{id,user_account_id,ad_account_id,direction_id,title,media_type,fb_video_id,fb_creative_id,transcript,transcript_language,status,created_at}'),
+  ('creative_analysis', '{id,creative_id,score,verdict,recommendations,model,analyzed_at}'),
+  ('creative_scores', '{id,creative_id,risk_score,factors,scored_at}'),
+  ('creative_tests', '{id,creative_id,direction_id,fb_adset_id,fb_ad_id,status,budget_usd,started_at,stopped_at,result}'),
+  ('creative_metrics_history', '{creative_id,day,impressions,clicks,spend,leads,video_views,p25,p50,p75,p95}'),
+  ('ad_creative_mapping', '{ad_id,creative_id,direction_id}'),
+  ('direction_metrics_daily', '{direction_id,day,impressions,clicks,spend,leads}'),
+  ('adset_metrics_history', '{adset_id,day,impressions,clicks,spend,leads}'),
+  ('crm_stages', '{user_account_id,pipeline_id,stage_id,pipeline_name,name,place}'),
+  ('leads', '{id,user_account_id,source_creative_id,direction_id,fb_lead_id,crm_lead_id,phone,name,pipeline_id,stage_id,reached_key_stage,is_qualified,chat_analysis_json,revenue,created_at}'),
+  ('whatsapp_integration', '{user_account_id,instance,status}'),
+  ('whatsapp_messages', '{user_account_id,id,chat_jid,lead_id,direction,text,sent_at}'),
+  ('dialog_summaries', '{user_account_id,chat_jid,summary,temperature,messages_up_to,updated_at}'),
+  ('user_specs', '{key,value}'),
+  ('brain_actions', '{id,user_account_id,at,action,entity,reason}');

@@ -1,0 +1,138 @@
+"""Advertising tables: rows of one account cannot name another user's, and triggers count the messages of leads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+Connection = psycopg.Connection[DictRow]
+ANN, BEN = UUID(int=1), UUID(int=2)
+PHONE, JID = "+7 (701) 123-45-67", "77011234567@s.whatsapp.net"
+
+
+def account(connection: Connection, user: UUID = ANN) -> UUID:
+    row = connection.execute(
+        "insert into user_accounts (user_id, name) values (%s, 'Shop') returning id", (user,)
+    ).fetchone()
+    assert row is not None
+    return UUID(str(row["id"]))
+
+
+def ad_account(connection: Connection, account_id: UUID, user: UUID = ANN, fb_id: str = "act_1") -> UUID:
+    row = connection.execute(
+        """insert into ad_accounts (user_id, user_account_id, fb_id, name, currency, timezone)
+           values (%s, %s, %s, 'Ads', 'USD', 'Asia/Almaty') returning id""",
+        (user, account_id, fb_id),
+    ).fetchone()
+    assert row is not None
+    return UUID(str(row["id"]))
+
+
+def lead(connection: Connection, account_id: UUID, phone: str | None = PHONE, **more: Any) -> UUID:
+    row = connection.execute(
+        "insert into leads (user_id, user_account_id, phone, chat_analysis_json) values (%s, %s, %s, %s) returning id",
+        (ANN, account_id, phone, json.dumps(more) if more else None),
+    ).fetchone()
+    assert row is not None
+    return UUID(str(row["id"]))
+
+
+def message(connection: Connection, account_id: UUID, direction: str = "in", jid: str = JID, **more: Any) -> None:
+    connection.execute(
+        """insert into whatsapp_messages (user_id, user_account_id, id, chat_jid, lead_id, direction, text, sent_at)
+           values (%s, %s, %s, %s, %s, %s, 'hello', now())""",
+        (ANN, account_id, str(uuid4()), jid, more.get("lead_id"), direction),
+    )
+
+
+def counts(connection: Connection, lead_id: UUID) -> tuple[int, bool]:
+    row = connection.execute("select messages_in, is_engaged from leads where id = %s", (lead_id,)).fetchone()
+    assert row is not None
+    return row["messages_in"], row["is_engaged"]
+
+
+def test_no_row_names_what_is_another_users(connection: Connection) -> None:
+    anns, bens = account(connection), account(connection, BEN)
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        ad_account(connection, bens, ANN)
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        connection.execute(
+            "insert into whatsapp_integration (user_id, user_account_id, instance) values (%s, %s, 'main')", (BEN, anns)
+        )
+    ad_account(connection, anns)
+    ad_account(connection, bens, BEN)  # the same ad account, of two users who may both have access to it
+
+
+def test_two_messages_of_a_lead_engage_it(connection: Connection) -> None:
+    shop = account(connection)
+    one = lead(connection, shop)
+    message(connection, shop)
+    message(connection, shop, "out")
+    assert counts(connection, one) == (1, False)
+    message(connection, shop)
+    assert counts(connection, one) == (2, True)
+    chat = connection.execute("select lead_id, messages_in, messages_out from whatsapp_chats").fetchone()
+    assert chat == {"lead_id": one, "messages_in": 2, "messages_out": 1}
+
+
+def test_a_lead_may_come_after_its_messages(connection: Connection) -> None:
+    shop = account(connection)
+    for _ in range(2):
+        message(connection, shop)
+    one, other = lead(connection, shop), lead(connection, shop, None)
+    assert counts(connection, one) == (2, True) and counts(connection, other) == (0, False)
+    connection.execute("update leads set phone = '+7 999' where id = %s", (other,))
+    assert counts(connection, other) == (0, False)
+
+
+def test_messages_of_several_dialogues_of_a_lead_add_up(connection: Connection) -> None:
+    shop = account(connection)
+    one = lead(connection, shop, None)
+    message(connection, shop, jid="1@s.whatsapp.net", lead_id=one)
+    message(connection, shop, jid="2@s.whatsapp.net", lead_id=one)
+    assert counts(connection, one) == (2, True)
+    connection.execute("update whatsapp_messages set direction = 'out' where chat_jid like '1@%'")
+    assert counts(connection, one) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "engaged"),
+    [({"messages_in": 2}, True), ({"messages_in": 1}, False), ({"messages_in": "5"}, False), ({"x": 1}, False)],
+)
+def test_an_analysis_may_have_counted_the_messages(
+    connection: Connection, analysis: dict[str, Any], engaged: bool
+) -> None:
+    one = lead(connection, account(connection), **analysis)
+    assert counts(connection, one) == (0, engaged)
+
+
+def test_an_erased_user_leaves_nothing_and_every_row_is_counted(connection: Connection) -> None:
+    shop = account(connection)
+    ad_account(connection, shop)
+    lead(connection, shop)
+    message(connection, shop)
+    account(connection, BEN)
+    row = connection.execute("select maas_erase(%s) as receipt", (ANN,)).fetchone()
+    assert row is not None
+    for table in ("user_accounts", "ad_accounts", "leads", "whatsapp_messages", "whatsapp_chats"):
+        assert row["receipt"][table] == 1, table
+    assert connection.execute("select user_id from user_accounts").fetchall() == [{"user_id": BEN}]
+
+
+def test_preferences(connection: Connection) -> None:
+    assert connection.execute("select maas_set_spec(%s, 'currency', 'KZT') as done", (ANN,)).fetchone() == {
+        "done": True
+    }
+    connection.execute("select maas_set_spec(%s, 'currency', 'USD')", (ANN,))
+    assert connection.execute("select value from user_specs").fetchall() == [{"value": "USD"}]
+    with pytest.raises(psycopg.errors.CheckViolation), connection.transaction():
+        connection.execute("select maas_set_spec(%s, 'a b', 'x')", (ANN,))
+    assert connection.execute("select maas_set_spec(%s, 'currency', null) as done", (ANN,)).fetchone() == {"done": True}
+    assert connection.execute("select maas_set_spec(%s, 'currency', null) as done", (ANN,)).fetchone() == {
+        "done": False
+    }
