@@ -44,7 +44,8 @@ def list_runs(
         table.add_column(name, no_wrap=name == "run")
     for row in rows:
         ms = row["completed_at"] and f"{(row['completed_at'] - row['created_at']).total_seconds() * 1000:.0f}"
-        state = row["status"] + (f" ({row['error_code']})" if row["error_code"] else "")
+        remarks = [row["error_code"], row["limited"], row["memory"] != "ok" and f"memory {row['memory']}"]
+        state = row["status"] + "".join(f" ({remark})" for remark in remarks if remark)
         table.add_row(
             str(row["id"]), f"{row['created_at']:%m-%d %H:%M:%S}", row["kind"], state, row["archive_status"], ms,
             shorten(one_line(row["query"]), 60),

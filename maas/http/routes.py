@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from maas.conversations import MessageRole
 from maas.conversations.actions import ActionStatus
-from maas.engine.states import Status
+from maas.engine.states import RunKind, Status
 from maas.http import attachments, conversations, memories, openai, operations, runs, schemas, trace, users
 from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
@@ -80,7 +80,8 @@ ROUTES = (
     Route("POST", "/v1/runs", runs.post_run, "ask", runs.NewRun, schemas.RunAccepted, 202,
           errors=(400, 404, 409, 413, 415, 422, 429)),
     Route("GET", "/v1/runs", runs.get_runs, "read", response=runs.RunPage, errors=(400,),
-          query={**_USER, "status": (_one_of(Status), "Only runs in this status."), **_PAGE}),
+          query={**_USER, "status": (_one_of(Status), "Only runs in this status."),
+                 "kind": (_one_of(RunKind), "Only runs of this kind."), **_PAGE}),
     Route("GET", "/v1/runs/{id}", runs.get_run, "read", response=runs.RunState, errors=(400, 404),
           query={"wait": ({"type": "number", "minimum": 0, "maximum": 60}, "Seconds to wait for the answer.")}),
     Route("GET", "/v1/runs/{id}/trace", trace.get_trace, "admin", response=trace.Trace, errors=(404,)),

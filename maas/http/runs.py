@@ -14,7 +14,7 @@ from structlog.contextvars import bind_contextvars
 
 from maas.conversations import Mode
 from maas.conversations.actions import press_button
-from maas.engine.states import ArchiveStatus, Status
+from maas.engine.states import ArchiveStatus, RunKind, Status
 from maas.http.auth.authorize import principal_of, read_body, read_user
 from maas.http.request_input import (
     read_cursor,
@@ -119,6 +119,8 @@ class RunSummary(Schema):
     status: Status
     archive_status: ArchiveStatus
     error_code: str | None
+    limited: Literal["budget"] | None
+    memory: MemoryState
     created_at: datetime
     completed_at: datetime | None
 
@@ -183,12 +185,14 @@ async def get_runs(request: Request) -> Response:
     """List the runs of a user, newest first; an unbound admin may list one status for all users."""
     limit = read_limit(request)
     status: Status | None = read_parameter(request, "status", Status)
+    kind: RunKind | None = read_parameter(request, "kind", RunKind)
     db, principal = app_state(request).db, principal_of(request)
     may_list_all = principal.may("admin") and not principal.is_bound
     user_id = read_parameter(request, "user_id", UUID) if may_list_all and status else read_user(request)
     if user_id is None:
         await db.value("note_audit", "runs_list", None, None, {"status": status}, principal.name)
-    rows = await list_runs(db, user_id=user_id, status=status, before=read_cursor(request), limit=limit)
+    before = read_cursor(request)
+    rows = await list_runs(db, user_id=user_id, status=status, kind=kind, before=before, limit=limit)
     summaries = [
         RunSummary(request_id=row["id"], **{name: row[name] for name in RunSummary.model_fields if name in row})
         for row in rows

@@ -101,10 +101,14 @@ class RunOutput(ToolOutput):
         default=[], description=f"memories that were evidence for the answer, the best {MAX_MEMORY_IDS}"
     )
     degraded: list[str] = Field(default=[], description="stages that worked without their model")
+    limited: str | None = Field(default=None, description="budget: the user's budget of the day is spent")
+    memory: str = Field(default="ok", description="whether the memory behind the answer was complete")
+    memory_reasons: list[str] = Field(default=[], description="why it was not complete")
 
     def text(self) -> str:
         if self.status == "COMPLETED":
-            return self.answer or "The request is completed."
+            remark = "" if self.memory == "ok" else f"\n\n(memory {self.memory}: {', '.join(self.memory_reasons)})"
+            return (self.answer or "The request is completed.") + remark
         if self.status == "FAILED":
             return f"There is no answer: {self.error}"
         return f"There is no answer yet ({self.status}). Call get_run with request_id {self.request_id} to wait for it."

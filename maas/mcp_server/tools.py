@@ -234,7 +234,8 @@ async def _wait_for_run(
         if run["status"] in END_STATUSES or long_poll_s <= 0 or is_server_stopping:
             return RunOutput(
                 request_id=request_id, status=run["status"], answer=run["final_answer"], error=run["error_message"],
-                degraded=run["degraded"], memory_ids=[UUID(one["id"]) for one in run["sources"][:MAX_MEMORY_IDS]],
+                degraded=run["degraded"], limited=run["limited"], memory=run["memory"],
+                memory_reasons=run["memory_reasons"], memory_ids=[UUID(one["id"]) for one in run["sources"][:MAX_MEMORY_IDS]],
             )  # fmt: skip
 
 

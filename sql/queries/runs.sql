@@ -87,7 +87,7 @@ select status, archive_status from maas.pipeline_runs where id = $1;
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind; nulls mean any; newest first
 -- one branch for a user and one for all: each has its index, and one plan serves both
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
-  error_code, error_message, created_at, completed_at
+  error_code, error_message, limited, memory, created_at, completed_at
 from (
   (select * from maas.pipeline_runs where user_id = $1 and ($2::text is null or status = $2) and ($6::text is null or kind = $6)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)

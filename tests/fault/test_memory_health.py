@@ -13,7 +13,7 @@ from maas.client import MaaS
 from tests.embedding_server import EmbeddingServer
 from tests.http_server import HTTPServer
 from tests.polling import poll
-from tests.stack import Stack
+from tests.stack import Stack, maas
 
 FACT, QUESTION = "My cat is called Rex.", "What is my cat called?"
 BROKEN_SEARCH = """
@@ -109,6 +109,11 @@ def test_a_search_that_fails_leaves_the_answer(stack: Stack, user: UUID) -> None
     assert health(stack, run_id) == ("unavailable", ["search_failed"])
     stack.wait_archived(run_id)
     assert stack.answer(run_id)["archive_status"] == "ARCHIVED"
+    (row, *_) = stack.client.get("/v1/runs", params={"user_id": str(user)}).json()["results"]
+    assert (row["memory"], row["limited"]) == ("unavailable", None)
+    asked = maas(stack, "ask", QUESTION, "--user", str(user))
+    assert "memory unavailable: search_failed" in asked.stderr
+    assert "memory unavailable" in maas(stack, "runs", "--user", str(user), COLUMNS="200").stdout
 
 
 def test_a_search_that_takes_too_long_leaves_the_answer(stack: Stack, user: UUID) -> None:

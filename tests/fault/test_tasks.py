@@ -116,6 +116,9 @@ def test_a_task_ends_in_a_report(stack: Stack, models: ModelServer, user: UUID, 
     assert "Write two" in maas(stack, "trace", str(run_id)).stdout
     assert str(run_id) in maas(stack, "runs", "--kind", "task").stdout
     assert str(run_id) not in maas(stack, "runs", "--kind", "ask").stdout
+    for kind, is_shown in (("task", True), ("ask", False)):
+        page = stack.client.get("/v1/runs", params={"user_id": str(user), "kind": kind}).json()["results"]
+        assert (str(run_id) in {one["request_id"] for one in page}) is is_shown
     assert stack.rows("select from maas_retry_run(%s) v where v = 'not_failed'", run_id)
 
 

@@ -131,6 +131,7 @@ async def test_what_one_session_remembers_another_finds(stack: Stack, name: str)
         assert found["id"] == kept["memory_id"] and found["occurred_at"].startswith("2024-05-01")
         state = await call(client, "get_run", request_id=answer.structured_content["request_id"], wait=10)
         assert state == answer.structured_content
+        assert (state["memory"], state["memory_reasons"], state["limited"]) == ("ok", [], None)
         stack.wait_archived(UUID(kept["request_id"]), UUID(state["request_id"]))
         context = await call(client, "get_context", query="What is my boat called?")
         assert "Zephyr" in context["context"] and context["memory_ids"]
