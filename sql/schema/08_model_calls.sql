@@ -76,5 +76,6 @@ insert into maas.model_prices (provider, model, input, cached, output) values
 
 insert into maas.model_prices (provider, model, input, cached, output, image) values
   ('gemini', 'gemini-2.5-flash-image%', 0.3, null, 2.5, 0.039), ('gemini', 'gemini-3-pro-image%', 2, null, 12, 0.134),
-  ('openai', 'gpt-image-1%', 5, 1.25, 0, 0.042), ('openai', 'gpt-image-1-mini%', 2, 0.2, 0, 0.011),
+  ('gemini', 'gemini-3.1-flash-image%', 0.5, null, 3, 0.067),
+  ('openai', 'gpt-image-1%', 5, 1.25, 0, 0.042), ('openai', 'gpt-image-1-mini%', 2, 0.2, 0, 0.0085), ('openai', 'gpt-image-1.5%', 5, 1.25, 0, 0.034),
   ('openai', 'dall-e-3%', 0, null, 0, 0.04);
