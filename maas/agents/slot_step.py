@@ -73,7 +73,7 @@ class SlotStep:
         permissions = Permissions(frozenset(one.name for one in tools), "auto", definition.limits.calls)
         models = RunModels(run, deps)
         context = ToolContext(run.user_id, run.id, run.conversation_id, {"session": session}, models=models)
-        executor = Executor(tools, permissions, context, calls.ledger.count, record, calls.ledger, domains)
+        executor = Executor(tools, permissions, context, calls.count, record, calls.ledger, domains)
         return cls(session, executor, calls, tools, events)
 
     async def make(self, calls: Sequence[ToolCall]) -> list[ToolResult]:

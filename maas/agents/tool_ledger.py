@@ -40,7 +40,7 @@ class ToolLedger:
         self._run = (run_id, attempt)
 
     async def count(self) -> int:
-        """Increment the number of calls of this claim and return it."""
+        """Increment the stored number of calls of this claim and return it: what a task may use outlasts a crash."""
         number: int | None = await self._db.value("count_tool_call", *self._run)
         if number is None:
             raise LostRun
@@ -152,6 +152,12 @@ class CallLog:
         self._events = events
         self._run = run
         self._numbers: dict[str, int] = {}
+        self._calls = 0
+
+    async def count(self) -> int:
+        """Increment the number of calls of this claim and return it; the next claim makes the same calls again."""
+        self._calls += 1
+        return self._calls
 
     async def announce(self, call: ToolCall) -> None:
         """Emit `tool_start` before the call is made."""

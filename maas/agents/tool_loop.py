@@ -192,7 +192,7 @@ class AnswerContext:
         permissions = Permissions(frozenset(one.name for one in tools), self.mode, self.definition.limits.calls)
         models = RunModels(run, self.model.deps, self.model.deadline)
         context = ToolContext(run.user_id, run.id, run.conversation_id, values or {}, models=models)
-        counted, recorded = count or ledger.count, record or self.calls.record
+        counted, recorded = count or self.calls.count, record or self.calls.record
         return Executor(tools, permissions, context, counted, recorded, ledger, self.domains)
 
     async def run_tool_loop(

@@ -235,7 +235,8 @@ async def _wait_for_run(
             return RunOutput(
                 request_id=request_id, status=run["status"], answer=run["final_answer"], error=run["error_message"],
                 degraded=run["degraded"], limited=run["limited"], memory=run["memory"],
-                memory_reasons=run["memory_reasons"], memory_ids=[UUID(one["id"]) for one in run["sources"][:MAX_MEMORY_IDS]],
+                memory_reasons=run["memory_reasons"],
+                memory_ids=[UUID(one["id"]) for one in run["sources"][:MAX_MEMORY_IDS]],
             )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ create table maas.tool_counts (
   calls int not null,
   primary key (run_id, attempt)
 );
-comment on table maas.tool_counts is 'Number of tool calls per claim of a run; a later claim repeats the rounds, so it counts from zero';
+comment on table maas.tool_counts is 'Number of tool calls per claim of a task or an action; the limit of a task counts all of its claims';
 
 create table maas.tool_executions (
   id bigint primary key generated always as identity,

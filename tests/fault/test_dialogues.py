@@ -120,12 +120,14 @@ def test_killed_between_reply_and_call(stack: Stack, models: ModelServer, user: 
     """The reply is pinned: its call is made by the next owner, and the model is not asked for it again."""
     models.rounds["responder"] = [[WRITE]]
     with psycopg.connect(stack.dsn) as holder:
-        holder.execute("lock table tool_counts in exclusive mode")
+        holder.execute("lock table tool_executions in exclusive mode")
         clerk()
         run_id = ask(stack, user)
-        waits = "select from pg_locks where relation = 'tool_counts'::regclass and not granted"
+        waits = "select from pg_locks where relation = 'tool_executions'::regclass and not granted"
         poll(lambda: stack.rows(waits), 20, "the call waits")
         kill(stack)
+        # Without its client it would still begin the write.
+        stack.rows(waits.replace("select", "select pg_terminate_backend(pid)"))
     assert lines(stack) == []
     clerk()
     assert answer(stack, run_id)["status"] == "COMPLETED"
