@@ -7,22 +7,22 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from maas.agents.collector import Collector, Word
 from maas.agents.executor import MAX_CALLS
-from maas.agents.slots import Slot, declared
+from maas.agents.optional_slots import TOOL as OPTIONAL_TOOL
 from maas.agents.tools import Mode, Toolset
 from shared.errors import MaasError, problems_of
 from shared.models.registry import check_access
 from shared.settings import Settings, variable_of
 
 Routing = Literal["single", "meta_tools", "classifier", "handoff"]
-Word = Annotated[str, Field(min_length=1, max_length=50)]
 AgentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=50)]
-_OPTIONAL_AGENT_FIELDS = ("keywords", "toolset", "handoffs")
+_OPTIONAL_AGENT_FIELDS = ("keywords", "toolset", "handoffs", "slots")
 _FIELDS_READ_BY: dict[Routing, frozenset[str]] = {
     "single": frozenset(),
     "meta_tools": frozenset(),
-    "classifier": frozenset({"keywords", "toolset"}),
-    "handoff": frozenset({"handoffs", "toolset"}),
+    "classifier": frozenset({"keywords", "toolset", "slots"}),
+    "handoff": frozenset({"handoffs", "toolset", "slots"}),
 }
 
 
@@ -41,39 +41,13 @@ class Limits(BaseModel):
     attempt_seconds: Annotated[float | None, Field(gt=0, le=600)] = None
 
 
-class Texts(BaseModel):
-    """A text for users in each supported language."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    ru: Annotated[str, Field(min_length=1, max_length=300)]
-    en: Annotated[str, Field(min_length=1, max_length=300)]
-
-
-class SlotField(BaseModel):
-    """A value to collect before `completion` may be called. Without `allowed` values it is free text."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: Word
-    label: Word
-    question: Texts
-    required: bool = True
-    allowed: tuple[Word, ...] = ()
-
-    def slot(self, language: Literal["ru", "en"]) -> Slot:
-        return Slot(self.name, self.label, getattr(self.question, language), self.required, self.allowed)
-
-
-class Agent(BaseModel):
+class Agent(Collector):
     """One voice of an assistant, with a prompt and tools of its own; the routing decides which agent answers.
 
     `about` tells models what the agent is good for. `handoffs` names the agents to which it may hand the dialogue over.
     `role_prompt` is a row of system_prompts, `model` a `provider:model`. `keywords` are words or phrases; Russian ones
-    match in any inflection.
+    match in any inflection. With `slots` it collects values of its own, see Collector.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: AgentName
     role_prompt: Word
@@ -125,25 +99,22 @@ class OpeningRoute(BaseModel):
     agent: AgentName
 
 
-class Definition(BaseModel):
+class Definition(Collector):
     """One assistant. `role_prompt` is a row of system_prompts; `toolset` names tools or whole domains.
 
     `context_providers` are read tools without arguments; their results are part of the prompt. So are those of
     `opening_tools`, which are called once a conversation. Under `handoff`, `opening_routes` choose the first agent.
-    With `slots` the assistant collects values; `completion` is the tool that uses them once the user has confirmed.
-    `session`: a user has one dialogue that collects values in each conversation, or one in all; `opening` said again
-    begins it anew. `photo`: an image of a request is one of the collected values; `photo_tool` asks for it.
+    With `slots` it collects values under `single`, see Collector; under `classifier` and `handoff` its agents do.
     `stream`: false to ask models for whole replies; `limits.attempt_seconds` is then the time of a whole reply.
     `forbidden_words` or phrases, Russian ones in any inflection, do not occur in what its models say to the user.
     `memory`: `light` uses no model to remember; `off` remembers nothing and only logs messages.
     `model`: a `provider:model` in place of the Responder's; agents may have others.
     `channels` are the sources of requests that it answers, such as http, openai, cli, sql; empty for all.
-    `opening`: the message that opens a conversation, so that the assistant speaks first.
+    `opening`: the message that opens a conversation, so that the assistant speaks first. Said again, it begins the
+    dialogue that collects values anew, unless that goes on in every conversation of its user.
     `needs`: what must be configured before it can be used.
     Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Word
     role_prompt: Word
@@ -157,11 +128,6 @@ class Definition(BaseModel):
     limits: Limits = Limits()
     model: str | None = None
     temperature: Annotated[float | None, Field(ge=0, le=2)] = None
-    slots: tuple[SlotField, ...] = ()
-    completion: Word | None = None
-    session: Literal["conversation", "user"] = "conversation"
-    photo: bool = False
-    photo_tool: Word | None = None
     stream: bool = True
     forbidden_words: tuple[Word, ...] = ()
     memory: Literal["full", "light", "off"] = "full"
@@ -171,13 +137,7 @@ class Definition(BaseModel):
     needs: Needs = Needs()
 
     @model_validator(mode="after")
-    def _check_slots(self) -> Self:
-        try:
-            declared([one.slot("en") for one in self.slots])
-        except MaasError as error:
-            raise ValueError(f"slots: {error.message}") from error
-        if bool(self.slots) != (self.completion is not None):
-            raise ValueError("slots and completion belong together: name both or neither")
+    def _check_fields(self) -> Self:
         if self.opening_routes and self.routing != "handoff":
             raise ValueError("opening_routes: only handoff has an agent that begins")
         for route in self.opening_routes:
@@ -187,11 +147,15 @@ class Definition(BaseModel):
                 raise ValueError(f"opening_routes: there is no agent {route.agent!r}")
         if self.forbidden_words and self.stream:
             raise ValueError("forbidden_words: a streamed answer is read before it is checked; set stream: false")
-        if self.photo_tool is not None and not self.photo:
-            raise ValueError("photo_tool: it asks for a photo; set photo, too")
         if self.slots and self.routing != "single":
-            raise ValueError("slots: one voice collects them; leave routing out")
+            raise ValueError(f"slots: under {self.routing} it has no voice of its own; name them on an agent")
         return self
+
+    def collector(self, agent: str | None) -> Collector | None:
+        """The assistant, or its agent of this name, if that collects values."""
+        voice: Collector | None = self if agent is None else None
+        voice = next((one for one in self.agents if one.name == agent), voice)
+        return voice if voice is not None and voice.slots else None
 
     @property
     def is_plain(self) -> bool:
@@ -240,9 +204,9 @@ class Definition(BaseModel):
                     raise bad_assistant(self.name, message)
 
     def _check_named_tools(self, tools: Toolset) -> None:
-        for field, tool in (("completion", self.completion), ("photo_tool", self.photo_tool)):
-            if tool is not None and tools.get(tool) is None:
-                raise bad_assistant(self.name, f"{field}: {tool!r} is no tool of its toolset")
+        self._check_collector("", self, tools)
+        for agent in self.agents:
+            self._check_collector(f"agents.{agent.name}.", agent, self.tools_of(agent, tools))
         called_by_code = [("context_providers", one) for one in self.context_providers]
         for field, name in (*called_by_code, *(("opening_tools", one) for one in self.opening_tools)):
             one = tools.get(name)
@@ -250,6 +214,22 @@ class Definition(BaseModel):
                 raise bad_assistant(
                     self.name, f"{field}: {name!r} must be a tool that only reads and needs no arguments"
                 )
+
+    def _check_collector(self, prefix: str, voice: Collector, tools: Toolset) -> None:
+        for field, tool in (("completion", voice.completion), ("photo_tool", voice.photo_tool)):
+            if tool is not None and tools.get(tool) is None:
+                raise bad_assistant(self.name, f"{prefix}{field}: {tool!r} is no tool of its toolset")
+        if voice.completion is None or (completion := tools.get(voice.completion)) is None:
+            return
+        problem = None
+        if completion.parameters["required"]:
+            problem = "must need no arguments: it reads the values from its session"
+        elif completion.effect == "dangerous":
+            problem = "is dangerous: it would wait for an approval of its own, without its session; make it a write"
+        elif tools.get(OPTIONAL_TOOL) is not None:
+            problem = f"{OPTIONAL_TOOL!r} is a tool of the runtime in such a dialogue: rename yours"
+        if problem is not None:
+            raise bad_assistant(self.name, f"{prefix}completion: {completion.name!r} {problem}")
 
 
 def read_definition(name: str, role: str, fields: Mapping[str, Any]) -> Definition:

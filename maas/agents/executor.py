@@ -56,12 +56,16 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What a dialogue may call: names of tools, the mode, the number of calls, and fingerprints of approved calls."""
+    """What a dialogue may call: names of tools, the mode, the number of calls, and fingerprints of approved calls.
+
+    The mode of the `unasked` tools is always `auto`.
+    """
 
     allowed: frozenset[str]
     mode: Mode = "auto"
     limit: int = MAX_CALLS
     approved: frozenset[str] = frozenset()
+    unasked: frozenset[str] = frozenset()
 
 
 CountCall = Callable[[], Awaitable[int]]
@@ -125,7 +129,7 @@ class Executor:
         self._history = _History()
         self._agent: str | None = None
 
-    def narrowed(self, agent: str, allowed: Iterable[str]) -> Executor:
+    def narrowed(self, agent: str | None, allowed: Iterable[str]) -> Executor:
         """An executor for an agent that may call only these tools. Both share one history: no call is repeated."""
         other = copy(self)
         other._agent = agent
@@ -195,7 +199,8 @@ class Executor:
 
     async def _check_and_make(self, tool: Tool, call: ToolCall) -> tuple[dict[str, Any], ToolArguments | None]:
         permissions = self._permissions
-        decision = decide(tool.effect, permissions.mode, tool.name in permissions.allowed)
+        mode: Mode = "auto" if tool.name in permissions.unasked else permissions.mode
+        decision = decide(tool.effect, mode, tool.name in permissions.allowed)
         if decision == "refuse":
             return refused("not_allowed", f"{tool.name} is not open to this dialogue: answer without it"), None
         if not tool.is_meta and await self._count() > permissions.limit:

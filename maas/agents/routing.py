@@ -14,6 +14,8 @@ import structlog
 from maas.agents.definition import Agent, transfer_name
 from maas.agents.executor import Executor, run_concurrently
 from maas.agents.phrases import holds, words_of
+from maas.agents.slot_loop import collect
+from maas.agents.slot_step import SlotStep
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tool_loop import AnswerContext, LoopResult, fenced_json, tell
 from maas.agents.tools import Tool, Toolset, tool
@@ -49,8 +51,12 @@ async def answer_by_classifier(context: AnswerContext) -> Reply:
     agents = await _choose(context)
     executor = context.executor(context.tools)
     if len(agents) == 1:
-        reply = (await _ask_agent(context, agents[0], executor, is_alone=True)).reply
-        await context.record_agent(agents[0].name, agents[0].name)
+        (agent,) = agents
+        if agent.slots:
+            reply = (await _collect(context, agent)).reply
+        else:
+            reply = (await _ask_agent(context, agent, executor, is_alone=True)).reply
+        await context.record_agent(agent.name, agent.name)
         return reply
     answers = await run_concurrently(_ask_one_of_several(context, agent, executor) for agent in agents)
     errors = [one.error for one in answers if one.error is not None]
@@ -66,9 +72,32 @@ async def answer_by_classifier(context: AnswerContext) -> Reply:
 
 
 async def _choose(context: AnswerContext) -> tuple[Agent, ...]:
+    """The agents of a question. One that collects values answers alone, and keeps a dialogue that it has not ended.
+
+    Keywords of another agent end that.
+    """
     agents = context.definition.agents
     chosen = agents[0] if len(agents) == 1 else by_keywords(context.run.user_query, agents)
-    return (chosen,) if chosen else await _by_model(context)
+    if chosen is None and (active := await _active_agent(context)) is not None:
+        chosen = next((one for one in agents if one.name == active and one.slots), None)
+        chosen = chosen if chosen and await _is_collecting(context, chosen) else None
+    if chosen is not None:
+        return (chosen,)
+    several = await _by_model(context)
+    return next(((one,) for one in several if one.slots), several)
+
+
+async def _is_collecting(context: AnswerContext, agent: Agent) -> bool:
+    step = await SlotStep.open(context, agent, context.definition.tools_of(agent, context.tools))
+    return not step.session.is_confirmed
+
+
+async def _collect(context: AnswerContext, agent: Agent) -> LoopResult:
+    tools = context.definition.tools_of(agent, context.tools)
+    model, request = await context.agent_request(agent, tools, context.request.messages)
+    step = await SlotStep.open(context, agent, tools)
+    async with debug_log().span(9, agent.name):
+        return await collect(context, step, model, request, context.definition.limits.rounds)
 
 
 async def _by_model(context: AnswerContext) -> tuple[Agent, ...]:
@@ -160,6 +189,7 @@ async def answer_by_handoff(context: AnswerContext) -> Reply:
     transfer = _Transfer()
     transfer_tools = {name: transfer.tool(agent) for name, agent in agents.items()}
     executor = context.executor(Toolset([*context.tools, *transfer_tools.values()]))
+    steps: dict[str, SlotStep] = {}  # of agents that collect values: what they keep in this run lasts over transfers
     messages: Sequence[Message] = context.request.messages
     rounds_left, transfers = context.definition.limits.rounds, 0
     while True:
@@ -167,14 +197,20 @@ async def answer_by_handoff(context: AnswerContext) -> Reply:
         own_tools = context.definition.tools_of(active, context.tools)
         tools = Toolset([*own_tools, *(transfer_tools[name] for name in targets)])
         model, request = await context.agent_request(active, tools, messages)
-        own_executor = executor.narrowed(active.name, (one.name for one in tools))
         async with debug_log().span(9, active.name):
-            loop = await context.run_tool_loop(model, request, own_executor, rounds_left, transfer.is_requested)
+            if active.slots:
+                if (step := steps.get(active.name)) is None:
+                    all_tools = Toolset([*own_tools, *(transfer_tools[name] for name in active.handoffs)])
+                    step = steps[active.name] = await SlotStep.open(context, active, all_tools)
+                loop = await collect(context, step, model, request, rounds_left, tools, transfer.is_requested)
+            else:
+                own_executor = executor.narrowed(active.name, (one.name for one in tools))
+                loop = await context.run_tool_loop(model, request, own_executor, rounds_left, transfer.is_requested)
         if transfer.target is None:
             await context.record_agent(active.name)
             return loop.reply
         active, transfer.target = transfer.target, None
-        rounds_left -= loop.rounds
+        rounds_left = max(rounds_left - loop.rounds, 1)
         transfers += 1
         messages = without_calls(loop.messages)
 

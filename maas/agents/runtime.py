@@ -19,7 +19,8 @@ from maas.agents.mcp_client.naming import check_names, is_named, names_without_p
 from maas.agents.meta_tools import answer_by_meta_tools
 from maas.agents.openers import BoundOpener, OpenDomains
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
-from maas.agents.slot_step import collect, press
+from maas.agents.slot_loop import CheckedReply, answer_with_slots
+from maas.agents.slot_step import press
 from maas.agents.tasks import TaskWork
 from maas.agents.tool_ledger import CallLog
 from maas.agents.tool_loop import AnswerContext, ResponderModel
@@ -166,7 +167,7 @@ class Runtime:
         try:
             async with asyncio.timeout(seconds) as timeout:
                 context = await self._context(definition, model, request, events)
-                return await _answer(context, events)
+                return await _answer(context)
         except TimeoutError as error:
             if not timeout.expired():
                 raise
@@ -179,7 +180,7 @@ class Runtime:
         """
         definition = await _read_definition(run, deps)
         tools = await self._open_tools(definition)
-        if definition is not None and definition.slots and (button := await find_pressed_button(deps.db, run.id)):
+        if (button := await find_pressed_button(deps.db, run.id)) is not None:
             return await press(definition, tools, run, deps, events, self._domains(run, deps), button)
         calls = CallLog(deps.db, events, run)
         outcome = await execute_approved(run, deps, tools, calls, self._domains(run, deps))
@@ -228,6 +229,7 @@ class Runtime:
             model=model,
             request=request,
             calls=CallLog(db, events, run),
+            events=events,
             mode=mode or definition.default_mode,
             known=known,
             tools=known if open_domains is None else Toolset(one for one in known if one.domain in open_domains),
@@ -248,21 +250,21 @@ async def _read_definition(run: Run, deps: Deps) -> Definition | None:
     return known[1]
 
 
-async def _answer(context: AnswerContext, events: RunEvents) -> Reply:
+async def _answer(context: AnswerContext) -> Reply:
     session = {"routing": context.definition.routing, "mode": context.mode, "domains": context.tools.domains()}
     async with debug_log().span(3, "session", session):
         context = await context.with_provider_context()
-        reply = await _route(await context.with_pending_decision(), events)
-        if context.definition.slots:
-            return reply  # the model's words have been checked apart from ours
+        reply = await _route(await context.with_pending_decision())
+        if isinstance(reply, CheckedReply):
+            return reply
         text = await without_forbidden_words(context.definition, context.model, context.request, reply.text)
         return replace(reply, text=text)
 
 
-async def _route(context: AnswerContext, events: RunEvents) -> Reply:
+async def _route(context: AnswerContext) -> Reply:
     match context.definition.routing:
         case "single" if context.definition.slots:
-            return await collect(context, events)
+            return await answer_with_slots(context)
         case "single":
             request = replace(context.request, tools=tuple(one.spec for one in context.tools))
             return (await context.run_tool_loop(context.model, request, context.executor(context.tools))).reply

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
-from maas.agents.definition import Definition
+from maas.agents.bounds import MAX_CONTEXT_TOKENS, fit_together
+from maas.agents.collector import Collector
+from maas.agents.definition import Agent, Definition
 from maas.agents.dialogue_language import dialogue_language
 from maas.agents.executor import Executor, Permissions
-from maas.agents.forbidden_words import without_forbidden_words
 from maas.agents.openers import OpenDomains
+from maas.agents.optional_slots import OPTIONAL_QUESTIONS
 from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
+from maas.agents.spoken_decision import read_decision
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tool_ledger import CallLog, add_messages
-from maas.agents.tool_loop import NO_WORDS, AnswerContext, ResponderModel, final_text, result_message, tell
+from maas.agents.tool_loop import AnswerContext, ResponderModel, fenced_json, final_text
 from maas.agents.tool_models import RunModels
-from maas.agents.tools import ToolContext, Toolset
+from maas.agents.tools import Mode, Tool, ToolContext, Toolset
 from maas.conversations.attachments import find_photo
-from maas.engine.claims import Outcome, Run
+from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import EventType, RunEvents
 from maas.engine.stages import Deps
-from shared.errors import MaasError
-from shared.models import Reply, Request, ToolCall
-from shared.text import clean, is_blank
+from shared.models import Request, ToolCall
+from shared.text import is_blank
 
 CONFIRM = "assistant_confirm"
 NEW_PHOTO = "assistant_new_photo"
@@ -34,140 +36,231 @@ BUTTON_LABELS = {
     KEEP_PHOTO: {"ru": "Оставить прежнее", "en": "Keep the old one"},
 }
 BUTTON_EXPIRED = {"ru": "Эта кнопка больше не действует.", "en": "This button is not in force any more."}
+DONE = {"ru": "Готово.", "en": "Done."}
+NOT_DONE = {
+    "ru": "Не получилось, или исход неизвестен. Спросите меня, прежде чем повторять.",
+    "en": "It failed, or its outcome is unknown. Ask me before you repeat it.",
+}
+COMPLETION_CALL = "completion"  # the id of the call that no model makes
+COMPLETED = "All is collected, and code has called the tool below with it. Tell the user in words what came of it."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SlotStep:
-    """The session of one run and its tools. `executor` applies each result to the session and stores it."""
+    """The session of one run and its tools. `executor` applies each result to the session and stores it.
 
+    `completion` is what the tool that uses the values gave when code called it; `is_completed` says that it was called.
+    """
+
+    definition: Definition
+    collector: Collector
     session: SlotSession
     executor: Executor
     calls: CallLog
     tools: Toolset
+    run: Run
+    deps: Deps
     events: RunEvents
+    is_completed: bool = False
+    completion: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    async def open(
-        cls, definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains
-    ) -> Self:  # fmt: skip
+    async def open(cls, context: AnswerContext, collector: Collector, tools: Toolset) -> Self:
         """Start from the session as it was when this try of the run began. Raises LostRun.
 
-        The mode is `auto`: users confirm all values together.
+        `tools` are those of the collector and what its routing adds.
         """
-        language = await dialogue_language(deps.db, run.id, definition.language, run.user_query)
-        slots = [one.slot(language) for one in definition.slots]
-        session = await SlotSession.open(
-            deps.db, run, slots, language, is_of_user=definition.session == "user",
-            is_opening=run.user_query.strip() == definition.opening, photo_tool=definition.photo_tool,
+        run, deps, definition = context.run, context.model.deps, context.definition
+        row: dict[str, Any] | None = await deps.db.value(
+            "open_session", run.id, run.attempt, agent_of(collector), collector.session,
+            run.user_query.strip() == definition.opening,
         )  # fmt: skip
+        if row is None:
+            raise LostRun
+        events, calls, deadline = context.events, context.calls, context.model.deadline
+        return await cls._make(
+            definition, collector, row, tools, run, deps, events, calls, context.domains, context.mode, deadline
+        )
+
+    @classmethod
+    async def open_pressed(
+        cls, definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains
+    ) -> Self | None:  # fmt: skip
+        """Start from the session whose button was pressed; None if it is over. Raises LostRun."""
+        row: dict[str, Any] | None = await deps.db.value("open_pressed_session", run.id, run.attempt)
+        if row is None:
+            raise LostRun
+        if not row or (collector := definition.collector(row["agent"])) is None:
+            return None
+        own_tools = definition.tools_of(collector, tools) if isinstance(collector, Agent) else tools
         calls = CallLog(deps.db, events, run)
+        return await cls._make(
+            definition, collector, row, own_tools, run, deps, events, calls, domains, definition.default_mode
+        )
+
+    @classmethod
+    async def _make(
+        cls, definition: Definition, collector: Collector, row: Mapping[str, Any], own_tools: Toolset, run: Run,
+        deps: Deps, events: RunEvents, calls: CallLog, domains: OpenDomains, mode: Mode, deadline: float | None = None,
+    ) -> Self:  # fmt: skip
+        language = await dialogue_language(deps.db, run.id, definition.language, run.user_query)
+        session = SlotSession.read(
+            row, collector.slots_in(language), language, photo_tool=collector.photo_tool,
+            is_confirmed_by_user=collector.confirm, optional=collector.optional,
+        )  # fmt: skip
+        tools = Toolset([*own_tools, OPTIONAL_QUESTIONS])
+        unasked = frozenset(one.name for one in dialogue_tools(collector, own_tools))
 
         async def record(result: ToolResult) -> None:
             state = session.state
-            session.take(result)
+            name = result.tool.name if result.tool is not None else None
+            if name in unasked:
+                session.take(result)
+            elif name == OPTIONAL_QUESTIONS.name:
+                session.take_optional(result)
             await session.store(deps.db, run)
             await calls.record(result)
             if session.state == WAIT_PHOTO != state:
                 await events.emit(EventType.REQUEST_PHOTO, {})
 
-        permissions = Permissions(frozenset(one.name for one in tools), "auto", definition.limits.calls)
-        models = RunModels(run, deps)
+        names = frozenset(one.name for one in tools)
+        permissions = Permissions(names, mode, definition.limits.calls, unasked=unasked)
+        models = RunModels(run, deps, deadline)
         context = ToolContext(run.user_id, run.id, run.conversation_id, {"session": session}, models=models)
         executor = Executor(tools, permissions, context, calls.count, record, calls.ledger, domains)
-        return cls(session, executor, calls, tools, events)
+        executor = executor.narrowed(agent_of(collector), names)
+        return cls(definition, collector, session, executor, calls, tools, run, deps, events)
 
-    async def make(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+    @property
+    def offered(self) -> Toolset:
+        """The tools that the model may call now. One that code calls is none of them."""
+        hidden = set() if self.collector.confirm else {self.collector.completion}
+        if self.session.missing or not self.session.optional_left:
+            hidden.add(OPTIONAL_QUESTIONS.name)
+        return Toolset(one for one in self.tools if one.name not in hidden)
+
+    async def begin(self, *, is_deciding: bool) -> None:
+        """Take the photo of the message, and its yes or no to the offer of the optional questions. Raises LostRun.
+
+        `is_deciding`: a yes or no of the message may be meant for this dialogue.
+        """
+        session = self.session
+        if self.collector.photo and (photo := await find_photo(self.deps.db, self.run.id)):
+            session.receive(photo)
+            await session.store(self.deps.db, self.run)
+        optional = session.optional
+        is_offered = optional.state == "offered" and optional.offered_in == str(self.run.conversation_id)
+        if is_deciding and is_offered and (decision := read_decision(self.run.user_query)) is not None:
+            session.decide_optional(is_wanted=decision == "approve")
+            await session.store(self.deps.db, self.run)
+
+    async def make(self, calls: Sequence[ToolCall], executor: Executor) -> list[ToolResult]:
         """Make calls in the order of the toolset: values first, the tool that uses them last. Raises LostRun."""
         order = {one.name: index for index, one in enumerate(self.tools)}
         calls_in_order = sorted(calls, key=lambda call: order.get(call.name, len(order)))
         for call in calls_in_order:
             await self.calls.announce(call)
-        return await self.executor.run(calls_in_order)
+        return await executor.run(calls_in_order)
+
+    async def complete(self, model: ResponderModel | None = None) -> ToolResult | None:
+        """Use the values, by code and once in a run, if all are there and need no confirmation. Raises LostRun.
+
+        The replies of `model`, which led to them, are stored first.
+
+        A failure is tried again with the user's next message. What is in doubt is not: nobody knows whether it took
+        effect.
+        """
+        session, name = self.session, self.collector.completion
+        if self.is_completed or not session.is_to_be_completed or name is None:
+            return None
+        if model is not None:
+            await model.pin()
+        self.is_completed = True
+        (result,) = await self.make([ToolCall(COMPLETION_CALL, name, "{}")], self.executor)
+        if (result.is_success and session.state == CHAT) or _is_doubtful(result):
+            session.is_confirmed = True
+            await session.store(self.deps.db, self.run)
+        await add_messages(self.run, [result])
+        (body,) = await fit_together([(name, result.untimed())], MAX_CONTEXT_TOKENS)
+        self.completion = {name: body}
+        return result
 
     def paragraphs(self, text: str) -> list[str]:
-        """The paragraphs of the answer: the model's `text`, messages of tools, the mirror if it is to be confirmed."""
+        """The paragraphs of the answer: the model's `text`, messages of tools, what code shows and asks."""
         session = self.session
-        added = [*session.messages, *([session.mirror] if session.is_offered else [])]
+        added = [*session.messages, *([session.mirror] if session.is_to_be_confirmed else [])]
+        added += [session.new_offer] if session.new_offer is not None else []
         return [one for one in (text, *(one for one in added if one not in text)) if not is_blank(one)]
 
-    async def close(self) -> None:
-        """Emit the picture that was made and the buttons of the answer. Raises LostRun."""
+    def with_state(self, request: Request) -> Request:
+        """The request with the session as it is now, and what came of using its values."""
+        system = f"{request.system}\n\n{self.session.state_block}"
+        if self.completion:
+            system += f"\n{COMPLETED}\n{fenced_json('completed', self.completion)}"
+        return replace(request, system=system)
+
+    async def close(self, *, is_offering: bool = True) -> None:
+        """Emit the picture that was made and the buttons of the answer. Raises LostRun.
+
+        `is_offering`: the answer holds the question whether to ask the optional questions, if that was due.
+        """
         session = self.session
+        if is_offering and session.new_offer is not None:
+            session.optional.state, session.optional.offered_in = "offered", str(self.run.conversation_id)
+            await session.store(self.deps.db, self.run)
         if session.attachment_id is not None:
             await self.events.emit(EventType.STICKER, {"attachment_id": session.attachment_id})
-        offered = [CONFIRM] if session.is_offered else []
+        offered = [CONFIRM] if session.is_to_be_confirmed else []
         offered = [NEW_PHOTO, KEEP_PHOTO] if session.is_choosing else offered
         if offered:
             buttons = [{"id": one, "label": BUTTON_LABELS[one][session.language]} for one in offered]
             await self.events.emit(EventType.BUTTONS, {"buttons": buttons})
 
 
-async def collect(context: AnswerContext, events: RunEvents) -> Reply:
-    """Answer a message of the dialogue and store the values that it holds. Raises MaasError, LostRun."""
-    definition, run, deps = context.definition, context.run, context.model.deps
-    if deps.models[context.request.role].provider == "extractive":
-        message = f"{definition.name} needs a model that can call tools, the built-in one cannot"
-        raise MaasError("no_tool_calls", f"{message}: set MAAS_RESPONDER_MODEL to provider:model")
-    step = await SlotStep.open(definition, context.tools, run, deps, events, context.domains)
-    if definition.photo and (photo := await find_photo(deps.db, run.id)):
-        step.session.receive(photo)
-        await step.session.store(deps.db, run)
-    request = replace(context.request, tools=tuple(one.spec for one in context.tools))
-    reply = await _ask(step, context.model, request, definition)
-    await step.close()
-    return reply
+def agent_of(collector: Collector) -> str | None:
+    """The name of the agent that collects; None for the assistant itself."""
+    return collector.name if isinstance(collector, Agent) else None
 
 
-async def _ask(step: SlotStep, model: ResponderModel, request: Request, definition: Definition) -> Reply:
-    """Ask the model and make its calls. It is asked once more only if it had no words or its arguments were wrong."""
-    session = step.session
-    reply = await model.ask(_with_state(step, request))
-    text = clean(reply.text)
-    if reply.calls:
-        await model.pin()
-        results = await step.make(reply.calls)
-        await add_messages(model.run, results, reply)
-        if (final := final_text(results)) is not None:
-            return tell(model, reply, final)
-        is_wrong = any(result.code == "validation_error" for result in results)
-        if is_wrong or not step.paragraphs(text):
-            messages = (*request.messages, reply.message(), *map(result_message, results))
-            choice = request.tool_choice if is_wrong else "none"
-            reply = await model.ask(_with_state(step, replace(request, messages=messages, tool_choice=choice)))
-            if is_wrong and reply.calls:
-                await model.pin()
-                await add_messages(model.run, await step.make(reply.calls), reply)
-            text = text if is_blank(clean(reply.text)) else clean(reply.text)
-    elif not step.paragraphs(text):
-        return reply  # nothing was said
-    text = await without_forbidden_words(definition, model, request, text)
-    question = session.missing[0].question if session.missing else NO_WORDS[session.language]
-    whole = "\n\n".join(step.paragraphs(text) or [question])
-    if model.listener is not None and whole != text:
-        model.listener.text(whole.removeprefix(text))
-    return replace(reply, text=whole)
+def dialogue_tools(collector: Collector, tools: Toolset) -> tuple[Tool, ...]:
+    """The tools of the dialogue: those of the domain of `completion`."""
+    completion = tools.get(collector.completion) if collector.completion is not None else None
+    return tools.of(completion.domain) if completion is not None else ()
 
 
-def _with_state(step: SlotStep, request: Request) -> Request:
-    """The request with the session as it is now."""
-    return replace(request, system=f"{request.system}\n\n{step.session.state_block}")
+def _is_doubtful(result: ToolResult) -> bool:
+    is_repeatable = result.tool is not None and result.tool.is_idempotent
+    return result.code == "in_doubt" or (result.code == "timeout" and not is_repeatable)
 
 
 async def press(
-    definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains, button: str
-) -> Outcome:
-    """Do what a pressed button stands for, without a model. An expired button changes nothing. Raises LostRun."""
-    step = await SlotStep.open(definition, tools, run, deps, events, domains)
-    session = step.session
-    if button == CONFIRM and definition.completion is not None and _can_confirm(session):
-        await add_messages(run, await step.make([ToolCall(CONFIRM, definition.completion, "{}")]))
+    definition: Definition | None, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains,
+    button: str,
+) -> Outcome:  # fmt: skip
+    """Do what a pressed button stands for, without a model. Raises LostRun.
+
+    A button that is not in force any more, or whose dialogue is over, changes nothing.
+    """
+    step = await SlotStep.open_pressed(definition, tools, run, deps, events, domains) if definition else None
+    if step is None:
+        language = definition.language if definition is not None else "auto"
+        return Outcome(answer=BUTTON_EXPIRED[await dialogue_language(deps.db, run.id, language, run.user_query)])
+    session, completion = step.session, step.collector.completion
+    wordless, final = BUTTON_EXPIRED, None
+    if button == CONFIRM and completion is not None and _can_confirm(session):
+        results = await step.make([ToolCall(CONFIRM, completion, "{}")], step.executor)
+        await add_messages(run, results)
+        wordless, final = DONE if results[0].is_success else NOT_DONE, final_text(results)
     elif button in (NEW_PHOTO, KEEP_PHOTO) and session.offered_photo is not None:
         session.choose(is_new=button == NEW_PHOTO)
         await session.store(deps.db, run)
-    answer = "\n\n".join(step.paragraphs("") or [BUTTON_EXPIRED[session.language]])
-    await step.close()
+    answer = final or "\n\n".join(step.paragraphs("") or [wordless[session.language]])
+    await step.close(is_offering=final is None)
+    agent = agent_of(step.collector)
+    if agent is not None and not await deps.db.value("name_agent", run.id, run.attempt, agent, None):
+        raise LostRun
     return Outcome(answer=answer)
 
 
 def _can_confirm(session: SlotSession) -> bool:
-    return session.state == CHAT and not session.missing and not session.is_confirmed
+    return session.is_confirmed_by_user and session.is_complete and not session.is_confirmed

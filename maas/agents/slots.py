@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Self
 from uuid import UUID
 
+from maas.agents.dialogue_language import Spoken
+from maas.agents.optional_slots import TOOL, OptionalMode, OptionalSlots, offer_question
 from maas.agents.tool_calls import ToolResult, tag_safe_json
 from maas.engine.claims import LostRun, Run
 from shared.db import Database
@@ -23,6 +25,8 @@ EXPERIENCED_GENERATIONS = 10  # a user with more of them is asked for all values
 WHICH_PHOTO = {"ru": "Взять новое фото или оставить прежнее?", "en": "The new photo or the old one?"}
 NEW_PHOTO_TAKEN = {"ru": "Беру новое фото.", "en": "I take the new photo."}
 OLD_PHOTO_KEPT = {"ru": "Остаётся прежнее.", "en": "The old one stays."}
+ALL_COLLECTED = "All collected: show the mirror and wait for the user's answer."
+_STATES = (CHAT, WAIT_PHOTO)
 _NOTHING = {"null", "none", "undefined", "unknown", "n/a"}
 _QUOTES = "\"'«»“”„‘’"
 
@@ -80,10 +84,13 @@ def missing(slots: Slots, values: SlotValues) -> tuple[Slot, ...]:
     return tuple(slot for slot in slots if slot.is_required and slot.accept(values.get(slot.name)) is None)
 
 
-def state_block(slots: Slots, values: SlotValues, *, at_once: bool = False) -> str:
+def state_block(
+    slots: Slots, values: SlotValues, *, at_once: bool = False, optional: Slots = (), then: str = ALL_COLLECTED
+) -> str:  # fmt: skip
     """The part of the prompt that says what is collected, what is needed, and what to ask next.
 
-    `at_once`: ask for everything that is missing in one question.
+    `at_once`: ask for everything that is missing in one question. `optional` are asked for after the required ones;
+    `then` is said when nothing is left to ask for.
     """
     collected = tag_safe_json({slot.name: value for slot, value in _filled(slots, values)})
     lines = ["[SYSTEM STATE]", f"Collected: {collected}"]
@@ -92,8 +99,11 @@ def state_block(slots: Slots, values: SlotValues, *, at_once: bool = False) -> s
         next_slots = open_slots if at_once else open_slots[:1]
         questions = " ".join(slot.question for slot in next_slots)
         lines.append(f"Ask {'in one question' if at_once else 'next'}: {questions}")
+    elif optional:
+        lines.append(f"All required values are there. Optional: {', '.join(slot.name for slot in optional)}")
+        lines.append(f"Ask next: {optional[0].question} If the user does not want to answer, call {TOOL}.")
     else:
-        lines.append("All collected: show the mirror and wait for the user's answer.")
+        lines.append(then)
     return "\n".join([*lines, "Never ask again for what is collected."])
 
 
@@ -115,11 +125,13 @@ class SlotSession:
 
     Tools change a session only by what they return, see `take`. A stored result therefore changes it in the same way
     after a crash, and the same rounds lead to the same state. `photo_tool` asks for the photo that the dialogue needs.
+    `is_confirmed_by_user`: the values are used once the user has confirmed them, otherwise as soon as all are there;
+    `is_confirmed` says that they were.
     """
 
     id: UUID
     slots: Slots
-    language: Literal["ru", "en"]
+    language: Spoken
     state: str = CHAT
     values: dict[str, str] = field(default_factory=dict)
     is_confirmed: bool = False
@@ -128,34 +140,30 @@ class SlotSession:
     generations: int = 0
     first_name: str | None = None
     photo_tool: str | None = None
+    is_confirmed_by_user: bool = True
+    optional: OptionalSlots = field(default_factory=OptionalSlots)
     messages: list[str] = field(default_factory=list)
     is_changed: bool = False
     is_choosing: bool = False
     attachment_id: str | None = None
 
     @classmethod
-    async def open(
-        cls, db: Database, run: Run, slots: Slots, language: Literal["ru", "en"], *,
-        is_of_user: bool = False, is_opening: bool = False, photo_tool: str | None = None,
+    def read(
+        cls, row: Mapping[str, Any], slots: Slots, language: Spoken, *,
+        photo_tool: str | None = None, is_confirmed_by_user: bool = True, optional: OptionalMode = "keep",
     ) -> Self:  # fmt: skip
-        """The session as it was when this try of the run began, whatever earlier claims did. Raises LostRun.
-
-        `is_opening`: the message begins the dialogue anew. `is_of_user`: a user has one session at a time, whatever
-        the conversation. Both end the session before.
-        """
-        row: dict[str, Any] | None = await db.value("open_session", run.id, run.attempt, is_of_user, is_opening)
-        if row is None:
-            raise LostRun
+        """A session of the database."""
         return cls(
             UUID(row["id"]), slots, language, row["state"], merge(slots, {}, row["slots"]), row["confirmed"],
             _uuid(row["photo"]), _uuid(row["offered_photo"]), row["generations"], row["first_name"], photo_tool,
+            is_confirmed_by_user, OptionalSlots.read(optional, row["optional"]),
         )  # fmt: skip
 
     async def store(self, db: Database, run: Run) -> None:
         """Raises LostRun."""
         session = {
             "id": self.id, "state": self.state, "slots": self.values, "confirmed": self.is_confirmed,
-            "photo": self.photo, "offered_photo": self.offered_photo,
+            "photo": self.photo, "offered_photo": self.offered_photo, "optional": self.optional.stored(),
         }  # fmt: skip
         if not await db.value("keep_session", run.id, run.attempt, session):
             raise LostRun
@@ -165,18 +173,55 @@ class SlotSession:
         return missing(self.slots, self.values)
 
     @property
+    def optional_left(self) -> tuple[Slot, ...]:
+        """The optional slots that may still be asked for."""
+        return self.optional.left(self.slots, self.values)
+
+    @property
     def mirror(self) -> str:
         return mirror(self.slots, self.values)
 
     @property
-    def is_offered(self) -> bool:
+    def is_complete(self) -> bool:
+        """Whether nothing is left to ask for."""
+        return not self.missing and not self.optional_left and self.state == CHAT
+
+    @property
+    def is_to_be_confirmed(self) -> bool:
         """Whether to ask the user for confirmation: this run has collected the last value and asks nothing else."""
-        return self.is_changed and not self.missing and not self.is_confirmed and self.state == CHAT
+        return self.is_confirmed_by_user and self.is_changed and self.is_complete and not self.is_confirmed
+
+    @property
+    def is_to_be_completed(self) -> bool:
+        """Whether code is to use the values now, without a confirmation."""
+        return not self.is_confirmed_by_user and self.is_complete and not self.is_confirmed
+
+    @property
+    def offer(self) -> str | None:
+        """The question whether to ask the optional questions, as long as the user has not answered it."""
+        left = self.optional_left
+        if self.missing or not left or self.optional.is_asking or self.state != CHAT:
+            return None
+        return offer_question(self.language, len(left))
+
+    @property
+    def new_offer(self) -> str | None:
+        """The same if the user has not been asked yet."""
+        return self.offer if self.optional.state == "open" else None
+
+    @property
+    def next_question(self) -> str | None:
+        """What the user is to be asked next."""
+        asked = self.missing or (self.optional_left if self.optional.is_asking else ())
+        return asked[0].question if asked else self.offer
 
     @property
     def state_block(self) -> str:
         """The part of the prompt that describes the session, before each model call."""
-        block = state_block(self.slots, self.values, at_once=self.generations > EXPERIENCED_GENERATIONS)
+        block = state_block(
+            self.slots, self.values, at_once=self.generations > EXPERIENCED_GENERATIONS,
+            optional=self.optional_left if self.optional.is_asking else (), then=self._then,
+        )  # fmt: skip
         lines = [block]
         if self.photo:
             lines.append("The photo is there.")
@@ -185,6 +230,15 @@ class SlotSession:
         if self.first_name and not is_blank(self.first_name):
             lines.append(f"The user's first name: {tag_safe_json(one_line(self.first_name))}")
         return "\n".join(lines)
+
+    @property
+    def _then(self) -> str:
+        """What comes when nothing is left to ask for."""
+        if self.new_offer is not None:
+            return f"All required values are there. The user is asked after your words, not by you: {self.offer}"
+        if self.offer is not None:
+            return f"The user was asked: {self.offer} If the message answers that, call {TOOL}; else ask it again."
+        return ALL_COLLECTED if self.is_confirmed_by_user else "All collected: ask for nothing more."
 
     def receive(self, photo: UUID) -> None:
         """Use a photo that arrived with the request; if there is another already, ask the user which one to use."""
@@ -211,6 +265,18 @@ class SlotSession:
         values = merge(self.slots, self.values, accepted)
         return {"collected": values, "still_needed": [slot.name for slot in missing(self.slots, values)]}
 
+    def decide_optional(self, *, is_wanted: bool) -> None:
+        """Take the user's yes or no to the offer of the optional questions."""
+        self.optional.decide(is_wanted=is_wanted)
+        self.is_changed = True
+
+    def take_optional(self, result: ToolResult) -> None:
+        """Apply what the user wants with the optional questions, as the tool for that has returned it."""
+        data = result.body.get("data")
+        if result.is_success and isinstance(data, dict) and isinstance(data.get("optional"), dict):
+            self.optional.take(data["optional"])
+            self.is_changed = True
+
     def take(self, result: ToolResult) -> None:
         """Apply a tool's result: `accepted` values, `state`, `confirmed`, `attachment_id`; `say` is for the user.
 
@@ -219,17 +285,31 @@ class SlotSession:
         data = result.body.get("data") if result.is_success else result.body
         if not isinstance(data, dict):
             return
-        if (message := data.get("say")) and message not in self.messages:
+        if isinstance(message := data.get("say"), str) and message and message not in self.messages:
             self.messages.append(message)
         if not result.is_success:
             self.is_changed |= "say" in data
             return
-        if data.get("accepted"):
-            self.values = merge(self.slots, self.values, data["accepted"])
-            self.is_confirmed, self.is_changed = False, True
-        self.state = data.get("state", self.state)
-        self.is_confirmed = data.get("confirmed", self.is_confirmed)
+        if isinstance(accepted := data.get("accepted"), dict) and accepted:
+            self._accept(accepted)
+        if data.get("state") in _STATES:
+            self.state = data["state"]
+        if isinstance(data.get("confirmed"), bool):
+            self.is_confirmed = data["confirmed"]
         self.attachment_id = data.get("attachment_id", self.attachment_id)
+
+    def _accept(self, accepted: Mapping[str, object]) -> None:
+        """Keep values. Values that are confirmed one by one with the user are confirmed anew, also the same ones."""
+        values = merge(self.slots, self.values, accepted)
+        if self.is_confirmed_by_user or values != self.values:
+            self.is_confirmed = False
+        if self.optional.state == "offered" and any(
+            slot.name in accepted and values.get(slot.name) != self.values.get(slot.name)
+            for slot in self.slots
+            if not slot.is_required
+        ):
+            self.optional.decide(is_wanted=True)  # the user answers one of them already
+        self.values, self.is_changed = values, True
 
 
 def _uuid(text: str | None) -> UUID | None:

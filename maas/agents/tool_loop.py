@@ -21,6 +21,7 @@ from maas.agents.tool_models import RunModels
 from maas.agents.tools import Mode, Tool, ToolContext, Toolset
 from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
+from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.model_calls import ask, pin
 from maas.prompting.prompts import Draft, Payload, read_prompts, role_text
@@ -108,6 +109,7 @@ class AnswerContext:
     model: ResponderModel
     request: Request
     calls: CallLog
+    events: RunEvents
     mode: Mode
     known: Toolset
     tools: Toolset
@@ -225,10 +227,12 @@ class AnswerContext:
         return replace(self.model, deps=deps, prompt=prompts[agent.role_prompt]), request
 
     async def record_agent(self, agent: str | None, domain: str | None = None) -> None:
-        """Record which agent answers. The conversation gets it together with the answer. Raises LostRun."""
-        if self.run.conversation_id is not None and not await self.db.value(
-            "name_agent", self.run.id, self.run.attempt, agent, domain
-        ):
+        """Record which agent answers. The conversation gets it together with the answer. Raises LostRun.
+
+        Outside of a conversation it is recorded only for the buttons of an agent that collects values.
+        """
+        is_needed = self.run.conversation_id is not None or (agent and self.definition.collector(agent))
+        if is_needed and not await self.db.value("name_agent", self.run.id, self.run.attempt, agent, domain):
             raise LostRun
 
 

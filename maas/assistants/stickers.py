@@ -8,7 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from maas.agents.definition import Definition, Limits, SlotField, Texts
+from maas.agents.collector import SlotField, Texts
+from maas.agents.definition import Definition, Limits
 from maas.agents.slots import WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import MAX_TIMEOUT_S, ToolContext, Toolset, tool
@@ -56,7 +57,7 @@ ASSISTANT = Definition(
         ),
     ),
     completion="confirm_and_generate",
-    session="user",
+    session="latest",
     photo=True,
     photo_tool="request_photo",
     stream=False,

@@ -3,35 +3,68 @@
 -- Replies of a model are pinned and replayed to a process that takes over a run, so that process must begin from the same
 -- state: `before` keeps it for the run that used the session last.
 
-create or replace function maas.maas_open_session(p_run uuid, p_attempt int, p_is_of_user boolean default false, p_is_opening boolean default false)
+create or replace function maas.maas_use_session(p_session uuid, p_run uuid)
+returns jsonb language sql set search_path = pg_catalog, pg_temp as $$
+  update maas.assistant_sessions s set run_id = r.id, run_try = r.try,
+    before = case when (s.run_id, s.run_try) = (r.id, r.try) then s.before else jsonb_build_object(
+      'id', s.id, 'agent', s.agent, 'state', s.state, 'slots', s.slots, 'confirmed', s.confirmed, 'photo', s.photo,
+      'offered_photo', s.offered_photo, 'optional', s.optional, 'first_name', left(r.metadata->>'first_name', 60),
+      'generations', coalesce((select u.total_generations from maas.app_users u where u.user_id = s.user_id), 0)) end
+  from maas.pipeline_runs r where r.id = p_run and s.id = p_session and s.user_id = r.user_id
+  returning s.before
+$$;
+comment on function maas.maas_use_session is 'The session as this try of the run found it';
+
+create or replace function maas.maas_open_session(p_run uuid, p_attempt int, p_agent text default null, p_scope text default 'conversation',
+  p_is_opening boolean default false)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   run record;
-  session jsonb;
+  session uuid;
 begin
-  select r.user_id, r.assistant, r.conversation_id, r.try, left(r.metadata->>'first_name', 60) as first_name into run from maas.pipeline_runs r
+  select r.user_id, r.assistant, case when p_scope <> 'user' then r.conversation_id end as conversation_id into run from maas.pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
     return null;
   end if;
   update maas.assistant_sessions s set is_active = false, updated_at = now()
-  where s.user_id = run.user_id and s.assistant = run.assistant and s.is_active and s.run_id is distinct from p_run
-    and case when s.conversation_id is not distinct from run.conversation_id then p_is_opening else p_is_of_user end;
-  insert into maas.assistant_sessions (user_id, assistant, conversation_id)
-  values (run.user_id, run.assistant, run.conversation_id)
-  on conflict (user_id, assistant, conversation_id) where is_active do nothing;
-  update maas.assistant_sessions s set run_id = p_run, run_try = run.try,
-    before = case when (s.run_id, s.run_try) = (p_run, run.try) then s.before else jsonb_build_object(
-      'id', s.id, 'state', s.state, 'slots', s.slots, 'confirmed', s.confirmed, 'photo', s.photo, 'offered_photo', s.offered_photo,
-      'first_name', run.first_name, 'generations', coalesce((select u.total_generations from maas.app_users u where u.user_id = s.user_id), 0)) end
-  where s.user_id = run.user_id and s.assistant = run.assistant and s.conversation_id is not distinct from run.conversation_id
-    and s.is_active
-  returning s.before into session;
-  return session;
+  where s.user_id = run.user_id and s.assistant = run.assistant and s.agent is not distinct from p_agent and s.is_active
+    and s.run_id is distinct from p_run
+    and case when s.conversation_id is not distinct from run.conversation_id then p_is_opening and p_scope <> 'user' else p_scope = 'latest' end;
+  insert into maas.assistant_sessions (user_id, assistant, agent, conversation_id)
+  values (run.user_id, run.assistant, p_agent, run.conversation_id)
+  on conflict (user_id, assistant, agent, conversation_id) where is_active do nothing;
+  select s.id into session from maas.assistant_sessions s
+  where s.user_id = run.user_id and s.assistant = run.assistant and s.agent is not distinct from p_agent
+    and s.conversation_id is not distinct from run.conversation_id and s.is_active;
+  return maas.maas_use_session(session, p_run);
 end
 $$;
 comment on function maas.maas_open_session is
-  'The session of the run''s dialogue as this try of the run found it; null if the caller no longer owns the run. p_is_opening: the message opens the dialogue anew, which ends its session; p_is_of_user: a user has one session, so another dialogue ends it';
+  'The session of the run''s dialogue as this try of the run found it; null if the caller no longer owns the run. p_scope: conversation, a session in each; latest, one of a user, so another dialogue ends it; user, one that goes on in every conversation. p_is_opening: the message opens the dialogue anew, which ends its session, but not one of the scope user';
+
+create or replace function maas.maas_open_pressed_session(p_run uuid, p_attempt int)
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  run record;
+  session uuid;
+begin
+  select r.user_id, r.assistant, r.conversation_id, o.agent, coalesce(o.completed_at, o.failed_at) as offered_at into run
+  from maas.pipeline_runs r left join maas.pipeline_runs o on o.id = (r.metadata->>'run_id')::uuid and o.user_id = r.user_id
+  where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  if not found then
+    return null;
+  end if;
+  select s.id into session from maas.assistant_sessions s
+  where s.user_id = run.user_id and s.assistant = run.assistant and s.agent is not distinct from run.agent
+    and (s.conversation_id is not distinct from run.conversation_id or s.conversation_id is null)
+    and s.is_active and s.created_at <= run.offered_at
+  order by s.conversation_id nulls last limit 1;
+  return coalesce(maas.maas_use_session(session, p_run), '{}');
+end
+$$;
+comment on function maas.maas_open_pressed_session is
+  'The session whose dialogue offered the pressed button, as maas_open_session gives it; an empty object if that is over. It begins none and ends none';
 
 create or replace function maas.maas_save_session(p_run uuid, p_attempt int, p_session jsonb)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -41,7 +74,7 @@ begin
     return false;
   end if;
   update maas.assistant_sessions set state = p_session->>'state', slots = p_session->'slots', confirmed = (p_session->>'confirmed')::boolean,
-    photo = (p_session->>'photo')::uuid, offered_photo = (p_session->>'offered_photo')::uuid, updated_at = now()
+    photo = (p_session->>'photo')::uuid, offered_photo = (p_session->>'offered_photo')::uuid, optional = p_session->'optional', updated_at = now()
   where id = (p_session->>'id')::uuid and run_id = p_run;
   return found;
 end

@@ -1,7 +1,10 @@
 -- Dialogues that collect values.
 
--- name: open_session  -- $1 run, $2 attempt, $3 whether a user has one session at a time, $4 whether the message opens a dialogue
-select maas.maas_open_session($1, $2, $3, $4);
+-- name: open_session  -- $1 run, $2 attempt, $3 agent, $4 conversation, latest or user, $5 whether the message opens a dialogue
+select maas.maas_open_session($1, $2, $3, $4, $5);
+
+-- name: open_pressed_session  -- $1 run, $2 attempt
+select maas.maas_open_pressed_session($1, $2);
 
 -- name: keep_session  -- $1 run, $2 attempt, $3 session
 select maas.maas_save_session($1, $2, $3::jsonb);

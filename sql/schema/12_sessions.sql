@@ -23,6 +23,7 @@ create table maas.assistant_sessions (
   id uuid primary key default gen_random_uuid(),
   user_id uuid not null,
   assistant varchar(50) not null,
+  agent varchar(50),
   conversation_id uuid references maas.chat_conversations on delete cascade,
   state varchar(30) not null default 'assistant_chat' check (state in ('assistant_chat', 'assistant_wait_photo')),
   slots jsonb not null default '{}' check (jsonb_typeof(slots) = 'object'),
@@ -32,6 +33,7 @@ create table maas.assistant_sessions (
   confirmed boolean not null default false,
   photo uuid,
   offered_photo uuid,
+  optional jsonb not null default '{}' check (jsonb_typeof(optional) = 'object'),
   current_step text,
   is_active boolean not null default true,
   run_id uuid,
@@ -40,12 +42,15 @@ create table maas.assistant_sessions (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
-comment on table maas.assistant_sessions is 'The values that a dialogue has collected: one active session per conversation, or per user and assistant without a conversation';
+comment on table maas.assistant_sessions is 'The values that a dialogue has collected: one active session per user, assistant, agent and conversation';
+comment on column maas.assistant_sessions.agent is 'The agent that collects them; null for the assistant itself';
+comment on column maas.assistant_sessions.conversation_id is 'Null for a session that goes on in every conversation of its user, and for one outside of conversations';
+comment on column maas.assistant_sessions.optional is 'How far the optional slots are: state (open, offered, asking, declined), offered_in (a conversation), skipped (names)';
 comment on column maas.assistant_sessions.is_active is 'False when another dialogue, or the same one begun anew, has taken its place';
 comment on column maas.assistant_sessions.slots is 'The collected values by slot name; style, emotion and pose are generated from it';
 comment on column maas.assistant_sessions.photo is 'The attachment in use';
 comment on column maas.assistant_sessions.offered_photo is 'A later attachment, until the user has chosen between the two';
 comment on column maas.assistant_sessions.current_step is 'Unused; other programs know the column';
 comment on column maas.assistant_sessions.before is 'The session as run_id found it in its try run_try';
-create unique index idx_assistant_sessions_active on maas.assistant_sessions (user_id, assistant, conversation_id) nulls not distinct where is_active;
+create unique index idx_assistant_sessions_active on maas.assistant_sessions (user_id, assistant, agent, conversation_id) nulls not distinct where is_active;
 create index idx_assistant_sessions_conversation on maas.assistant_sessions (conversation_id);

@@ -24,3 +24,12 @@ comment on view maas.ai_conversations is 'Conversations, and whether an answer o
 create view maas.ai_messages as
 select id, conversation_id, user_id, run_id, role, content, actions as actions_json, agent, tokens_used, created_at from maas.chat_messages;
 comment on view maas.ai_messages is 'chat_messages under the names that other programs use';
+
+create view maas.v_sessions as
+select s.id, s.user_id, s.assistant, s.agent, s.conversation_id, s.is_active,
+  case when s.confirmed then 'complete' when s.state = 'assistant_wait_photo' then 'waits for a photo'
+    else coalesce(nullif(s.optional->>'state', 'open'), 'collecting') end as state,
+  array(select jsonb_object_keys(s.slots) order by 1) as collected, s.created_at, s.updated_at
+from maas.assistant_sessions s;
+comment on view maas.v_sessions is
+  'Dialogues that collect values: which are active, how far each is, and the names of what it has collected; the values are their users'' own';

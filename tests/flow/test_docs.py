@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from maas.agents.definition import read_definition
 from maas.agents.mcp_client import read_servers
 from maas.agents.mcp_client.naming import names_without_prefix
 from maas.assistants import load_openers
@@ -105,10 +107,12 @@ def test_tools_and_servers_that_the_documents_show_are_valid(monkeypatch: pytest
     (tool,) = shown.TOOLS
     assert (tool.name, tool.domain, tool.effect) == ("add_entry", "books", "write")
     assert set(tool.parameters["required"]) == {"account", "cents"}
-    servers, of_users = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    servers, of_users, collecting = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     assert [one.name for one in read_servers(servers, {"MAIL_TOKEN": "a-word"})] == ["time", "mail"]
     (mail,) = read_servers(of_users, {"MAIL_SERVICE_TOKEN": "a-word"})
     assert mail.user_variables == {"mail_token"} and names_without_prefix(mail) == ("read_latest_email", "send_email")
+    guide = read_definition("guide", "Router", json.loads(collecting))
+    assert [one.name for one in guide.agents if guide.collector(one.name)] == ["interview"]
 
 
 def test_weights_that_the_documents_name_are_in_force() -> None:

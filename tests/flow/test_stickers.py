@@ -401,6 +401,27 @@ def test_a_second_dialogue_ends_the_first(chat: Chat) -> None:
     assert chat.stack.rows(active, chat.user) == [{"conversation_id": first.conversation}]
 
 
+def test_a_late_press_in_an_old_dialogue_changes_nothing(chat: Chat) -> None:
+    """It neither ends the dialogue that the user leads now nor begins one."""
+    first, second = chat, Chat(chat.stack, chat.model, chat.user, uuid4())
+    offer = first.say("всё", ("Понял.", [update(**FULL)]))
+    second.say("аниме", ("Понял.", [update(style="anime")]))
+    everything = "select id, is_active, slots, state, confirmed from assistant_sessions where user_id = %s order by id"
+    before = chat.stack.rows(everything, chat.user)
+    assert first.press(offer, "assistant_confirm")["final_answer"] == "Эта кнопка больше не действует."
+    assert chat.stack.rows(everything, chat.user) == before and chat.generations() == 0
+
+
+def test_a_late_press_after_the_opening_changes_nothing(chat: Chat) -> None:
+    """The values of the dialogue that was begun anew are not those that the button was for."""
+    offer = chat.send("red", "всё", ("Понял.", [update(**FULL)]))
+    chat.say("/start", ("Здравствуйте! Для чего стикер?", []))
+    chat.send("red", "и снова всё", ("Понял.", [update(**FULL)]))
+    late = chat.press(offer, "assistant_confirm")
+    assert late["final_answer"] == "Эта кнопка больше не действует." and late["buttons"] == []
+    assert chat.generations() == 0
+
+
 def test_the_photo_is_asked_for_by_its_tool(chat: Chat) -> None:
     chat.say("Привет", ("Здравствуйте!", []))
     assert "No photo yet: once you know what the user wants, call request_photo." in chat.model.systems()[-1]

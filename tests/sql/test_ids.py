@@ -61,6 +61,8 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_record_read": (CLAIM, "by run and attempt"),
     "maas_open_action": (CLAIM, "by run and attempt; the action whose run it is"),
     "maas_open_session": (CLAIM, "by run and attempt; the session of its user"),
+    "maas_open_pressed_session": (CLAIM, "by run and attempt; a session of its user"),
+    "maas_use_session": (INSIDE, "the session and the run are of one user"),
     "maas_pin_calls": (CLAIM, "by run and attempt"),
     "maas_insert_task": (
         USER,
@@ -183,7 +185,8 @@ QUERIES: Mapping[str, tuple[str, str]] = {
         "fold_conversation", "pin_calls", "kept_calls", "step", "advance", "archive_exchange", "trace_parent",
         "add_events", "layers_wanted", "exchange_of_run", "draft_inputs", "imported_turns", "add_note", "drop_note",
         "client_context",
-        "open_session", "keep_session", "pressed_button", "run_source", "count_tool_call", "begin_tool", "finish_tool",
+        "open_session", "open_pressed_session", "keep_session", "pressed_button", "run_source", "count_tool_call",
+        "begin_tool", "finish_tool",
         "note_read", "open_domains", "run_account", "active_agent", "name_agent", "next_step", "end_step", "task_steps",
     )},
     "secret_times": (ALL, "the users who are connected"),

@@ -101,3 +101,110 @@ def test_a_button_is_pressed_once(connection: Connection) -> None:
     assert first["verdict"] == "pressed" and press(limit=2) == first
     pressed = run_of(connection, first["run_id"])
     assert (pressed["kind"], pressed["user_query"], pressed["user_id"]) == ("action", "Confirm", user)
+
+
+def open_as(
+    connection: Connection, run: DictRow, agent: str | None, scope: str, is_opening: bool = False
+) -> tuple[UUID, dict[str, str]]:
+    """The id of the session that the run gets, and its values."""
+    row = connection.execute(
+        "select maas_open_session(%s, %s, %s, %s, %s) as began",
+        (run["id"], run["attempt"], agent, scope, is_opening),
+    ).fetchone()
+    assert row is not None
+    return UUID(row["began"]["id"]), row["began"]["slots"]
+
+
+def next_run(connection: Connection, engine: Engine, user: UUID, conversation: UUID | None = None) -> DictRow:
+    """A claimed run of this user, after the one before has ended."""
+    connection.execute(
+        "insert into pipeline_runs (user_id, user_query, conversation_id) values (%s, 'Hi', %s)",
+        (user, conversation),
+    )
+    (run,) = engine.claim()
+    return run
+
+
+@pytest.mark.parametrize(("scope", "same"), [("conversation", False), ("latest", False), ("user", True)])
+def test_the_session_of_another_conversation(connection: Connection, scope: str, same: bool) -> None:
+    """Scope user goes on in it, latest ends the first, conversation has one in each."""
+    user, engine = uuid4(), Engine(connection)
+    run = next_run(connection, engine, user, uuid4())
+    first, _ = open_as(connection, run, "interview", scope)
+    engine.finish(run)
+    run = next_run(connection, engine, user, uuid4())
+    second, _ = open_as(connection, run, "interview", scope)
+    assert (first == second) == same
+    active = connection.execute("select id from assistant_sessions where is_active").fetchall()
+    assert {row["id"] for row in active} == ({first, second} if scope == "conversation" else {second})
+
+
+@pytest.mark.parametrize(("scope", "same"), [("conversation", False), ("latest", False), ("user", True)])
+def test_the_opening_said_again(connection: Connection, scope: str, same: bool) -> None:
+    """It begins anew, but for a session that goes on in every conversation, which each begins with the opening."""
+    user, engine, conversation = uuid4(), Engine(connection), uuid4()
+    run = next_run(connection, engine, user, conversation)
+    first, _ = open_as(connection, run, None, scope)
+    engine.finish(run)
+    run = next_run(connection, engine, user, conversation)
+    second, _ = open_as(connection, run, None, scope, is_opening=True)
+    assert (first == second) == same
+
+
+def test_agents_have_sessions_of_their_own(connection: Connection) -> None:
+    user, engine, conversation = uuid4(), Engine(connection), uuid4()
+    run = next_run(connection, engine, user, conversation)
+    ids = [open_as(connection, run, agent, "latest")[0] for agent in (None, "interview", "survey", "interview")]
+    assert len(set(ids)) == 3 and ids[1] == ids[3]
+    shown = connection.execute("select agent, state, collected from v_sessions order by agent nulls first").fetchall()
+    assert [tuple(row.values()) for row in shown] == [
+        (agent, "collecting", []) for agent in (None, "interview", "survey")
+    ]  # fmt: skip
+
+
+def test_operators_see_no_values(connection: Connection) -> None:
+    """But which are there, and how far a dialogue is."""
+    columns = "user_id, assistant, slots, optional, confirmed"
+    values = f"insert into assistant_sessions ({columns}) values (%s, 'stickers', %s, %s, %s)".encode()
+    for slots, optional, confirmed in (
+        ({"style": "anime"}, {"state": "offered"}, False),
+        ({"style": "anime", "pose": "up"}, {}, True),
+    ):
+        connection.execute(values, (uuid4(), Jsonb(slots), Jsonb(optional), confirmed))
+    connection.execute("set role maas_ops")
+    rows = connection.execute("select state, collected, is_active from v_sessions order by state").fetchall()
+    assert [tuple(row.values()) for row in rows] == [
+        ("complete", ["pose", "style"], True), ("offered", ["style"], True)
+    ]  # fmt: skip
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("select slots from assistant_sessions")
+
+
+def pressed_session(connection: Connection, run: DictRow) -> DictRow | None:
+    row = connection.execute("select maas_open_pressed_session(%s, %s) as it", (run["id"], run["attempt"])).fetchone()
+    assert row is not None
+    return row["it"]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_a_press_finds_the_session_of_its_button(connection: Connection, is_over: bool) -> None:
+    """Not one that has begun since, and never one of another user."""
+    user, engine, conversation = uuid4(), Engine(connection), uuid4()
+    run = next_run(connection, engine, user, conversation)
+    session, _ = open_as(connection, run, None, "conversation")
+    offer = Jsonb({"buttons": [{"id": "assistant_confirm", "label": "Confirm"}]})
+    connection.execute("select maas_add_event(%s, 'buttons', %s)", (run["id"], offer))
+    engine.finish(run)
+    if is_over:
+        later = next_run(connection, engine, user, conversation)
+        assert open_as(connection, later, None, "conversation", is_opening=True)[0] != session
+        engine.finish(later)
+    connection.execute("select * from maas_press_button(%s, %s, 'assistant_confirm')", (run["id"], user))
+    (press,) = engine.claim()
+    before = connection.execute("select count(*) as n from assistant_sessions").fetchone()
+    assert pressed_session(connection, press | {"attempt": press["attempt"] + 1}) is None
+    found = pressed_session(connection, press)
+    assert found is not None and found.get("id") == (None if is_over else str(session))
+    assert connection.execute("select count(*) as n from assistant_sessions").fetchone() == before
+    connection.execute("update assistant_sessions set user_id = %s", (uuid4(),))
+    assert pressed_session(connection, press) == {}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from maas.agents.definition import Agent, read_definition
 from maas.agents.routing import TAKEN_OVER, by_keywords, without_calls
@@ -26,7 +27,28 @@ async def moving() -> None:
     """Move a lead."""
 
 
-KNOWN = Toolset([get_spend, moving])
+@tool(domain="survey", effect="write")
+async def end_survey() -> None:
+    """Use the values."""
+
+
+@tool(domain="survey", effect="dangerous", reason="It is sent")
+async def send_survey() -> None:
+    """Send the values."""
+
+
+class Line(BaseModel):
+    text: str
+
+
+@tool(domain="survey", effect="write")
+async def write_survey(line: Line) -> None:
+    """Write a line."""
+
+
+KNOWN = Toolset([get_spend, moving, end_survey, send_survey, write_survey])
+SLOT = {"name": "city", "label": "City", "question": {"ru": "Какой город?", "en": "Which city?"}}
+SURVEY = {"slots": [SLOT], "completion": "end_survey"}
 
 
 def agent(name: str, **fields: Any) -> dict[str, Any]:
@@ -55,6 +77,23 @@ def agent(name: str, **fields: Any) -> dict[str, Any]:
             {"routing": "meta_tools", "toolset": ["ads"], "agents": [agent("ads", toolset=["ads"])]},
             "agents.ads.toolset: meta_tools does not read it",
         ),
+        (
+            {"routing": "meta_tools", "toolset": ["ads"], "agents": [agent("ads", **SURVEY)]},
+            "agents.ads.slots: meta_tools does not read it; leave it out",
+        ),
+        ({"routing": "handoff", "agents": [agent("ads")]} | SURVEY, "slots: under handoff it has no voice of its own"),
+        (
+            {"routing": "handoff", "agents": [agent("ads", **SURVEY)]},
+            "agents.ads.completion: 'end_survey' is no tool of its toolset",
+        ),
+        (
+            {"routing": "handoff", "agents": [agent("ads", slots=[SLOT])]},
+            "agents.0: slots and completion belong together",
+        ),
+        ({"toolset": ["survey"]} | SURVEY | {"completion": "send_survey"}, "completion: 'send_survey' is dangerous"),
+        ({"toolset": ["survey"]} | SURVEY | {"completion": "write_survey"}, "'write_survey' must need no arguments"),
+        (SURVEY | {"optional": "offer"}, "optional: 'offer' needs a slot with required: false"),
+        (SURVEY | {"session": "world"}, "session: Input should be 'conversation', 'latest' or 'user'"),
     ],
 )
 def test_a_wrong_definition_is_named(definition: dict[str, Any], words: str) -> None:

@@ -48,7 +48,12 @@ def test_what_was_removed_stays_away() -> None:
     for folder in ("maas/agents", "maas/assistants", "workers"):
         for path in (ROOT / folder).rglob("*.py"):
             assert not re.search(gone, path.read_text(encoding="utf-8")), path
-    for name in ("maas/assistants/stickers.py", "maas/agents/slot_step.py", "maas/agents/slots.py"):
+    for name in (
+        "maas/assistants/stickers.py",
+        "maas/agents/slot_step.py",
+        "maas/agents/slots.py",
+        "maas/agents/slot_loop.py",
+    ):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"\bimport re\b|re\.(search|match|compile)|[\"'](да|yes|ok)[\"']", text), name
 
@@ -84,10 +89,10 @@ def test_it_is_complete_with_all_three(mask: int) -> None:
 def test_results_change_the_session() -> None:
     """Results set values, state and confirmation; the refusal of an unknown tool changes nothing."""
     one = took(session(), {"accepted": FULL})
-    assert (one.values, one.is_offered) == (FULL, True)
-    assert took(one, {"confirmed": True}).is_confirmed and not one.is_offered
+    assert (one.values, one.is_to_be_confirmed) == (FULL, True)
+    assert took(one, {"confirmed": True}).is_confirmed and not one.is_to_be_confirmed
     assert took(one, {"accepted": {"style": "3D"}}).is_confirmed is False
-    assert took(one, {"state": WAIT_PHOTO}).state == WAIT_PHOTO and not one.is_offered
+    assert took(one, {"state": WAIT_PHOTO}).state == WAIT_PHOTO and not one.is_to_be_confirmed
     before = dict(one.values)
     one.take(ToolResult(ToolCall("1", "fly", "{}"), refused("unknown_tool", "there is no such tool")))
     assert (one.values, one.state, one.messages) == (before, WAIT_PHOTO, [])
@@ -103,7 +108,7 @@ def test_photos() -> None:
     one = session(**FULL)
     one.state = WAIT_PHOTO
     one.receive(first)
-    assert (one.photo, one.state, one.is_offered) == (first, CHAT, True)
+    assert (one.photo, one.state, one.is_to_be_confirmed) == (first, CHAT, True)
     one.receive(second)
     assert (one.photo, one.offered_photo, one.values) == (first, second, FULL)
 
