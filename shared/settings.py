@@ -19,10 +19,11 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from shared.errors import MaasError, problems_of
 from shared.log import hide
+from shared.vendor_settings import VendorSettings
 
 _ROLE_PREFIX = {
     "Analyzer": "analyzer",
@@ -32,7 +33,7 @@ _ROLE_PREFIX = {
     "Compactor": "archivist",
 }
 ROLES = tuple(_ROLE_PREFIX)
-ORCHESTRATOR_SECRETS = ("openai_api_key", "gemini_api_key", "anthropic_api_key", "mcp_servers")
+ORCHESTRATOR_SECRETS = ("openai_api_key", "gemini_api_key", "anthropic_api_key", "evolution_api_key", "mcp_servers")
 MIN_JWT_SECRET_BYTES = 32
 DEFAULT_ATTACHMENT_BYTES = 10 * 1024 * 1024
 PREFIX = "MAAS_"
@@ -55,7 +56,7 @@ def _default_embedding_model() -> str:
     return NO_EMBEDDING_MODEL if source.get(name) == "" else DEFAULT_EMBEDDING_MODEL
 
 
-class Settings(BaseSettings):
+class Settings(VendorSettings):
     """All settings; times are in seconds unless the name says otherwise."""
 
     model_config = SettingsConfigDict(

@@ -113,6 +113,7 @@ def test_loopback_is_fine(host: str) -> None:
     [
         ("key sk-proj-abcdefgh12345678 used", "abcdefgh"),
         ("AIzaSyA1234567890abcdefghij", "1234567890"),
+        ("Malformed access token EAABwzLixnjYBOqWerTyUiOpAsDfGhJk", "BwzLixnjYBO"),
         ("Authorization: Bearer eyJhbGciOi.J9", "eyJhbGciOi"),
         ("postgresql://maas:hunter22@127.0.0.1/maas", "hunter22"),
         ("call +7 (912) 345-67-1234 now", "912"),
@@ -127,6 +128,21 @@ def test_loopback_is_fine(host: str) -> None:
 )
 def test_secrets_are_masked(text: str, gone: str) -> None:
     assert gone not in mask(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FB_BASE_URL", "graph.facebook.com"), ("FB_BASE_URL", "file:///etc/passwd"), ("FB_BASE_URL", "https://"),
+        ("FB_API_VERSION", "v24.0/me"), ("AMOCRM_BASE_URL", "https://a.example?b=c"),
+        ("EVOLUTION_BASE_URL", "https://a b"), ("EVOLUTION_INSTANCE", "../all"),
+    ],
+)  # fmt: skip
+def test_addresses_of_services(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(MaasError) as caught:
+        load_settings()
+    assert caught.value.code == "bad_setting" and caught.value.message.startswith(f"{name}: ")
 
 
 KEY = "Uq9/of+no=known.form"

@@ -1,0 +1,167 @@
+"""The account that a run works for: found by the request's choice or the user's default, with its connections.
+
+Every domain of advertising is opened from the same row; they differ in what connects them and in the data they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pydantic import SecretStr
+
+from maas.agents.openers import Opener
+from maas.agents.tool_calls import ToolFailure
+from maas.agents.tools import ToolContext
+from maas.engine.stages import Deps
+from maas.user_secrets import UserSecrets
+from shared.db import Database
+
+Domain = Literal["ads", "creative", "crm", "whatsapp"]
+DOMAINS: tuple[Domain, ...] = ("ads", "creative", "crm", "whatsapp")
+ACCOUNT, FACEBOOK_TOKEN, CRM_TOKEN = "account", "facebook_token", "crm_token"  # members of ToolContext.values
+NO_ACCOUNT = "there is no advertising account yet; an operator adds one: maas ads account add"
+UNKNOWN_ACCOUNT = "there is no such account; ask which one, or leave it out for the default"
+NO_AD_ACCOUNT = "this account has no ad account; an operator adds one: maas ads account add"
+
+
+@dataclass(frozen=True, slots=True)
+class AdAccount:
+    """An ad account of Facebook. `fb_id` begins with act_; money is in `currency`, days are days of `timezone`."""
+
+    id: UUID
+    fb_id: str
+    name: str
+    currency: str
+    timezone: ZoneInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A business of a user. `ad_account` is None where there is none, or where the request names the business alone."""
+
+    id: UUID
+    user_id: UUID
+    name: str
+    ad_account: AdAccount | None
+    crm_url: str | None
+    whatsapp_instance: str | None
+    is_connected: Mapping[Domain, bool]
+    has_data: Mapping[Domain, bool]
+
+    @property
+    def timezone(self) -> ZoneInfo:
+        """The zone that its days are in; UTC without an ad account."""
+        return self.ad_account.timezone if self.ad_account else ZoneInfo("UTC")
+
+    @property
+    def integrations(self) -> dict[str, bool]:
+        """Which services are connected. `roi`: revenue can be set against spend."""
+        flags = {"fb": self.is_connected["ads"], "crm": self.is_connected["crm"]}
+        flags["whatsapp"] = self.is_connected["whatsapp"]
+        return flags | {"roi": self.has_data["ads"] and self.has_data["crm"]}
+
+
+def account_of(context: ToolContext) -> Account:
+    """The account that a tool works for; the opener of its domain put it there."""
+    account = context.values[ACCOUNT]
+    assert isinstance(account, Account)
+    return account
+
+
+def ad_account_of(context: ToolContext) -> AdAccount:
+    """The ad account that a tool works for. Raises ToolFailure if the account has none."""
+    if (found := account_of(context).ad_account) is None:
+        raise ToolFailure(NO_AD_ACCOUNT)
+    return found
+
+
+async def read_account(db: Database, user_id: UUID, named: str | None) -> Account | None:
+    """The account that `named` is: an id of ours, or one of Facebook with act_; None: the user's default.
+
+    None if the user has no such account, whoever else may have it.
+    """
+    row = await db.row("ads_account", user_id, named)
+    if row is None:
+        return None
+    zone = row["timezone"]
+    ad_account = None
+    if row["ad_account_id"] is not None:
+        ad_account = AdAccount(
+            row["ad_account_id"], row["fb_id"], row["ad_account_name"], row["currency"], zone_of(zone)
+        )
+    has_token = row["has_facebook_token"]
+    has_leads, has_messages = row["has_leads"], row["has_messages"]
+    return Account(
+        id=row["user_account_id"],
+        user_id=user_id,
+        name=row["name"],
+        ad_account=ad_account,
+        crm_url=row["crm_url"],
+        whatsapp_instance=row["instance"],
+        is_connected={
+            "ads": has_token,
+            "creative": has_token,
+            "crm": row["crm_url"] is not None and row["has_crm_token"],
+            "whatsapp": row["instance"] is not None,
+        },
+        has_data={
+            "ads": row["has_campaigns"] or row["has_directions"],
+            "creative": row["has_creatives"],
+            "crm": has_leads or has_messages,
+            "whatsapp": has_messages,
+        },
+    )
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The time zone of this IANA name, UTC if there is none."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError):  # ZoneInfoNotFoundError is a KeyError
+        return ZoneInfo("UTC")
+
+
+async def _open(deps: Deps, context: ToolContext, domain: Domain) -> Mapping[str, Any]:
+    account = await read_account(deps.db, context.user_id, context.account_id)
+    if account is None:
+        raise ToolFailure(NO_ACCOUNT if context.account_id is None else UNKNOWN_ACCOUNT)
+    names = {CRM_TOKEN: crm_secret(account.id)}
+    if account.ad_account is not None:
+        names[FACEBOOK_TOKEN] = facebook_secret(account.ad_account.fb_id)
+    secrets = await UserSecrets(deps.db).read(context.user_id, list(names.values()))
+    tokens = {key: SecretStr(secrets[name].value) for key, name in names.items() if name in secrets}
+    flags = {"connected": account.is_connected[domain], "has_data": account.has_data[domain]}
+    return {ACCOUNT: account} | tokens | flags
+
+
+async def open_ads(deps: Deps, context: ToolContext) -> Mapping[str, Any]:
+    return await _open(deps, context, "ads")
+
+
+async def open_creative(deps: Deps, context: ToolContext) -> Mapping[str, Any]:
+    return await _open(deps, context, "creative")
+
+
+async def open_crm(deps: Deps, context: ToolContext) -> Mapping[str, Any]:
+    return await _open(deps, context, "crm")
+
+
+async def open_whatsapp(deps: Deps, context: ToolContext) -> Mapping[str, Any]:
+    return await _open(deps, context, "whatsapp")
+
+
+OPENERS: dict[str, Opener] = {"ads": open_ads, "creative": open_creative, "crm": open_crm, "whatsapp": open_whatsapp}
+
+
+def facebook_secret(fb_id: str) -> str:
+    """The name of the user's secret that holds the token of an ad account."""
+    return f"facebook_{fb_id.removeprefix('act_')}"
+
+
+def crm_secret(user_account_id: UUID) -> str:
+    """The name of the user's secret that holds the token of an account's CRM."""
+    return f"amocrm_{user_account_id.hex}"

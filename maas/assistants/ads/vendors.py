@@ -1,0 +1,73 @@
+"""Clients of the advertising services for one call of a tool, and what their errors mean to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import httpx2
+
+from maas.agents.tool_calls import ToolDoubt, ToolFailure
+from maas.agents.tools import ToolContext
+from maas.assistants.ads.account import CRM_TOKEN, FACEBOOK_TOKEN, account_of
+from shared.settings import Settings
+from shared.vendors import VendorError
+from shared.vendors.amocrm import AmoCrmClient
+from shared.vendors.evolution import EvolutionClient
+from shared.vendors.facebook import FacebookClient
+
+NOT_CONNECTED: Mapping[str, str] = {
+    "facebook": "Facebook is not connected: an operator sets its token, maas ads account add",
+    "amocrm": "the CRM is not connected: an operator sets its address and token, maas ads account add",
+    "whatsapp": "WhatsApp is not connected: an operator names its instance, maas ads account add",
+}
+
+
+class Vendors:
+    """Makes the clients of a call from the values of its domain's opener; all share one pool of connections."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opened: httpx2.AsyncClient | None = None
+
+    @property
+    def _http(self) -> httpx2.AsyncClient:
+        if self._opened is None:
+            self._opened = httpx2.AsyncClient()
+        return self._opened
+
+    def facebook(self, context: ToolContext) -> FacebookClient:
+        """Raises ToolFailure without a token."""
+        settings = self._settings
+        return FacebookClient(
+            self._http, _token(context, FACEBOOK_TOKEN, "facebook"), settings.fb_base_url, settings.fb_api_version
+        )
+
+    def crm(self, context: ToolContext) -> AmoCrmClient:
+        """Raises ToolFailure without an address or a token."""
+        if (url := account_of(context).crm_url) is None:
+            raise ToolFailure(NOT_CONNECTED["amocrm"])
+        return AmoCrmClient(self._http, url, _token(context, CRM_TOKEN, "amocrm"))
+
+    def whatsapp(self, context: ToolContext) -> EvolutionClient:
+        """Raises ToolFailure without an instance or the service's address and key."""
+        settings, instance = self._settings, account_of(context).whatsapp_instance
+        if instance is None or settings.evolution_base_url is None or settings.evolution_api_key is None:
+            raise ToolFailure(NOT_CONNECTED["whatsapp"])
+        key = settings.evolution_api_key.get_secret_value()
+        return EvolutionClient(self._http, settings.evolution_base_url, instance, key)
+
+
+def _token(context: ToolContext, member: str, vendor: str) -> str:
+    if (token := context.values.get(member)) is None:
+        raise ToolFailure(NOT_CONNECTED[vendor])
+    return str(token.get_secret_value())
+
+
+@contextmanager
+def vendor_errors() -> Iterator[None]:
+    """Turns a VendorError into what a tool raises: ToolDoubt if a write may have arrived, else ToolFailure."""
+    try:
+        yield
+    except VendorError as error:
+        raise (ToolDoubt if error.is_outcome_unknown else ToolFailure)(error.message) from error

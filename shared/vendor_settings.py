@@ -1,0 +1,52 @@
+"""Settings of the services that advertising uses; their variables have well-known names without our prefix."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings
+
+_ADDRESS = re.compile(r"https?://[^/\s?#]+(?:/[^\s?#]*)?")
+
+
+class VendorSettings(BaseSettings):
+    """A part of `Settings`. Tokens of ad accounts and CRMs are no settings: they are secrets of users."""
+
+    fb_base_url: str = Field(
+        "https://graph.facebook.com",
+        validation_alias=AliasChoices("FB_BASE_URL"),
+        description="URL of Facebook's Graph API",
+    )
+    fb_api_version: str = Field(
+        "v24.0",
+        validation_alias=AliasChoices("FB_API_VERSION"),
+        pattern=r"^v[0-9]{1,3}\.[0-9]{1,2}$",
+        description="version of Facebook's Marketing API, such as v24.0",
+    )
+    amocrm_base_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("AMOCRM_BASE_URL"),
+        description="URL of amoCRM, such as https://NAME.amocrm.ru, for accounts that are added without one",
+    )
+    evolution_base_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("EVOLUTION_BASE_URL"),
+        description="URL of an Evolution API server (WhatsApp)",
+    )
+    evolution_api_key: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("EVOLUTION_API_KEY"), description="key of the Evolution API server"
+    )
+    evolution_instance: str | None = Field(
+        None,
+        validation_alias=AliasChoices("EVOLUTION_INSTANCE"),
+        pattern=r"^[A-Za-z0-9_-]{1,100}$",
+        description="instance of the Evolution API server, for accounts that are added without one",
+    )
+
+    @field_validator("fb_base_url", "amocrm_base_url", "evolution_base_url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is not None and not _ADDRESS.fullmatch(value):
+            raise ValueError("this is no address; one looks like https://api.example, without a query")
+        return value

@@ -1,0 +1,284 @@
+"""Facebook's Marketing API: the tree of an ad account, figures of its advertisements, and changes to it.
+
+Money of figures is in the currency of the ad account, budgets are in its minor units. Days are days of the account's
+time zone. Deleted objects are left out of lists.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal, TypeVar
+
+import httpx2
+from pydantic import BaseModel
+
+from shared.vendors import facebook_replies as replies
+from shared.vendors.service import DEFAULT_LIMITS, MAX_PAGES, Limits, Service
+
+Level = Literal["account", "campaign", "adset", "ad"]
+Status = Literal["ACTIVE", "PAUSED"]
+OBJECTS_A_PAGE, FIGURES_A_PAGE = 200, 500
+DAYS_A_REQUEST = 31
+MAX_ROWS = 200_000
+ZERO_DECIMAL = frozenset({"CLP", "COP", "CRC", "HUF", "ISK", "IDR", "JPY", "KRW", "PYG", "TWD", "VND"})
+_COPIED = (
+    "targeting", "optimization_goal", "billing_event", "promoted_object", "destination_type", "bid_strategy",
+    "bid_amount",
+)  # fmt: skip
+_FIGURES = (
+    "spend", "impressions", "clicks", "actions", "video_play_actions", "video_p25_watched_actions",
+    "video_p50_watched_actions", "video_p75_watched_actions", "video_p95_watched_actions",
+)  # fmt: skip
+_ID = re.compile(r"[A-Za-z0-9_]{1,64}")
+B = TypeVar("B", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class AdAccount:
+    """An ad account; `fb_id` begins with act_, `timezone` is an IANA name, `status` is Facebook's number, 1: active."""
+
+    fb_id: str
+    name: str
+    currency: str
+    timezone: str
+    status: int
+    can_run_ads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A campaign; `daily_budget_minor` is None if its ad sets have budgets of their own, or one for its whole life."""
+
+    fb_id: str
+    name: str
+    status: str
+    effective_status: str
+    objective: str | None
+    daily_budget_minor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AdSet:
+    """An ad set; `daily_budget_minor` is None if the campaign has the budget, or the set one for its whole life."""
+
+    fb_id: str
+    campaign_fb_id: str
+    name: str
+    status: str
+    effective_status: str
+    daily_budget_minor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ad:
+    """An advertisement."""
+
+    fb_id: str
+    adset_fb_id: str
+    campaign_fb_id: str
+    name: str
+    status: str
+    effective_status: str
+    creative_fb_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Insights:
+    """Figures of one object of `level`; of one day, or of the whole period if `day` is None.
+
+    `video_views` counts started videos, p25 to p95 how often a quarter, half, three quarters and 95 % were watched.
+    """
+
+    object_fb_id: str | None
+    level: Level
+    day: date | None
+    spend: Decimal
+    impressions: int
+    clicks: int
+    leads: int
+    video_views: int
+    p25: int
+    p50: int
+    p75: int
+    p95: int
+
+
+class FacebookClient:
+    """The Marketing API by the token of one user. All methods raise VendorError."""
+
+    def __init__(
+        self, http: httpx2.AsyncClient, token: str, base_url: str, version: str, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        url = f"{base_url.rstrip('/')}/{version}"
+        self._service = Service(
+            http, "facebook", url, ("authorization", "Bearer "), token, replies.read_refusal, limits
+        )
+
+    async def account(self, account_fb_id: str) -> AdAccount:
+        """Return an ad account and whether it may run advertisements now."""
+        fields = ("name", "currency", "timezone_name", "account_status", "disable_reason")
+        found = await self._object(account_fb_id, replies.Account, fields)
+        can_run_ads = found.account_status == 1 and not found.disable_reason
+        return AdAccount(
+            account_fb_id, found.name, found.currency, found.timezone_name, found.account_status, can_run_ads
+        )
+
+    async def campaigns(self, account_fb_id: str) -> list[Campaign]:
+        """Return the campaigns of an ad account."""
+        fields = ("id", "name", "status", "effective_status", "objective", "daily_budget")
+        return [
+            Campaign(one.id, one.name, one.status, one.effective_status, one.objective, one.daily_budget)
+            for one in await self._list(f"{self._path(account_fb_id)}/campaigns", replies.Campaign, fields)
+        ]
+
+    async def adsets(self, parent_fb_id: str) -> list[AdSet]:
+        """Return the ad sets of an ad account or a campaign."""
+        fields = ("id", "campaign_id", "name", "status", "effective_status", "daily_budget")
+        return [
+            AdSet(one.id, one.campaign_id, one.name, one.status, one.effective_status, one.daily_budget)
+            for one in await self._list(f"{self._path(parent_fb_id)}/adsets", replies.AdSet, fields)
+        ]
+
+    async def ads(self, parent_fb_id: str) -> list[Ad]:
+        """Return the advertisements of an ad account, a campaign or an ad set."""
+        fields = ("id", "adset_id", "campaign_id", "name", "status", "effective_status", "creative{id}")
+        return [
+            Ad(
+                one.id, one.adset_id, one.campaign_id, one.name, one.status, one.effective_status,
+                one.creative.id if one.creative else None,
+            )
+            for one in await self._list(f"{self._path(parent_fb_id)}/ads", replies.Ad, fields)
+        ]  # fmt: skip
+
+    async def insights(
+        self, parent_fb_id: str, level: Level, since: date, until: date, by_day: bool = False
+    ) -> list[Insights]:
+        """Return the figures of the objects of `level` below `parent_fb_id`, of both days and those between.
+
+        Facebook leaves out objects and days without impressions, and refuses days more than 37 months ago. It refuses
+        too many figures, too: by day they are read a month at a time.
+        """
+        path, fields = f"{self._path(parent_fb_id)}/insights", (f"{level}_id", *_FIGURES)
+        found: list[Insights] = []
+        for first, last in _parts(since, until) if by_day else [(since, until)]:
+            period = json.dumps({"since": first.isoformat(), "until": last.isoformat()})
+            more = [("level", level), ("time_range", period), *([("time_increment", "1")] if by_day else [])]
+            rows = await self._list(path, replies.Figures, fields, more, FIGURES_A_PAGE)
+            found += [_insights(row, level, by_day) for row in rows]
+        return found
+
+    async def status(self, fb_id: str) -> str:
+        """Return the status that was set for a campaign, an ad set or an advertisement."""
+        return (await self._object(fb_id, replies.Status, ("status",))).status
+
+    async def daily_budget(self, fb_id: str) -> int | None:
+        """Return the daily budget of a campaign or an ad set in minor units, None if it has none."""
+        return (await self._object(fb_id, replies.Budget, ("daily_budget",))).daily_budget
+
+    async def set_status(self, fb_id: str, status: Status) -> None:
+        """Start or pause a campaign, an ad set or an advertisement."""
+        await self._change(fb_id, {"status": status})
+
+    async def set_daily_budget(self, fb_id: str, minor: int) -> None:
+        """Set the daily budget of a campaign or an ad set, in minor units."""
+        await self._change(fb_id, {"daily_budget": str(minor)})
+
+    async def create_ad(
+        self, account_fb_id: str, adset_fb_id: str, creative_fb_id: str, name: str, status: Status = "ACTIVE"
+    ) -> str:
+        """Create an advertisement from a creative and return its id."""
+        creative = json.dumps({"creative_id": creative_fb_id})
+        form = {"name": name, "adset_id": adset_fb_id, "creative": creative, "status": status}
+        return await self._service.write("POST", f"{self._path(account_fb_id)}/ads", replies.created_id, form=form)
+
+    async def create_adset(
+        self, account_fb_id: str, campaign_fb_id: str, name: str, daily_budget_minor: int, template_adset_fb_id: str,
+        status: Status = "ACTIVE",
+    ) -> str:  # fmt: skip
+        """Create an ad set with the audience and the goal of another one, and return its id."""
+        template = await self._object(template_adset_fb_id, replies.Template, _COPIED)
+        form = {"name": name, "campaign_id": campaign_fb_id, "daily_budget": str(daily_budget_minor), "status": status}
+        for field, value in template.model_dump(exclude_none=True).items():
+            form[field] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return await self._service.write("POST", f"{self._path(account_fb_id)}/adsets", replies.created_id, form=form)
+
+    def _path(self, fb_id: str) -> str:
+        if not _ID.fullmatch(fb_id):
+            raise self._service.error("invalid", "this is no id of an object")
+        return f"/{fb_id}"
+
+    async def _object(self, fb_id: str, model: type[B], fields: Sequence[str]) -> B:
+        params = [("fields", ",".join(fields))]
+        return await self._service.read(self._path(fb_id), model.model_validate, params=params)
+
+    async def _list(
+        self, path: str, model: type[B], fields: Sequence[str], more: Sequence[tuple[str, str]] = (),
+        a_page: int = OBJECTS_A_PAGE,
+    ) -> list[B]:  # fmt: skip
+        """Return the objects of all pages. `paging.next` holds the token: only whether it is there matters."""
+        params = [("fields", ",".join(fields)), ("limit", str(a_page)), *more]
+        found: list[B] = []
+        cursors: list[str] = []
+        while len(cursors) < MAX_PAGES and len(found) < MAX_ROWS:
+            after = [("after", cursors[-1])] if cursors else []
+            page = await self._service.read(path, replies.Page[model].model_validate, params=params + after)  # type: ignore[valid-type]
+            found += page.data
+            if not page.paging.has_next:
+                return found
+            if (cursor := page.paging.cursors.after) is None or cursor in cursors:
+                break
+            cursors.append(cursor)
+        raise self._service.error("bad_reply", "its pages have no end")
+
+    async def _change(self, fb_id: str, form: Mapping[str, str]) -> None:
+        if not await self._service.write("POST", self._path(fb_id), replies.is_success, form=form):
+            raise self._service.error("invalid", "it did not make the change")
+
+
+def minor_units(amount: Decimal, currency: str) -> int:
+    """Return money in the units of the Marketing API's budgets: cents, or whole units of a zero-decimal currency.
+
+    Half a unit is rounded up. Raises ValueError for NaN and infinities.
+    """
+    if not amount.is_finite():
+        raise ValueError("an amount of money is a finite number")
+    units = amount if currency.upper() in ZERO_DECIMAL else amount.scaleb(2)
+    return int(units.to_integral_value(ROUND_HALF_UP))
+
+
+def from_minor(minor: int, currency: str) -> Decimal:
+    """Return the money that a budget of the Marketing API stands for."""
+    return Decimal(minor) if currency.upper() in ZERO_DECIMAL else Decimal(minor).scaleb(-2)
+
+
+def _parts(since: date, until: date) -> Iterator[tuple[date, date]]:
+    """Yield the first and last days of parts of a period; a period that ends before it begins is left to Facebook."""
+    while (last := since + timedelta(DAYS_A_REQUEST - 1)) < until:
+        yield since, last
+        since = last + timedelta(1)
+    yield since, until
+
+
+def _insights(row: replies.Figures, level: Level, by_day: bool) -> Insights:
+    fb_id = {"account": row.account_id, "campaign": row.campaign_id, "adset": row.adset_id, "ad": row.ad_id}[level]
+    if level == "account" and fb_id is not None:
+        fb_id = f"act_{fb_id.removeprefix('act_')}"
+    return Insights(
+        object_fb_id=fb_id,
+        level=level,
+        day=row.date_start if by_day else None,
+        spend=row.spend,
+        impressions=row.impressions,
+        clicks=row.clicks,
+        leads=row.leads,
+        video_views=row.video_views,
+        p25=replies.watched(row.video_p25_watched_actions),
+        p50=replies.watched(row.video_p50_watched_actions),
+        p75=replies.watched(row.video_p75_watched_actions),
+        p95=replies.watched(row.video_p95_watched_actions),
+    )

@@ -1,0 +1,201 @@
+"""Replies of Facebook's Marketing API: the shapes that the client reads, and what its error codes mean.
+
+Numbers of figures come as texts, budgets as texts in minor units.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from shared.models.retry import retry_after
+from shared.vendors import ErrorCode
+from shared.vendors.service import Count, Name, Refusal, refusal_of_status
+
+# One lead comes back under several of these types; the first one that is there counts. `lead` is the sum of leads by
+# forms and on sites; started conversations count where an ad has no leads of any other kind.
+LEAD_TYPES = (
+    "lead", "onsite_conversion.lead_grouped", "leadgen_grouped", "offsite_conversion.fb_pixel_lead", "onsite_web_lead",
+    "omni_lead", "onsite_conversion.messaging_conversation_started_7d",
+)  # fmt: skip
+_RATE_CODES = frozenset({4, 17, 32, 613, *range(80000, 80015)})
+_TOKEN_CODES = frozenset({102, 190, 463, 467})
+M = TypeVar("M")
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]{1,64}$")]
+Minor = Annotated[int | None, BeforeValidator(lambda value: None if value in ("0", 0, "") else value), Field(gt=0)]
+Flag = Annotated[bool, BeforeValidator(lambda value: value is not None)]
+
+
+def read_refusal(status: int, headers: Mapping[str, str], body: Any) -> Refusal:
+    """Facebook answers most errors with 400; its own code says more than the status."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
+        return refusal_of_status(status, headers)
+    cause = str(error.get("error_user_msg") or error.get("message") or "")
+    number, subcode = _number(error.get("code")), _number(error.get("error_subcode"))
+    code = _code_of(number, subcode)
+    if code is None:
+        return refusal_of_status(status, headers, cause)
+    cause = f"{number}{f'/{subcode}' if subcode else ''} {cause}".rstrip()
+    wait_s = _wait_s(headers) if code == "rate_limited" else None
+    return Refusal(code, cause, wait_s, code == "unavailable" or status >= 500)
+
+
+def _code_of(number: int, subcode: int) -> ErrorCode | None:
+    code: ErrorCode | None = None
+    if number in _RATE_CODES:
+        code = "rate_limited"
+    elif number in _TOKEN_CODES:
+        code = "unauthorized"
+    elif number == 803 or (number == 100 and subcode == 33):
+        code = "not_found"
+    elif number in (3, 10, 368) or 200 <= number <= 299:
+        code = "forbidden"
+    elif number in (1, 2):  # an unknown error, a temporary one
+        code = "unavailable"
+    elif number == 100:
+        code = "invalid"
+    return code
+
+
+def _wait_s(headers: Mapping[str, str]) -> float | None:
+    """Return the wait that is asked for: by Retry-After, or in minutes by the usage of the ad account."""
+    if (wait_s := retry_after(headers)) is not None:
+        return wait_s
+    try:
+        usage = json.loads(headers.get("x-business-use-case-usage", "{}"))
+        minutes = [float(one["estimated_time_to_regain_access"]) for group in usage.values() for one in group]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return max(minutes) * 60 if minutes and 0 < max(minutes) < 1e6 else None
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def is_success(body: Any) -> bool:
+    if not isinstance(body, dict) or not isinstance(success := body.get("success"), bool):
+        raise ValueError("it does not say whether the change was made")
+    return success
+
+
+def created_id(body: Any) -> str:
+    return Created.model_validate(body).id
+
+
+class Created(BaseModel):
+    id: Id
+
+
+class Account(BaseModel):
+    name: Name = ""
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+    timezone_name: Annotated[str, Field(max_length=100)]
+    account_status: int
+    disable_reason: int = 0
+
+
+class Status(BaseModel):
+    status: Annotated[str, Field(pattern=r"^[A-Z_]{1,50}$")]
+
+
+class Budget(BaseModel):
+    daily_budget: Minor = None
+
+
+class Campaign(Status, Budget):
+    id: Id
+    name: Name = ""
+    effective_status: Name = ""
+    objective: Name | None = None
+
+
+class AdSet(Status, Budget):
+    id: Id
+    campaign_id: Id
+    name: Name = ""
+    effective_status: Name = ""
+
+
+class Ad(Status):
+    id: Id
+    adset_id: Id
+    campaign_id: Id
+    name: Name = ""
+    effective_status: Name = ""
+    creative: Created | None = None
+
+
+class Template(BaseModel):
+    targeting: dict[str, Any]
+    optimization_goal: str
+    billing_event: str
+    promoted_object: dict[str, Any] | None = None
+    destination_type: str | None = None
+    bid_strategy: str | None = None
+    bid_amount: int | None = None
+
+
+class Action(BaseModel):
+    action_type: str
+    value: Annotated[Decimal, Field(ge=0, lt=2**63)] = Decimal(0)
+
+
+class Figures(BaseModel):
+    """A row of figures: numbers are texts, and those of actions are lists of types."""
+
+    account_id: Id | None = None
+    campaign_id: Id | None = None
+    adset_id: Id | None = None
+    ad_id: Id | None = None
+    date_start: date
+    spend: Annotated[Decimal, Field(ge=0, lt=10**15)] = Decimal(0)
+    impressions: Count = 0
+    clicks: Count = 0
+    actions: list[Action] = []
+    video_play_actions: list[Action] = []
+    video_p25_watched_actions: list[Action] = []
+    video_p50_watched_actions: list[Action] = []
+    video_p75_watched_actions: list[Action] = []
+    video_p95_watched_actions: list[Action] = []
+
+    @property
+    def leads(self) -> int:
+        return _first(self.actions, LEAD_TYPES)
+
+    @property
+    def video_views(self) -> int:
+        return watched(self.video_play_actions) or watched(self.actions)
+
+
+def watched(actions: list[Action]) -> int:
+    """Return how many of these actions are those of a video."""
+    return _first(actions, ("video_view",))
+
+
+def _first(actions: list[Action], types: Sequence[str]) -> int:
+    """Return the number of the first of `types` that is there, 0 if none is."""
+    values = {one.action_type: int(one.value) for one in reversed(actions)}
+    return next((values[name] for name in types if name in values), 0)
+
+
+class Cursors(BaseModel):
+    after: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+
+
+class Paging(BaseModel):
+    """Where a page ends. `next` is a URL with the token in it: nothing of it is kept but that there is one."""
+
+    cursors: Cursors = Cursors()
+    has_next: Annotated[Flag, Field(alias="next")] = False
+
+
+class Page(BaseModel, Generic[M]):
+    data: list[M]
+    paging: Paging = Paging()

@@ -1,0 +1,256 @@
+"""The client of the Marketing API at its stand-in: shapes, money, paging, refusals, changes that a re-read shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+
+from shared.vendors import VendorError
+from shared.vendors.facebook import Ad, AdAccount, AdSet, Campaign, FacebookClient, from_minor, minor_units
+from shared.vendors.facebook_replies import Figures, Page, read_refusal
+from tests.standins.running import Running, standin
+from tests.vendors import FACEBOOK, LIMITS, SECRET, facebook
+
+FIRST, LAST = date(2026, 11, 18), date(2026, 11, 19)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    with standin("facebook", FACEBOOK) as running:
+        yield running
+
+
+@pytest.fixture
+def vendor(running: Running) -> Running:
+    running.reset()
+    return running
+
+
+@pytest.fixture
+async def client(vendor: Running) -> AsyncIterator[FacebookClient]:
+    async with httpx2.AsyncClient() as http:
+        yield facebook(http, vendor.url)
+
+
+async def failure(coroutine: Any) -> VendorError:
+    with pytest.raises(VendorError) as caught:
+        await coroutine
+    return caught.value
+
+
+async def test_accounts(client: FacebookClient) -> None:
+    assert await client.account("act_1") == AdAccount("act_1", "Стройка", "USD", "Europe/Moscow", 1, True)
+    assert await client.account("act_2") == AdAccount("act_2", "Йены", "JPY", "Asia/Tokyo", 1, False)
+
+
+async def test_tree(client: FacebookClient) -> None:
+    """Deleted objects are left out; a paused parent shows in the effective status."""
+    assert await client.campaigns("act_1") == [
+        Campaign("11", "Заявки", "ACTIVE", "ACTIVE", "OUTCOME_LEADS", None),
+        Campaign("12", "Охват", "PAUSED", "PAUSED", None, 9000),
+    ]
+    assert await client.adsets("11") == [AdSet("21", "11", "Москва", "ACTIVE", "ACTIVE", 5000)]
+    assert [one.effective_status for one in await client.adsets("act_1")] == ["ACTIVE", "CAMPAIGN_PAUSED"]
+    assert [one.fb_id for one in await client.ads("21")] == ["31", "32"]
+    assert await client.ads("12") == [Ad("33", "22", "12", "Без креатива", "ACTIVE", "CAMPAIGN_PAUSED", None)]
+    assert await client.campaigns("act_2") == [] and await client.insights("act_2", "ad", FIRST, LAST) == []
+
+
+async def test_a_lead_counts_once(client: FacebookClient) -> None:
+    """Facebook names each lead under three types; their sum would be three times as many."""
+    (whole,) = await client.insights("act_1", "account", FIRST, LAST)
+    assert (whole.object_fb_id, whole.level, whole.day) == ("act_1", "account", None)
+    assert (whole.spend, whole.impressions, whole.clicks, whole.leads) == (Decimal("18.15"), 1650, 41, 4)
+    assert (whole.video_views, whole.p25, whole.p50, whole.p75, whole.p95) == (400, 200, 100, 50, 20)
+
+
+async def test_figures_by_level_and_day(client: FacebookClient) -> None:
+    by_campaign = await client.insights("act_1", "campaign", FIRST, LAST)
+    assert [(one.object_fb_id, one.spend) for one in by_campaign] == [("11", Decimal("16.15")), ("12", Decimal(2))]
+    by_day = await client.insights("21", "ad", FIRST, LAST, by_day=True)
+    assert {(one.object_fb_id, one.day, one.leads, one.spend) for one in by_day} == {
+        ("31", FIRST, 3, Decimal("10.10")), ("31", LAST, 1, Decimal("5.05")), ("32", FIRST, 0, Decimal(1)),
+    }  # fmt: skip
+    (one_day,) = await client.insights("31", "ad", LAST, LAST)
+    assert (one_day.spend, one_day.day, one_day.leads) == (Decimal("5.05"), None, 1)
+
+
+@pytest.mark.parametrize(("days", "requests"), [(0, 1), (30, 1), (31, 2), (99, 4)])
+async def test_figures_of_many_days(vendor: Running, client: FacebookClient, days: int, requests: int) -> None:
+    """Each day is read once, whatever the number of requests."""
+    wanted = [LAST - timedelta(number) for number in range(days + 1)]
+    vendor.merge({"days": {"31": {day.isoformat(): {"spend": "1", "impressions": 9} for day in wanted}}})
+    found = await client.insights("31", "ad", wanted[-1], LAST, by_day=True)
+    assert sorted(one.day for one in found if one.day) == sorted(wanted)
+    assert len(vendor.journal()) == requests
+
+
+@pytest.mark.parametrize(
+    ("actions", "leads"),
+    [
+        ([], 0),
+        ([("onsite_conversion.lead_grouped", "2"), ("lead", "3"), ("offsite_conversion.fb_pixel_lead", "1")], 3),
+        ([("offsite_conversion.fb_pixel_lead", "4"), ("onsite_web_lead", "5")], 4),
+        ([("link_click", "9"), ("onsite_conversion.messaging_conversation_started_7d", "6")], 6),
+        ([("lead", "3"), ("lead", "8")], 3),
+        ([("lead", "0"), ("onsite_web_lead", "5")], 0),
+    ],
+)
+def test_preference_of_lead_types(actions: list[tuple[str, str]], leads: int) -> None:
+    row = {"date_start": "2026-11-18", "actions": [{"action_type": name, "value": value} for name, value in actions]}
+    assert Figures.model_validate(row).leads == leads
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {}, {"date_start": "x"}, {"date_start": "2026-11-18", "spend": "NaN"},
+        {"date_start": "2026-11-18", "spend": "-1"}, {"date_start": "2026-11-18", "clicks": "many"},
+        {"date_start": "2026-11-18", "clicks": "1" * 30}, {"date_start": "2026-11-18", "actions": [{"value": "1"}]},
+        {"date_start": "2026-11-18", "ad_id": "../me"},
+    ],
+)  # fmt: skip
+def test_bad_figures(row: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        Figures.model_validate(row)
+
+
+async def test_pages(vendor: Running, client: FacebookClient) -> None:
+    """`paging.next` holds the token: the client counts on by the cursor and never follows it."""
+    more = {
+        str(number): {"account_id": "act_1", "name": f"№ {number}", "status": "ACTIVE"} for number in range(100, 350)
+    }
+    vendor.merge({"campaigns": more, "max_page": 100})
+    found = await client.campaigns("act_1")
+    assert len({one.fb_id for one in found}) == len(found) == 252
+    requests = vendor.journal()
+    assert [set(one["params"]) for one in requests] == [{"fields", "limit"}, *[{"fields", "limit", "after"}] * 2]
+    assert SECRET not in json.dumps([one["params"] for one in requests])
+
+
+def test_the_url_of_the_next_page_is_dropped() -> None:
+    paging = {"cursors": {"after": "b"}, "next": f"https://graph.facebook.com/?access_token={SECRET}"}
+    page = Page[Figures].model_validate({"data": [], "paging": paging})
+    assert SECRET not in repr(page) and page.paging.has_next
+
+
+async def test_pages_without_an_end(vendor: Running, client: FacebookClient) -> None:
+    vendor.merge({"max_page": 1, "is_stuck": True})
+    error = await failure(client.campaigns("act_1"))
+    assert (error.code, len(vendor.journal())) == ("bad_reply", 2)
+
+
+async def test_changes_show_on_a_new_read(vendor: Running, client: FacebookClient) -> None:
+    await client.set_status("31", "PAUSED")
+    await client.set_daily_budget("21", 7550)
+    assert (await client.status("31"), await client.daily_budget("21")) == ("PAUSED", 7550)
+    assert await client.daily_budget("11") is None
+    assert [one["body"] for one in vendor.journal("POST")] == [{"status": "PAUSED"}, {"daily_budget": "7550"}]
+
+
+async def test_new_objects(vendor: Running, client: FacebookClient) -> None:
+    adset = await client.create_adset("act_1", "11", "Тест", 2000, "21")
+    ad = await client.create_ad("act_1", adset, "41", "Новый")
+    assert await client.ads(adset) == [Ad(ad, adset, "11", "Новый", "ACTIVE", "ACTIVE", "41")]
+    copied = ("targeting", "optimization_goal", "billing_event", "promoted_object")
+    stored = vendor.state()["adsets"]
+    assert [stored[adset][name] for name in copied] == [stored["21"][name] for name in copied]
+    assert stored[adset]["daily_budget"] == 2000
+
+
+@pytest.mark.parametrize("fb_id", ["999", "13", "19", "act_3"])
+async def test_unknown_deleted_and_foreign_objects_look_alike(client: FacebookClient, fb_id: str) -> None:
+    assert (await failure(client.status(fb_id))).code == "not_found"
+    error = await failure(client.set_status(fb_id, "PAUSED"))
+    assert (error.code, error.is_outcome_unknown) == ("not_found", False)
+
+
+@pytest.mark.parametrize("fb_id", ["", "..", "31/insights", "31?fields=access_token", "31#", "31\x00", "me ", "м31"])
+async def test_an_id_cannot_change_the_path(vendor: Running, client: FacebookClient, fb_id: str) -> None:
+    assert (await failure(client.status(fb_id))).code == "invalid"
+    assert vendor.journal() == []
+
+
+@pytest.mark.parametrize("minor", [0, -5, 99, 10**12])
+async def test_bad_budget(vendor: Running, client: FacebookClient, minor: int) -> None:
+    assert (await failure(client.set_daily_budget("21", minor))).code == "invalid"
+    assert vendor.state()["adsets"]["21"]["daily_budget"] == 5000
+
+
+async def test_refused_changes(vendor: Running, client: FacebookClient) -> None:
+    """A budget of an ad set whose campaign has one; creatives and ad sets of another account; an early period."""
+    for refused in (
+        client.set_daily_budget("22", 5000), client.set_daily_budget("11", 5000), client.set_daily_budget("31", 5000),
+        client.create_ad("act_1", "21", "49", "x"), client.create_ad("act_1", "21", "41", ""),
+        client.create_adset("act_1", "12", "x", 500, "21"), client.insights("act_1", "ad", LAST, FIRST),
+        client.insights("act_1", "ad", LAST, FIRST, by_day=True),
+        client.insights("act_1", "ad", date(2020, 1, 1), LAST),
+    ):  # fmt: skip
+        assert (await failure(refused)).code == "invalid"
+    assert set(vendor.state()["ads"]) == {"31", "32", "33"}
+
+
+@pytest.mark.parametrize("token", [SECRET[:-1], "a b", "a\nb", "ключ", "", "a" * 5000])
+async def test_wrong_token(vendor: Running, token: str) -> None:
+    async with httpx2.AsyncClient() as http:
+        error = await failure(FacebookClient(http, token, vendor.url, "v24.0", LIMITS).account("act_1"))
+    assert error.code == "unauthorized" and (not token or token not in error.message)
+
+
+@pytest.mark.parametrize(
+    ("number", "subcode", "code"),
+    [
+        (4, 0, "rate_limited"), (17, 2446079, "rate_limited"), (32, 0, "rate_limited"), (613, 1487742, "rate_limited"),
+        (80000, 0, "rate_limited"), (80004, 2446079, "rate_limited"), (190, 463, "unauthorized"),
+        (102, 0, "unauthorized"), (100, 33, "not_found"), (803, 0, "not_found"), (100, 0, "invalid"),
+        (100, 1885272, "invalid"), (3018, 0, "invalid"), (2635, 0, "invalid"), (10, 0, "forbidden"),
+        (200, 0, "forbidden"), (294, 0, "forbidden"), (368, 0, "forbidden"), (1, 99, "unavailable"),
+        (2, 0, "unavailable"),
+    ],
+)  # fmt: skip
+def test_codes(number: int, subcode: int, code: str) -> None:
+    refusal = read_refusal(400, {}, {"error": {"code": number, "error_subcode": subcode, "message": "no"}})
+    assert (refusal.code, refusal.may_be_done) == (code, code == "unavailable")
+
+
+@pytest.mark.parametrize("body", [None, [], {}, "x", {"error": "x"}, {"error": {}}, {"error": {"code": "x" * 9}}])
+def test_refusals_of_an_unknown_shape(body: Any) -> None:
+    assert read_refusal(400, {}, body).code == "invalid"
+    assert read_refusal(502, {}, body).code == "unavailable"
+
+
+async def test_wait_until_access_is_regained(vendor: Running, client: FacebookClient) -> None:
+    vendor.fault("status", code=80004, regain_minutes=7)
+    error = await failure(client.campaigns("act_1"))
+    assert (error.code, error.retry_after, len(vendor.journal())) == ("rate_limited", 420.0, 1)
+    assert error.message.endswith("try again in 420 s")
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "minor"),
+    [
+        ("50", "USD", 5000), ("50.5", "EUR", 5050), ("0.015", "RUB", 2), ("5000", "JPY", 5000), ("5000", "krw", 5000),
+        ("5000.4", "CLP", 5000), ("12", "KZT", 1200),
+    ],
+)  # fmt: skip
+def test_minor_units(amount: str, currency: str, minor: int) -> None:
+    assert minor_units(Decimal(amount), currency) == minor
+
+
+@pytest.mark.parametrize(
+    ("minor", "currency", "shown"), [(5050, "USD", "50.50"), (5050, "JPY", "5050"), (1, "RUB", "0.01")]
+)
+def test_money_of_minor_units(minor: int, currency: str, shown: str) -> None:
+    assert str(from_minor(minor, currency)) == shown
+
+
+@pytest.mark.parametrize("amount", ["NaN", "Infinity", "-Infinity"])
+def test_no_amount(amount: str) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        minor_units(Decimal(amount), "USD")
