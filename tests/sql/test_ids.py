@@ -158,6 +158,7 @@ OF_USER = {
     "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "spending": 1,
     "add_usage": 1, "action": 2, "forget": 2, "list_runs": 1, "insert_task": 1,
     "set_secret": 1, "delete_secret": 1, "read_secrets": 1, "list_secrets": 1,
+    "ads_account": 1,
 }  # fmt: skip
 QUERIES: Mapping[str, tuple[str, str]] = {
     **{name: (USER, f"${number}") for name, number in OF_USER.items()},
