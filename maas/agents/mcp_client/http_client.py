@@ -12,6 +12,8 @@ REFUSED_CODE = -32_098  # our own, of a response with one of REFUSED_STATUSES
 REFUSED_STATUSES = (401, 403)
 MAX_REFUSAL_BYTES = 10_000
 _SESSION_HEADER = "mcp-session-id"
+# Shorter than what servers wait for (uvicorn, Node: 5 s): no call goes out on a connection that is just being closed.
+_LIMITS = httpx2.Limits(keepalive_expiry=2.0)
 
 
 class HttpConnection(Protocol):
@@ -35,7 +37,7 @@ class HttpClient(httpx2.AsyncClient):
 
     def __init__(self, connection: HttpConnection, timeout_s: float) -> None:
         timeout = httpx2.Timeout(timeout_s, read=None)
-        super().__init__(headers=dict(connection.headers), timeout=timeout, verify=_tls())
+        super().__init__(headers=dict(connection.headers), timeout=timeout, limits=_LIMITS, verify=_tls())
         self._connection = connection
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:

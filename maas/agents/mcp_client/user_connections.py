@@ -29,6 +29,7 @@ from shared.log import masker
 CHECK_INTERVAL_S = 2.0
 PLACE_TIMEOUT_S = 20.0
 END_TIMEOUT_S = 2.0
+MAX_OPENING = 16  # connections to one server that are opened at the same time: the time limit of each is for itself
 log = structlog.get_logger()
 
 
@@ -39,6 +40,11 @@ class UserConnection(McpConnection):
         super().__init__(server, lambda: None)
         self.headers = server.headers_of(secrets)
         self._conceal = masker(*secrets.values())
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether it was opened, or could not be."""
+        return self._tried.is_set()
 
     @property
     def is_lost(self) -> bool:
@@ -95,6 +101,7 @@ class UserConnections:
         self._current: dict[UUID, _Place] = {}
         self._open: set[_Place] = set()  # also those that were replaced and have calls in progress
         self._waiters: deque[asyncio.Future[None]] = deque()  # calls of users for whom there is no place
+        self._opening = asyncio.Semaphore(MAX_OPENING)
         self._ends: set[asyncio.Task[None]] = set()
         self._watcher: asyncio.Task[None] | None = None
 
@@ -109,7 +116,7 @@ class UserConnections:
         for _ in range(2):  # in a session that the server has lost nothing is done: once more in a new one
             place = await self._take(user_id)
             try:
-                await place.connection.tried()
+                await self._open_once(place.connection)
                 if place.connection.is_lost:
                     raise self._failure(place.connection)
                 return await place.connection.call_once(name, arguments)
@@ -126,6 +133,12 @@ class UserConnections:
         for place in tuple(self._open):
             self._end(place)
         await asyncio.gather(*self._ends, return_exceptions=True)
+
+    async def _open_once(self, connection: UserConnection) -> None:
+        """Return when the connection is open, or could not be opened."""
+        if not connection.is_tried:
+            async with self._opening:
+                await connection.tried()
 
     def _failure(self, connection: UserConnection) -> ToolFailure:
         if connection.is_refused:
