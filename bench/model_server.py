@@ -21,7 +21,7 @@ from bench.sentences import sentence
 from shared import tokens
 
 _FIRST_RECORD = re.compile(r"^- (?P<id>[0-9a-f-]{36}) \|", re.MULTILINE)
-_WANTED = re.compile(r"Call (?P<name>\w+) (?P<count>\d+) times\.")
+_WANTED = re.compile(r"Call (?P<name>\w+) (?P<count>\d+) times\.(?: (?P<arguments>\{.*\}))?")
 _ANSWER = 6  # sentences
 _CONDENSED = 12  # lines of memory that the Assembler keeps
 
@@ -67,12 +67,12 @@ async def complete(request: Request) -> Response:
 
 
 def tool_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One call in each reply until there were as many as the user wants: `Call NAME COUNT times.`"""
+    """One call in each reply until there were as many as the user wants: `Call NAME COUNT times. ARGUMENTS`"""
     made = sum(message["role"] == "tool" for message in messages)
     wanted = next((found for message in messages if (found := _WANTED.search(str(message["content"])))), None)
     if wanted is None or made >= int(wanted["count"]):
         return []
-    function = {"name": wanted["name"], "arguments": json.dumps({"number": made})}
+    function = {"name": wanted["name"], "arguments": wanted["arguments"] or json.dumps({"number": made})}
     return [{"index": 0, "id": f"call-{made}", "type": "function", "function": function}]
 
 

@@ -3,10 +3,13 @@
 `python -m bench.tools [--quick] --out FILE.json` asks one model server for dialogues of several tool rounds and of
 none, by turns through the SDK's own loop and through runs of the product, whose rounds are pinned, counted, guarded,
 noted and sent to followers. What a dialogue with rounds takes longer than one without is divided by its rounds.
+
+Two more cases show what is done side by side: tools of three domains, and six sources of context.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import statistics
 import time
@@ -25,7 +28,7 @@ from bench.processes import Deadline, Processes
 from bench.report import Figure, hold_gates, machine, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.system import Bench, System, free_port, open_system, wait_for_port
-from maas.agents.tools import ToolContext, Toolset, tool
+from maas.agents.tools import Tool, ToolContext, Toolset, tool
 from maas.engine.stages import Deps
 from shared.errors import MaasError
 from shared.settings import load_settings
@@ -33,10 +36,17 @@ from shared.settings import load_settings
 ROUNDS = 8
 DIALOGUES, QUICK_DIALOGUES = 100, 15
 LIMIT_MS = 5.0
-DEFINITION = """
-insert into assistants (name, role_name, definition)
-values ('bench', 'Mentor', '{"toolset": ["bench", "opened"], "limits": {"rounds": 20}}')"""
-ASK = "insert into pipeline_runs (user_id, user_query, assistant) values ($1, $2, 'bench') returning id"
+SLOW_DOMAINS, SOURCES = ("first", "second", "third"), tuple(f"source_{number}" for number in range(1, 7))
+DOMAIN_S, SOURCE_S = 0.5, 0.3
+DOMAINS_LIMIT_MS, SOURCES_LIMIT_MS = 600.0, 400.0
+BATCHES, QUICK_BATCHES = 20, 5
+DEFINITIONS: dict[str, dict[str, Any]] = {
+    "bench": {"toolset": ["bench", "opened"], "limits": {"rounds": 20}},
+    "domains": {"routing": "meta_tools", "toolset": list(SLOW_DOMAINS)},
+    "sources": {"toolset": ["bench"], "context_providers": list(SOURCES)},
+}
+ADD_ASSISTANT = "insert into assistants (name, role_name, definition) values ($1, 'Mentor', $2)"
+ASK = "insert into pipeline_runs (user_id, user_query, assistant) values ($1, $2, $3) returning id"
 TOOK = """
 select extract(epoch from completed_at - responding_at) * 1000 as ms, error_message from pipeline_runs
 where id = $1 and status in ('COMPLETED', 'FAILED')"""
@@ -74,7 +84,19 @@ async def open_account(deps: Deps, context: ToolContext) -> Mapping[str, Any]:
     return {"connected": True, "has_data": True, "account": "act_1", "token": SecretStr(f"token-of-{context.user_id}")}
 
 
-TOOLS = Toolset([look, mark, look_up])
+def slow_tool(name: str, domain: str, seconds: float) -> Tool:
+    @tool(name=name, domain=domain, effect="read")
+    async def wait() -> Any:
+        """Wait."""
+        await asyncio.sleep(seconds)
+        return {"waited": seconds}
+
+    return wait
+
+
+ROUND_TOOLS = Toolset([look, mark, look_up])
+SLOW_TOOLS = [slow_tool(f"wait_{name}", name, DOMAIN_S) for name in SLOW_DOMAINS]
+TOOLS = Toolset([*ROUND_TOOLS, *SLOW_TOOLS, *(slow_tool(name, "sources", SOURCE_S) for name in SOURCES)])
 OPENERS = {"opened": open_account}
 CASES = {"look": "a read", "mark": "a write", "look_up": "a read in a domain with an opener"}
 
@@ -109,13 +131,16 @@ async def measure(bench: Bench) -> dict[str, list[Figure]]:
         processes.spawn("model_server", "-m", "bench.model_server", str(port), PYTHONPATH=root)
         await wait_for_port(port, processes)
         async with open_system(bench, **environment) as system:
-            await system.connection.execute(DEFINITION)
+            for name, definition in DEFINITIONS.items():
+                await system.connection.execute(ADD_ASSISTANT, name, definition)
             await system.start(server=False, orchestrators=1)
             sdk = openai.AsyncOpenAI(api_key="none", base_url=environment["OPENAI_BASE_URL"], max_retries=0)
             count = bench.pick(DIALOGUES, QUICK_DIALOGUES)
-            return {
-                f"{ROUNDS} rounds, each {CASES[one.name]}": await compare(sdk, system, one.name, count) for one in TOOLS
+            rounds = {
+                f"{ROUNDS} rounds, each {CASES[one.name]}": await compare(sdk, system, one.name, count)
+                for one in ROUND_TOOLS
             }
+            return rounds | {"side by side": await side_by_side(system, bench.pick(BATCHES, QUICK_BATCHES))}
 
 
 async def compare(sdk: openai.AsyncOpenAI, system: System, name: str, count: int) -> list[Figure]:
@@ -137,9 +162,27 @@ async def compare(sdk: openai.AsyncOpenAI, system: System, name: str, count: int
     ]
 
 
+async def side_by_side(system: System, count: int) -> list[Figure]:
+    """What tools of three domains and six sources of context add to a run; each of them waits."""
+    calls = json.dumps({"tools": [{"name": one.name} for one in SLOW_TOOLS]})
+    queries = {
+        "bench": "Call look 0 times.", "domains": f"Call executeTools 1 times. {calls}",
+        "sources": "Call look 0 times.",
+    }  # fmt: skip
+    took: dict[str, list[float]] = {name: [] for name in queries}
+    for _ in range(count):
+        for name, query in queries.items():
+            took[name].append(await our_dialogue(system, query, name))
+    plain, domains, sources = (statistics.median(one) for one in took.values())
+    return [
+        Figure(f"three domains of {DOMAIN_S} s and a round of the model", "ms", domains - plain, DOMAINS_LIMIT_MS),
+        Figure(f"six sources of {SOURCE_S} s", "ms", sources - plain, SOURCES_LIMIT_MS),
+    ]
+
+
 async def bare_dialogue(sdk: openai.AsyncOpenAI, query: str) -> float:
     """Milliseconds of the loop that everybody writes: asked, called, asked again."""
-    shown = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in TOOLS]
+    shown = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in ROUND_TOOLS]
     specs: list[Any] = [{"type": "function", "function": one} for one in shown]
     messages: list[Any] = [{"role": "user", "content": query}]
     began = time.perf_counter()
@@ -155,9 +198,9 @@ async def bare_dialogue(sdk: openai.AsyncOpenAI, query: str) -> float:
             messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 
 
-async def our_dialogue(system: System, query: str) -> float:
+async def our_dialogue(system: System, query: str, assistant: str = "bench") -> float:
     """Milliseconds that a run was RESPONDING."""
-    run_id = await system.connection.fetchval(ASK, uuid4(), query)
+    run_id = await system.connection.fetchval(ASK, uuid4(), query, assistant)
     deadline = Deadline(30.0, "an answer")
     while (row := await system.connection.fetchrow(TOOK, run_id)) is None:
         await system.pause(deadline)

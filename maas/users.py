@@ -21,6 +21,7 @@ from shared.json import is_storable
 from shared.text import is_blank
 
 PROVIDER = "api"
+TELEGRAM = "telegram"  # the provider whose names are ids of private chats
 LOCAL_USER = UUID("00000000-0000-4000-8000-000000000001")  # the user of commands that name none
 MAX_USER_NAME_CHARS = 200
 SCOPES = ("ask", "read", "metrics", "admin")
@@ -30,19 +31,22 @@ _KEY = re.compile(r"maas_([0-9a-f]{12})_([0-9a-f]{64})", re.ASCII)
 _NO_HASH = bytes(32)
 
 
-async def find_user(db: Database, name: str) -> UUID | None:
-    """The user with this name or UUID; None for an unknown name. Raises MaasError('bad_user')."""
-    if (user_id := parse_user_id(name)) is not None:
+async def find_user(db: Database, name: str, provider: str = PROVIDER) -> UUID | None:
+    """The user with this name or UUID; None for an unknown name. Raises MaasError('bad_user').
+
+    In the systems of other providers a name is never a UUID of ours.
+    """
+    if provider == PROVIDER and (user_id := parse_user_id(name)) is not None:
         return user_id
-    known: UUID | None = await db.value("find_user", PROVIDER, name)
+    known: UUID | None = await db.value("find_user", provider, name)
     return known
 
 
-async def get_or_create_user(db: Database, name: str) -> UUID:
-    """The user with this name or UUID; an unknown name becomes a new user. Raises MaasError('bad_user')."""
-    if (user_id := parse_user_id(name)) is not None:
+async def get_or_create_user(db: Database, name: str, provider: str = PROVIDER) -> UUID:
+    """The user with this name or UUID, as `find_user`; an unknown name becomes a new user."""
+    if provider == PROVIDER and (user_id := parse_user_id(name)) is not None:
         return user_id
-    return UUID(str(await db.value("name_user", PROVIDER, name)))
+    return UUID(str(await db.value("name_user", provider, name)))
 
 
 async def has_name_prefix(db: Database, user_id: UUID, prefix: str) -> bool:

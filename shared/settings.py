@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from shared.assistant_settings import AssistantSettings
 from shared.errors import MaasError, problems_of
 from shared.log import hide
 from shared.vendor_settings import VendorSettings
@@ -44,9 +45,9 @@ OTHER_VARIABLES = {  # of clients, and between our processes
 }  # fmt: skip
 
 
-def _alias(name: str) -> AliasChoices:
-    """Return the alias of a setting whose variable has a well-known name without our prefix."""
-    return AliasChoices(name)
+def _alias(name: str, *others: str) -> AliasChoices:
+    """Return the alias of a setting whose variable has a well-known name without our prefix; `others` work, too."""
+    return AliasChoices(name, *others)
 
 
 def _default_embedding_model() -> str:
@@ -56,7 +57,7 @@ def _default_embedding_model() -> str:
     return NO_EMBEDDING_MODEL if source.get(name) == "" else DEFAULT_EMBEDDING_MODEL
 
 
-class Settings(VendorSettings):
+class Settings(AssistantSettings, VendorSettings):
     """All settings; times are in seconds unless the name says otherwise."""
 
     model_config = SettingsConfigDict(
@@ -128,7 +129,11 @@ class Settings(VendorSettings):
     environment: Literal["development", "production"] = Field(
         "development", description="production: debug information of runs only for callers who may see it"
     )
-    layer_logging: bool = Field(True, description="off: no debug information of runs is stored or returned")
+    layer_logging: bool = Field(
+        True,
+        validation_alias=_alias("MAAS_LAYER_LOGGING", "ENABLE_LAYER_LOGGING"),
+        description="off: no debug information of runs is stored or returned; ENABLE_LAYER_LOGGING is the same",
+    )
 
     model: str = Field("extractive:builtin", description="default model, as provider:model")
     analyzer_model: str | None = Field(None, description="model of the Analyzer; unset: MAAS_MODEL")
@@ -195,7 +200,7 @@ class Settings(VendorSettings):
         100, ge=1, le=100_000, description="limit of unfinished runs of one user; above it 429"
     )
     openai_wait: float = Field(
-        300.0, gt=0, le=3600, description="timeout of /v1/chat/completions without streaming; then 504"
+        300.0, gt=0, le=3600, description="timeout of routes that wait for an answer without streaming; then 504"
     )
     concurrency: int = Field(64, ge=1, le=10_000, description="limit of runs in flight in one orchestrator")
     max_in_flight: int | None = Field(
@@ -305,6 +310,11 @@ class Settings(VendorSettings):
     def zone(self) -> ZoneInfo:
         """`timezone` as a ZoneInfo."""
         return ZoneInfo(self.timezone)
+
+    @property
+    def tools_via(self) -> Literal["mcp", "legacy"]:
+        """The label `_meta.via` of tool results."""
+        return "mcp" if self.use_mcp_runtime else "legacy"
 
     @property
     def has_default_embedding_model(self) -> bool:

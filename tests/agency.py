@@ -18,8 +18,13 @@ from tests.polling import poll
 from tests.stack import Stack
 from tests.toolbox import Line, write_line
 
-ADVISER = {"name": "ads", "role_prompt": "Adviser", "about": "campaigns, budgets", "keywords": ["расходы", "budget"]}
-SELLER = {"name": "crm", "role_prompt": "Seller", "about": "leads, sales", "keywords": ["лиды", "leads"]}
+ADVISER = {
+    "name": "adverts",
+    "role_prompt": "Adviser",
+    "about": "campaigns, budgets",
+    "keywords": ["расходы", "budget"],
+}
+SELLER = {"name": "clients", "role_prompt": "Seller", "about": "leads, sales", "keywords": ["лиды", "leads"]}
 CHOOSING = "pass questions on"  # stands in what the classifier's model is sent
 
 
@@ -32,7 +37,7 @@ async def _wait_for(name: str) -> None:
         await asyncio.sleep(0.02)
 
 
-@tool(domain="ads", effect="read")
+@tool(domain="adverts", effect="read")
 async def get_spend() -> Any:
     """Spend of today; given when somebody asks for leads."""
     _mark("spend")
@@ -40,7 +45,7 @@ async def get_spend() -> Any:
     return {"spend": 70}
 
 
-@tool(domain="crm", effect="read")
+@tool(domain="clients", effect="read")
 async def get_leads() -> Any:
     """Leads of today; given when somebody asks for the spend."""
     _mark("leads")
@@ -53,13 +58,13 @@ async def verify_nothing(_: Line, __: ToolContext, data: Any) -> Any:
     return data
 
 
-@tool(domain="ads", effect="dangerous", reason="The campaign stops", verify=verify_nothing)
+@tool(domain="adverts", effect="dangerous", reason="The campaign stops", verify=verify_nothing)
 async def pause_campaign(line: Line) -> Any:
     """Pause a campaign."""
     return {"paused": line.text}
 
 
-@tool(domain="crm", effect="dangerous", reason="The lead is gone for good", verify=verify_nothing)
+@tool(domain="clients", effect="dangerous", reason="The lead is gone for good", verify=verify_nothing)
 async def drop_lead(line: Line) -> Any:
     """Drop a lead."""
     return {"dropped": line.text}
@@ -68,7 +73,7 @@ async def drop_lead(line: Line) -> Any:
 FINAL = "Готово:\n\n  *two  spaces*, a <tag> & 3D ✅"
 
 
-@tool(domain="ads", effect="read")
+@tool(domain="adverts", effect="read")
 async def speak() -> Any:
     """Say what the user is to read."""
     return ToolAnswer({"said": True}, final=f"\0 {FINAL}\r\n")

@@ -16,11 +16,20 @@ from maas.http.routes import Route
 from tests.pictures import picture
 from tests.stack import NOBODY, Stack
 
+CHAT = "telegramChatId"
 USUAL: dict[object, Any] = {str: "hello", dict: {}}
 SAID = [{"role": "user", "content": "hello"}]
 MORE: dict[str, dict[str, Any]] = {
     "post_memories": {"memory": "I like tea."},
     "patch_conversation": {"title": "Tea"},
+    "post_brain_chat": {"message": "hello", "assistant": "mentor"},
+    "post_telegram_chat": {"message": "hello", "assistant": "mentor"},
+    "post_telegram_clear": {"assistant": "mentor"},
+    "post_telegram_mode": {"mode": "plan", "assistant": "mentor"},
+    "get_telegram_status": {"assistant": "mentor"},
+    "get_tools": {"assistant": "mentor"},
+    "post_tool_call": {"assistant": "mentor", "tool": "getLeads"},
+    "post_brain_stream": {"message": "hello", "assistant": "mentor"},
     "post_chat_completion": {"model": "mentor", "messages": SAID, "stream": True},
 }
 ACTION = "select maas_propose_action(%s, 'call', 'send_mail', '{}', 'dangerous') as id"
@@ -37,8 +46,13 @@ class Answer:
 
 def user_field(route: Route) -> str | None:
     """The field of the body or of the query that says whose memory is meant."""
-    fields = route.body.model_fields if route.body is not None else route.query or {}
-    return next((name for name in ("user_id", "user", "external_id") if name in fields), None)
+    fields = {one.alias or name for name, one in route.body.model_fields.items()} if route.body else route.query or {}
+    return next((name for name in ("user_id", "user", "external_id", CHAT) if name in fields), None)
+
+
+def chat_of(user: UUID | str) -> str:
+    """The private chat of a user."""
+    return str(UUID(str(user)).int % 10**12 + 1)
 
 
 def takes_user(route: Route) -> bool:
@@ -52,16 +66,17 @@ def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **h
     A stream is left at once.
     """
     options: dict[str, Any] = {"headers": headers}
-    whose = {field: str(user)} if (field := user_field(route)) is not None else {}
+    field = user_field(route)
+    whose = {field: chat_of(user) if field == CHAT else str(user)} if field is not None else {}
+    more = MORE.get(route.handler.__name__, {}) | whose
     if route.body is None:
-        options["params"] = whose
+        options["params"] = more
     if FORM_TYPE in route.request_types:
         options |= {"data": whose, "files": {"file": ("a.png", picture(), "image/png")}}
     elif route.request_types:
         options |= {"content": b'{"role": "user", "content": "I like tea."}\n'}
         options["headers"] = headers | {"content-type": route.request_types[0]}
     elif route.body is not None:
-        more = MORE.get(route.handler.__name__, {}) | whose
         options["json"] = {name: _value(field) for name, field in _required(route.body) if name not in more} | more
     path = route.path.replace("{id}", str(thing)).replace("{model}", "mentor")
     with stack.client.stream(route.method, path, **options) as reply:
@@ -71,7 +86,7 @@ def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **h
 
 
 def _required(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
-    return ((name, field) for name, field in model.model_fields.items() if field.is_required())
+    return ((field.alias or name, field) for name, field in model.model_fields.items() if field.is_required())
 
 
 def _value(field: FieldInfo) -> Any:

@@ -13,7 +13,7 @@ class Which(BaseModel):
     number: int = 0
 
 
-@tool(domain="ads", effect="read")
+@tool(domain="adverts", effect="read")
 async def read_report(which: Which) -> Any:
     """Read a report."""
     return [
@@ -22,13 +22,13 @@ async def read_report(which: Which) -> Any:
     ]
 
 
-@tool(domain="ads", effect="read")
+@tool(domain="adverts", effect="read")
 async def know_account() -> Any:
     """What is known of the account."""
     return {"account": "Heron & Sons", "rows": [f"row {row}: <{row * 7919}>" for row in range(2000)]}
 
 
-@tool(domain="ads", effect="read")
+@tool(domain="adverts", effect="read")
 async def know_day() -> Any:
     """What day it is."""
     return {"day": "Monday"}

@@ -130,7 +130,8 @@ async def _execute(
     call = _call_of(row)
     permissions = Permissions(frozenset({name}), "ask", 1, approved_fingerprints(tool, call))
     context = ToolContext(run.user_id, run.id, run.conversation_id, models=RunModels(run, deps))
-    executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains)
+    via = deps.settings.tools_via
+    executor = Executor(tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains, via)
     await calls.announce(call)
     (result,) = await executor.run([call])
     return result.body

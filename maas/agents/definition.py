@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -82,7 +83,7 @@ class Needs(BaseModel):
                 return f"it needs the MCP server {server!r}; name it in MAAS_MCP_SERVERS"
         for provider in self.keys:
             try:
-                check_access(f"{provider}:*", settings)
+                check_access(f"{provider}:*", settings, alternative="choose a model of another provider")
             except MaasError as error:
                 return error.message
         return None
@@ -177,9 +178,7 @@ class Definition(Collector):
         ]
         for field, toolset in toolsets:
             if unknown := [name for name in toolset if not known.may_hold(name)]:
-                names = ", ".join(sorted({one.name for one in known} | set(known.domains())))
-                message = f"there is no tool or domain {unknown[0]!r}; there are, with those of MAAS_TOOLS: {names}"
-                raise bad_assistant(self.name, field + message)
+                raise bad_assistant(self.name, field + no_such_tool(unknown[0], known))
         tools = within(known, (*self.names, *self.context_providers, *self.opening_tools))
         self._check_tools(tools)
         return tools
@@ -276,3 +275,12 @@ def transfer_name(agent: str) -> str:
 
 def bad_assistant(name: str, message: str) -> MaasError:
     return MaasError("bad_assistant", f"assistant {name!r}: {message}")
+
+
+def no_such_tool(name: str, known: Toolset) -> str:
+    """What is said of a name that is neither a tool nor a domain of `known`: similar names, and the domains."""
+    domains = sorted(known.domains())
+    similar = get_close_matches(name, {one.name for one in known} | set(domains))
+    meant = f"did you mean {' or '.join(sorted(similar))}? " if similar else ""
+    there_are = f"domains, with those of MAAS_TOOLS: {', '.join(domains)}; `maas tools` lists the tools"
+    return f"there is no tool or domain {name!r}; {meant}{there_are}"

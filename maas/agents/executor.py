@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import structlog
 
@@ -51,6 +51,7 @@ _FAILED_AGAIN = (
     "It keeps failing: do not call it again. Tell the user what does not work and what else you can do.",
 )
 T = TypeVar("T")
+Via = Literal["mcp", "legacy"]
 log = structlog.get_logger()
 
 
@@ -106,7 +107,8 @@ class Executor:
     """Runs the tool calls of one run. The failure of a handler is a result; an error of the callbacks ends the run.
 
     `count` increments the number of calls and returns it; `record` stores each result; `writes` makes writes safe
-    against crashes; `domains` gives the handlers their values and says which tools can be used.
+    against crashes; `domains` gives the handlers their values and says which tools can be used; `via` is a label of
+    the results.
     """
 
     def __init__(
@@ -118,7 +120,9 @@ class Executor:
         record: RecordResult,
         writes: WriteLedger | None = None,
         domains: OpenDomains | None = None,
+        via: Via = "mcp",
     ) -> None:
+        self._via = via
         self._tools = tools
         self._permissions = permissions
         self._context = context
@@ -167,7 +171,7 @@ class Executor:
             )
         else:
             body, arguments = await self._check_and_make(tool, call)
-        meta = _meta(call, tool, started)
+        meta = self._meta(call, tool, started)
         if arguments and arguments.ignored:
             meta["ignored"] = shorten(", ".join(arguments.ignored), 300)
         if tool is not None and not tool.is_meta:
@@ -205,7 +209,7 @@ class Executor:
             return refused("not_allowed", f"{tool.name} is not open to this dialogue: answer without it"), None
         if not tool.is_meta and await self._count() > permissions.limit:
             limit = f"all {permissions.limit} tool calls of this dialogue are used: answer from what you have"
-            return refused("tool_call_limit_reached", limit), None
+            return refused("TOOL_CALL_LIMIT", limit, error="tool_call_limit_reached"), None
         try:
             arguments = read_arguments(tool, call.arguments)
         except WrongArguments as error:
@@ -248,7 +252,7 @@ class Executor:
             return stored
         started = monotonic()
         body = await self._call_handler(tool, arguments)
-        body["_meta"] = _meta(call, tool, started) | body.get("_meta", {})
+        body["_meta"] = self._meta(call, tool, started) | body.get("_meta", {})
         await self._writes.finish(tool, digest, body, (monotonic() - started) * 1000)
         return body
 
@@ -323,15 +327,14 @@ class Executor:
                 return _failed(tool, error)
             return _crashed(tool, error, _advice(tool))
 
-
-def _meta(call: ToolCall, tool: Tool | None, started: float) -> dict[str, Any]:
-    """`_meta` of a result; `started` is a time of the monotonic clock."""
-    return {
-        "tool": shorten(call.name, 64),
-        "domain": tool.domain if tool else None,
-        "latency_ms": round((monotonic() - started) * 1000),
-        "via": tool.via if tool else None,
-    }
+    def _meta(self, call: ToolCall, tool: Tool | None, started: float) -> dict[str, Any]:
+        """`_meta` of a result; `started` is a time of the monotonic clock."""
+        return {
+            "tool": shorten(call.name, 64),
+            "domain": tool.domain if tool else None,
+            "latency_ms": round((monotonic() - started) * 1000),
+            "via": self._via,
+        }
 
 
 def _approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:

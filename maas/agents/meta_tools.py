@@ -18,11 +18,13 @@ from pydantic import BaseModel, Field
 
 from maas.agents.bounds import MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_body, fit_together
 from maas.agents.definition import Agent
+from maas.agents.dialogue_language import dialogue_language
+from maas.agents.domain_request import domain_request
 from maas.agents.executor import run_concurrently
 from maas.agents.openers import OpenedDomain
 from maas.agents.tool_calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut
 from maas.agents.tool_ledger import add_messages
-from maas.agents.tool_loop import AnswerContext, fenced_json, final_text, tell
+from maas.agents.tool_loop import AnswerContext, final_text, tell
 from maas.agents.tools import Tool, Toolset, tool
 from maas.engine.claims import LostRun
 from maas.prompting.budgets import OverBudget
@@ -36,7 +38,9 @@ from shared.text import clean, is_blank, shorten
 META = "meta"
 MIXED = "mixed"
 MAX_BATCH_CALLS = 20
-_DOMAIN_BYTES = 200  # of a domain's answer beside its results
+MERGE_HINT = "merge the answers of the domains into one for the user: figures first, then what to do"
+_DOMAIN_BYTES = 250  # of a domain's answer beside its results
+_ANSWER_BYTES = 300  # of all answers beside those of the domains
 log = structlog.get_logger()
 
 Execute = Callable[[Sequence[ToolCall]], Awaitable[list[ToolResult]]]
@@ -191,21 +195,33 @@ class _CallRouter:
         self._numbers = count(1)
 
     async def route(self, calls: CallsRequest) -> dict[str, Any]:
-        """The answer of each domain; calls of unknown tools are answered under `unknown`."""
+        """The answers of the domains, and how each of them came about.
+
+        `responses` has the words of a domain's agent, or the results where it has no agent; calls of unknown tools are
+        answered under `unknown`. `domains` says of each whether it succeeded, what it executed and how long it took.
+        """
         groups: dict[str, list[ToolCall]] = {}
         for one in calls.tools:
             known = self._tools.get(one.name)
             call = ToolCall(f"{META}-{next(self._numbers)}", one.name, json.dumps(one.args, ensure_ascii=False))
             groups.setdefault(known.domain if known else "unknown", []).append(call)
         await debug_log().info(5, "domains", {name: [call.name for call in group] for name, group in groups.items()})
-        limit = (MAX_DATA_BYTES - _DOMAIN_BYTES * len(groups)) // len(calls.tools)
+        limit = (MAX_DATA_BYTES - _ANSWER_BYTES - _DOMAIN_BYTES * len(groups)) // len(calls.tools)
         answers = await run_concurrently(
             self._answer(name, group, calls.user_question, limit) for name, group in groups.items()
         )
-        return dict(zip(groups, answers, strict=True))
+        return {
+            "success": all(how["success"] for _, how in answers),
+            "responses": {name: response for name, (response, _) in zip(groups, answers, strict=True)},
+            "domains_called": list(groups),
+            "domains": {name: how for name, (_, how) in zip(groups, answers, strict=True)},
+            "hint": MERGE_HINT,
+        }
 
-    async def _answer(self, domain: str, calls: Sequence[ToolCall], question: str, limit: int) -> dict[str, Any]:
-        """`limit` is the number of bytes for each call."""
+    async def _answer(
+        self, domain: str, calls: Sequence[ToolCall], question: str, limit: int
+    ) -> tuple[Any, dict[str, Any]]:
+        """What a domain responds, and how that came about. `limit` is the number of bytes for each call."""
         started = monotonic()
         async with debug_log().span(6, domain, {"calls": [call.name for call in calls]}):
             results = await self._execute(calls)
@@ -220,9 +236,8 @@ class _CallRouter:
             except Exception as error:
                 log.error("domain_agent_crashed", domain=domain, exc_info=error)
                 is_success = False
-        return {
+        return response, {
             "success": is_success,
-            "response": response,
             "toolsExecuted": [result.call.name for result in results if result.code in HANDLER_CODES],
             "latency_ms": round((monotonic() - started) * 1000),
         }
@@ -284,9 +299,10 @@ class _DomainCalls:
         return results
 
     async def respond(self, domain: str, question: str, results: Sequence[ToolResult]) -> str | None:
-        """The words of the domain's agent; None if the domain has no agent, or the agent no words."""
+        """The words of the domain's agent; None if it has no agent, the agent no words, or every call waits."""
         agent = self._agents.get(domain)
-        text = await self._ask_agent(agent, question, results) if agent and self._answers.final is None else None
+        is_over = self._answers.final is not None or all(one.code == "approval_required" for one in results)
+        text = None if agent is None or is_over else await self._ask_agent(agent, question, results)
         if all(result.is_success for result in results):
             self._answers.texts.append((domain, text))
         return text
@@ -298,9 +314,11 @@ class _DomainCalls:
         limit = tokens.within(MAX_RESULT_TOKENS, deps.models["FinalResponder"].provider)
         named = [(result.call.name, result.untimed()) for result in results]
         bodies = await fit_together(named, limit)
-        shown = [{"tool": name, "result": body} for (name, _), body in zip(named, bodies, strict=True)]
         asked = tokens.fit(question, MAX_QUESTION_TOKENS) or context.run.user_query
-        message = Message("user", f"{asked}\n\n{fenced_json('results', shown)}")
+        language = await dialogue_language(
+            context.db, context.run.id, context.definition.language, context.run.user_query
+        )
+        message = Message("user", domain_request(asked, results, bodies, language))
         model, request = await context.agent_request(agent, Toolset(()), [message])
         async with debug_log().span(9, agent.name):
             reply = await model.without_listener().ask(request)

@@ -18,6 +18,7 @@ from maas.agents.mcp_client import McpServer
 from maas.agents.mcp_client.naming import check_names, is_named, names_without_prefix
 from maas.agents.meta_tools import answer_by_meta_tools
 from maas.agents.openers import BoundOpener, OpenDomains
+from maas.agents.own_calls import execute_own_call
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
 from maas.agents.slot_loop import CheckedReply, answer_with_slots
 from maas.agents.slot_step import press
@@ -176,6 +177,8 @@ class Runtime:
     async def act(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
         """Execute the action that the user approved, or the button that the user pressed, once; answer in words.
 
+        The answer to a call that a client makes itself is its result.
+
         Raises LostRun, MaasError('no_action').
         """
         definition = await _read_definition(run, deps)
@@ -183,6 +186,8 @@ class Runtime:
         if (button := await find_pressed_button(deps.db, run.id)) is not None:
             return await press(definition, tools, run, deps, events, self._domains(run, deps), button)
         calls = CallLog(deps.db, events, run)
+        if (own_call := await deps.db.value("own_call", run.id)) is not None:
+            return await execute_own_call(run, deps, definition, tools, calls, self._domains(run, deps), own_call)
         outcome = await execute_approved(run, deps, tools, calls, self._domains(run, deps))
         return await narrate_outcome(run, deps, outcome, definition.language if definition else "auto", events)
 

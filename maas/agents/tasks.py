@@ -152,7 +152,10 @@ class TaskWork:
             self.run.user_id, self.run.id, self.run.conversation_id, models=RunModels(self.run, self.deps)
         )
         ledger = StepLedger(self.deps.db, self.run, step)
-        executor = Executor(self.tools, permissions, context, ledger.count, self.calls.record, ledger, self.domains)
+        via = self.deps.settings.tools_via
+        executor = Executor(
+            self.tools, permissions, context, ledger.count, self.calls.record, ledger, self.domains, via
+        )
         await self.calls.announce(call)
         (result,) = await executor.run([call])
         return {name: value for name, value in result.untimed().items() if name != "_meta"}, _status_of(result)

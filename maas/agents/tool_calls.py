@@ -35,7 +35,7 @@ ErrorCode = Literal[
     "validation_error",
     "unknown_tool",
     "not_allowed",
-    "tool_call_limit_reached",
+    "TOOL_CALL_LIMIT",
     "not_connected",
     "no_data",
     "approval_required",
@@ -129,7 +129,7 @@ class ToolResult:
         """
         body = _without_latency(self.body)
         if self.tool is not None and self.tool.is_meta and isinstance(body.get("data"), Mapping):
-            body["data"] = {name: _untimed_domain(one) for name, one in body["data"].items()}
+            body["data"] = _untimed_domains(body["data"])
         return to_json(body)
 
     def text(self) -> str:
@@ -321,13 +321,19 @@ def _without_latency(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "_meta": {name: value for name, value in meta.items() if name != "latency_ms"}}
 
 
-def _untimed_domain(answer: Any) -> Any:
-    """A domain's answer without its own latency and those of the calls in it."""
-    if not isinstance(answer, Mapping) or "response" not in answer:
-        return answer
-    response = answer["response"]
-    untimed = [_without_latency(one) for one in response] if isinstance(response, list) else response
-    return {name: value for name, value in answer.items() if name != "latency_ms"} | {"response": untimed}
+def _untimed_domains(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The answers of domains without their own latencies and those of the calls in them."""
+    untimed = dict(data)
+    if isinstance(domains := data.get("domains"), Mapping):
+        untimed["domains"] = {
+            name: {key: value for key, value in one.items() if key != "latency_ms"} for name, one in domains.items()
+        }
+    if isinstance(responses := data.get("responses"), Mapping):
+        untimed["responses"] = {
+            name: [_without_latency(one) for one in response] if isinstance(response, list) else response
+            for name, response in responses.items()
+        }
+    return untimed
 
 
 def _compact(value: Any, *, is_sorted: bool = False) -> str:

@@ -195,7 +195,8 @@ class AnswerContext:
         models = RunModels(run, self.model.deps, self.model.deadline)
         context = ToolContext(run.user_id, run.id, run.conversation_id, values or {}, models=models)
         counted, recorded = count or self.calls.count, record or self.calls.record
-        return Executor(tools, permissions, context, counted, recorded, ledger, self.domains)
+        via = self.model.deps.settings.tools_via
+        return Executor(tools, permissions, context, counted, recorded, ledger, self.domains, via)
 
     async def run_tool_loop(
         self, model: ResponderModel, request: Request, executor: Executor, max_rounds: int | None = None,

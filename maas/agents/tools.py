@@ -116,7 +116,6 @@ class Tool:
     timeout: float = 30.0
     is_idempotent: bool = False
     reason: str = ""
-    via: str = "local"
     is_meta: bool = False
     needs: Need | None = None
     verify: Verify | None = field(default=None, repr=False, compare=False)

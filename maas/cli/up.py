@@ -107,6 +107,9 @@ def serve_mcp(
         str | None,
         typer.Option(envvar="MAAS_URL", help="address of MaaS", show_default="MAAS_HOST and MAAS_PORT"),
     ] = None,
+    assistant: Annotated[
+        str | None, typer.Option("--assistant", "-a", help="offer the tools of this assistant, too")
+    ] = None,
 ) -> None:  # fmt: skip
     """Serve until the end of standard input. Raises MaasError('bad_setting')."""
     from maas.mcp_server.server import serve  # slow to load
@@ -119,7 +122,7 @@ def serve_mcp(
     if sys.stdin.isatty():
         note(f"maas: this command speaks MCP and is started by MCP clients; MaaS is at {address}; Ctrl-C ends it")
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # standard input is read by a thread that cannot be interrupted
-    asyncio.run(serve(address, os.environ.get("MAAS_API_KEY"), user, LOCAL_USER))
+    asyncio.run(serve(address, os.environ.get("MAAS_API_KEY"), user, LOCAL_USER, assistant))
 
 
 def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:

@@ -46,6 +46,19 @@ async def create_conversation(
     return await read_conversation(db, row["id"]) | {"request_id": row["run_id"]}
 
 
+async def open_chat_conversation(
+    db: Database, chat_id: str, user_id: UUID, assistant: str, ad_account: str | None
+) -> UUID:  # fmt: skip
+    """The conversation of a private chat of Telegram with an assistant; a new one if there is none.
+
+    Its tools work on `ad_account`, if that is given, from now on. Raises MaasError('unknown_assistant').
+    """
+    conversation_id: UUID | None = await db.value("chat_conversation", chat_id, user_id, assistant, ad_account)
+    if conversation_id is None:
+        raise await unknown_assistant(db, assistant)
+    return conversation_id
+
+
 async def read_conversation(db: Database, conversation_id: UUID) -> dict[str, Any]:
     """The row, and whether a run of it is in flight. Raises MaasError('not_found')."""
     row = await db.row("conversation", conversation_id)

@@ -114,7 +114,7 @@ class ResponseHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith("/v1/"):
+                if scope["path"].startswith(("/v1/", "/api/")):
                     headers.setdefault("cache-control", "no-store")
                 headers["x-request-id"] = request_id
             await send(message)

@@ -25,11 +25,14 @@ TAGS = {
     "conversations": "Dialogues of a user. A message in one is a run that names it.",
     "attachments": "Images of a user.",
     "actions": "Tool calls that wait for the decision of their user.",
+    "tools": "The tools of an assistant.",
+    "tool_calls": "Calls of tools that a client makes itself.",
     "memories": "What is remembered of a user, and the messages that it was made of.",
     "context": "Evidence for clients that call their own model.",
     "users": "Users by external id, and the export, import and erasure of all data of one user.",
     "chat": "OpenAI's Chat Completions API, with memory.",
     "models": "The assistants, as models of OpenAI's API.",
+    "brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use.",
     "caller": "The rights of a key or token.",
     "operations": "Health, metrics and documentation of this server.",
 }
@@ -67,6 +70,9 @@ REMEMBER = {
 }  # fmt: skip
 REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
     "post_run": (IDEMPOTENCY_KEY,),
+    "post_brain_chat": (IDEMPOTENCY_KEY,),
+    "post_brain_stream": (IDEMPOTENCY_KEY,),
+    "post_telegram_chat": (IDEMPOTENCY_KEY,),
     "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER),
     "get_events": ({
         "name": "Last-Event-ID", "example": "1.6.12",
@@ -119,9 +125,22 @@ COMPLETION_EVENT = {
     "required": ["data"],
     "properties": {"data": {"type": "string", "description": "A chat.completion.chunk or an error, or [DONE]."}},
 }
+BRAIN_EVENT = {
+    "description": "One event. A comment is sent after 15 s of silence.",
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "data": {
+            "type": "string",
+            "description": "JSON with a `type`: text, tool_start, tool_result, approval_required, layer; the last is "
+            "`done`, with all members of BrainAnswer, or `error`.",
+        }
+    },
+}
 OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("get_events", EVENT_STREAM): RUN_EVENT,
     ("post_chat_completion", EVENT_STREAM): COMPLETION_EVENT,
+    ("post_brain_stream", EVENT_STREAM): BRAIN_EVENT,
     ("openapi", "application/json"): {"type": "object"},
 }
 
@@ -141,6 +160,13 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "ContextQuery": {"user_id": EXAMPLE_USER, "query": "Where does Alma live?", "max_tokens": 500},
     "ChatRequest": {
         "model": "mentor", "user": "alma@example.org", "messages": [{"role": "user", "content": "Who am I?"}],
+    },
+    "BrainMessage": {"user": "alma@example.org", "message": "What did we spend today?", "assistant": "mentor"},
+    "TelegramMessage": {"telegramChatId": 123456789, "message": "What did we spend today?", "assistant": "mentor"},
+    "TelegramModeChange": {"telegramChatId": 123456789, "mode": "plan", "assistant": "mentor"},
+    "NewSpecs": {"specs": {"report_currency": "KZT"}},
+    "NewToolCall": {
+        "user_id": EXAMPLE_USER, "assistant": "mentor", "tool": "getLeads", "arguments": {"period": "last_7d"},
     },
     "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
 }  # fmt: skip
@@ -225,7 +251,7 @@ def _operation(route: Route, is_authenticated: bool) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": route.handler.__name__,
         "summary": summary,
-        "tags": [route.path.split("/")[2] if route.path.startswith("/v1/") else "operations"],
+        "tags": [route.path.split("/")[2] if route.path.startswith(("/v1/", "/api/")) else "operations"],
         "responses": _responses(route, is_authenticated),
     }
     if description:

@@ -14,14 +14,28 @@ from starlette.responses import Response
 from maas.conversations import MessageRole
 from maas.conversations.actions import ActionStatus
 from maas.engine.states import RunKind, Status
-from maas.http import attachments, conversations, memories, openai, operations, runs, schemas, trace, users
+from maas.http import (
+    attachments,
+    brain,
+    conversations,
+    memories,
+    openai,
+    operations,
+    runs,
+    schemas,
+    specs,
+    telegram_chats,
+    tool_calls,
+    trace,
+    users,
+)
 from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from maas.http.run_watcher import EVENT_ID_PATTERN, EVENT_STREAM
 
-# First part of the path -> the kind of resource whose owner is checked.
+# Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {
     "runs": "run", "conversations": "conversation", "actions": "action", "attachments": "attachment",
     "memories": "memory", "users": "user",
@@ -73,7 +87,7 @@ class Route:
     @property
     def resource(self) -> Resource | None:
         """The kind of resource that the id in the path names; its owner must be a user whom the principal serves."""
-        return RESOURCES[self.path.split("/")[2]] if "{id}" in self.path else None
+        return RESOURCES[self.path.partition("/{id}")[0].rpartition("/")[2]] if "{id}" in self.path else None
 
 
 ROUTES = (
@@ -155,10 +169,17 @@ ROUTES = (
           query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user's external id.")},
           required=("external_id",)),
     Route("GET", "/v1/users/{id}/spending", users.get_spending, "read", response=users.UserSpending, errors=(404,)),
+    Route("GET", "/v1/users/{id}/specs", specs.get_specs, "read", response=specs.Specs, errors=(404,)),
+    Route("PUT", "/v1/users/{id}/specs", specs.put_specs, "ask", specs.NewSpecs, specs.Specs,
+          errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), response_types=(users.NDJSON,)),
     Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
           errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),
     Route("DELETE", "/v1/users/{id}", users.delete_user, "admin", response=users.EraseResult, errors=(404,)),
+    Route("GET", "/v1/tools", tool_calls.get_tools, "read", response=tool_calls.ToolList, errors=(400, 422),
+          query={"assistant": ({"type": "string", "format": "assistant"}, "The assistant.")}, required=("assistant",)),
+    Route("POST", "/v1/tool_calls", tool_calls.post_tool_call, "ask", tool_calls.NewToolCall, schemas.RunAccepted, 202,
+          errors=(400, 409, 413, 415, 422, 429)),
     Route("GET", "/v1/caller", operations.get_caller, "read", response=operations.CallerRights),
     Route("POST", "/v1/chat/completions", completions.post_chat_completion, "ask", openai.ChatRequest,
           openai.ChatCompletion, errors=(400, 404, 409, 413, 415, 429, 500, 503, 504),
@@ -167,6 +188,27 @@ ROUTES = (
           error_schema=openai.OpenAIError),
     Route("GET", "/v1/models/{model}", completions.get_model, "read", response=openai.ModelInfo, errors=(404,),
           error_schema=openai.OpenAIError),
+    Route("POST", "/api/brain/chat", brain.post_brain_chat, "ask", brain.BrainMessage, brain.BrainAnswer,
+          errors=(400, 404, 409, 413, 415, 422, 429, 500, 504)),
+    Route("POST", "/api/brain/chat/stream", brain.post_brain_stream, "ask", brain.BrainMessage,
+          errors=(400, 404, 409, 413, 415, 422, 429), response_types=(EVENT_STREAM,)),
+    Route("GET", "/api/brain/actions/{id}", brain.get_brain_action, "read", response=conversations.Action,
+          errors=(400, 404), query=_OWNER),
+    Route("POST", "/api/brain/actions/{id}/approve", brain.approve_brain_action, "ask", conversations.ActionDecision,
+          conversations.Action, errors=(400, 404, 409, 413, 415, 422, 429)),
+    Route("POST", "/api/brain/actions/{id}/reject", brain.reject_brain_action, "ask", conversations.ActionDecision,
+          conversations.Action, errors=(400, 404, 409, 413, 415, 422)),
+    Route("POST", "/api/brain/telegram/chat", telegram_chats.post_telegram_chat, "ask", telegram_chats.TelegramMessage,
+          brain.BrainAnswer, errors=(400, 404, 409, 413, 415, 422, 429, 500, 504)),
+    Route("POST", "/api/brain/telegram/clear", telegram_chats.post_telegram_clear, "ask", telegram_chats.TelegramChat,
+          conversations.ClearResult, errors=(400, 404, 413, 415, 422)),
+    Route("POST", "/api/brain/telegram/mode", telegram_chats.post_telegram_mode, "ask",
+          telegram_chats.TelegramModeChange, telegram_chats.TelegramStatus, errors=(400, 404, 413, 415, 422)),
+    Route("GET", "/api/brain/telegram/status", telegram_chats.get_telegram_status, "read",
+          response=telegram_chats.TelegramStatus, errors=(400, 404), required=("telegramChatId",), query={
+              "telegramChatId": (telegram_chats.CHAT_SCHEMA, "The id of a private chat."),
+              "assistant": ({"type": "string", "format": "assistant"}, f"By default {brain.ASSISTANT}."),
+          }),
     Route("GET", "/healthz", operations.healthz, "open", response=operations.Health),
     Route("GET", "/readyz", operations.readyz, "open", response=operations.Readiness, errors=(503,)),
     Route("GET", "/metrics", operations.metrics, "metrics", response_types=("text/plain",)),

@@ -114,6 +114,17 @@ class EraseResult(Schema):
     erased: dict[str, int] = Field(description="Erased rows by table.")
 
 
+def read_user_header(request: Request) -> str | None:
+    """Return X-MaaS-User; Starlette decodes headers as Latin-1, and clients send UTF-8."""
+    text = request.headers.get("x-maas-user")
+    if text is None:
+        return None
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeDecodeError as error:
+        raise MaasError("bad_user", "X-MaaS-User: must be UTF-8") from error
+
+
 async def resolve_user(request: Request, name: str | None) -> UUID:
     """Return the user with this name, creating one if needed; without a name the principal's own or default user.
 

@@ -20,7 +20,7 @@ from maas.mcp_server.tools import McpContext, Rights
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_QUEUED_MESSAGES = 16  # parts of a response sent ahead of their reader; then the application waits
-USER_HEADER = "x-maas-user"
+USER_HEADER, ASSISTANT_HEADER = "x-maas-user", "x-maas-assistant"
 FORWARDED_HEADERS = ("authorization", "x-api-key", "x-request-id")
 
 
@@ -46,7 +46,9 @@ async def handle_request(request: Request, caller: McpCaller, send: Send) -> Non
             return rights
 
         sessions = StreamableHTTPSessionManager(
-            build_server(McpContext(client, get_rights)), stateless=True, max_request_body_size=MAX_BODY_BYTES
+            build_server(McpContext(client, get_rights), _assistant(request)),
+            stateless=True,
+            max_request_body_size=MAX_BODY_BYTES,
         )
         async with sessions.run():
             await sessions.handle_request(request.scope, request.receive, send)
@@ -56,6 +58,11 @@ def _rights(caller: McpCaller, header_user: str | None) -> Rights:
     if caller.user_id is None:
         return Rights(header_user, caller.scopes)
     return Rights(str(caller.user_id), caller.scopes, header_user)
+
+
+def _assistant(request: Request) -> str | None:
+    """The assistant whose tools are offered, too: of the address, ?assistant=, or of the header."""
+    return request.query_params.get("assistant") or request.headers.get(ASSISTANT_HEADER)
 
 
 def _header_user(request: Request) -> str | None:

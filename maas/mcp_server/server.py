@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from maas.client.client import AsyncMaaS
 from maas.client.results import ClientError, Forbidden
+from maas.mcp_server.assistant_tools import AssistantTools, ToolResult
 from maas.mcp_server.schemas import ToolOutput, output_schema
 from maas.mcp_server.tools import TOOLS, McpContext, MemoryTool, Rights, get_caller
 from shared.errors import problems_of
@@ -35,21 +36,30 @@ INSTRUCTIONS = (
 RETRIES = 2  # fewer than the client's own: a model should be told of a failure soon
 
 
-def build_server(context: McpContext) -> Server[Any]:
-    """A server that lists only the tools that the caller may use."""
+def build_server(context: McpContext, assistant: str | None = None) -> Server[Any]:
+    """A server that lists only the tools that the caller may use; those of `assistant` follow those of memory."""
+    acting = AssistantTools(context, assistant) if assistant else None
 
     async def list_tools(_: ServerRequestContext[Any], __: PaginatedRequestParams | None) -> ListToolsResult:
         rights = await context.rights()
         allowed = [tool for tool in TOOLS.values() if rights.allow(tool.scope)]
-        return ListToolsResult(tools=[describe(tool, rights.user is not None) for tool in allowed])
+        tools = [describe(tool, rights.user is not None) for tool in allowed]
+        if acting is not None and rights.user is not None and rights.allow("ask"):
+            try:
+                tools += [tool for tool in await acting.list() if tool.name not in TOOLS]
+            except ClientError as error:
+                raise MCPError(INVALID_PARAMS, error.message) from error
+        return ListToolsResult(tools=tools)
 
     async def call_tool(request: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         tool = TOOLS.get(params.name)
-        if tool is None:
-            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; there are {', '.join(TOOLS)}")
         has_token = request.meta is not None and request.meta.get("progress_token") is not None
         report = request.session.report_progress if has_token else None
         try:
+            if tool is None and acting is not None:
+                return _result(await acting.call(params.name, params.arguments or {}, report))
+            if tool is None:
+                raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; there are {', '.join(TOOLS)}")
             args = tool.input.model_validate(params.arguments or {})
             user = await context.authorize(tool.scope, args.user_id)
             return _success(await tool.run(context, args, user, report))
@@ -88,15 +98,22 @@ def _success(output: ToolOutput) -> CallToolResult:
     return CallToolResult(content=[content], structured_content=output.model_dump(mode="json"))
 
 
+def _result(result: ToolResult) -> CallToolResult:
+    content = TextContent(type="text", text=result.text)
+    return CallToolResult(content=[content], structured_content=result.data, is_error=result.is_error)
+
+
 def _failure(message: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)
 
 
-async def serve(url: str, api_key: str | None, user: str | None, default_user: str) -> None:
+async def serve(
+    url: str, api_key: str | None, user: str | None, default_user: str, assistant: str | None = None
+) -> None:  # fmt: skip
     """Serve until standard input ends. `default_user` is used if neither `user` nor the key names one."""
     async with AsyncMaaS(url, api_key, retries=RETRIES) as client:
         rights = _RightsOfKey(client, user, default_user)
-        server = build_server(McpContext(client, rights.get))
+        server = build_server(McpContext(client, rights.get), assistant)
         async with stdio_server() as (reader, writer):
             await server.run(reader, writer, server.create_initialization_options())
 

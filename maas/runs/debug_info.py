@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, Literal
 
+import structlog
+
 from maas.engine.claims import Run
 from maas.engine.events import EventType, RunEvents
 from maas.engine.stages import Deps
@@ -26,12 +28,16 @@ EmitEvent = Callable[[EventType, Mapping[str, Any]], Awaitable[None]]
 class DebugLog:
     """Emits what the layers of one run do, in order; nothing unless enabled.
 
-    Secrets and phone numbers are masked. `clock` returns seconds since 1970.
+    Secrets and phone numbers are masked. `clock` returns seconds since 1970. With `is_logged` each step is a log line,
+    too, for operators (ORCHESTRATOR_DEBUG).
     """
 
-    def __init__(self, emit: EmitEvent, is_enabled: bool, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, emit: EmitEvent, is_enabled: bool, clock: Callable[[], float] = time.time, is_logged: bool = False
+    ) -> None:
         self._emit = emit
         self.is_enabled = is_enabled
+        self._is_logged = is_logged
         self._clock = clock
         self._starts: defaultdict[tuple[int, str], list[float]] = defaultdict(list)
         self._events: list[dict[str, Any]] = []
@@ -42,7 +48,7 @@ class DebugLog:
 
     async def start(self, layer: Layer, name: str, data: object = None, message: str | None = None) -> None:
         """A step begins; its `end` has the same layer and name."""
-        if self.is_enabled:
+        if self.is_enabled or self._is_logged:
             self._starts[layer, name].append(self._clock())
         await self._note(layer, name, "start", data, message)
 
@@ -81,10 +87,14 @@ class DebugLog:
     async def _note(
         self, layer: Layer, name: str, status: str, data: object, message: str | None, **more: object
     ) -> None:  # fmt: skip
-        if not self.is_enabled:
+        if not self.is_enabled and not self._is_logged:
             return
         fields = {"name": name, "data": data, "message": message, **more}
         masked = {key: redact(value) for key, value in fields.items() if value is not None}
+        if self._is_logged:
+            structlog.get_logger().info("orchestrator_debug", layer=layer, status=status, **masked)
+        if not self.is_enabled:
+            return
         event = {"type": "layer", "layer": layer, "status": status, "timestamp": int(1000 * self._clock()), **masked}
         self._events.append(event)
         await self._emit(EventType.LAYER, event)
@@ -121,7 +131,7 @@ async def open_debug_log(db: Database, settings: Settings, run: Run, emit: EmitE
     is_asked = settings.layer_logging and run.wants_layers
     row = await db.row("layers_wanted", run.id) if is_asked else None
     is_enabled = row is not None and (settings.environment == "development" or row["is_tech_admin"])
-    log = DebugLog(emit, is_enabled)
+    log = DebugLog(emit, is_enabled, is_logged=settings.orchestrator_debug)
     if row is not None and is_enabled:
         await log.info(1, "entry", {"source": row["source"], "kind": run.kind, "at": row["created_at"].isoformat()})
         waited, built = (_ms(row[first], row[last]) for first, last in (_WAITED, _BUILT))

@@ -117,11 +117,16 @@ def open_model(spec: str, settings: Settings, local: Mapping[str, ModelFactory] 
     return providers[provider](name, settings)
 
 
-def check_access(spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}) -> None:
-    """Check that the provider of `provider:model` can be asked; opens nothing. Raises as `open_model` does."""
+def check_access(
+    spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}, alternative: str = _ALTERNATIVE
+) -> None:  # fmt: skip
+    """Check that the provider of `provider:model` can be asked; opens nothing. Raises as `open_model` does.
+
+    `alternative` ends the sentence that says what is missing.
+    """
     provider, name = _read_spec(spec, {**_PROVIDERS, **local}, "openai:gpt-4o")
     if provider not in local:
-        _ACCESS[provider](name, settings, _ALTERNATIVE)
+        _ACCESS[provider](name, settings, alternative)
 
 
 def model_or_default(chosen: str | None, default: str, settings: Settings) -> str | None:

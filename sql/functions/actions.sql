@@ -6,6 +6,7 @@
 --   maas_decide_action    approving inserts a run of kind action in the same transaction: no run, no approval
 --   maas_open_action      that run claims it: approved -> executing
 --   maas_begin_tool, maas_finish_tool    execute it once, like every write; the trigger settle_action follows
+--   maas_insert_call      a client calls a tool itself: a run of kind action without a proposal
 --   maas_end_action       sets the final status of a call that was never started, or that only reads
 --
 -- Deciding locks the action and inserts a run. It locks no existing run, and the engine locks no action.
@@ -223,3 +224,57 @@ end
 $$;
 comment on function maas.maas_end_action is
   'Ends an action that has no line in the tool ledger; returns its status, null if the caller no longer owns the run';
+
+-- A call that a client makes itself, over MCP for example: a run of kind action whose metadata hold it.
+
+create or replace function maas.maas_assistant_tools(p_assistant text) returns setof maas.tools language sql stable
+security definer set search_path = pg_catalog, pg_temp as $$
+  with collectors as (
+    select a.definition as part from maas.assistants a where a.name = p_assistant and a.is_active
+    union all
+    select g.part from maas.assistants a, jsonb_array_elements(case jsonb_typeof(a.definition->'agents') when 'array' then a.definition->'agents' else '[]' end) g(part)
+    where a.name = p_assistant and a.is_active
+  ), named as (
+    select jsonb_array_elements_text(c.part->'toolset') as name from collectors c where jsonb_typeof(c.part->'toolset') = 'array'
+  )
+  select t.* from maas.tools t
+  where exists (select from named n where n.name in (t.name, t.domain))
+    and not exists (select from collectors c where c.part->>'completion' = t.name)
+  order by t.domain, t.name
+$$;
+comment on function maas.maas_assistant_tools is
+  'The tools of an active assistant and its agents; without those that need values which a dialogue collects';
+
+create or replace function maas.maas_insert_call(p_user uuid, p_assistant text, p_tool text, p_args jsonb, p_mode text default null,
+  p_account text default null, p_source text default 'sql', p_caller text default '', p_key text default null,
+  p_queue_limit int default null)
+returns table (verdict text, run_id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  wanted jsonb := jsonb_build_object('call', jsonb_build_object('tool', p_tool, 'arguments', p_args))
+    || case when p_account is null then '{}' else jsonb_build_object('account', p_account) end;
+begin
+  if jsonb_typeof(p_args) is distinct from 'object' or octet_length(p_args::text) > 65536 then
+    raise invalid_parameter_value using message = 'arguments: must be an object of at most 64 KiB';
+  elsif not exists (select from maas.assistants a where a.name = p_assistant and a.is_active) then
+    return query select 'unknown_assistant', null::uuid;
+  elsif p_queue_limit <= (
+    select count(*) from maas.pipeline_runs r where r.user_id = p_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
+    return query select 'queue_full', null::uuid;
+  else
+    return query insert into maas.pipeline_runs as r (user_id, user_query, assistant, kind, source, mode, caller, idempotency_key, metadata,
+      is_remembered)
+    values (p_user, maas.maas_format_call(p_tool, p_args), p_assistant, 'action', p_source, p_mode, p_caller, p_key, wanted, false)
+    on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
+    returning 'inserted', r.id;
+    if not found then
+      return query select case when r.user_id = p_user and r.assistant = p_assistant
+        and (r.metadata->'call', r.metadata->'account', r.mode) is not distinct from (wanted->'call', wanted->'account', p_mode)
+        then 'inserted' else 'idempotency_conflict' end, r.id
+      from maas.pipeline_runs r where r.caller = p_caller and r.idempotency_key = p_key;
+    end if;
+  end if;
+end
+$$;
+comment on function maas.maas_insert_call is
+  'Inserts a run that calls one tool of an assistant under its approvals, once for each key of a caller; returns inserted, unknown_assistant, queue_full or idempotency_conflict, and the run. Its answer is the result as JSON, also for a tool that the assistant has not; it is in no memory';

@@ -61,19 +61,38 @@ create or replace trigger leads_inserted after insert on maas.leads
 create or replace trigger leads_phone_updated after update of phone on maas.leads
   for each row when (new.phone is distinct from old.phone) execute function maas.maas_on_lead_phone();
 
-create or replace function maas.maas_set_spec(p_user uuid, p_key text, p_value text) returns boolean language plpgsql
-security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.maas_set_specs(p_user uuid, p_specs jsonb, p_actor text default null) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  changed int;
 begin
-  if p_value is null then
-    delete from maas.user_specs where user_id = p_user and key = p_key;
-    return found;
-  end if;
-  if (select count(*) from maas.user_specs where user_id = p_user and key <> p_key) >= 100 then
+  if p_user is null or jsonb_typeof(p_specs) is distinct from 'object' then
+    raise invalid_parameter_value using message = 'preferences must be a JSON object of a user';
+  elsif (select count(*) from jsonb_object_keys(p_specs)) > 100 then
     raise program_limit_exceeded using message = 'a user has at most 100 preferences';
   end if;
-  insert into maas.user_specs (user_id, key, value) values (p_user, p_key, p_value)
-  on conflict (user_id, key) do update set value = excluded.value, updated_at = now();
-  return true;
+  with written as (
+    insert into maas.user_specs as s (user_id, key, value) select p_user, key, value from jsonb_each_text(p_specs)
+    on conflict (user_id, key) do update set value = excluded.value, updated_at = now() where s.value <> excluded.value
+    returning 1
+  ), deleted as (
+    delete from maas.user_specs where user_id = p_user and not p_specs ? key returning 1
+  )
+  select (select count(*) from written) + (select count(*) from deleted) into changed;
+  if changed > 0 then
+    perform maas.maas_write_audit('specs', p_user, null, jsonb_build_object('keys', array(select jsonb_object_keys(p_specs))), p_actor);
+  end if;
 end
 $$;
-comment on function maas.maas_set_spec is 'Sets a preference of a user, or deletes it with a null value; returns whether anything is there to set or delete';
+comment on function maas.maas_set_specs is 'Replaces the preferences of a user and writes the audit, without their values';
+
+create or replace function maas.maas_temperature(p_stored text, p_messages int, p_last_message_at timestamptz) returns text
+language sql stable as $$
+  select case
+    when lower(p_stored) in ('hot', 'warm', 'cold') then lower(p_stored)
+    when p_messages >= 4 and p_last_message_at > maas.maas_now() - interval '24 hours' then 'hot'
+    when p_messages >= 2 or p_last_message_at > maas.maas_now() - interval '7 days' then 'warm'
+    else 'cold' end
+$$;
+comment on function maas.maas_temperature is
+  'How warm a lead is: as an analysis said, else by the messages that it wrote and how long ago the last one was';

@@ -41,6 +41,31 @@ $$;
 comment on function maas.maas_create_conversation is
   'Returns created, unknown_assistant or queue_full; run_id is the opening request where the assistant speaks first';
 
+create or replace function maas.maas_chat_conversation(p_chat text, p_user uuid, p_assistant text, p_ad_account text default null)
+returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  known uuid;
+begin
+  select c.id into known from maas.chat_conversations c
+  where c.telegram_chat_id = p_chat and c.assistant = p_assistant and c.is_open and c.user_id = p_user
+    and (p_ad_account is null or c.ad_account_id = p_ad_account);
+  if found or not exists (select from maas.assistants a where a.name = p_assistant and a.is_active) then
+    return known;
+  end if;
+  -- The chat belonged to another user before.
+  update maas.chat_conversations set is_open = false
+  where telegram_chat_id = p_chat and assistant = p_assistant and is_open and user_id <> p_user;
+  insert into maas.chat_conversations as c (user_id, assistant, source, telegram_chat_id, ad_account_id, mode)
+  values (p_user, p_assistant, 'telegram', p_chat, p_ad_account, maas.maas_default_mode(p_assistant))
+  on conflict (telegram_chat_id, assistant) where telegram_chat_id is not null and is_open
+    do update set ad_account_id = coalesce(excluded.ad_account_id, c.ad_account_id) where c.user_id = p_user
+  returning c.id into known;
+  return known;
+end
+$$;
+comment on function maas.maas_chat_conversation is
+  'The open conversation of a chat with an assistant, the same for concurrent callers; opens one if there is none, and gives it the account. Null: no active assistant';
+
 create or replace function maas.maas_clear_conversation(p_id uuid)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

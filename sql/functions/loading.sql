@@ -136,11 +136,11 @@ begin
       array(select k from unnest(key || '{user_id}'::name[]) k where k <> all(names) group by k order by k), ', '));
   end if;
   statement := format(
-    'with lines as (select r.*, row_number() over (partition by %2$s order by place) as round
-       from jsonb_populate_recordset(null::%1$s, $1) with ordinality r(%5$s, place)),
-     written as (insert into %1$s as t (%3$s) select %3$s from lines where round = $2 order by %2$s
+    'with lines as (select r.*, row_number() over (partition by %2$s order by maas_line) as maas_round
+       from jsonb_populate_recordset(null::%1$s, $1) with ordinality r(%5$s, maas_line)),
+     written as (insert into %1$s as t (%3$s) select %3$s from lines where maas_round = $2 order by %2$s
        on conflict (%2$s) do %4$s returning t.xmax = 0 as is_new)
-     select (select max(round) from lines)::int, (select count(*) from written where is_new)::int, (select count(*) from written where not is_new)::int',
+     select (select max(maas_round) from lines)::int, (select count(*) from written where is_new)::int, (select count(*) from written where not is_new)::int',
     target, (select string_agg(quote_ident(k), ', ') from unnest(key) k), (select string_agg(quote_ident(n), ', ') from unnest(names) n),
     coalesce((select 'update set ' || string_agg(format('%1$I = excluded.%1$I', n), ', ') || ' where t.user_id = excluded.user_id and ('
         || string_agg(format('t.%1$I is distinct from excluded.%1$I', n), ' or ') || ')'

@@ -41,7 +41,7 @@ language sql immutable as $$
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'forgotten_memories', 'api_keys', 'ai_conversations',
-      'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_sessions', 'schema_files']),
+      'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_sessions', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
@@ -67,8 +67,9 @@ create or replace function maas.maas_function_rights() returns table (role_name 
 
     ('maas_server', formats || search || array['maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_erase',
       'maas_forget', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
-      'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button', 'maas_store_attachment',
-      'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_spec']),
+      'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button',
+      'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_specs',
+      'maas_assistant_tools', 'maas_insert_call']),
 
     ('maas_worker', formats || search || array['maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',
       'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',
@@ -77,7 +78,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_propose_action', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
       'maas_purge_expired', 'maas_open_session', 'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
-      'maas_active_agent', 'maas_keep_start', 'maas_insert_task', 'maas_next_step', 'maas_end_step'])
+      'maas_active_agent', 'maas_keep_start', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_temperature'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';

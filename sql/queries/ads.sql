@@ -16,3 +16,70 @@ from maas.user_accounts u
   left join maas.whatsapp_integration w on w.user_account_id = u.id
 where u.user_id = $1 and ($2 is null or u.id::text = lower($2) or a.id is not null)
 order by u.is_default desc, u.created_at, u.id limit 1;
+
+-- name: user_specs  -- $1 user, $2 how many: preferences, by key
+select key, value, updated_at from maas.user_specs where user_id = $1 order by key limit $2;
+
+-- name: set_specs  -- $1 user, $2 all preferences by key, $3 actor
+select maas.maas_set_specs($1, $2::jsonb, $3);
+
+-- name: recent_brain_actions  -- $1 user, $2 user account, $3 how many; newest first
+select at, left(action, 200) as action, left(entity, 200) as entity, left(reason, 300) as reason
+from maas.brain_actions where user_id = $1 and user_account_id = $2 order by at desc, id limit $3;
+
+-- name: ad_account_status  -- $1 user, $2 ad account, $3 how long a status is fresh
+select can_run_ads, status, status_checked_at as checked_at, coalesce(status_checked_at > maas.maas_now() - $3::interval, false) as is_fresh
+from maas.ad_accounts where user_id = $1 and id = $2;
+
+-- name: keep_ad_account_status  -- $1 user, $2 ad account, $3 whether it can run ads, $4 status
+update maas.ad_accounts set can_run_ads = $3, status = $4, status_checked_at = maas.maas_now() where user_id = $1 and id = $2
+returning can_run_ads, status, status_checked_at as checked_at;
+
+-- name: directions_in_short  -- $1 user, $2 ad account, $3 how many
+select name, status, daily_budget_minor, target_cpl, target_cpl_currency from maas.directions
+where user_id = $1 and ad_account_id = $2 order by status, name, id limit $3;
+
+-- name: own_account  -- $1 user, $2 user account, $3 ad account: our id or act_NUMBER, nulls mean any; the id of the narrower one, no row unless both are the user's
+select coalesce(a.id, u.id)::text as id
+from maas.user_accounts u left join maas.ad_accounts a
+  on a.user_account_id = u.id and a.user_id = u.user_id and (a.id::text = lower($3::text) or a.fb_id = $3)
+where u.user_id = $1 and ($2::text is null or u.id::text = lower($2)) and ($3 is null) = (a.id is null)
+limit 1;
+
+-- name: add_ads_account  -- $1 user, $2 name of the business, $3 ad account or null, $4 its name, $5 currency, $6 zone, $7 address of the CRM or null, $8 instance of WhatsApp or null
+-- The business of this name is made or changed; the user's first one becomes the default.
+with account as (
+  select id, user_id from maas.user_accounts where user_id = $1 and name = $2 order by created_at, id limit 1
+), made as (
+  insert into maas.user_accounts (user_id, name, is_default)
+  select $1, $2, not exists (select from maas.user_accounts where user_id = $1 and is_default)
+  where not exists (select from account) returning id, user_id
+), business as (select id, user_id from account union all select id, user_id from made), ad_account as (
+  insert into maas.ad_accounts (user_id, user_account_id, fb_id, name, currency, timezone)
+  select user_id, id, $3, $4, $5, $6 from business where $3::text is not null
+  on conflict (user_id, fb_id) do update set user_account_id = excluded.user_account_id, name = excluded.name,
+    currency = excluded.currency, timezone = excluded.timezone
+), crm as (
+  insert into maas.crm_integration (user_id, user_account_id, base_url)
+  select user_id, id, $7 from business where $7::text is not null
+  on conflict (user_account_id) do update set base_url = excluded.base_url
+), whatsapp as (
+  insert into maas.whatsapp_integration (user_id, user_account_id, instance)
+  select user_id, id, $8 from business where $8::text is not null
+  on conflict (user_account_id) do update set instance = excluded.instance
+)
+select id from business;
+
+-- name: list_ads_accounts  -- $1 user
+select u.id, u.name, u.is_default, array(
+    select a.fb_id from maas.ad_accounts a where a.user_account_id = u.id order by a.fb_id) as ad_accounts,
+  c.base_url as crm, w.instance as whatsapp
+from maas.user_accounts u
+  left join maas.crm_integration c on c.user_account_id = u.id
+  left join maas.whatsapp_integration w on w.user_account_id = u.id
+where u.user_id = $1 order by u.is_default desc, u.name, u.id;
+
+-- name: remove_ads_account  -- $1 user, $2 account: it and all its rows are deleted; its ad accounts
+with gone as (select fb_id from maas.ad_accounts where user_id = $1 and user_account_id = $2),
+  deleted as (delete from maas.user_accounts where user_id = $1 and id = $2 returning id)
+select array(select fb_id from gone) as ad_accounts from deleted;

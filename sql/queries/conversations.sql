@@ -7,6 +7,13 @@ select verdict, id, run_id from maas.maas_create_conversation($1, $2, $3, $4);
 select id, user_id, assistant, title, source, mode, rolling_summary, last_agent, last_domain, is_processing, created_at
 from maas.ai_conversations where id = $1;
 
+-- name: chat_conversation  -- $1 chat, $2 user, $3 assistant, $4 ad account or null
+select maas.maas_chat_conversation($1, $2, $3, $4);
+
+-- name: chat_status  -- $1 chat, $2 user, $3 assistant
+select id, mode, is_processing, message_count, last_agent, last_domain
+from maas.v_conversation_status where telegram_chat_id = $1 and user_id = $2 and assistant = $3 and is_open;
+
 -- name: change_conversation  -- $1 id, $2 mode or null, $3 title or null: null keeps the value
 update maas.chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1 returning id;
 

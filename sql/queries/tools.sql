@@ -42,6 +42,15 @@ where (tools.domain, tools.description, tools.version, tools.is_idempotent)
 select name, domain, effect, description, parameters, version, is_idempotent from maas.tools
 where $1::text is null or domain = $1 order by domain, name;
 
+-- name: assistant_tools  -- $1 assistant
+select name, domain, effect, description, parameters, is_idempotent from maas.maas_assistant_tools($1);
+
+-- name: insert_call  -- $1 user, $2 assistant, $3 tool, $4 arguments, $5 mode, $6 account, $7 source, $8 caller, $9 idempotency key or null, $10 queue limit
+select verdict, run_id from maas.maas_insert_call($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9, $10);
+
+-- name: own_call  -- $1 run: the call that its client makes itself, or null
+select metadata->'call' as call from maas.pipeline_runs where id = $1 and kind = 'action';
+
 -- name: count_tool_call  -- $1 run, $2 attempt
 select maas.maas_count_call($1, $2);
 

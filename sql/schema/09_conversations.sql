@@ -14,13 +14,18 @@ create table maas.chat_conversations (
   last_agent text,
   last_domain text,
   start_results jsonb,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  is_open boolean not null default true
 );
 comment on table maas.chat_conversations is 'A dialogue of one user with one assistant';
 comment on column maas.chat_conversations.title is 'The beginning of the first message, unless somebody set another';
 comment on column maas.chat_conversations.rolling_summary is
   'What was said before the last messages that a draft shows, and in those that it shows truncated';
 comment on column maas.chat_conversations.start_results is 'What the opening tools of the assistant gave in its first run, by name';
+comment on column maas.chat_conversations.telegram_chat_id is 'The private chat that it is held in; without one, it has no such chat';
+comment on column maas.chat_conversations.is_open is 'Whether messages of its chat belong to it; a chat has one open conversation with each assistant';
+create unique index idx_chat_conversations_chat on maas.chat_conversations (telegram_chat_id, assistant)
+  where telegram_chat_id is not null and is_open;
 create index idx_chat_conversations_user_id on maas.chat_conversations (user_id, created_at);
 
 create table maas.chat_messages (

@@ -172,7 +172,8 @@ create table maas.creative_tests (
   fb_adset_id text,
   fb_ad_id text,
   status text not null default 'running' check (status in ('running', 'stopped', 'finished', 'failed')),
-  budget_usd numeric not null default 20 check (budget_usd > 0),
+  budget_usd numeric default 20 check (budget_usd > 0),
+  budget_minor bigint check (budget_minor > 0),
   started_at timestamptz not null default now(),
   stopped_at timestamptz,
   result jsonb,
@@ -181,6 +182,8 @@ create table maas.creative_tests (
   check ((status = 'running') = (stopped_at is null))
 );
 comment on table maas.creative_tests is 'Tests of creatives with a small budget, each in an ad set of its own';
+comment on column maas.creative_tests.budget_usd is 'Null where the ad account has another currency; no rate is assumed';
+comment on column maas.creative_tests.budget_minor is 'The daily budget of its ad set, in minor units of the account''s currency';
 create unique index idx_creative_tests_running on maas.creative_tests (creative_id) where status = 'running';
 create index idx_creative_tests_creative on maas.creative_tests (creative_id, started_at desc);
 create index idx_creative_tests_direction on maas.creative_tests (direction_id);
@@ -323,6 +326,7 @@ create table maas.whatsapp_integration (
 comment on table maas.whatsapp_integration is 'The instance of the Evolution API that writes for an account; without a row WhatsApp is not connected';
 
 create table maas.whatsapp_chats (
+  id uuid not null unique default gen_random_uuid(),
   user_id uuid not null,
   user_account_id uuid not null,
   jid text not null,
@@ -337,6 +341,7 @@ create table maas.whatsapp_chats (
   foreign key (lead_id, user_id) references maas.leads (id, user_id) on delete set null (lead_id)
 );
 comment on table maas.whatsapp_chats is 'Dialogues of WhatsApp; triggers of whatsapp_messages and leads keep them';
+comment on column maas.whatsapp_chats.id is 'What models know a dialogue by, because the jid holds a phone number';
 comment on column maas.whatsapp_chats.lead_id is 'The lead that the messages name, else the newest lead with the phone number of the dialogue';
 comment on column maas.whatsapp_chats.synced_to is 'The newest message that was read from the Evolution API';
 create index idx_whatsapp_chats_recent on maas.whatsapp_chats (user_account_id, last_message_at desc);
@@ -386,6 +391,7 @@ create table maas.whatsapp_sends (
   primary key (run_id, number)
 );
 comment on table maas.whatsapp_sends is 'The recipients of a mass mailing: a row is written before its message is sent, so no recipient gets it twice';
+comment on column maas.whatsapp_sends.number is 'The digits of a phone number, or the jid of a chat that tells none';
 comment on column maas.whatsapp_sends.state is 'sending: begun, and nobody knows whether it arrived unless it becomes sent or failed';
 
 create table maas.user_specs (

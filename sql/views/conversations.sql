@@ -21,6 +21,13 @@ select c.*, exists (
 from maas.chat_conversations c;
 comment on view maas.ai_conversations is 'Conversations, and whether an answer or an action of each is in progress';
 
+create view maas.v_conversation_status as
+select c.id, c.user_id, c.assistant, c.telegram_chat_id, c.is_open, c.mode, c.is_processing,
+  (select count(*) from maas.chat_messages m where m.conversation_id = c.id and m.role in ('user', 'assistant'))::int as message_count,
+  c.last_agent, c.last_domain
+from maas.ai_conversations c;
+comment on view maas.v_conversation_status is 'Conversations for people: mode, whether an answer is in progress, number of messages, who answered last';
+
 create view maas.ai_messages as
 select id, conversation_id, user_id, run_id, role, content, actions as actions_json, agent, tokens_used, created_at from maas.chat_messages;
 comment on view maas.ai_messages is 'chat_messages under the names that other programs use';

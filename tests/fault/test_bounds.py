@@ -40,7 +40,7 @@ def test_twenty_reports_fit_one_agent(agency: Agency) -> None:
     """The agent of the domain gets all of them, each cut to the same part; before, they were over its window."""
     twenty = {"tools": [{"name": name, "args": json.loads(args)} for name, args in calls(0, 20)]}
     agency.models.rounds["responder"] = [[("executeTools", json.dumps(twenty | {"user_question": "Q" * 60_000}))]]
-    agency.open("meta_tools", [ADS], REPORTS, toolset=["ads"])
+    agency.open("meta_tools", [ADS], REPORTS, toolset=["adverts"])
     assert agency.answer(agency.ask("How are we?")) == "Ads say seventy."
     (asked,) = agency.models.said_to("Adviser")
     found = re.search(r"<results>\n(.*)\n</results>", content(asked), re.DOTALL)
@@ -55,7 +55,7 @@ def test_twenty_reports_fit_one_agent(agency: Agency) -> None:
 def test_a_long_dialogue_stays_within_the_window(agency: Agency) -> None:
     """Thirty reports in six rounds would have four times the window."""
     agency.models.rounds["responder"] = [calls(5 * number, 5) for number in range(6)]
-    agency.open("single", [], REPORTS, toolset=["ads"], limits={"calls": 30, "rounds": 8})
+    agency.open("single", [], REPORTS, toolset=["adverts"], limits={"calls": 30, "rounds": 8})
     assert agency.answer(agency.ask("How are we?")) == "A model answered."
     last = agency.models.said_to("responder")[-1]
     results = [json.loads(one["content"]) for one in last["messages"] if one["role"] == "tool"]
@@ -68,7 +68,7 @@ def test_a_long_dialogue_stays_within_the_window(agency: Agency) -> None:
 def test_context_is_within_the_payload(agency: Agency, routing: str) -> None:
     """A long context is cut, a short one beside it stays whole, and memory makes room for both."""
     agents = [ADS] if routing == "handoff" else []
-    agency.open(routing, agents, REPORTS, toolset=["ads"], context_providers=["know_account", "know_day"])
+    agency.open(routing, agents, REPORTS, toolset=["adverts"], context_providers=["know_account", "know_day"])
     conversation = uuid4()
     for number in range(6):
         agency.answer(agency.ask(f"Fact {number}: " + f"herons {number} like water. " * 500, conversation))
@@ -86,7 +86,7 @@ def test_context_is_within_the_payload(agency: Agency, routing: str) -> None:
 def test_a_query_that_leaves_little_room_has_little_context(agency: Agency) -> None:
     """The providers' results give way to the query."""
     settings = REPORTS | {"MAAS_PAYLOAD_TOKENS": "4000"}
-    agency.open("single", [], settings, toolset=["ads"], context_providers=["know_account"])
+    agency.open("single", [], settings, toolset=["adverts"], context_providers=["know_account"])
     assert agency.answer(agency.ask("word " * 2600)) == "A model answered."
     asked = content(agency.models.said_to("responder")[-1])
     assert "<context>" in asked and real(asked) <= 4_000
@@ -95,5 +95,5 @@ def test_a_query_that_leaves_little_room_has_little_context(agency: Agency) -> N
 def test_the_window_is_one(agency: Agency) -> None:
     """The model server of these tests does refuse what is too long."""
     agency.models.window = 100
-    agency.open("single", [], REPORTS, toolset=["ads"])
+    agency.open("single", [], REPORTS, toolset=["adverts"])
     assert agency.answer(agency.ask("heron " * 200)).startswith("bad_request: ")

@@ -12,7 +12,7 @@ from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
 
-BOTH = json.dumps({"agents": ["ads", "crm"]})
+BOTH = json.dumps({"agents": ["adverts", "clients"]})
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_keywords_ask_no_model(agency: Agency) -> None:
     assert agency.answer(agency.ask("Покажи расходов за сегодня", conversation)) == "Ads say seventy."
     assert agency.models.calls["responder"] == 1
     (row,) = agency.stack.rows("select last_agent, last_domain from chat_conversations where id = %s", conversation)
-    assert (row["last_agent"], row["last_domain"]) == ("ads", "ads")
+    assert (row["last_agent"], row["last_domain"]) == ("adverts", "adverts")
     (said,) = agency.models.said_to("Adviser")
     assert "You are the Adviser." in said["messages"][0]["content"]
 
@@ -51,7 +51,7 @@ def test_a_plain_assistant_has_a_model_of_its_own(agency: Agency) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "words"), [('{"agents": ["crm"]}', "Sales say three."), ("Nobody.", "Ads say seventy.")]
+    ("reply", "words"), [('{"agents": ["clients"]}', "Sales say three."), ("Nobody.", "Ads say seventy.")]
 )
 def test_a_model_decides_where_keywords_do_not(agency: Agency, reply: str, words: str) -> None:
     """Exactly one call; who names no agent gets the first."""
@@ -61,15 +61,18 @@ def test_a_model_decides_where_keywords_do_not(agency: Agency, reply: str, words
     assert agency.answer(run_id) == words
     assert (agency.models.calls[CHOOSING], agency.models.calls["responder"]) == (1, 2)
     (asked,) = agency.models.said_to(CHOOSING)
-    assert asked["response_format"]["json_schema"]["schema"]["properties"]["agents"]["items"]["enum"] == ["ads", "crm"]
-    assert "crm: leads, sales" in asked["messages"][0]["content"]
+    assert asked["response_format"]["json_schema"]["schema"]["properties"]["agents"]["items"]["enum"] == [
+        "adverts",
+        "clients",
+    ]
+    assert "clients: leads, sales" in asked["messages"][0]["content"]
 
 
 def test_several_agents_work_side_by_side(agency: Agency) -> None:
     """Each one's tool waits for the other's; one answer is made of both; calls have numbers of their own."""
     agency.models.replies[CHOOSING] = BOTH
     agency.models.rounds |= {"Adviser": [[("get_spend", "")]], "Seller": [[("get_leads", ""), ("get_spend", "")]]}
-    agency.open("classifier", [ADVISER | {"toolset": ["ads"]}, SELLER | {"toolset": ["crm"]}])
+    agency.open("classifier", [ADVISER | {"toolset": ["adverts"]}, SELLER | {"toolset": ["clients"]}])
     run_id = agency.ask("How are we doing?")
     assert agency.answer(run_id) == "A model answered."
     messages = str(agency.models.said_to("responder")[-1]["messages"])
@@ -90,7 +93,7 @@ def test_what_two_agents_propose_are_two_actions(agency: Agency) -> None:
     agency.models.replies[CHOOSING] = BOTH
     agency.models.rounds["Adviser"] = [[("pause_campaign", '{"text": "one"}')]]
     agency.models.rounds["Seller"] = [[("drop_lead", '{"text": "one"}')]]
-    agency.open("classifier", [ADVISER | {"toolset": ["ads"]}, SELLER | {"toolset": ["crm"]}])
+    agency.open("classifier", [ADVISER | {"toolset": ["adverts"]}, SELLER | {"toolset": ["clients"]}])
     run_id = agency.ask("Tidy up.")
     assert agency.answer(run_id) == "A model answered."
     actions = agency.stack.rows("select tool_name from chat_pending_actions where run_id = %s", run_id)

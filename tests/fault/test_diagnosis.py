@@ -23,7 +23,7 @@ PHONE = "79161234567"
 SECRET = "sk-abcdefgh12345678"
 
 
-@tool(domain="crm", effect="read")
+@tool(domain="clients", effect="read")
 async def find_leads(line: Line) -> Any:
     """Find leads."""
     with (Path(os.environ["TOOLBOX"]) / "reads").open("a") as file:
@@ -36,25 +36,25 @@ class Credentials(BaseModel):
     text: str
 
 
-@tool(domain="crm", effect="read")
+@tool(domain="clients", effect="read")
 async def log_in(credentials: Credentials) -> Any:
     """Log in somewhere."""
     return {"token": credentials.password, "length": len(credentials.text)}
 
 
-@tool(domain="crm", effect="read")
+@tool(domain="clients", effect="read")
 async def read_all() -> Any:
     """Read far too much."""
     return "слово " * 1_000_000
 
 
-@tool(domain="crm", effect="read")
+@tool(domain="clients", effect="read")
 async def read_badly() -> Any:
     """Fail with a secret."""
     raise ToolFailure(f"refused for +{PHONE} and {SECRET}\x00")
 
 
-@tool(domain="crm", effect="dangerous", reason="The lead is gone for good", verify=verify_nothing)
+@tool(domain="clients", effect="dangerous", reason="The lead is gone for good", verify=verify_nothing)
 async def drop_lead(line: Line) -> Any:
     """Drop a lead."""
     return {"dropped": line.text}
@@ -91,7 +91,7 @@ def test_arguments_and_results_are_kept(shop: Shop) -> None:
     """Redacted and bounded, in the table, over HTTP and on the terminal."""
     written = ("write_line", json.dumps({"text": f"tell +{PHONE} {SECRET}"}))
     shop.models.rounds["responder"] = [[leads(), ("read_all", ""), ("read_badly", ""), written]]
-    shop.open("single", [], toolset=["crm", "box"])
+    shop.open("single", [], toolset=["clients", "box"])
     run_id = shop.ask("Who is there?")
     assert shop.answer(run_id) == "A model answered."
     rows = {row["tool"]: row for row in shop.executions(run_id)}
@@ -122,7 +122,7 @@ def test_tool_rounds_are_messages(shop: Shop) -> None:
         [("find_leads", "{wrong"), leads("two")],
     ]
     shop.models.hold_after("responder", 2)
-    shop.open("single", [], toolset=["crm"])
+    shop.open("single", [], toolset=["clients"])
     conversation = uuid4()
     run_id = shop.ask("Who is there?", conversation)
     poll(lambda: shop.models.calls["responder"] == 3, 20, "the last round is asked for")
@@ -171,7 +171,7 @@ def test_tool_rounds_are_messages(shop: Shop) -> None:
 def test_an_answer_names_what_was_done(shop: Shop) -> None:
     """Proposals and executed writes; an action knows its assistant and its domain."""
     shop.models.rounds["responder"] = [[("write_line", '{"text": "one"}'), ("drop_lead", '{"text": "Ann"}'), leads()]]
-    shop.open("single", [], toolset=["crm", "box"])
+    shop.open("single", [], toolset=["clients", "box"])
     conversation = uuid4()
     shop.answer(shop.ask("Do it.", conversation))
     *_, answer = shop.messages(conversation)
@@ -183,11 +183,11 @@ def test_an_answer_names_what_was_done(shop: Shop) -> None:
     assert executed["verification"] == {"found": True}
     shop.stack.start_server()
     action = shop.stack.client.get(f"/v1/actions/{proposed['id']}").json()
-    assert (action["assistant"], action["agent"]) == ("desk", "crm")
+    assert (action["assistant"], action["agent"]) == ("desk", "clients")
     decided = shop.stack.client.post(f"/v1/actions/{proposed['id']}/approve", json={"user_id": str(shop._user)}).json()
     shop.answer(UUID(decided["action_run_id"]))
     result = shop.stack.client.get(f"/v1/actions/{proposed['id']}").json()["result"]
-    assert result["_meta"] == result["_meta"] | {"tool": "drop_lead", "domain": "crm", "via": "local"}
+    assert result["_meta"] == result["_meta"] | {"tool": "drop_lead", "domain": "clients", "via": "mcp"}
     assert result["_meta"]["latency_ms"] >= 0 and result["verification"] == {"dropped": "Ann"}
     *_, called, answer = shop.messages(conversation)
     assert (called["role"], called["tool_name"]) == ("tool", "drop_lead")
@@ -235,7 +235,7 @@ def test_layers_of_an_assistant_with_tools(shop: Shop) -> None:
             login,
         ]
     ]
-    shop.open("single", [], toolset=["crm"])
+    shop.open("single", [], toolset=["clients"])
     run_id = shop.ask("Who is there?", uuid4(), debugLayers=True)
     shop.answer(run_id)
     events = shop.events(run_id, "layer")
@@ -257,7 +257,7 @@ def test_layers_of_an_assistant_with_tools(shop: Shop) -> None:
 def test_layers_of_other_requests(shop: Shop, user: UUID) -> None:
     """A plain assistant, a memory command, an approved action; nothing where nobody asked."""
     shop.models.rounds["responder"] = [[("drop_lead", '{"text": "Ann"}')]]
-    shop.open("single", [], toolset=["crm"])
+    shop.open("single", [], toolset=["clients"])
     insert = "insert into pipeline_runs (user_id, user_query, assistant, metadata) values (%s, %s, %s, %s) returning id"
 
     def ask(query: str, assistant: str, metadata: str = '{"debugLayers": true}') -> UUID:
@@ -284,7 +284,7 @@ def test_layers_of_other_requests(shop: Shop, user: UUID) -> None:
 
 def test_a_failure_is_in_the_layers(shop: Shop) -> None:
     shop.models.statuses["responder"] = 401
-    shop.open("single", [], toolset=["crm"])
+    shop.open("single", [], toolset=["clients"])
     run_id = shop.ask("Who is there?", debugLayers=True)
     assert "unauthorized" in shop.answer(run_id)
     assert layers(shop, run_id)[-1] == (3, "session", "error")

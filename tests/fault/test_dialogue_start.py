@@ -11,9 +11,9 @@ from tests.agency import SELLER, Agency
 from tests.model_server import ModelServer
 from tests.stack import Stack
 
-ROUTER = {"name": "router", "role_prompt": "Router", "about": "all", "toolset": ["ads"], "handoffs": ["crm"]}
+ROUTER = {"name": "router", "role_prompt": "Router", "about": "all", "toolset": ["adverts"], "handoffs": ["clients"]}
 SALES = {name: value for name, value in SELLER.items() if name != "keywords"}
-ROUTE = {"tool": "speak", "field": "said", "equals": True, "agent": "crm"}
+ROUTE = {"tool": "speak", "field": "said", "equals": True, "agent": "clients"}
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def are_given(agency: Agency) -> list[bool]:
 
 
 def test_once_a_conversation(agency: Agency) -> None:
-    agency.open("single", [], toolset=["ads"], opening_tools=["speak"])
+    agency.open("single", [], toolset=["adverts"], opening_tools=["speak"])
     conversation, other = uuid4(), uuid4()
     for expected, where in ((1, conversation), (1, conversation), (2, other), (3, None), (4, None)):
         run_id = agency.ask("And now?", where)
@@ -42,7 +42,7 @@ def test_once_a_conversation(agency: Agency) -> None:
 
 
 def test_cleared_it_begins_anew(agency: Agency) -> None:
-    agency.open("single", [], toolset=["ads"], opening_tools=["speak"])
+    agency.open("single", [], toolset=["adverts"], opening_tools=["speak"])
     conversation = uuid4()
     agency.answer(agency.ask("And now?", conversation))
     agency.stack.rows("select maas_clear_conversation(%s)", conversation)

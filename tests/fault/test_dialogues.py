@@ -220,7 +220,7 @@ def test_calls_end(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) 
     clerk(limits={"calls": 2})
     assert answer(stack, ask(stack, user))["status"] == "COMPLETED"
     assert lines(stack) == ["one", "two"]
-    assert tool_results(models)[2]["error_code"] == "tool_call_limit_reached"
+    assert tool_results(models)[2]["error_code"] == "TOOL_CALL_LIMIT"
 
 
 def test_time_ends(stack: Stack, models: ModelServer, user: UUID, clerk: Clerk) -> None:

@@ -16,15 +16,15 @@ from tests.stack import Stack
 
 SPEAK = ("speak", "{}")
 BY_META = ("executeTools", json.dumps({"tools": [{"name": "speak"}], "user_question": "?"}))
-ROUTER = {"name": "router", "role_prompt": "Router", "about": "all", "toolset": ["ads"]}
-DOMAIN = {"name": "ads", "role_prompt": "Adviser", "about": "campaigns"}
+ROUTER = {"name": "router", "role_prompt": "Router", "about": "all", "toolset": ["adverts"]}
+DOMAIN = {"name": "adverts", "role_prompt": "Adviser", "about": "campaigns"}
 
 
 @pytest.mark.parametrize(
     ("routing", "agents", "speaker", "call"),
     [
         ("single", [], "responder", SPEAK),
-        ("classifier", [ADVISER | {"toolset": ["ads"]}], "Adviser", SPEAK),
+        ("classifier", [ADVISER | {"toolset": ["adverts"]}], "Adviser", SPEAK),
         ("handoff", [ROUTER], "Router", SPEAK),
         ("meta_tools", [], "responder", BY_META),
         ("meta_tools", [DOMAIN], "responder", BY_META),
@@ -36,7 +36,7 @@ def test_the_words_of_a_tool_are_the_answer(
 ) -> None:  # fmt: skip
     agency = Agency(stack, models, user)
     models.rounds[speaker] = [[call], [call]]
-    definition: dict[str, Any] = {} if any("toolset" in one for one in agents) else {"toolset": ["ads"]}
+    definition: dict[str, Any] = {} if any("toolset" in one for one in agents) else {"toolset": ["adverts"]}
     agency.open(routing, agents, **definition)
     run_id = agency.ask("Tell me about the budget")
     assert agency.answer(run_id) == FINAL
@@ -49,9 +49,9 @@ def test_the_words_of_a_tool_are_the_answer(
 def test_one_of_several_agents_has_such_words(stack: Stack, models: ModelServer, user: UUID) -> None:
     """There is nothing to make one answer of."""
     agency = Agency(stack, models, user)
-    models.replies[CHOOSING] = json.dumps({"agents": ["ads", "crm"]})
+    models.replies[CHOOSING] = json.dumps({"agents": ["adverts", "clients"]})
     models.rounds["Adviser"] = [[SPEAK]]
-    agency.open("classifier", [ADVISER | {"toolset": ["ads"]}, SELLER | {"toolset": ["crm"]}])
+    agency.open("classifier", [ADVISER | {"toolset": ["adverts"]}, SELLER | {"toolset": ["clients"]}])
     run_id = agency.ask("How are we doing?")
     assert agency.answer(run_id) == FINAL
     assert len(agency.rounds(run_id)) == 3

@@ -14,11 +14,11 @@ from tests.polling import poll
 from tests.stack import Stack
 
 FIELDS = ("name", "role_prompt", "about")
-ROUTER = {"name": "router", "role_prompt": "Router", "about": "who is asked first", "handoffs": ["ads", "crm"]}
+ROUTER = {"name": "router", "role_prompt": "Router", "about": "who is asked first", "handoffs": ["adverts", "clients"]}
 ADS = {name: ADVISER[name] for name in FIELDS} | {"handoffs": ["router"], "toolset": ["write_line"]}
 CRM = {name: SELLER[name] for name in FIELDS} | {"handoffs": ["router"]}
 AGENTS: list[dict[str, Any]] = [ROUTER, ADS, CRM]
-TO_ADS = [("write_line", '{"text": "one"}'), ("transfer_to_ads", "")]
+TO_ADS = [("write_line", '{"text": "one"}'), ("transfer_to_adverts", "")]
 
 
 @pytest.fixture
@@ -43,16 +43,16 @@ def test_who_was_given_the_dialogue_keeps_it(agency: Agency) -> None:
     run_id = agency.ask("My campaign is slow.", conversation)
     assert agency.answer(run_id) == "Ads say seventy."
     (first,) = agency.models.said_to("Router")
-    assert names(first) == ["transfer_to_ads", "transfer_to_crm"]
+    assert names(first) == ["transfer_to_adverts", "transfer_to_clients"]
     (second,) = agency.models.said_to("Adviser")
     assert names(second) == ["write_line", "transfer_to_router"]
     assert [turn["role"] for turn in second["messages"]] == ["system", "user"]
     events = {one["tool"]: one["error_code"] for one in agency.events(run_id, "tool_result")}
-    assert events == {"write_line": "not_allowed", "transfer_to_ads": None}
-    assert holder(agency, conversation) == "ads"
+    assert events == {"write_line": "not_allowed", "transfer_to_adverts": None}
+    assert holder(agency, conversation) == "adverts"
     rows = agency.stack.rows("select role, agent from chat_messages where run_id = %s order by role", run_id)
     assert [(row["role"], row["agent"]) for row in rows] == [
-        ("assistant", "ads"), ("tool", "router"), ("tool", "router"), ("user", None)
+        ("assistant", "adverts"), ("tool", "router"), ("tool", "router"), ("user", None)
     ]  # fmt: skip
     assert agency.answer(agency.ask("And now?", conversation)) == "Ads say seventy."
     assert (agency.models.calls["Router"], agency.models.calls["Adviser"]) == (1, 2)
@@ -63,18 +63,23 @@ def test_who_was_given_the_dialogue_keeps_it(agency: Agency) -> None:
 def test_a_dialogue_is_handed_over_twice_at_most(agency: Agency) -> None:
     """Then no transfer is offered; the rounds are those of the turn, whoever speaks."""
     agency.models.rounds |= {
-        "Router": [[("transfer_to_ads", "")]], "Adviser": [[("transfer_to_router", ""), ("transfer_to_router", "")]],
+        "Router": [[("transfer_to_adverts", "")]],
+        "Adviser": [[("transfer_to_router", ""), ("transfer_to_router", "")]],
     }  # fmt: skip
     agency.open("handoff", AGENTS, limits={"rounds": 4})
     conversation = uuid4()
     run_id = agency.ask("My campaign is slow.", conversation)
     assert agency.answer(run_id) == "The router speaks."
-    assert [names(one) for one in agency.models.said_to("Router")] == [["transfer_to_ads", "transfer_to_crm"], [], []]
+    assert [names(one) for one in agency.models.said_to("Router")] == [
+        ["transfer_to_adverts", "transfer_to_clients"],
+        [],
+        [],
+    ]
     assert agency.models.calls["responder"] == 4
     codes = [(one["tool"], one["error_code"]) for one in agency.events(run_id, "tool_result")]
     assert codes == [
-        ("transfer_to_ads", None), ("transfer_to_router", None), ("transfer_to_router", "failed"),
-        ("transfer_to_ads", "not_allowed"),
+        ("transfer_to_adverts", None), ("transfer_to_router", None), ("transfer_to_router", "failed"),
+        ("transfer_to_adverts", "not_allowed"),
     ]  # fmt: skip
     assert holder(agency, conversation) == "router"
 
@@ -92,7 +97,7 @@ def test_a_crash_leaves_the_dialogue_where_it_was(agency: Agency) -> None:
     agency.models.release("Adviser")
     agency.start()
     assert agency.answer(run_id) == "Ads say seventy."
-    assert holder(agency, conversation) == "ads"
+    assert holder(agency, conversation) == "adverts"
     assert (agency.models.calls["Router"], agency.models.calls["Adviser"]) == (1, 2)
 
 
@@ -118,4 +123,4 @@ def test_who_holds_the_conversation_holds_up_no_answer(agency: Agency) -> None:
         assert agency.answer(run_id) == "Ads say seventy."
     assert holder(agency, conversation) is None
     agency.answer(agency.ask("And now?", conversation))
-    assert (agency.models.calls["Router"], holder(agency, conversation)) == (1, "ads")
+    assert (agency.models.calls["Router"], holder(agency, conversation)) == (1, "adverts")

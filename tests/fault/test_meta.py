@@ -38,7 +38,7 @@ def agency(stack: Stack, models: ModelServer, user: UUID) -> Agency:
 def test_domains_answer_side_by_side(agency: Agency) -> None:
     """Each domain's tool waits for the other's; their agents' words go to the assistant."""
     agency.models.rounds["responder"] = [[("getAvailableDomains", "")], [execute("get_spend", "get_leads")]]
-    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
     conversation = uuid4()
     run_id = agency.ask("How are we?", conversation)
     assert agency.answer(run_id) == "A model answered."
@@ -46,11 +46,13 @@ def test_domains_answer_side_by_side(agency: Agency) -> None:
     assert [[one["function"]["name"] for one in asked["tools"]] for asked in mine] == [META] * 3
     domains, results = tool_results(agency)
     assert [(one["name"], one["about"], one["available"]) for one in domains["data"]["domains"]] == [
-        ("ads", "campaigns, budgets", True), ("crm", "leads, sales", True)
+        ("adverts", "campaigns, budgets", True), ("clients", "leads, sales", True)
     ]  # fmt: skip
-    assert {name: (one["success"], one["response"]) for name, one in results["data"].items()} == {
-        "ads": (True, "Ads say seventy."), "crm": (True, "Sales say three.")
-    }  # fmt: skip
+    assert results["data"]["responses"] == {"adverts": "Ads say seventy.", "clients": "Sales say three."}
+    assert {name: one["success"] for name, one in results["data"]["domains"].items()} == {
+        "adverts": True,
+        "clients": True,
+    }
     (asked,) = agency.models.said_to("Adviser")
     assert '"spend": 70' in asked["messages"][-1]["content"] and "How are we?" in asked["messages"][-1]["content"]
     started = [one["tool"] for one in agency.events(run_id, "tool_start")]
@@ -64,7 +66,7 @@ def test_the_only_domain_is_the_answer(agency: Agency) -> None:
     """Its words unchanged, though the assistant spoke, too; a domain that failed had none."""
     (agency.stack.folder / "spend").touch()
     agency.models.rounds["responder"] = [[execute("get_leads")], [execute("no_such_tool")]]
-    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
     run_id = agency.ask("How are we?")
     assert agency.answer(run_id) == "Sales say three."
     assert agency.models.calls["responder"] == 4
@@ -74,10 +76,10 @@ def test_the_only_domain_is_the_answer(agency: Agency) -> None:
 def test_a_domain_without_an_agent_gives_its_results(agency: Agency) -> None:
     (agency.stack.folder / "spend").touch()
     agency.models.rounds["responder"] = [[execute("get_leads")]]
-    agency.open("meta_tools", AGENTS[:1], toolset=["ads", "crm"])
+    agency.open("meta_tools", AGENTS[:1], toolset=["adverts", "clients"])
     assert agency.answer(agency.ask("How are we?")) == "A model answered."
     (result,) = tool_results(agency)
-    assert result["data"]["crm"]["response"][0]["data"] == {"leads": 3}
+    assert result["data"]["responses"]["clients"][0]["data"] == {"leads": 3}
 
 
 def test_one_domain_fails_alone(agency: Agency) -> None:
@@ -86,11 +88,11 @@ def test_one_domain_fails_alone(agency: Agency) -> None:
     (agency.stack.folder / "leads").touch()
     agency.models.statuses["Seller"] = 400
     agency.models.rounds["responder"] = [[execute("get_spend", "get_leads")]]
-    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
     assert agency.answer(agency.ask("How are we?")) == "Ads say seventy."
     (result,) = tool_results(agency)
-    assert [one["success"] for one in result["data"].values()] == [True, False]
-    assert result["data"]["crm"]["response"][0]["data"] == {"leads": 3}
+    assert [one["success"] for one in result["data"]["domains"].values()] == [True, False]
+    assert result["data"]["responses"]["clients"][0]["data"] == {"leads": 3}
 
 
 def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
@@ -98,22 +100,23 @@ def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
     (agency.stack.folder / "spend").touch()
     two = {"tools": [{"name": "pause_campaign", "args": {"text": name}} for name in ("one", "two")]}
     agency.models.rounds["responder"] = [[("executeTools", json.dumps(two)), execute("get_leads")]]
-    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
     run_id = agency.ask("Pause them.")
     assert agency.answer(run_id) == "A model answered."
     actions = agency.stack.rows("select id, tool_name, tool_args from chat_pending_actions where run_id = %s", run_id)
     assert sorted(one["tool_args"]["text"] for one in actions) == ["one", "two"]
     announced = [one["action_id"] for one in agency.events(run_id, "approval_required")]
     assert sorted(announced) == sorted(str(one["id"]) for one in actions)
+    assert agency.models.said_to("Adviser") == [], "there is nothing yet to put into words"
 
 
 def test_a_domain_that_is_closed_to_a_run(agency: Agency) -> None:
     """Shown as not available, and its tools cannot be called."""
     agency.models.rounds["responder"] = [
-        [("getAvailableDomains", ""), ("getDomainTools", '{"domain": "ads"}'), execute("pause_campaign", text="x")]
+        [("getAvailableDomains", ""), ("getDomainTools", '{"domain": "adverts"}'), execute("pause_campaign", text="x")]
     ]
-    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
-    run_id = agency.ask("How are we?", domains=["crm"])
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
+    run_id = agency.ask("How are we?", domains=["clients"])
     agency.answer(run_id)
     domains, opened, _ = tool_results(agency)
     assert [one["available"] for one in domains["data"]["domains"]] == [False, True]
@@ -127,7 +130,7 @@ def test_killed_while_two_domains_speak(agency: Agency) -> None:
     """kill -9 with one domain's words pinned and the other's on their way: only these are asked for again."""
     agency.models.rounds["responder"] = [[execute("get_spend", "get_leads")]]
     agency.models.hold("Adviser")
-    agency.open("meta_tools", AGENTS, toolset=["ads", "crm"])
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
     run_id = agency.ask("How are we?")
     poll(lambda: len(agency.rounds(run_id)) == 2 and agency.models.calls["Adviser"] == 1, 20, "one domain is pinned")
     agency.kill()
@@ -147,7 +150,7 @@ def test_layers_of_a_request(agency: Agency) -> None:
     """All eleven over SSE, in order of their beginnings, and no secret in them."""
     calls = [{"name": "get_spend"}, {"name": "get_leads"}, LOUD, {"name": "pause_campaign", "args": {}}]
     agency.models.rounds["responder"] = [[("executeTools", json.dumps({"tools": calls}))]]
-    agency.open("meta_tools", AGENTS, toolset=["ads", "crm", "box"])
+    agency.open("meta_tools", AGENTS, toolset=["adverts", "clients", "box"])
     agency.stack.start_server()
     run_id = agency.ask("How are we?", debugLayers=True)
     events = [one.data for one in sse.read_events(agency.stack, run_id) if one.type == "layer"]
@@ -155,7 +158,11 @@ def test_layers_of_a_request(agency: Agency) -> None:
     assert sorted(first) == list(range(1, 12)) and first[:6] == [1, 2, 3, 4, 5, 6] and first[-2:] == [10, 11]
     begun = {(one["layer"], one["name"]) for one in events if one["status"] == "start"}
     ended = {(one["layer"], one["name"]) for one in events if one["status"] == "end" and one["duration_ms"] >= 0}
-    assert begun == ended >= {(6, "ads"), (6, "crm"), (8, "get_spend"), (8, "get_leads"), (9, "ads"), (9, "crm")}
+    assert (
+        begun
+        == ended
+        >= {(6, "adverts"), (6, "clients"), (8, "get_spend"), (8, "get_leads"), (9, "adverts"), (9, "clients")}
+    )
     (refused,) = [one for one in events if one["status"] == "error"]
     assert (refused["layer"], refused["name"], refused["error"]) == (7, "pause_campaign", "validation_error")
     assert all(secret not in str(events) for secret in ("345-67", "abcdefgh"))
@@ -166,7 +173,7 @@ def test_layers_of_a_request(agency: Agency) -> None:
 def test_layers_are_for_those_who_may_and_ask(agency: Agency, environment: str, metadata: dict[str, Any]) -> None:
     (agency.stack.folder / "spend").touch()
     agency.models.rounds["responder"] = [[execute("get_leads")]]
-    agency.open("meta_tools", AGENTS, {"MAAS_ENVIRONMENT": environment}, toolset=["ads", "crm"])
+    agency.open("meta_tools", AGENTS, {"MAAS_ENVIRONMENT": environment}, toolset=["adverts", "clients"])
     run_id = agency.ask("How are we?", **metadata)
     assert agency.answer(run_id) == "Sales say three."
     assert agency.events(run_id, "layer") == [] and agency.events(run_id, "tool_result")

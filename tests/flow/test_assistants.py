@@ -52,9 +52,10 @@ def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path)
         (
             {"toolset": ["fly"]},
             TOOLS,
-            "assistant 'clerk': there is no tool or domain 'fly'; there are, with those of MAAS_TOOLS: box, confirm_",
+            "clerk': there is no tool or domain 'fly'; domains, with those of MAAS_TOOLS: account, ads, box, ",
         ),
-        ({"toolset": ["box"]}, {}, "'box'; there are, with those of MAAS_TOOLS: confirm_and_"),
+        ({"toolset": ["box"]}, {}, "'box'; domains, with those of MAAS_TOOLS: account, ads, "),
+        ({"toolset": ["writeline"]}, TOOLS, "'writeline'; did you mean write_line? domains"),
         ({"default_mode": "wild"}, {}, "assistant 'clerk': default_mode: Input should be 'auto', 'plan' or 'ask'"),
         ({"slots": [SLOT]}, {}, "assistant 'clerk': slots and completion belong together: name both or neither"),
         ({"slots": [SLOT, SLOT], "completion": "wipe"}, {}, "assistant 'clerk': slots: two slots are named size"),

@@ -336,10 +336,21 @@ def test_a_round_of_tools_is_measured_beside_the_bare_loop(postgres: EmbeddedPos
     assert done.returncode == 0, done.stderr
     cases = json.loads(out.read_text())["figures"]
     assert [name.partition(", each ")[2] for name in cases] == [
-        "a read", "a write", "a read in a domain with an opener"
+        "a read", "a write", "a read in a domain with an opener", ""
     ]  # fmt: skip
+    domains, sources = cases.pop("side by side")
+    assert 500 < domains["value"] < 1500 and 300 < sources["value"] < 1800, "not one after another"
     for bare, ours, part in cases.values():
         assert min(ours["value"], bare["value"]) > 0 and part["limit"] == 5
+
+
+@pytest.mark.bench
+def test_tools_over_many_leads_are_measured(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    out = tmp_path / "ads.json"
+    done = bench_module("ads", tmp_path, postgres.dsn, "--quick", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    cases = json.loads(out.read_text())["figures"]
+    assert len(cases) == 11 and all(figure["value"] > 0 for figures in cases.values() for figure in figures)
 
 
 @pytest.mark.bench

@@ -19,6 +19,11 @@ from tests.stack import Stack, maas
 DUMMIES = {"MAAS_TOOLS": "tests.dummies:TOOLS"}
 KEY = {"OPENAI_API_KEY": "sk-very-secret-key-123"}
 REASONS = {
+    **dict.fromkeys(
+        ("ads", "ads_v1"),
+        "openai:* needs OPENAI_API_KEY (or OPENAI_BASE_URL for a compatible server that needs no "
+        "key); set it in the environment or .env, or choose a model of another provider",
+    ),
     "genius": "model: openai:gpt-5.2 needs OPENAI_API_KEY (or OPENAI_BASE_URL for a compatible server that needs no "
     "key); set it in the environment or .env, or use extractive:builtin",
     "painter": "it needs MAAS_IMAGE_MODEL; set it in the environment or .env",
@@ -86,7 +91,7 @@ def test_what_is_not_configured_stops_nothing(stack: Stack) -> None:
     checked = maas(stack, "doctor")
     assert checked.returncode == 0
     words = " ".join(checked.stdout.split())
-    assert "note assistants: mentor, planner, stickers; not active: genius: model: openai:gpt-5.2 needs" in words
+    assert "note assistants: mentor, planner, stickers; not active: ads: openai:* needs OPENAI_API_KEY" in words
     assert stack.rows("select from pipeline_runs where assistant <> 'mentor'") == []
 
 

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import cast
 from uuid import UUID
 
 import psycopg
@@ -19,9 +20,12 @@ import pytest
 from maas.agents.definition import read_definition
 from maas.agents.mcp_client import read_servers
 from maas.agents.mcp_client.naming import names_without_prefix
-from maas.assistants import load_openers
+from maas.agents.tools import Toolset
+from maas.assistants import load_openers, load_tools
 from maas.cli.invocation import LOCAL_USER
+from maas.engine.stages import Deps
 from maas.memory.ranking import WEIGHTS
+from shared.settings import load_settings
 from tests.aimock import FOLDER, missing
 from tests.polling import poll
 from tests.stack import Stack
@@ -103,7 +107,9 @@ def test_tools_and_servers_that_the_documents_show_are_valid(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "shown", shown)
     for block in blocks:
         exec(block, shown.__dict__)
-    assert callable(shown.ASSISTANT) and load_openers(("shown:TOOLS",), shown.TOOLS).keys() == {"books"}
+    built_in = load_tools((), cast(Deps, SimpleNamespace(settings=load_settings(), db=None)))
+    openers = load_openers(("shown:TOOLS",), Toolset([*built_in, *shown.TOOLS]))
+    assert callable(shown.ASSISTANT) and openers["books"].__module__ == "shown"
     (tool,) = shown.TOOLS
     assert (tool.name, tool.domain, tool.effect) == ("add_entry", "books", "write")
     assert set(tool.parameters["required"]) == {"account", "cents"}

@@ -439,3 +439,23 @@ def test_the_routes_are_described(stack: Stack) -> None:
     assert "application/x-ndjson" in paths["/v1/users/{id}/import"]["post"]["requestBody"]["content"]
     assert {"get", "delete"} == set(paths["/v1/memories/{id}"])
     poll(lambda: stack.client.get("/metrics").text.count("/v1/users/{id}"), 5)
+
+
+def test_preferences_are_replaced(stack: Stack) -> None:
+    user, other = uuid4(), uuid4()
+    path = f"/v1/users/{user}/specs"
+    assert stack.client.get(path).json() == {"specs": {}}
+    for specs in ({"report_currency": "KZT", "tone": "сухо"}, {"report_currency": "USD"}):
+        assert stack.client.put(path, json={"specs": specs}).json() == {"specs": specs}
+    assert stack.client.get(path).json() == {"specs": {"report_currency": "USD"}}
+    assert stack.client.get(f"/v1/users/{other}/specs").json() == {"specs": {}}
+    for wrong in (
+        {"a b": "x"},
+        {"a": ""},
+        {"a": "\0"},
+        {"a": "x" * 2001},
+        {"a": 1},
+        {f"k{n}": "x" for n in range(101)},
+    ):
+        assert stack.client.put(path, json={"specs": wrong}).status_code == 422, wrong
+    assert stack.client.get(path).json() == {"specs": {"report_currency": "USD"}}

@@ -49,7 +49,8 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
     """Make valid what only looks so.
 
     Of a form with a file, schemathesis takes files of any kind, and leaves other fields empty. Of a completion no
-    schema can say that the last message is the user's, that the model is there, and that the key is bound to nobody.
+    schema can say that the last message is the user's, that the model is there, and that the key is bound to nobody;
+    nor of other messages that the assistant who answers by default is not configured.
     """
     is_good = case.meta is not None and case.meta.generation.mode.is_positive
     if is_good and case.operation.label == "POST /v1/attachments" and isinstance(case.body, dict):
@@ -59,6 +60,10 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
             body["file"] = PICTURES[0]
     if is_good and case.operation.label == "POST /v1/chat/completions" and isinstance(case.body, dict):
         case.body |= {"model": "mentor", "user": OWN or USER, "metadata": None, "messages": [SAID]}
+    if is_good and case.operation.label.startswith("POST /api/brain/chat") and isinstance(case.body, dict):
+        case.body |= {"assistant": "mentor", "user": OWN or USER}
+    if is_good and case.operation.label == "POST /api/brain/telegram/chat" and isinstance(case.body, dict):
+        case.body |= {"assistant": "mentor", "adAccountId": None}
     if is_good and isinstance(case.body, dict) and len(query := str(case.body.get("query", ""))) % 5 == 1:
         case.body["query"] = LONG[len(query) % len(LONG)]
     if is_good and OWN is not None:

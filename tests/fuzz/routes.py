@@ -65,7 +65,7 @@ class HttpRoute:
         is_let_in = reply.status_code < 300
         has_secret = owner.secret in reply.text
         name = route.handler.__name__
-        is_shown = has_secret or name not in TELLING or (name in PAGED and '"id"' in reply.text)
+        is_shown = has_secret or name not in TELLING or (name in PAGED and 'id":"' in reply.text)
         is_read = is_let_in and is_shown if is_own else is_let_in or has_secret
         command = f"curl -X {route.method} '{reply.url}' -H 'Authorization: ...' # {options} -> {reply.status_code}"
         return Tried(f"{route.method} {route.path}", is_read, command)

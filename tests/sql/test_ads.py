@@ -125,14 +125,18 @@ def test_an_erased_user_leaves_nothing_and_every_row_is_counted(connection: Conn
 
 
 def test_preferences(connection: Connection) -> None:
-    assert connection.execute("select maas_set_spec(%s, 'currency', 'KZT') as done", (ANN,)).fetchone() == {
-        "done": True
-    }
-    connection.execute("select maas_set_spec(%s, 'currency', 'USD')", (ANN,))
-    assert connection.execute("select value from user_specs").fetchall() == [{"value": "USD"}]
-    with pytest.raises(psycopg.errors.CheckViolation), connection.transaction():
-        connection.execute("select maas_set_spec(%s, 'a b', 'x')", (ANN,))
-    assert connection.execute("select maas_set_spec(%s, 'currency', null) as done", (ANN,)).fetchone() == {"done": True}
-    assert connection.execute("select maas_set_spec(%s, 'currency', null) as done", (ANN,)).fetchone() == {
-        "done": False
-    }
+    def put(specs: Any, user: UUID = ANN) -> None:
+        with connection.transaction():
+            connection.execute("select maas_set_specs(%s, %s, 'test')", (user, json.dumps(specs)))
+
+    put({"currency": "KZT", "tone": "dry"})
+    put({"currency": "KZT"}, BEN)
+    put({"currency": "USD"})
+    rows = connection.execute("select user_id, value from user_specs order by user_id").fetchall()
+    assert rows == [{"user_id": ANN, "value": "USD"}, {"user_id": BEN, "value": "KZT"}]
+    for wrong in ({"a b": "x"}, {"a": ""}, {"a": "x" * 2001}, ["a"], "a", {f"k{n}": "x" for n in range(101)}):
+        with pytest.raises(psycopg.Error):
+            put(wrong)
+    assert len(connection.execute("select from user_specs").fetchall()) == 2
+    notes = connection.execute("select details from audit where action = 'specs' and user_id = %s", (ANN,)).fetchall()
+    assert [row["details"] for row in notes] == [{"keys": ["tone", "currency"]}, {"keys": ["currency"]}]

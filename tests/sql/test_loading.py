@@ -200,6 +200,18 @@ async def test_a_row_of_another_user_within_a_batch(pantry: Connection, database
     assert pantry.execute("select from jars").rowcount == 0
 
 
+async def test_columns_named_as_the_statement_numbers_lines(pantry: Connection, database: str) -> None:
+    """A later line of the same key wins, whatever the columns of the table are called."""
+    columns = "place int, line int, round int, value text"
+    pantry.execute(f"create table maas.steps (id int primary key, user_id uuid not null, {columns})".encode())
+    pantry.execute("insert into loadable_tables (name, columns) values ('steps', '{id,place,line,round,value}')")
+    lines = [{"id": 1, "place": 9 - n, "line": n, "round": 1, "value": f"v{n}"} for n in range(3)]
+    assert await load(database, "steps", *lines) == LoadCounts(added=1, changed=2)
+    assert pantry.execute("select place, line, round, value from steps").fetchall() == [
+        {"place": 7, "line": 2, "round": 1, "value": "v2"}
+    ]
+
+
 def test_who_may_load(pantry: Connection) -> None:
     rows = json.dumps([{"id": 1, "name": "a"}])
     for role in ("anon", "authenticated", "maas_app", "maas_server", "maas_worker"):

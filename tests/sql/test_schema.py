@@ -146,7 +146,11 @@ def test_assistants_and_prompts_are_seeded(connection: Connection) -> None:
     rows = connection.execute("select role_name, version, is_active from system_prompts order by 1").fetchall()
     assert [(row["role_name"], row["version"], row["is_active"]) for row in rows] == [
         (role, 1, True)
-        for role in ("Analyzer", "Archivist", "Assembler", "Compactor", "FinalResponder", "Mentor", "Stickers")
+        for role in (
+            *("AdsAgent", "AdsAssistant", "AdsOrchestrator", "Analyzer", "Archivist", "Assembler", "Compactor"),
+            *("CreativeAgent", "CreativeAnalyst", "CrmAgent", "DialogAnalyst", "FinalResponder", "Mentor"),
+            *("Stickers", "WhatsappAgent"),
+        )
     ]
     assert connection.execute("select name, role_name from assistants").fetchall() == [
         {"name": "mentor", "role_name": "Mentor"}
@@ -171,18 +175,13 @@ def test_prompt_history(connection: Connection) -> None:
 
 # Others know them by name, and nothing fills them yet; no endpoint shows them.
 EMPTY = {
-    "chat_conversations": {"telegram_chat_id", "user_account_id", "ad_account_id"},
+    "chat_conversations": {"user_account_id"},
     "assistant_sessions": {"current_step"},
 }
 BY_OTHERS = {  # operators, a migration, and assistants that open their tables
     "model_prices": {"input", "cached", "output", "image"},
     "restore_key": {"inner_pad", "outer_pad"},
     "loadable_tables": {"columns"},
-    "ad_accounts": {"can_run_ads", "status_checked_at", "synced_to"},
-    "crm_integration": {"user_id", "base_url", "synced_to"},
-    "whatsapp_chats": {"name", "synced_to"},
-    "whatsapp_integration": {"checked_at"},
-    "whatsapp_sends": {"user_id", "message_id", "problem"},
 }
 
 

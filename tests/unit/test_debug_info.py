@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from maas.engine.events import EventType
 from maas.runs.debug_info import DebugLog
@@ -30,6 +31,26 @@ def layers(sent: list[Mapping[str, Any]], is_enabled: bool = True) -> DebugLog:
 
     times = ticking()
     return DebugLog(emit, is_enabled, clock=lambda: next(times))
+
+
+async def test_steps_are_logged_for_operators(sent: list[Mapping[str, Any]]) -> None:
+    """With ORCHESTRATOR_DEBUG, though nobody asked for events; without it there is no line."""
+
+    async def emit(_: EventType, event: Mapping[str, Any]) -> None:
+        sent.append(event)
+
+    with capture_logs() as lines:
+        await layers(sent).info(4, "meta_tool")
+    assert lines == [] and len(sent) == 1
+    log = DebugLog(emit, is_enabled=False, is_logged=True)
+    with capture_logs() as lines:
+        await log.start(3, "session", {"token": "hunter2-hunter2"})
+        await log.end(3, "session")
+    assert len(sent) == 1 and log.all() == []
+    assert [(one["event"], one["layer"], one["status"]) for one in lines] == [
+        ("orchestrator_debug", 3, "start"), ("orchestrator_debug", 3, "end")
+    ]  # fmt: skip
+    assert "hunter2" not in str(lines)
 
 
 async def test_the_form_of_events(sent: list[Mapping[str, Any]]) -> None:

@@ -93,7 +93,7 @@ async def test_a_result_has_its_parts() -> None:
         "verification": {"status": "ACTIVE"},
     }
     assert isinstance(meta.pop("latency_ms"), int)
-    assert meta == {"tool": "act", "domain": "ads", "via": "local", "ignored": "color"}
+    assert meta == {"tool": "act", "domain": "ads", "via": "mcp", "ignored": "color"}
     assert result.is_success and result.code is None
     assert result.arguments is not None and result.arguments.values == {"id": 5}
     assert bench.recorded == [result] and bench.counted == 1
@@ -136,7 +136,8 @@ async def test_limit_comes_before_arguments_and_after_permission() -> None:
     """Session limit 2: the third call, whatever it is."""
     bench = Bench(made("read", lambda number: number), limit=2)
     results = await bench.run(("act", {"id": 1}), ("act", {"id": 2}), ("act", {"id": "x"}), ("nothing", {}))
-    assert [result.code for result in results] == [None, None, "tool_call_limit_reached", "unknown_tool"]
+    assert [result.code for result in results] == [None, None, "TOOL_CALL_LIMIT", "unknown_tool"]
+    assert results[2].body["error"] == "tool_call_limit_reached"
     assert "2 tool calls" in results[2].body["message"]
 
 

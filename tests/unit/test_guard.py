@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from maas.agents.executor import Executor, Permissions
+from maas.agents.executor import Executor, Permissions, Via
 from maas.agents.meta_tools import Domain, meta_tools
 from maas.agents.tool_calls import ToolResult, fingerprint
 from maas.agents.tools import Effect, Mode, Tool, ToolContext, Toolset, decide
@@ -24,15 +24,15 @@ class Harness:
     """One tool with an effect, how often it acted, and the ways to it."""
 
     def __init__(
-        self, effect: Effect, mode: Mode, is_allowed: bool, is_approved: bool = False, via: str = "local"
+        self, effect: Effect, mode: Mode, is_allowed: bool, is_approved: bool = False, via: Via = "mcp"
     ) -> None:  # fmt: skip
         self.acted = 0
         self.recorded: list[ToolResult] = []
-        act = Tool("act", "ads", "Do it.", effect, self._act, via=via)
+        act = Tool("act", "ads", "Do it.", effect, self._act)
         tools = Toolset([act])
         approved = frozenset({fingerprint(act, {})} if is_approved else ())
         session = Permissions(frozenset({"act"} if is_allowed else ()), mode, approved=approved)
-        self.guarded = Executor(tools, session, CONTEXT, self._count, self._record)
+        self.guarded = Executor(tools, session, CONTEXT, self._count, self._record, via=via)
         meta = meta_tools([Domain("ads", "campaigns")], tools, self.guarded.run)
         outer = Permissions(frozenset(one.name for one in meta), mode)
         self.meta = Executor(meta, outer, CONTEXT, self._count, self._record)
@@ -63,15 +63,15 @@ class Harness:
         return result.code
 
 
-@pytest.mark.parametrize("via", ["local", "mcp", "legacy"])
+@pytest.mark.parametrize("via", get_args(Via))
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("is_allowed", [True, False])
 @pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("effect", get_args(Effect))
 async def test_no_path_leads_around_the_guard(
-    effect: Effect, mode: Mode, is_allowed: bool, path: str, via: str
+    effect: Effect, mode: Mode, is_allowed: bool, path: str, via: Via
 ) -> None:  # fmt: skip
-    """Whatever carries the call, which only its result names."""
+    """With both values of USE_MCP_RUNTIME, which only the result names."""
     harness = Harness(effect, mode, is_allowed, via=via)
     await harness.take(path)
     decision = decide(effect, mode, is_allowed)

@@ -200,7 +200,7 @@ def test_idempotence_is_believed_of_the_trusted_only() -> None:
 def test_a_remote_tool_has_our_form() -> None:
     """Its name may be mapped by configuration; calls go out under its own."""
     made = one_tool(described("Gmail_send"), names={"Gmail_send": "send_email"}, timeout=5)
-    assert (made.name, made.domain, made.via, made.timeout) == ("mail__send_email", "mail", "mcp", 5.0)
+    assert (made.name, made.domain, made.timeout) == ("mail__send_email", "mail", 5.0)
     assert made.reason == "Calls Gmail_send of the server mail"
     assert made.parameters == {"type": "object", "properties": {}, "required": []}
 

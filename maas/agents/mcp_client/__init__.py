@@ -241,7 +241,6 @@ def _tool(server: McpServer, listed: Mapping[str, Any], call: CallRemote) -> Too
         timeout=server.timeout or DEFAULT_TIMEOUT_S[effect],
         is_idempotent=server.trusted and hints.get("idempotentHint") is True,
         reason=f"Calls {title} of the server {server.name}",
-        via="mcp",
     )
 
 

@@ -58,6 +58,11 @@ class Account:
         return self.ad_account.timezone if self.ad_account else ZoneInfo("UTC")
 
     @property
+    def currency(self) -> str | None:
+        """What its money is in; None without an ad account."""
+        return self.ad_account.currency if self.ad_account else None
+
+    @property
     def integrations(self) -> dict[str, bool]:
         """Which services are connected. `roi`: revenue can be set against spend."""
         flags = {"fb": self.is_connected["ads"], "crm": self.is_connected["crm"]}
@@ -125,17 +130,24 @@ def zone_of(name: str) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-async def _open(deps: Deps, context: ToolContext, domain: Domain) -> Mapping[str, Any]:
-    account = await read_account(deps.db, context.user_id, context.account_id)
-    if account is None:
-        raise ToolFailure(NO_ACCOUNT if context.account_id is None else UNKNOWN_ACCOUNT)
+async def read_values(db: Database, user_id: UUID, named: str | None) -> dict[str, Any] | None:
+    """An account and its tokens, as tools get them in ToolContext.values; `named` and None as in `read_account`."""
+    if (account := await read_account(db, user_id, named)) is None:
+        return None
     names = {CRM_TOKEN: crm_secret(account.id)}
     if account.ad_account is not None:
         names[FACEBOOK_TOKEN] = facebook_secret(account.ad_account.fb_id)
-    secrets = await UserSecrets(deps.db).read(context.user_id, list(names.values()))
+    secrets = await UserSecrets(db).read(user_id, list(names.values()))
     tokens = {key: SecretStr(secrets[name].value) for key, name in names.items() if name in secrets}
-    flags = {"connected": account.is_connected[domain], "has_data": account.has_data[domain]}
-    return {ACCOUNT: account} | tokens | flags
+    return {ACCOUNT: account} | tokens
+
+
+async def _open(deps: Deps, context: ToolContext, domain: Domain) -> Mapping[str, Any]:
+    values = await read_values(deps.db, context.user_id, context.account_id)
+    if values is None:
+        raise ToolFailure(NO_ACCOUNT if context.account_id is None else UNKNOWN_ACCOUNT)
+    account = values[ACCOUNT]
+    return values | {"connected": account.is_connected[domain], "has_data": account.has_data[domain]}
 
 
 async def open_ads(deps: Deps, context: ToolContext) -> Mapping[str, Any]:

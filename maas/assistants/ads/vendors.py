@@ -15,6 +15,7 @@ from shared.vendors import VendorError
 from shared.vendors.amocrm import AmoCrmClient
 from shared.vendors.evolution import EvolutionClient
 from shared.vendors.facebook import FacebookClient
+from shared.vendors.service import DEFAULT_LIMITS, Limits
 
 NOT_CONNECTED: Mapping[str, str] = {
     "facebook": "Facebook is not connected: an operator sets its token, maas ads account add",
@@ -24,10 +25,14 @@ NOT_CONNECTED: Mapping[str, str] = {
 
 
 class Vendors:
-    """Makes the clients of a call from the values of its domain's opener; all share one pool of connections."""
+    """Makes the clients of a call from the values of its domain's opener; all share one pool of connections.
 
-    def __init__(self, settings: Settings) -> None:
+    `limits` are those of each request.
+    """
+
+    def __init__(self, settings: Settings, limits: Limits = DEFAULT_LIMITS) -> None:
         self._settings = settings
+        self._limits = limits
         self._opened: httpx2.AsyncClient | None = None
 
     @property
@@ -36,18 +41,24 @@ class Vendors:
             self._opened = httpx2.AsyncClient()
         return self._opened
 
+    async def close(self) -> None:
+        """Close the connections. The clients that were made cannot be used any more."""
+        if self._opened is not None:
+            await self._opened.aclose()
+
     def facebook(self, context: ToolContext) -> FacebookClient:
         """Raises ToolFailure without a token."""
         settings = self._settings
         return FacebookClient(
-            self._http, _token(context, FACEBOOK_TOKEN, "facebook"), settings.fb_base_url, settings.fb_api_version
-        )
+            self._http, _token(context, FACEBOOK_TOKEN, "facebook"), settings.fb_base_url, settings.fb_api_version,
+            self._limits,
+        )  # fmt: skip
 
     def crm(self, context: ToolContext) -> AmoCrmClient:
         """Raises ToolFailure without an address or a token."""
         if (url := account_of(context).crm_url) is None:
             raise ToolFailure(NOT_CONNECTED["amocrm"])
-        return AmoCrmClient(self._http, url, _token(context, CRM_TOKEN, "amocrm"))
+        return AmoCrmClient(self._http, url, _token(context, CRM_TOKEN, "amocrm"), self._limits)
 
     def whatsapp(self, context: ToolContext) -> EvolutionClient:
         """Raises ToolFailure without an instance or the service's address and key."""
@@ -55,7 +66,7 @@ class Vendors:
         if instance is None or settings.evolution_base_url is None or settings.evolution_api_key is None:
             raise ToolFailure(NOT_CONNECTED["whatsapp"])
         key = settings.evolution_api_key.get_secret_value()
-        return EvolutionClient(self._http, settings.evolution_base_url, instance, key)
+        return EvolutionClient(self._http, settings.evolution_base_url, instance, key, self._limits)
 
 
 def _token(context: ToolContext, member: str, vendor: str) -> str:

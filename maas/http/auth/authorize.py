@@ -63,7 +63,7 @@ def principal_of(request: Request) -> Principal:
 
 async def check_user(request: Request, user_id: UUID) -> None:
     """Raise MaasError('not_found') for a user whom the principal does not serve, or MaasError('rate_limited')."""
-    if not await _serves(request, user_id):
+    if not await serves(request, user_id):
         raise MaasError("not_found", f"there is no user {user_id}")
     count_user(request, user_id)
 
@@ -107,12 +107,12 @@ async def _check_owner(request: Request, resource: Resource) -> None:
     elif principal_of(request).is_bound:
         resource_id = read_id(request, resource)
         owner = await app_state(request).db.value(f"owner_of_{resource}", resource_id)
-        if owner is None or not await _serves(request, owner):
+        if owner is None or not await serves(request, owner):
             raise MaasError("not_found", f"there is no {resource} {resource_id}")
         count_user(request, owner)
 
 
-async def _serves(request: Request, user_id: UUID) -> bool:
+async def serves(request: Request, user_id: UUID) -> bool:
     """Whether the principal may see the memory of this user."""
     principal = principal_of(request)
     if principal.user_id is not None:

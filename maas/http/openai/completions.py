@@ -73,7 +73,7 @@ async def post_chat_completion(request: Request) -> Response:
         headers = EVENT_STREAM_HEADERS | client_request_id(request) | ignored_header(ignored)
         return StreamingResponse(chunks, media_type=EVENT_STREAM, headers=headers)
     with state.follower_limit.counting(principal):
-        completion = await _wait_for_completion(state, run_id)
+        completion = await wait_for_completion(state, run_id)
     if completion.status is Status.FAILED:
         status, error = error_of_failed_run(completion.error_code, f"{completion.error_message} (run {run_id})")
         return openai_error_response(request, status, error, {"x-should-retry": "false"})
@@ -100,7 +100,7 @@ async def get_model(request: Request) -> Response:
     return _with_request_id(request, json_response(_to_model(name, found[name])))
 
 
-async def _wait_for_completion(state: AppState, run_id: UUID) -> RunAnswer:
+async def wait_for_completion(state: AppState, run_id: UUID) -> RunAnswer:
     """Wait until the run is finished, also across a lost database connection: a retry would insert a second run.
 
     Raises MaasError: `answer_timeout`, `not_found` for a run that was erased.

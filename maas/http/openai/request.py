@@ -19,7 +19,7 @@ from maas.http.openai import ChatMessage, ChatRequest
 from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import QueryText
 from maas.http.state import app_state
-from maas.http.users import resolve_user
+from maas.http.users import read_user_header, resolve_user
 from maas.runs.submit import (
     OPENAI_SOURCE,
     ClientContext,
@@ -73,7 +73,7 @@ async def read_completion_request(request: Request) -> CompletionRequest:
     db, key = app_state(request).db, read_idempotency_key(request)
     if not await list_assistants(db, body.model):
         raise await unknown_model(db, body.model)
-    user_id = await resolve_user(request, body.user or body.safety_identifier or _read_user_header(request))
+    user_id = await resolve_user(request, body.user or body.safety_identifier or read_user_header(request))
     attachment_ids = [(await store_upload(db, user_id, image))["id"] for image in images]
     submission = Submission(
         user_id=user_id, query=query, assistant=body.model, conversation_id=conversation_id, metadata=metadata,
@@ -164,17 +164,6 @@ def _is_retry(request: Request) -> bool:
     """Whether the SDK repeats its request without an idempotency key, which would lead to the same run anyway."""
     count = request.headers.get("x-stainless-retry-count", "")
     return count.isascii() and count.isdigit() and count.strip("0") != "" and read_idempotency_key(request) is None
-
-
-def _read_user_header(request: Request) -> str | None:
-    """Return X-MaaS-User; Starlette decodes headers as Latin-1, and clients send UTF-8."""
-    text = request.headers.get("x-maas-user")
-    if text is None:
-        return None
-    try:
-        return text.encode("latin-1").decode()
-    except UnicodeDecodeError as error:
-        raise MaasError("bad_user", "X-MaaS-User: must be UTF-8") from error
 
 
 def read_context(messages: Sequence[ChatMessage]) -> ClientContext:

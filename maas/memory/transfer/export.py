@@ -140,7 +140,7 @@ class ConversationRow(ExportRow):
 
     table = "chat_conversations"
     # The author of a file could name accounts and chats of other users.
-    ignored = frozenset({"telegram_chat_id", "user_account_id", "ad_account_id"})
+    ignored = frozenset({"telegram_chat_id", "user_account_id", "ad_account_id", "is_open"})
 
     assistant: str
     mode: str

@@ -1,0 +1,78 @@
+"""What the agent of a domain is asked: five parts, in the language of the dialogue, results as untrusted data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from maas.agents.dialogue_language import Spoken
+from maas.agents.tool_calls import ToolResult, tag_safe_json
+
+RECOMMENDATIONS = "recommendations"
+
+
+class Words(TypedDict):
+    question: str
+    requests: str
+    results: str
+    recommendations: str
+    none: str
+    demand: str
+
+
+WORDS: dict[Spoken, Words] = {
+    "en": {
+        "question": "The user's question:",
+        "requests": "Requests that were executed:",
+        "results": "What they gave:",
+        "recommendations": "Recommendations found in it:",
+        "none": "none",
+        "demand": "Answer the question concretely: with figures and periods from the results, compared with their "
+        "targets where there are any, and with what to do next. Say what is missing; invent nothing.",
+    },
+    "ru": {
+        "question": "Вопрос пользователя:",
+        "requests": "Выполненные запросы:",
+        "results": "Что они дали:",
+        "recommendations": "Рекомендации, найденные в данных:",
+        "none": "нет",
+        "demand": "Ответь на вопрос конкретно: с цифрами и периодами из данных, в сравнении с целями, если они есть, "
+        "и с тем, что делать дальше. Скажи, чего не хватает; ничего не придумывай.",
+    },
+}
+
+
+def domain_request(
+    question: str, results: Sequence[ToolResult], bodies: Sequence[Mapping[str, Any]], language: Spoken
+) -> str:
+    """The message to the agent: question, executed requests, data, recommendations, demand for a concrete answer.
+
+    `bodies` are those of `results`, within the agent's limit.
+    """
+    words = WORDS[language]
+    requests = [
+        {"tool": result.call.name} | ({"arguments": result.arguments.values} if result.arguments else {})
+        for result in results
+    ]
+    data, found = [], []
+    for result, body in zip(results, bodies, strict=True):
+        data.append({"tool": result.call.name, "result": {k: v for k, v in body.items() if k != RECOMMENDATIONS}})
+        found += _texts(body.get(RECOMMENDATIONS))
+    recommendations = _fenced(RECOMMENDATIONS, found) if found else words["none"]
+    return "\n\n".join(
+        (
+            f"{words['question']}\n{question}",
+            f"{words['requests']}\n{_fenced('requests', requests)}",
+            f"{words['results']}\n{_fenced('results', data)}",
+            f"{words['recommendations']}\n{recommendations}",
+            words["demand"],
+        )
+    )
+
+
+def _texts(value: Any) -> list[Any]:
+    return list(dict.fromkeys(map(str, value))) if isinstance(value, list) else [] if value is None else [str(value)]
+
+
+def _fenced(tag: str, value: Any) -> str:
+    return f"<{tag}>\n{tag_safe_json(value, is_sorted=True)}\n</{tag}>"

@@ -1,0 +1,49 @@
+"""Calls that a client makes itself: one tool of an assistant, checked and decided on as if its model had called it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from maas.agents.definition import Definition
+from maas.agents.executor import Executor, Permissions
+from maas.agents.openers import OpenDomains
+from maas.agents.tool_ledger import CallLog
+from maas.agents.tool_models import RunModels
+from maas.agents.tools import Mode, ToolContext, Toolset
+from maas.engine.claims import Outcome, Run
+from maas.engine.stages import Deps
+from shared.errors import MaasError
+from shared.models import ToolCall
+
+CALL_ID = "own"
+
+
+async def execute_own_call(
+    run: Run, deps: Deps, definition: Definition | None, tools: Toolset, calls: CallLog, domains: OpenDomains,
+    wanted: Mapping[str, Any],
+) -> Outcome:  # fmt: skip
+    """Call `wanted`, a tool and its arguments, once; the answer is the body that a model would read.
+
+    A call that needs approval becomes a pending action. Raises LostRun, MaasError: `unknown_assistant`,
+    `wrong_channel`.
+    """
+    if definition is None:
+        raise MaasError("unknown_assistant", f"there is no active assistant {run.assistant!r}")
+    source = await deps.db.value("run_source", run.id)
+    if definition.channels and source not in definition.channels:
+        channels = ", ".join(definition.channels)
+        raise MaasError("wrong_channel", f"{definition.name} answers requests of {channels}, not of {source}")
+    mode: Mode | None = await deps.db.value("run_mode", run.id)
+    completions = {one.completion for one in (definition, *definition.agents)}
+    allowed = frozenset(one.name for one in tools if one.name not in completions)
+    permissions = Permissions(allowed, mode or definition.default_mode, 1)
+    context = ToolContext(run.user_id, run.id, run.conversation_id, models=RunModels(run, deps))
+    executor = Executor(
+        tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains, deps.settings.tools_via
+    )
+    call = ToolCall(CALL_ID, wanted["tool"], json.dumps(wanted["arguments"], ensure_ascii=False))
+    await calls.announce(call)
+    (result,) = await executor.run([call])
+    return Outcome(answer=result.text())

@@ -1,0 +1,177 @@
+"""The campaigns, ad sets and ads of one ad account: read from Facebook, and kept so that their ids are known.
+
+An id is known only within the account, whoever else may have an object with it: what Facebook does not list for the
+account is unknown here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from maas.agents.executor import run_concurrently
+from maas.agents.tool_calls import ToolFailure
+from maas.agents.tools import ToolContext
+from maas.assistants.ads.account import AdAccount, account_of, ad_account_of
+from maas.assistants.ads.metrics import Figures
+from maas.assistants.ads.period import Period
+from maas.assistants.ads.vendors import Vendors, vendor_errors
+from shared.db import Database
+from shared.vendors.facebook import Ad, AdSet, Campaign, FacebookClient, Insights, Level, Status
+
+_VIDEO = ("video_views", "p25", "p50", "p75", "p95")
+NO_CAMPAIGN = "there is no such campaign: take an id from getCampaigns"
+NO_ADSET = "there is no such ad set: take an id from getAdSets"
+
+
+class AdTree:
+    """The tree of one ad account. All methods that ask Facebook raise ToolFailure, or ToolDoubt for a write."""
+
+    def __init__(self, db: Database, facebook: FacebookClient, account: AdAccount, user_id: UUID) -> None:
+        self.facebook = facebook
+        self.account = account
+        self._db = db
+        self._owner = (user_id, account.id)
+
+    async def campaigns(self) -> list[Campaign]:
+        """All campaigns of the account; they are kept."""
+        with vendor_errors():
+            found = await self.facebook.campaigns(self.account.fb_id)
+        await self._keep("ads_keep_campaigns", found)
+        return found
+
+    async def adsets(self, campaign_fb_id: str | None = None) -> list[AdSet]:
+        """The ad sets of a campaign, or of the account; they are kept."""
+        if campaign_fb_id is None:  # an ad set is kept below its campaign
+            await self.campaigns()
+        with vendor_errors():
+            found = await self.facebook.adsets(campaign_fb_id or self.account.fb_id)
+        await self._keep("ads_keep_adsets", found)
+        return found
+
+    async def ads(self, campaign_fb_id: str | None = None) -> tuple[list[AdSet], list[Ad]]:
+        """The ad sets and the ads of a campaign, or of the account; they are kept."""
+        with vendor_errors():
+            reads = self.adsets(campaign_fb_id), self.facebook.ads(campaign_fb_id or self.account.fb_id)
+            adsets, ads = await together(*reads)
+        await self._keep("ads_keep_ads", ads)
+        await self._keep("ads_keep_shown", [one for one in ads if one.creative_fb_id is not None])
+        return adsets, ads
+
+    async def insights(
+        self, level: Level, period: Period, parent: str | None = None, by_day: bool = False
+    ) -> list[Insights]:
+        """The figures below `parent`, by default the account. Raises ToolFailure for days that it has forgotten."""
+        since, until = period.facebook_days
+        with vendor_errors():
+            return await self.facebook.insights(parent or self.account.fb_id, level, since, until, by_day)
+
+    async def figures(self, level: Level, period: Period, parent: str | None = None) -> dict[str, Figures]:
+        """The figures of each object of `level`, by its id of Facebook."""
+        return sums_of(await self.insights(level, period, parent))
+
+    async def adset_days(self, adset_fb_ids: Iterable[str], period: Period) -> list[Insights]:
+        """The figures of ad sets by day; they are kept."""
+        found = [one for fb_id in adset_fb_ids for one in await self.insights("adset", period, fb_id, by_day=True)]
+        await self._keep("ads_keep_adset_days", _days(found))
+        return found
+
+    async def all_days(self, period: Period) -> tuple[int, int]:
+        """Keep the figures by day of all ad sets, and with them of directions, and of creatives; how many rows of each.
+
+        A day that Facebook has restated is changed.
+        """
+        await self._keep("ads_keep_adset_days", adsets := _days(await self.insights("adset", period, by_day=True)))
+        days = (period.first, period.last)
+        await self._db.rows("ads_sync_direction_days", *self._owner, *days)
+        ads = _days(await self.insights("ad", period, by_day=True), _VIDEO)
+        await self._keep("ads_keep_creative_days", ads)
+        return len(adsets), len(ads)
+
+    async def find_campaign(self, reference: str) -> asyncpg.Record:
+        """The row of a campaign, by an id of ours or of Facebook. Raises ToolFailure if the account has none."""
+        if (row := await self._db.row("ads_campaign", *self._owner, reference)) is None:
+            await self.campaigns()
+            row = await self._db.row("ads_campaign", *self._owner, reference)
+        if row is None:
+            raise ToolFailure(NO_CAMPAIGN)
+        return row
+
+    async def find_adset(self, reference: str) -> asyncpg.Record:
+        """The row of an ad set, by an id of ours or of Facebook. Raises ToolFailure if the account has none."""
+        if (row := await self._db.row("ads_adset", *self._owner, reference)) is None:
+            await self.adsets()
+            row = await self._db.row("ads_adset", *self._owner, reference)
+        if row is None:
+            raise ToolFailure(NO_ADSET)
+        return row
+
+    async def creatives_of(self, ad_fb_ids: Iterable[str]) -> dict[str, UUID]:
+        """Which of our creatives ads show; the ads are read from Facebook if some are not known."""
+        wanted = sorted(set(ad_fb_ids))
+        found = await self._creatives_of(wanted)
+        if len(found) < len(wanted):
+            await self.ads()
+            found = await self._creatives_of(wanted)
+        return found
+
+    async def targets(self) -> list[asyncpg.Record]:
+        """The targets of ad sets that belong to directions with one."""
+        return await self._db.rows("ads_adset_targets", *self._owner)
+
+    async def set_status(self, fb_id: str, status: Status) -> None:
+        """Start or pause a campaign or an ad set, at Facebook and in its row."""
+        with vendor_errors():
+            await self.facebook.set_status(fb_id, status)
+        await self._db.rows("ads_set_status", *self._owner, fb_id, status)
+
+    async def set_budget(self, adset_fb_id: str, minor: int) -> None:
+        """Set the daily budget of an ad set, at Facebook and in its row."""
+        with vendor_errors():
+            await self.facebook.set_daily_budget(adset_fb_id, minor)
+        await self._db.rows("ads_set_adset_budget", *self._owner, adset_fb_id, minor)
+
+    async def _creatives_of(self, ad_fb_ids: Sequence[str]) -> dict[str, UUID]:
+        rows = await self._db.rows("ads_creatives_of", *self._owner, ad_fb_ids)
+        return {row["fb_id"]: row["creative_id"] for row in rows}
+
+    async def _keep(self, query: str, found: Sequence[Any]) -> None:
+        if found:
+            await self._db.rows(query, *self._owner, [one if isinstance(one, dict) else asdict(one) for one in found])
+
+
+def tree_of(db: Database, vendors: Vendors, context: ToolContext) -> AdTree:
+    """The tree of the ad account that a call works for. Raises ToolFailure without an ad account or a token."""
+    return AdTree(db, vendors.facebook(context), ad_account_of(context), account_of(context).user_id)
+
+
+async def together(*works: Coroutine[Any, Any, Any]) -> list[Any]:
+    """The results of reads that run at the same time. The first exception cancels the others and is raised."""
+    return await run_concurrently(works)
+
+
+def figures_of(one: Insights) -> Figures:
+    return Figures(one.spend, one.impressions, one.clicks, one.leads)
+
+
+def sums_of(rows: Iterable[Insights]) -> dict[str, Figures]:
+    """The figures of each object over all its rows."""
+    found: dict[str, Figures] = {}
+    for one in rows:
+        if one.object_fb_id is not None:
+            found[one.object_fb_id] = found.get(one.object_fb_id, Figures()) + figures_of(one)
+    return found
+
+
+def _days(found: Iterable[Insights], more: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Days as they are kept, with these fields beside the usual ones."""
+    return [
+        {"fb_id": one.object_fb_id, "day": one.day, **asdict(figures_of(one))}
+        | {name: getattr(one, name) for name in more}
+        for one in found
+        if one.day is not None
+    ]

@@ -1,0 +1,131 @@
+"""Creatives of one ad account: found by their ids, and shown with their figures, cost of leads and tier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from maas.agents.tool_calls import ToolFailure
+from maas.agents.tools import ToolContext
+from maas.assistants.ads.account import account_of, ad_account_of
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
+from maas.assistants.ads.period import Period
+from maas.assistants.ads.phones import mask_phones
+from maas.assistants.ads.tools.arguments import versus_target
+from shared.db import Database
+
+NOTES = {
+    name: DEFINITIONS[name] for name in ("roi", "qcpl", "cpl", "cpm", "ctr", "creative_qualification_rate", "tier")
+}
+NO_CREATIVE = "there is no such creative: take an id from getCreatives"
+RETENTION = ("p25", "p50", "p75", "p95")
+MAX_TITLE_CHARS = 200
+MAX_ADVICE = 10
+
+
+async def find_creative(db: Database, context: ToolContext, reference: str) -> asyncpg.Record:
+    """The creative with this id of ours or of Facebook. Raises ToolFailure if the ad account has none."""
+    return (await find_creatives(db, context, [reference]))[0]
+
+
+async def find_creatives(db: Database, context: ToolContext, references: Sequence[str]) -> list[asyncpg.Record]:
+    """The creatives with these ids, in their order. Raises ToolFailure if one is unknown."""
+    rows = await db.rows("find_creatives", context.user_id, ad_account_of(context).id, list(references))
+    found = {row["reference"]: row for row in rows}
+    if len(found) < len(set(references)):
+        raise ToolFailure(NO_CREATIVE)
+    return [found[one] for one in references]
+
+
+async def read_creatives(
+    db: Database, context: ToolContext, period: Period, *, ids: Sequence[UUID] | None = None,
+    status: str | None = None, direction_id: UUID | None = None,
+) -> list[CreativeFigures]:  # fmt: skip
+    """The creatives of the ad account with their figures of a period, as stored; by default all, the newest first."""
+    account = ad_account_of(context)
+    has_revenue = await db.value("ads_has_revenue", context.user_id, account_of(context).id)
+    rows = await db.rows(
+        "creatives", context.user_id, account.id, period.first, period.last, period.start, period.end,
+        None if ids is None else list(ids), status, direction_id,
+    )  # fmt: skip
+    return [CreativeFigures(row, account.currency, has_revenue) for row in rows]
+
+
+class CreativeFigures:
+    """A creative and its figures. Where no lead has ever paid, revenue is unknown, and so is the return."""
+
+    def __init__(self, row: Mapping[str, Any], currency: str, has_revenue: bool) -> None:
+        self._row = row
+        self._currency = currency
+        self.id: UUID = row["id"]
+        self.title = title_of(row)
+        self.figures = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
+        self.leads: int = max(row["leads"], row["local_leads"])
+        self.engaged: int = row["engaged"]
+        self.revenue: Decimal | None = (row["revenue"] or Decimal(0)) if has_revenue else None
+        self.roi = roi(self.revenue, self.figures.spend)
+        self.qcpl = qcpl(self.figures.spend, self.engaged)
+        self.cpl = cpl(self.figures.spend, self.figures.leads)
+        self.tier: Tier = tier(self.roi, self.qcpl, self._target)
+
+    @property
+    def has_data(self) -> bool:
+        return self.figures.impressions > 0 or self.figures.spend > 0 or self.leads > 0
+
+    @property
+    def rank(self) -> tuple[tuple[bool, Decimal], ...]:
+        """A sort key, the best first."""
+        return rank(self.roi, self.qcpl, self.cpl)
+
+    @property
+    def _target(self) -> Decimal | None:
+        is_comparable = self._row["target_cpl_currency"] == self._currency
+        return self._row["target_cpl"] if is_comparable else None
+
+    def shown(self) -> dict[str, Any]:
+        row = self._row
+        data = {
+            **name_of(row),
+            "media_type": row["media_type"],
+            "status": row["status"],
+            "direction": row["direction"],
+            **self.figures.shown(),
+            "leads_here": row["local_leads"],
+            "qualified_leads_engaged": self.engaged,
+            "qualified_leads_crm": row["qualified"],
+            "creative_qualification_rate": rounded(rate(self.engaged, self.figures.leads)),
+            "revenue": rounded(self.revenue),
+            "roi": rounded(self.roi),
+            "qcpl": rounded(self.qcpl),
+            **versus_target(self.qcpl, row["target_cpl"], row["target_cpl_currency"], self._currency),
+            **self.tier.shown(),
+            "score": row["score"],
+            "risk_score": row["risk_score"],
+        }
+        return data | ({"video": video(row)} if row["media_type"] == "video" else {})
+
+
+def title_of(row: Mapping[str, Any]) -> str:
+    """The title of a creative, without phone numbers."""
+    return (mask_phones(row["title"]) or "")[:MAX_TITLE_CHARS]
+
+
+def name_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """The id and the title of a creative, as results have them."""
+    return {"id": str(row["id"]), "title": title_of(row)}
+
+
+def video(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Views of a video and the share of them, in percent, that reached 25, 50, 75 and 95 % of it."""
+    views = row["video_views"]
+    shares = {f"retention_{name[1:]}": rounded(rate(row[name], views)) for name in RETENTION}
+    return {"video_views": views, **shares}
+
+
+def recommend(found: Sequence[CreativeFigures]) -> list[str]:
+    """What the tiers of creatives advise: codes with titles, for a model to put into words."""
+    return [f"{one.tier.advice}: {one.title}" for one in found if one.tier.advice is not None][:MAX_ADVICE]

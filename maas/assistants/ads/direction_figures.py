@@ -1,0 +1,107 @@
+"""The figures of directions: of their ad sets at Facebook where it is connected, else as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from maas.agents.tool_calls import ToolFailure
+from maas.agents.tools import ToolContext
+from maas.assistants.ads.account import Account, AdAccount, account_of, ad_account_of
+from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
+from maas.assistants.ads.metrics import Figures
+from maas.assistants.ads.period import Period
+from maas.assistants.ads.vendors import Vendors
+from shared.db import Database
+
+NO_DIRECTION = "there is no such direction: take an id from getDirections"
+Row = Mapping[str, Any]
+
+
+class Directions:
+    """The directions of one ad account. `tree` is None where Facebook is not connected."""
+
+    def __init__(self, db: Database, account: Account, ad_account: AdAccount, tree: AdTree | None) -> None:
+        self.account = account
+        self.ad_account = ad_account
+        self.tree = tree
+        self._db = db
+
+    @property
+    def source(self) -> str:
+        return "stored" if self.tree is None else "facebook"
+
+    def covered(self, period: Period) -> Period:
+        """The part of a period that its figures are of. Raises ToolFailure for days that Facebook has forgotten."""
+        if self.tree is None:
+            return period
+        first, last = period.facebook_days
+        return Period(period.name, first, last, period.zone, period.today)
+
+    async def rows(self) -> list[Row]:
+        """All directions, with `adset_fb_ids`."""
+        return [dict(row) for row in await self._db.rows("ads_directions", *self._owner, None)]
+
+    async def find(self, reference: str) -> Row:
+        """A direction, by its id or that of its ad set. Raises ToolFailure if the account has none."""
+        rows = await self._db.rows("ads_directions", *self._owner, reference)
+        if not rows:
+            raise ToolFailure(NO_DIRECTION)
+        return dict(rows[0])
+
+    async def figures(self, rows: Sequence[Row], period: Period) -> dict[UUID, Figures]:
+        """The figures of each direction over a period."""
+        if self.tree is None:
+            found = await self._db.rows("ads_direction_figures", *self._owner, period.first, period.last)
+            return {one["direction_id"]: _figures(one) for one in found}
+        of_adsets = await self.tree.figures("adset", period)
+        return {row["id"]: _sum(row, of_adsets) for row in rows}
+
+    async def days(self, row: Row, period: Period) -> dict[date, Figures]:
+        """The figures of a direction by day; days without any are left out. Those of Facebook are kept."""
+        if self.tree is None:
+            found = await self._db.rows(
+                "ads_direction_days", self.account.user_id, row["id"], period.first, period.last
+            )
+            return {one["day"]: _figures(one) for one in found}
+        days: dict[date, Figures] = {}
+        for one in await self.tree.adset_days(row["adset_fb_ids"], period):
+            if one.day is not None:
+                days[one.day] = days.get(one.day, Figures()) + figures_of(one)
+        if days:
+            kept = [{"day": day, **asdict(of)} for day, of in sorted(days.items())]
+            await self._db.rows("ads_keep_direction_days", self.account.user_id, row["id"], kept)
+        return days
+
+    async def results(self, period: Period) -> dict[UUID, Row]:
+        """What became of the leads that came in a period: leads, engaged, qualified, revenue."""
+        found = await self._db.rows(
+            "ads_direction_results", self.account.user_id, self.account.id, period.start, period.end
+        )
+        return {one["direction_id"]: dict(one) for one in found if one["direction_id"] is not None}
+
+    async def creatives(self, row: Row, limit: int) -> list[Row]:
+        found = await self._db.rows("ads_direction_creatives", self.account.user_id, row["id"], limit)
+        return [dict(one) for one in found]
+
+    @property
+    def _owner(self) -> tuple[UUID, UUID]:
+        return self.account.user_id, self.ad_account.id
+
+
+def directions_of(db: Database, vendors: Vendors, context: ToolContext) -> Directions:
+    """The directions that a call works for. Raises ToolFailure without an ad account."""
+    account, ad_account = account_of(context), ad_account_of(context)
+    tree = tree_of(db, vendors, context) if account.is_connected["ads"] else None
+    return Directions(db, account, ad_account, tree)
+
+
+def _sum(row: Row, of_adsets: Mapping[str, Figures]) -> Figures:
+    return sum((of_adsets.get(fb_id, Figures()) for fb_id in row["adset_fb_ids"]), Figures())
+
+
+def _figures(row: Mapping[str, Any]) -> Figures:
+    return Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])

@@ -1,0 +1,195 @@
+"""What Facebook, amoCRM and WhatsApp have of a business is brought into its tables; nothing there is changed.
+
+Each service is read from where its last sync ended. A portion is stored together with that place, and a row that is
+there already is changed or left alone: after a crash the next sync goes on, and two at a time make no doubles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID, uuid4
+
+from maas.agents.tool_calls import ToolFailure
+from maas.agents.tools import ToolContext
+from maas.assistants.ads.account import Account, account_of, read_values
+from maas.assistants.ads.ad_tree import tree_of
+from maas.assistants.ads.period import FACEBOOK_MONTHS, Period, months_before
+from maas.assistants.ads.tools.lead_stage import keep_stages
+from maas.assistants.ads.vendors import Vendors
+from shared.db import Database
+from shared.errors import MaasError
+from shared.group_commit import BAD_DATA
+from shared.settings import Settings
+from shared.vendors import VendorError
+from shared.vendors.amocrm import CrmLead
+from shared.vendors.evolution import Chat, ChatMessage
+from shared.vendors.service import Limits
+
+FIRST_DAYS = 90  # of the first sync
+RESTATED_DAYS = 7  # Facebook counts a lead that comes within a week of the click for the day of the click
+PORTION_DAYS = 30
+WON = 142  # the stage of sold leads, in all pipelines of amoCRM
+PATIENT = Limits(read_s=60.0, total_s=900.0, attempts=10, first_pause_s=1.0, max_pause_s=300.0)
+NO_TOKEN = "its token is missing; maas ads account add stores it again"
+Report = Callable[[str, int], None]  # told what was stored, and how many rows
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A service of an account that could not be read to the end. What was stored before stays."""
+
+    account: str
+    service: str
+    message: str
+
+
+class Sync:
+    """The sync of one user. With `days`, figures and dialogues of so many days are read, whatever was read before."""
+
+    def __init__(self, db: Database, settings: Settings, user_id: UUID, days: int | None, report: Report) -> None:
+        self._db = db
+        self._vendors = Vendors(settings, PATIENT)
+        self._user_id = user_id
+        self._days = days
+        self._report = report
+
+    async def close(self) -> None:
+        await self._vendors.close()
+
+    async def run(self, only: str | None = None) -> list[Failure]:
+        """Sync all accounts, or `only` one, named by its id or that of an ad account; what failed.
+
+        Raises MaasError('not_found') without an account.
+        """
+        failures: list[Failure] = []
+        accounts = await self._accounts(only)
+        if not accounts:
+            raise MaasError("not_found", "there is no such account; maas ads account list shows them")
+        for account, names in accounts.items():
+            for name in names:
+                failures += await self._parts(name, ("Facebook", self._facebook))
+            failures += await self._parts(account, ("amoCRM", self._crm), ("WhatsApp", self._whatsapp))
+        return failures
+
+    async def _accounts(self, only: str | None) -> dict[str, list[str]]:
+        """The ids of accounts, each with its ad accounts."""
+        rows = await self._db.rows("list_ads_accounts", self._user_id)
+        return {
+            str(row["id"]): [name for name in row["ad_accounts"] if only in (None, str(row["id"]), name)]
+            for row in rows
+            if only in (None, str(row["id"]), *row["ad_accounts"])
+        }
+
+    async def _parts(self, named: str, *parts: tuple[str, Callable[[ToolContext], Awaitable[None]]]) -> list[Failure]:
+        """Each part reads one service, if the account names it."""
+        values = await read_values(self._db, self._user_id, named)
+        if values is None:  # removed meanwhile
+            return []
+        context = ToolContext(self._user_id, uuid4(), values=values, account_id=named)
+        account = account_of(context)
+        services = {
+            "Facebook": (account.ad_account, account.is_connected["ads"]),
+            "amoCRM": (account.crm_url, account.is_connected["crm"]),
+            "WhatsApp": (account.whatsapp_instance, account.is_connected["whatsapp"]),
+        }
+        failures = []
+        for service, read in parts:
+            name, is_connected = services[service]
+            if name is None:
+                continue
+            if not is_connected:
+                failures.append(Failure(account.name, service, NO_TOKEN))
+                continue
+            try:
+                await read(context)
+            except (ToolFailure, VendorError) as error:
+                failures.append(Failure(account.name, service, error.message))
+            except BAD_DATA as error:
+                message = f"what it sent cannot be stored: {type(error).__name__}"
+                failures.append(Failure(account.name, service, message))
+        return failures
+
+    async def _facebook(self, context: ToolContext) -> None:
+        """The ads as they are now, and figures by day; a portion of days is noted once it is whole."""
+        tree = tree_of(self._db, self._vendors, context)
+        adsets, ads = await tree.ads()
+        self._report("ad sets", len(adsets))
+        self._report("ads", len(ads))
+        zone, now = tree.account.timezone, await self._db.value("ads_now")
+        today = now.astimezone(zone).date()
+        synced_to = await self._db.value("ads_synced_to", self._user_id, tree.account.id)
+        for first, last in portions(self._first_day(synced_to, today), today):
+            counts = await tree.all_days(Period("custom", first, last, zone, today))
+            complete = min(last, today - timedelta(days=1))
+            await self._db.value("ads_set_synced_to", self._user_id, tree.account.id, complete)
+            self._report("days of ad sets", counts[0])
+            self._report("days of ads", counts[1])
+
+    def _first_day(self, synced_to: date | None, today: date) -> date:
+        """The first day to read: that of a first sync, or the first that may have been restated since the last one."""
+        if synced_to is None or self._days is not None:
+            first = today - timedelta(days=(self._days or FIRST_DAYS) - 1)
+        else:
+            first = synced_to - timedelta(days=RESTATED_DAYS - 1)
+        earliest = months_before(today, FACEBOOK_MONTHS) + timedelta(days=1)
+        return max(earliest, min(first, today))
+
+    async def _crm(self, context: ToolContext) -> None:
+        """The stages, and the leads that have changed; the oldest change first."""
+        account, crm = account_of(context), self._vendors.crm(context)
+        self._report("stages", await keep_stages(self._db, crm, account))
+        synced_to = await self._db.value("ads_crm_synced_to", self._user_id, account.id)
+        async for page in crm.leads(synced_to):
+            await self._keep_leads(account, page)
+
+    async def _keep_leads(self, account: Account, page: Sequence[CrmLead]) -> None:
+        leads = [
+            {"crm_lead_id": str(one.crm_id), "name": one.name or None, "phone": one.phone,
+             "pipeline_id": str(one.pipeline_id), "stage_id": str(one.status_id), "is_won": one.status_id == WON,
+             "revenue": str(one.price if one.status_id == WON else 0), "created_at": one.created_at.isoformat()}
+            for one in page
+        ]  # fmt: skip
+        async with self._db.transaction() as transaction:
+            await transaction.value("ads_link_leads", self._user_id, account.id, leads)
+            await transaction.value("ads_keep_leads", self._user_id, account.id, leads)
+            last = max(one.updated_at for one in page)
+            await transaction.value("ads_set_crm_synced_to", self._user_id, account.id, last)
+        self._report("leads", len(leads))
+
+    async def _whatsapp(self, context: ToolContext) -> None:
+        """Dialogues with new messages, the last changed first; a dialogue's place is noted once it is stored whole."""
+        account, whatsapp = account_of(context), self._vendors.whatsapp(context)
+        await self._db.value("ads_keep_whatsapp_state", self._user_id, account.id, await whatsapp.state())
+        rows = await self._db.rows("ads_chats_synced_to", self._user_id, account.id)
+        synced = {} if self._days is not None else {row["jid"]: row["synced_to"] for row in rows}
+        oldest = await self._db.value("ads_now") - timedelta(days=self._days or FIRST_DAYS)
+        for chat in await whatsapp.chats():
+            since = synced.get(chat.jid) or oldest
+            if chat.updated_at is None or chat.updated_at >= since:
+                await self._keep_messages(account, chat, whatsapp.messages(chat.jid, since))
+
+    async def _keep_messages(self, account: Account, chat: Chat, pages: AsyncIterator[list[ChatMessage]]) -> None:
+        newest: datetime | None = None
+        async for page in pages:
+            messages = [
+                {"id": one.message_id, "direction": "out" if one.is_outgoing else "in", "text": one.text,
+                 "sent_at": one.sent_at.isoformat()}
+                for one in page
+            ]  # fmt: skip
+            await self._db.rows("ads_keep_messages", self._user_id, account.id, chat.jid, messages)
+            newest = max([one.sent_at for one in page] + ([newest] if newest else []))
+            self._report("messages", len(messages))
+        if newest is not None:
+            await self._db.rows("ads_chat_synced", self._user_id, account.id, chat.jid, chat.name or None, newest)
+
+
+def portions(first: date, last: date) -> list[tuple[date, date]]:
+    """The days from `first` to `last` in parts of at most PORTION_DAYS, the oldest first."""
+    found = []
+    while first <= last:
+        end = min(first + timedelta(days=PORTION_DAYS - 1), last)
+        found.append((first, end))
+        first = end + timedelta(days=1)
+    return found

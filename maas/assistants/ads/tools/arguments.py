@@ -1,0 +1,113 @@
+"""Arguments that several tools take, and what their results say alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from maas.agents.tool_calls import ToolFailure
+from maas.agents.tools import ToolContext
+from maas.assistants.ads.account import account_of
+from maas.assistants.ads.metrics import compare_to_target, rounded
+from maas.assistants.ads.period import Period, PeriodArguments, PeriodName, resolve
+from shared.db import Database
+from shared.vendors.facebook import from_minor, minor_units
+
+MAX_MONEY = 10**9
+MAX_ITEMS = 100
+NO_MONEY = f"an amount of the account's currency is a number above 0, at most {MAX_MONEY:,}, such as 5000 or 12.5"
+
+
+def _read_money(value: object) -> Decimal:
+    """Raises ValueError for what is no amount."""
+    try:
+        amount = Decimal(str(value)) if isinstance(value, int | float | str | Decimal) else Decimal("NaN")
+    except ArithmeticError:
+        amount = Decimal("NaN")
+    if isinstance(value, bool) or not amount.is_finite() or not 0 < amount <= MAX_MONEY:
+        raise ValueError(NO_MONEY)
+    return amount
+
+
+Money = Annotated[
+    Decimal,
+    BeforeValidator(_read_money),
+    PlainSerializer(float, return_type=float),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_MONEY}),
+]
+Reference = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class ListArguments(PeriodArguments):
+    """A period and a limit."""
+
+    limit: int = Field(default=20, ge=1, le=MAX_ITEMS, description="How many to list; how many there are is told, too")
+
+
+class DaysArguments(PeriodArguments):
+    """A period and a limit of days."""
+
+    limit: int = Field(
+        default=31, ge=1, le=MAX_ITEMS, description="How many days to list, the newest; totals are of all"
+    )
+
+
+class CampaignArguments(BaseModel):
+    campaign_id: Reference = Field(description="The id of the campaign, from getCampaigns")
+
+
+class AdSetArguments(BaseModel):
+    adset_id: Reference = Field(description="The id of the ad set, from getAdSets")
+
+
+class DirectionArguments(BaseModel):
+    direction_id: Reference = Field(description="The id of the direction, from getDirections")
+
+
+async def period_of(db: Database, arguments: PeriodArguments, context: ToolContext, default: PeriodName) -> Period:
+    """The period of a call, in the zone of its account. Raises ToolFailure if it begins after today."""
+    return resolve(arguments, account_of(context).timezone, await db.value("ads_now"), default)
+
+
+def minor_of(amount: Decimal, currency: str) -> int:
+    """The amount in minor units. Raises ToolFailure for parts of a unit."""
+    minor = minor_units(amount, currency)
+    if from_minor(minor, currency) != amount:
+        raise ToolFailure(f"{amount} {currency}: the smallest unit of {currency} is {from_minor(1, currency)}")
+    return minor
+
+
+def money(minor: int | None, currency: str) -> float | None:
+    """What a budget in minor units is in the currency."""
+    return None if minor is None else rounded(from_minor(minor, currency))
+
+
+def versus_target(value: Decimal | None, target: Decimal | None, of: str | None, currency: str) -> dict[str, Any]:
+    """A value in `currency` compared to its target, which is in the currency `of`; another one is not compared."""
+    if target is None or of is None:
+        return {"target_cpl": None, "vs_target_percent": None}
+    shown = {"target_cpl": rounded(target), "target_currency": of, "vs_target_percent": None}
+    if of != currency:
+        return shown | {"not_compared": f"the target is in {of}, the figures are in {currency}"}
+    return shown | {"vs_target_percent": rounded(compare_to_target(value, target))}
+
+
+def entities(rows: Iterable[Mapping[str, Any]], name: str = "name") -> dict[str, str]:
+    """The ids of rows by their names; where a name is there twice, by name and id."""
+    found: dict[str, str] = {}
+    for row in rows:
+        label, entity_id = str(row[name] or row["id"]), str(row["id"])
+        found[label if found.get(label, entity_id) == entity_id else f"{label} ({entity_id})"] = entity_id
+    return found
+
+
+def as_uuid(reference: str) -> UUID | None:
+    """The id of ours that a reference is; None for one of another service."""
+    try:
+        return UUID(reference)
+    except ValueError:
+        return None

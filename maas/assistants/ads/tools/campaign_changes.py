@@ -1,0 +1,110 @@
+"""Changes to campaigns and ad sets at Facebook. Each is seen again there before it is called done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from maas.agents.tool_calls import ToolAnswer
+from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads.ad_tree import AdTree, tree_of
+from maas.assistants.ads.tools.arguments import (
+    AdSetArguments,
+    CampaignArguments,
+    Money,
+    minor_of,
+    money,
+)  # fmt: skip
+from maas.assistants.ads.vendors import Vendors, vendor_errors
+from maas.engine.stages import Deps
+from shared.vendors.facebook import Status
+
+DOMAIN = "ads"
+
+
+class BudgetArguments(AdSetArguments):
+    daily_budget: Money = Field(description="The new budget of a day, in the currency of the ad account, such as 5000")
+
+
+def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
+    db = deps.db
+
+    async def verify_status(_: Any, context: ToolContext, data: Any) -> Any:
+        """The status that Facebook has now."""
+        with vendor_errors():
+            status = await vendors.facebook(context).status(data["id"])
+        return {"verified": status == data["status"], "status": status}
+
+    async def verify_budget(arguments: BudgetArguments, context: ToolContext, data: Any) -> Any:
+        """The budget that Facebook has now."""
+        with vendor_errors():
+            minor = await vendors.facebook(context).daily_budget(data["id"])
+        budget = money(minor, data["currency"])
+        return {"verified": budget == data["daily_budget"], "daily_budget": budget}
+
+    @tool(
+        name="pauseCampaign", domain=DOMAIN, effect="dangerous", needs="connected",
+        reason="All ads of the campaign stop at once and bring no more leads until it is resumed", verify=verify_status,
+    )  # fmt: skip
+    async def pause_campaign(arguments: CampaignArguments, context: ToolContext) -> Any:
+        """Pause a campaign: all its ads stop."""
+        return await _set_campaign(tree_of(db, vendors, context), arguments, "PAUSED")
+
+    @tool(
+        name="resumeCampaign", domain=DOMAIN, effect="write", needs="connected",
+        reason="The ads of the campaign run and spend money again", verify=verify_status,
+    )  # fmt: skip
+    async def resume_campaign(arguments: CampaignArguments, context: ToolContext) -> Any:
+        """Resume a paused campaign: its ads run again and spend money."""
+        return await _set_campaign(tree_of(db, vendors, context), arguments, "ACTIVE")
+
+    @tool(
+        name="pauseAdSet", domain=DOMAIN, effect="dangerous", needs="connected",
+        reason="All ads of the ad set stop at once, and its audience sees them no more", verify=verify_status,
+    )  # fmt: skip
+    async def pause_ad_set(arguments: AdSetArguments, context: ToolContext) -> Any:
+        """Pause an ad set: all its ads stop."""
+        return await _set_adset(tree_of(db, vendors, context), arguments, "PAUSED")
+
+    @tool(
+        name="resumeAdSet", domain=DOMAIN, effect="write", needs="connected",
+        reason="The ads of the ad set run and spend money again", verify=verify_status,
+    )  # fmt: skip
+    async def resume_ad_set(arguments: AdSetArguments, context: ToolContext) -> Any:
+        """Resume a paused ad set: its ads run again and spend money."""
+        return await _set_adset(tree_of(db, vendors, context), arguments, "ACTIVE")
+
+    @tool(
+        name="updateBudget", domain=DOMAIN, effect="dangerous", needs="connected",
+        reason="The ad set spends up to the new budget every day from now on", verify=verify_budget,
+    )  # fmt: skip
+    async def update_budget(arguments: BudgetArguments, context: ToolContext) -> Any:
+        """Set the daily budget of an ad set, in the currency of the ad account."""
+        tree = tree_of(db, vendors, context)
+        currency = tree.account.currency
+        minor = minor_of(arguments.daily_budget, currency)
+        row = await tree.find_adset(arguments.adset_id)
+        await tree.set_budget(row["fb_id"], minor)
+        data = {"id": row["fb_id"], "name": row["name"], "currency": currency}
+        data |= {
+            "daily_budget": money(minor, currency),
+            "daily_budget_before": money(row["daily_budget_minor"], currency),
+        }
+        return ToolAnswer(data, {row["name"] or row["fb_id"]: row["fb_id"]})
+
+    return [pause_campaign, resume_campaign, pause_ad_set, resume_ad_set, update_budget]
+
+
+async def _set_campaign(tree: AdTree, arguments: CampaignArguments, status: Status) -> ToolAnswer:
+    return await _set_status(tree, await tree.find_campaign(arguments.campaign_id), status)
+
+
+async def _set_adset(tree: AdTree, arguments: AdSetArguments, status: Status) -> ToolAnswer:
+    return await _set_status(tree, await tree.find_adset(arguments.adset_id), status)
+
+
+async def _set_status(tree: AdTree, row: Any, status: Status) -> ToolAnswer:
+    await tree.set_status(row["fb_id"], status)
+    data = {"id": row["fb_id"], "name": row["name"], "status": status, "status_before": row["status"]}
+    return ToolAnswer(data, {row["name"] or row["fb_id"]: row["fb_id"]})

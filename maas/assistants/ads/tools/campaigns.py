@@ -1,0 +1,173 @@
+"""Campaigns and ad sets as Facebook has them now: lists with metrics, one campaign in full, and what was spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic import Field
+
+from maas.agents.tool_calls import ToolAnswer
+from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads.ad_tree import AdTree, figures_of, together, tree_of
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl
+from maas.assistants.ads.period import Period
+from maas.assistants.ads.tools.arguments import (
+    CampaignArguments,
+    DaysArguments,
+    ListArguments,
+    Reference,
+    entities,
+    money,
+    period_of,
+    versus_target,
+)  # fmt: skip
+from maas.assistants.ads.tools.campaign_changes import make_campaign_changes
+from maas.assistants.ads.tools.roi import make_roi_tools
+from maas.assistants.ads.vendors import Vendors
+from maas.engine.stages import Deps
+from shared.vendors.facebook import Ad, AdSet, Campaign
+
+DOMAIN = "ads"
+TIMEOUT_S = 60.0  # large accounts have many pages
+_METRICS = {name: DEFINITIONS[name] for name in ("cpl", "cpm", "ctr")}
+
+
+class CampaignsArguments(ListArguments):
+    status: Literal["ACTIVE", "PAUSED"] | None = Field(default=None, description="Only campaigns with this status")
+
+
+class CampaignDetailsArguments(ListArguments, CampaignArguments):
+    pass
+
+
+class AdSetsArguments(ListArguments):
+    campaign_id: Reference | None = Field(
+        default=None, description="The id of the campaign, from getCampaigns; left out: of the whole account"
+    )
+
+
+class SpendArguments(DaysArguments):
+    group_by: Literal["day", "campaign"] = Field(default="day", description="What each figure is of")
+
+
+def make_campaign_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
+    """Ten tools: campaigns and ad sets, spend and return, and the changes to them."""
+    db = deps.db
+
+    @tool(name="getCampaigns", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
+    async def get_campaigns(arguments: CampaignsArguments, context: ToolContext) -> Any:
+        """List the campaigns with their status, budget and metrics of a period (default last_7d), dearest first."""
+        tree = tree_of(db, vendors, context)
+        period = await period_of(db, arguments, context, "last_7d")
+        campaigns, figures = await together(tree.campaigns(), tree.figures("campaign", period))
+        chosen = [one for one in campaigns if arguments.status in (None, one.status)]
+        shown = _largest([(one, figures.get(one.fb_id, Figures())) for one in chosen], arguments.limit)
+        items = [_campaign(one, of, tree) for one, of in shown]
+        total = sum((of for one in chosen if (of := figures.get(one.fb_id))), Figures())
+        data = _head(period, tree) | {"count": len(chosen), "total": total.shown(), "campaigns": items}
+        return ToolAnswer(data, entities(items))
+
+    @tool(name="getCampaignDetails", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
+    async def get_campaign_details(arguments: CampaignDetailsArguments, context: ToolContext) -> Any:
+        """Show one campaign with its ad sets and its ads, and the metrics of each in a period (default last_7d)."""
+        tree = tree_of(db, vendors, context)
+        period = await period_of(db, arguments, context, "last_7d")
+        fb_id = (await tree.find_campaign(arguments.campaign_id))["fb_id"]
+        campaigns, (adsets, ads), of_campaign, of_adsets, of_ads = await together(
+            tree.campaigns(), tree.ads(fb_id), tree.figures("campaign", period, fb_id),
+            tree.figures("adset", period, fb_id), tree.figures("ad", period, fb_id),
+        )  # fmt: skip
+        targets = await _targets(tree)
+        campaign = [_campaign(one, of_campaign.get(fb_id, Figures()), tree) for one in campaigns if one.fb_id == fb_id]
+        of_sets = _largest([(one, of_adsets.get(one.fb_id, Figures())) for one in adsets], arguments.limit)
+        sets = [_adset(one, of, tree, targets) for one, of in of_sets]
+        of_shown = _largest([(one, of_ads.get(one.fb_id, Figures())) for one in ads], arguments.limit)
+        shown_ads = [_ad(one, of) for one, of in of_shown]
+        data = _head(period, tree) | {
+            "campaign": campaign[0] if campaign else None, "adsets_count": len(adsets), "adsets": sets,
+            "ads_count": len(ads), "ads": shown_ads,
+        }  # fmt: skip
+        return ToolAnswer(data, entities([*campaign, *sets, *shown_ads]))
+
+    @tool(name="getAdSets", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
+    async def get_ad_sets(arguments: AdSetsArguments, context: ToolContext) -> Any:
+        """List the ad sets of a campaign with status, budget and metrics of a period (default last_7d)."""
+        tree = tree_of(db, vendors, context)
+        period = await period_of(db, arguments, context, "last_7d")
+        parent = None
+        if arguments.campaign_id is not None:
+            parent = (await tree.find_campaign(arguments.campaign_id))["fb_id"]
+        adsets, figures = await together(tree.adsets(parent), tree.figures("adset", period, parent))
+        targets = await _targets(tree)
+        shown = _largest([(one, figures.get(one.fb_id, Figures())) for one in adsets], arguments.limit)
+        items = [_adset(one, of, tree, targets) for one, of in shown]
+        return ToolAnswer(_head(period, tree) | {"count": len(adsets), "adsets": items}, entities(items))
+
+    @tool(name="getSpendReport", domain=DOMAIN, effect="read", needs="connected", timeout=TIMEOUT_S)
+    async def get_spend_report(arguments: SpendArguments, context: ToolContext) -> Any:
+        """Report what was spent in a period (default last_7d), by day or by campaign, with leads, CPL, CPM and CTR.
+
+        Days and campaigns without a single impression are left out.
+        """
+        tree = tree_of(db, vendors, context)
+        period = await period_of(db, arguments, context, "last_7d")
+        if arguments.group_by == "campaign":
+            campaigns, figures = await together(tree.campaigns(), tree.figures("campaign", period))
+            names = {one.fb_id: one.name for one in campaigns}
+            shown = _largest(list(figures.items()), arguments.limit)
+            items: list[dict[str, Any]] = [
+                {"id": fb_id, "name": names.get(fb_id, fb_id)} | of.shown() for fb_id, of in shown
+            ]
+            total, found = sum(figures.values(), Figures()), entities(items)
+            count = len(figures)
+        else:
+            rows = await tree.insights("account", period, by_day=True)
+            days = sorted((one for one in rows if one.day is not None), key=lambda one: str(one.day))
+            items = [{"day": str(one.day)} | figures_of(one).shown() for one in days[-arguments.limit :]]
+            total, found, count = sum(map(figures_of, rows), Figures()), {}, len(days)
+        data = _head(period, tree) | {"group_by": arguments.group_by, "total": total.shown(), "count": count}
+        return ToolAnswer(data | {"items": items}, found or None)
+
+    reads: list[Tool] = [get_campaigns, get_campaign_details, get_ad_sets, get_spend_report]
+    return [*reads, *make_roi_tools(deps, vendors), *make_campaign_changes(deps, vendors)]
+
+
+async def _targets(tree: AdTree) -> dict[str, Mapping[str, Any]]:
+    """The rows of the targets of ad sets, by id of Facebook."""
+    return {row["fb_id"]: row for row in await tree.targets()}
+
+
+def _head(period: Period, tree: AdTree) -> dict[str, Any]:
+    return {"period": period.shown_of_facebook(), "currency": tree.account.currency, "definitions": _METRICS}
+
+
+def _largest(pairs: Sequence[tuple[Any, Figures]], limit: int) -> list[tuple[Any, Figures]]:
+    """Those on which most was spent."""
+    return sorted(pairs, key=lambda pair: pair[1].spend, reverse=True)[:limit]
+
+
+def _campaign(one: Campaign, figures: Figures, tree: AdTree) -> dict[str, Any]:
+    return {
+        "id": one.fb_id, "name": one.name, "status": one.status, "effective_status": one.effective_status,
+        "objective": one.objective, "daily_budget": money(one.daily_budget_minor, tree.account.currency),
+    } | figures.shown()  # fmt: skip
+
+
+def _adset(one: AdSet, figures: Figures, tree: AdTree, targets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    currency = tree.account.currency
+    shown = {
+        "id": one.fb_id, "name": one.name, "status": one.status, "effective_status": one.effective_status,
+        "campaign_id": one.campaign_fb_id, "daily_budget": money(one.daily_budget_minor, currency),
+    } | figures.shown()  # fmt: skip
+    if (target := targets.get(one.fb_id)) is not None:
+        value: Decimal | None = cpl(figures.spend, figures.leads)
+        shown |= {"direction": target["direction"]}
+        shown |= versus_target(value, target["target_cpl"], target["target_cpl_currency"], currency)
+    return shown
+
+
+def _ad(one: Ad, figures: Figures) -> dict[str, Any]:
+    shown = {"id": one.fb_id, "name": one.name, "status": one.status, "effective_status": one.effective_status}
+    return shown | {"adset_id": one.adset_fb_id} | figures.shown()

@@ -1,0 +1,145 @@
+"""Tools that change what runs: a creative is launched into a direction, or all its ads are paused."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
+from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads.account import ad_account_of
+from maas.assistants.ads.ad_tree import AdTree, tree_of
+from maas.assistants.ads.creatives import find_creative, name_of, title_of
+from maas.assistants.ads.phones import mask_phones
+from maas.assistants.ads.tools.arguments import Reference
+from maas.assistants.ads.tools.creative_details import CreativeArguments
+from maas.assistants.ads.tools.creatives import NO_DIRECTION
+from maas.assistants.ads.vendors import Vendors, vendor_errors
+from maas.engine.stages import Deps
+from shared.db import Database
+
+DOMAIN = "creative"
+NOT_UPLOADED = "the creative is not uploaded to Facebook yet: nothing was launched"
+
+
+class LaunchArguments(BaseModel):
+    creative_id: Reference = Field(description="The id of the creative, from getCreatives")
+    direction_id: Reference = Field(description="The id of the direction, from getDirections")
+    ad_name: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = Field(
+        None, description="The name of the ad; left out: the title of the creative"
+    )
+
+
+def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
+    """Two tools."""
+    db = deps.db
+
+    async def verify_launch(_: Any, context: ToolContext, data: Any) -> Any:
+        """The status that Facebook gives the new ad."""
+        with vendor_errors():
+            status = await vendors.facebook(context).status(data["ad_id"])
+        return {"verified": status == "ACTIVE", "status": status}
+
+    async def verify_pause(_: Any, context: ToolContext, data: Any) -> Any:
+        """The status that Facebook gives each ad now."""
+        facebook, found = vendors.facebook(context), {}
+        with vendor_errors():
+            for one in data["ads"]:
+                found[one["id"]] = await facebook.status(one["id"])
+        return {"verified": all(status == "PAUSED" for status in found.values()), "statuses": found}
+
+    @tool(
+        name="launchCreative", domain=DOMAIN, effect="dangerous", needs="connected",
+        reason="A new ad with the creative starts in the direction and spends its budget", verify=verify_launch,
+    )  # fmt: skip
+    async def launch_creative(arguments: LaunchArguments, context: ToolContext) -> Any:
+        """Launch a creative into a direction: a new ad in the direction's ad set."""
+        return await _launch(db, tree_of(db, vendors, context), context, arguments)
+
+    @tool(
+        name="pauseCreative", domain=DOMAIN, effect="dangerous", needs="connected",
+        reason="All ads with the creative stop at once, in every direction", verify=verify_pause,
+    )  # fmt: skip
+    async def pause_creative(arguments: CreativeArguments, context: ToolContext) -> Any:
+        """Pause all ads that show a creative."""
+        return await _pause_all(db, tree_of(db, vendors, context), context, arguments.creative_id)
+
+    return [launch_creative, pause_creative]
+
+
+async def _launch(db: Database, tree: AdTree, context: ToolContext, arguments: LaunchArguments) -> ToolAnswer:
+    creative = await find_creative(db, context, arguments.creative_id)
+    if creative["fb_creative_id"] is None:
+        raise ToolFailure(NOT_UPLOADED)
+    direction = await find_running_direction(db, context, arguments.direction_id)
+    adset = await tree.find_adset(direction["fb_adset_id"])
+    if await _running_ads(db, context, tree, creative, adset["fb_id"]):
+        raise ToolFailure("the creative runs in this direction already: nothing was launched")
+    name = arguments.ad_name or title_of(creative)
+    with vendor_errors():
+        ad_id = await tree.facebook.create_ad(tree.account.fb_id, adset["fb_id"], creative["fb_creative_id"], name)
+    await db.rows(
+        "keep_launched_ad", context.user_id, tree.account.id, adset["fb_id"], ad_id, name, "ACTIVE",
+        creative["id"], direction["id"],
+    )  # fmt: skip
+    data = {"ad_id": ad_id, "ad_name": mask_phones(name), "creative": name_of(creative)}
+    data |= {"direction": {"id": str(direction["id"]), "name": direction["name"]}, "status": "ACTIVE"}
+    return ToolAnswer(data, entities={str(mask_phones(name)): ad_id})
+
+
+async def _pause_all(db: Database, tree: AdTree, context: ToolContext, reference: str) -> ToolAnswer:
+    creative = await find_creative(db, context, reference)
+    ads = await _running_ads(db, context, tree, creative)
+    if not ads:
+        raise ToolFailure("no ad with this creative is running: nothing was changed")
+    outcomes = [await _pause(db, context, tree, ad) for ad in ads]
+    data: dict[str, Any] = {"creative": name_of(creative), "ads": outcomes}
+    counts = Counter(one["outcome"] for one in outcomes)
+    if counts["in_doubt"]:
+        raise ToolDoubt(f"not every ad is known to be paused: {json.dumps(outcomes, ensure_ascii=False)}")
+    if counts["failed"] == len(outcomes):
+        raise ToolFailure(f"no ad was paused: {outcomes[0]['message']}")
+    if not counts["failed"]:
+        await db.rows("set_creative_status", context.user_id, creative["id"], "paused")
+    data["failed"] = counts["failed"]
+    return ToolAnswer(data, entities={one["name"]: one["id"] for one in outcomes})
+
+
+async def find_running_direction(db: Database, context: ToolContext, reference: str) -> Mapping[str, Any]:
+    """The direction with this id, if it runs ads. Raises ToolFailure."""
+    rows = await db.rows("ads_directions", context.user_id, ad_account_of(context).id, reference)
+    if not rows:
+        raise ToolFailure(NO_DIRECTION)
+    row: Mapping[str, Any] = rows[0]
+    if row["status"] != "ACTIVE":
+        raise ToolFailure("the direction is paused: nothing was launched")
+    if row["fb_adset_id"] is None:
+        raise ToolFailure("the direction has no ad set at Facebook: nothing was launched")
+    return row
+
+
+async def _running_ads(
+    db: Database, context: ToolContext, tree: AdTree, creative: Mapping[str, Any], adset_fb_id: str | None = None
+) -> list[Mapping[str, Any]]:
+    """The ads that show the creative and are not paused, as Facebook has them now."""
+    await tree.campaigns()
+    await tree.adsets()
+    await tree.ads()
+    rows = await db.rows("creative_ads", context.user_id, tree.account.id, creative["id"])
+    return [row for row in rows if row["status"] == "ACTIVE" and adset_fb_id in (None, row["adset_fb_id"])]
+
+
+async def _pause(db: Database, context: ToolContext, tree: AdTree, ad: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {"id": ad["fb_id"], "name": mask_phones(ad["name"]) or ad["fb_id"]}
+    try:
+        with vendor_errors():
+            await tree.facebook.set_status(ad["fb_id"], "PAUSED")
+    except ToolFailure as failure:
+        outcome = "in_doubt" if isinstance(failure, ToolDoubt) else "failed"
+        return shown | {"outcome": outcome, "message": failure.message}
+    await db.rows("set_ad_status", context.user_id, ad["id"], "PAUSED")
+    return shown | {"outcome": "paused"}

@@ -1,0 +1,148 @@
+"""Tools that list and compare creatives by their stored figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, Field
+
+from maas.agents.tool_calls import ToolAnswer, ToolFailure
+from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads.account import ad_account_of
+from maas.assistants.ads.creatives import NOTES, CreativeFigures, find_creatives, read_creatives, recommend
+from maas.assistants.ads.metrics import ctr
+from maas.assistants.ads.period import Period, PeriodArguments
+from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, period_of
+from maas.engine.stages import Deps
+from shared.db import Database
+
+DOMAIN = "creative"
+MIN_COMPARED, MAX_COMPARED = 2, 5
+NO_DIRECTION = "there is no such direction: take an id from getDirections"
+Metric = Literal["quality", "roi", "qcpl", "cpl", "ctr", "leads", "spend"]
+SortKey = Callable[[CreativeFigures], tuple[Any, ...]]
+
+
+class CreativesArguments(ListArguments):
+    status: Literal["draft", "ready", "paused", "archived"] | None = Field(None, description="Only these")
+    direction_id: Reference | None = Field(None, description="Only creatives of this direction, from getDirections")
+
+
+class RankedArguments(ListArguments):
+    metric: Metric = Field("quality", description="quality: ROI, then QCPL, then CPL")
+    limit: int = Field(default=5, ge=1, le=50, description="How many to list")
+
+
+def _distinct(ids: list[str]) -> list[str]:
+    if len(set(ids)) < len(ids):
+        raise ValueError("name each creative once")
+    return ids
+
+
+class ComparedArguments(PeriodArguments):
+    creative_ids: Annotated[
+        list[Reference], Field(min_length=MIN_COMPARED, max_length=MAX_COMPARED), AfterValidator(_distinct)
+    ] = Field(description="Two to five ids, from getCreatives")
+
+
+def make_creative_tools(deps: Deps) -> list[Tool]:
+    """Four tools: all creatives, the best, the worst, and some beside each other."""
+    db = deps.db
+
+    @tool(name="getCreatives", domain=DOMAIN, effect="read", needs="data")
+    async def get_creatives(arguments: CreativesArguments, context: ToolContext) -> Any:
+        """List creatives with spend, leads, cost of leads, tier, score and risk. Default period: last_30d."""
+        period = await period_of(db, arguments, context, "last_30d")
+        direction_id = await _direction(db, context, arguments.direction_id)
+        found = await read_creatives(db, context, period, status=arguments.status, direction_id=direction_id)
+        return _list(period, found[: arguments.limit], context, len(found))
+
+    @tool(name="getTopCreatives", domain=DOMAIN, effect="read", needs="data")
+    async def get_top_creatives(arguments: RankedArguments, context: ToolContext) -> Any:
+        """List the best creatives by a metric. Default: by quality, over all time."""
+        return await _rank(db, arguments, context, is_best=True)
+
+    @tool(name="getWorstCreatives", domain=DOMAIN, effect="read", needs="data")
+    async def get_worst_creatives(arguments: RankedArguments, context: ToolContext) -> Any:
+        """List the worst creatives by a metric, such as those with a high cpl. Default: by quality, over all time."""
+        return await _rank(db, arguments, context, is_best=False)
+
+    @tool(name="compareCreatives", domain=DOMAIN, effect="read", needs="data")
+    async def compare_creatives(arguments: ComparedArguments, context: ToolContext) -> Any:
+        """Compare two to five creatives, the best first. Default period: all."""
+        ids = {row["id"] for row in await find_creatives(db, context, arguments.creative_ids)}
+        if len(ids) < len(arguments.creative_ids):
+            raise ToolFailure("two of these ids are of one creative: name each creative once")
+        period = await period_of(db, arguments, context, "all")
+        found = sorted(await read_creatives(db, context, period, ids=sorted(ids)), key=lambda one: one.rank)
+        return _list(period, found, context, len(found))
+
+    return [get_creatives, get_top_creatives, get_worst_creatives, compare_creatives]
+
+
+async def _direction(db: Database, context: ToolContext, reference: str | None) -> UUID | None:
+    if reference is None:
+        return None
+    rows = await db.rows("ads_directions", context.user_id, ad_account_of(context).id, reference)
+    if not rows:
+        raise ToolFailure(NO_DIRECTION)
+    found: UUID = rows[0]["id"]
+    return found
+
+
+async def _rank(db: Database, arguments: RankedArguments, context: ToolContext, *, is_best: bool) -> ToolAnswer:
+    period = await period_of(db, arguments, context, "all")
+    found = [one for one in await read_creatives(db, context, period) if one.has_data]
+    found.sort(key=sort_key(arguments.metric, is_best=is_best))
+    return _list(period, found[: arguments.limit], context, len(found))
+
+
+def _list(period: Period, found: Sequence[CreativeFigures], context: ToolContext, total: int) -> ToolAnswer:
+    data = {
+        "period": period.shown(),
+        "currency": ad_account_of(context).currency,
+        "count": total,
+        "creatives": [one.shown() for one in found],
+        "definitions": NOTES,
+    }
+    named = [{"id": one.id, "name": one.title} for one in found]
+    return ToolAnswer(data, entities=entities(named), recommendations=recommend(found))
+
+
+def sort_key(metric: Metric, *, is_best: bool) -> SortKey:
+    """The key that puts the best, or the worst, first; what has no value comes last."""
+    if metric == "quality":
+        return _best_quality if is_best else _worst_quality
+    is_more_better = metric in ("roi", "ctr", "leads", "spend")
+    sign = -1 if is_more_better == is_best else 1
+
+    def key(one: CreativeFigures) -> tuple[Any, ...]:
+        value = _value(one, metric)
+        return (value is None, 0 if value is None else sign * value, one.title)
+
+    return key
+
+
+def _best_quality(one: CreativeFigures) -> tuple[Any, ...]:
+    return (*one.rank, one.title)
+
+
+def _worst_quality(one: CreativeFigures) -> tuple[Any, ...]:
+    """Without any value it is neither good nor bad: last. A return below that of others counts before a cost."""
+    is_unknown = all(is_missing for is_missing, _ in one.rank)
+    return (is_unknown, *((is_missing, -value) for is_missing, value in one.rank), one.title)
+
+
+def _value(one: CreativeFigures, metric: Metric) -> Decimal | int | None:
+    values: dict[str, Decimal | int | None] = {
+        "roi": one.roi,
+        "qcpl": one.qcpl,
+        "cpl": one.cpl,
+        "ctr": ctr(one.figures.clicks, one.figures.impressions),
+        "leads": one.leads,
+        "spend": one.figures.spend,
+    }
+    return values[metric]

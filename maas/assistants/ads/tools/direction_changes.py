@@ -1,0 +1,126 @@
+"""Changes to directions: their budget and their pause also reach the ad set at Facebook, their target is ours alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from maas.agents.tool_calls import ToolAnswer, ToolFailure
+from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads.ad_tree import AdTree, tree_of
+from maas.assistants.ads.direction_figures import Directions, Row, directions_of
+from maas.assistants.ads.metrics import rounded
+from maas.assistants.ads.tools.arguments import DirectionArguments, Money, minor_of, money
+from maas.assistants.ads.vendors import Vendors, vendor_errors
+from maas.engine.stages import Deps
+from shared.db import Database
+
+DOMAIN = "ads"
+NO_ADSET = "the direction has no ad set at Facebook, so it has no budget there"
+
+
+class DirectionBudgetArguments(DirectionArguments):
+    daily_budget: Money = Field(description="The new budget of a day, in the currency of the ad account, such as 5000")
+
+
+class TargetArguments(DirectionArguments):
+    target_cpl: Money = Field(
+        description="What a lead may cost at most, in the currency of the ad account, such as 4.5"
+    )
+
+
+def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
+    db = deps.db
+
+    async def verify_budget(_: Any, context: ToolContext, data: Any) -> Any:
+        """The budget of the ad set that Facebook has now, and that of the direction."""
+        directions = directions_of(db, vendors, context)
+        with vendor_errors():
+            minor = await vendors.facebook(context).daily_budget(data["facebook_adset_id"])
+        row = await directions.find(data["id"])
+        found = {
+            "facebook": money(minor, data["currency"]),
+            "direction": money(row["daily_budget_minor"], data["currency"]),
+        }
+        return {"verified": set(found.values()) == {data["daily_budget"]}, "daily_budget": found}
+
+    async def verify_target(_: Any, context: ToolContext, data: Any) -> Any:
+        """The target that is stored now."""
+        row = await directions_of(db, vendors, context).find(data["id"])
+        target = {"target_cpl": rounded(row["target_cpl"]), "target_currency": row["target_cpl_currency"]}
+        return {"verified": target.items() <= data.items()} | target
+
+    async def verify_pause(_: Any, context: ToolContext, data: Any) -> Any:
+        """The statuses of the direction and of its ad set at Facebook now."""
+        row = await directions_of(db, vendors, context).find(data["id"])
+        found = {"direction": row["status"]}
+        if (fb_id := data["facebook_adset_id"]) is not None:
+            with vendor_errors():
+                found["facebook"] = await vendors.facebook(context).status(fb_id)
+        return {"verified": set(found.values()) == {"PAUSED"}, "status": found}
+
+    @tool(
+        name="updateDirectionBudget", domain=DOMAIN, effect="dangerous", needs="connected", verify=verify_budget,
+        reason="The ad set of the direction spends up to the new budget every day from now on",
+    )  # fmt: skip
+    async def update_direction_budget(arguments: DirectionBudgetArguments, context: ToolContext) -> Any:
+        """Set the daily budget of a direction and of its ad set, in the currency of the ad account."""
+        directions, row, tree = await _open(db, vendors, arguments, context)
+        currency = directions.ad_account.currency
+        minor = minor_of(arguments.daily_budget, currency)
+        if (fb_id := row["fb_adset_id"]) is None:
+            raise ToolFailure(NO_ADSET)
+        await tree.set_budget(fb_id, minor)
+        await db.rows("ads_set_direction_budget", directions.account.user_id, row["id"], minor)
+        before = money(row["daily_budget_minor"], currency)
+        data = _head(row) | {
+            "currency": currency,
+            "daily_budget": money(minor, currency),
+            "daily_budget_before": before,
+        }
+        return ToolAnswer(data, {row["name"]: data["id"]})
+
+    @tool(
+        name="updateDirectionTargetCPL", domain=DOMAIN, effect="write", needs="data", idempotent=True,
+        verify=verify_target, reason="Reports compare the cost of a lead with the new target",
+    )  # fmt: skip
+    async def update_direction_target_cpl(arguments: TargetArguments, context: ToolContext) -> Any:
+        """Set the target CPL of a direction, in the currency of the ad account."""
+        directions = directions_of(db, vendors, context)
+        row = await directions.find(arguments.direction_id)
+        currency = directions.ad_account.currency
+        await db.rows(
+            "ads_set_direction_target", directions.account.user_id, row["id"], arguments.target_cpl, currency
+        )  # fmt: skip
+        before = {"target_cpl_before": rounded(row["target_cpl"]), "target_currency_before": row["target_cpl_currency"]}
+        data = _head(row) | {"target_cpl": rounded(arguments.target_cpl), "target_currency": currency} | before
+        return ToolAnswer(data, {row["name"]: data["id"]})
+
+    @tool(
+        name="pauseDirection", domain=DOMAIN, effect="dangerous", needs="connected", verify=verify_pause,
+        reason="The direction and its ad set at Facebook stop: it gets no more leads from advertising",
+    )  # fmt: skip
+    async def pause_direction(arguments: DirectionArguments, context: ToolContext) -> Any:
+        """Pause a direction and its ad set at Facebook."""
+        directions, row, tree = await _open(db, vendors, arguments, context)
+        if (fb_id := row["fb_adset_id"]) is not None:
+            await tree.set_status(fb_id, "PAUSED")
+        await db.rows("ads_set_direction_status", directions.account.user_id, row["id"], "PAUSED")
+        data = _head(row) | {"status": "PAUSED", "status_before": row["status"]}
+        return ToolAnswer(data, {row["name"]: data["id"]})
+
+    return [update_direction_budget, update_direction_target_cpl, pause_direction]
+
+
+def _head(row: Row) -> dict[str, Any]:
+    return {"id": str(row["id"]), "name": row["name"], "facebook_adset_id": row["fb_adset_id"]}
+
+
+async def _open(
+    db: Database, vendors: Vendors, arguments: DirectionArguments, context: ToolContext
+) -> tuple[Directions, Row, AdTree]:
+    """The direction that is meant, and the tree of its account, which tools that need a connection have."""
+    directions = directions_of(db, vendors, context)
+    row = await directions.find(arguments.direction_id)
+    return directions, row, directions.tree or tree_of(db, vendors, context)

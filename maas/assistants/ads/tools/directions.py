@@ -1,0 +1,158 @@
+"""Directions, the lines of business that are advertised: with their figures against the target, and changes to them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from maas.agents.tool_calls import ToolAnswer
+from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads.ad_tree import together
+from maas.assistants.ads.direction_figures import Directions, Row, directions_of
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, qcpl, rank, roi, rounded, tier
+from maas.assistants.ads.period import Period
+from maas.assistants.ads.tools.arguments import (
+    DaysArguments,
+    DirectionArguments,
+    ListArguments,
+    entities,
+    money,
+    period_of,
+    versus_target,
+)  # fmt: skip
+from maas.assistants.ads.tools.direction_changes import make_direction_changes
+from maas.assistants.ads.vendors import Vendors, vendor_errors
+from maas.engine.stages import Deps
+
+DOMAIN = "ads"
+TIMEOUT_S = 60.0
+_SHOWN = ("cpl", "cpm", "ctr", "qcpl", "roi", "qualified_leads_crm", "qualified_leads_engaged", "tier", "vs_target")
+_METRICS = {name: DEFINITIONS[name] for name in _SHOWN}
+
+
+class DirectionDetailsArguments(ListArguments, DirectionArguments):
+    pass
+
+
+class DirectionDaysArguments(DaysArguments, DirectionArguments):
+    pass
+
+
+def make_direction_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
+    """Six tools: directions, one in full, one by day, and the changes to them."""
+    db = deps.db
+
+    @tool(name="getDirections", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
+    async def get_directions(arguments: ListArguments, context: ToolContext) -> Any:
+        """List the directions with budget, target CPL and the metrics of a period (default last_7d), the best first."""
+        directions = directions_of(db, vendors, context)
+        period = directions.covered(await period_of(db, arguments, context, "last_7d"))
+        rows = await directions.rows()
+        figures, results, has_revenue = await _read(deps, directions, rows, period)
+        shown = [(row, figures.get(row["id"], Figures()), results.get(row["id"])) for row in rows]
+        ranked = sorted(shown, key=lambda one: _rank(one[1], one[2], has_revenue))
+        items = [_direction(directions, row, of, result, has_revenue) for row, of, result in ranked[: arguments.limit]]
+        advice = [f"{one['advice']}: {one['name']} (tier {one['tier']})" for one in items if one["advice"] is not None]
+        data = _head(directions, period) | {"count": len(rows), "directions": items}
+        return ToolAnswer(data, entities(items), advice)
+
+    @tool(name="getDirectionDetails", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
+    async def get_direction_details(arguments: DirectionDetailsArguments, context: ToolContext) -> Any:
+        """Show one direction: its ad set at Facebook, its creatives, and the metrics of a period (default last_7d)."""
+        directions = directions_of(db, vendors, context)
+        period = directions.covered(await period_of(db, arguments, context, "last_7d"))
+        row = await directions.find(arguments.direction_id)
+        figures, results, has_revenue = await _read(deps, directions, [row], period)
+        adset, creatives = await together(_adset(directions, row), directions.creatives(row, arguments.limit))
+        item = _direction(directions, row, figures.get(row["id"], Figures()), results.get(row["id"]), has_revenue)
+        shown = [
+            {"id": str(one["id"]), "name": one["title"], "media_type": one["media_type"], "status": one["status"]}
+            for one in creatives
+        ]
+        data = _head(directions, period) | {
+            "direction": item | {"key_stage_ids": row["key_stage_ids"]}, "facebook_adset": adset,
+            "creatives_count": creatives[0]["total"] if creatives else 0, "creatives": shown,
+        }  # fmt: skip
+        return ToolAnswer(data, entities([item, *shown]))
+
+    @tool(name="getDirectionMetrics", domain=DOMAIN, effect="read", needs="data", timeout=TIMEOUT_S)
+    async def get_direction_metrics(arguments: DirectionDaysArguments, context: ToolContext) -> Any:
+        """Show the metrics of one direction by day (default last_7d), each day's CPL against the target."""
+        directions = directions_of(db, vendors, context)
+        period = directions.covered(await period_of(db, arguments, context, "last_7d"))
+        row = await directions.find(arguments.direction_id)
+        days = await directions.days(row, period)
+        currency = directions.ad_account.currency
+        target = row["target_cpl"], row["target_cpl_currency"], currency
+
+        def shown(figures: Figures) -> dict[str, Any]:
+            compared = versus_target(cpl(figures.spend, figures.leads), *target)
+            return figures.shown() | {"vs_target_percent": compared["vs_target_percent"]}
+
+        items = [{"day": str(day)} | shown(of) for day, of in sorted(days.items())[-arguments.limit :]]
+        total = sum(days.values(), Figures())
+        direction = {"id": str(row["id"]), "name": row["name"]} | versus_target(cpl(total.spend, total.leads), *target)
+        data = _head(directions, period) | {
+            "direction": direction, "total": total.shown(), "count": len(days), "days": items,
+        }  # fmt: skip
+        return ToolAnswer(data, entities([direction]))
+
+    return [get_directions, get_direction_details, get_direction_metrics, *make_direction_changes(deps, vendors)]
+
+
+async def _read(deps: Deps, directions: Directions, rows: list[Row], period: Period) -> Any:
+    """The figures, the results by direction, and whether any revenue is known."""
+    account = directions.account
+    return await together(
+        directions.figures(rows, period), directions.results(period),
+        deps.db.value("ads_has_revenue", account.user_id, account.id),
+    )  # fmt: skip
+
+
+def _head(directions: Directions, period: Period) -> dict[str, Any]:
+    head = {"period": period.shown(), "currency": directions.ad_account.currency, "source": directions.source}
+    return head | {"definitions": _METRICS}
+
+
+def _values(figures: Figures, results: Row | None, has_revenue: bool) -> tuple[Decimal | None, ...]:
+    """ROI, QCPL and CPL."""
+    if figures.spend <= 0:
+        return None, None, None
+    revenue = (results["revenue"] if results else Decimal(0)) if has_revenue else None
+    engaged = results["engaged"] if results else 0
+    return roi(revenue, figures.spend), qcpl(figures.spend, engaged), cpl(figures.spend, figures.leads)
+
+
+def _rank(figures: Figures, results: Row | None, has_revenue: bool) -> tuple[tuple[bool, Decimal], ...]:
+    return rank(*_values(figures, results, has_revenue))
+
+
+def _direction(
+    directions: Directions, row: Row, figures: Figures, results: Row | None, has_revenue: bool
+) -> dict[str, Any]:
+    currency = directions.ad_account.currency
+    roi_value, qcpl_value, cpl_value = _values(figures, results, has_revenue)
+    is_comparable = row["target_cpl_currency"] == currency
+    return {
+        "id": str(row["id"]), "name": row["name"], "status": row["status"], "facebook_adset_id": row["fb_adset_id"],
+        "daily_budget": money(row["daily_budget_minor"], currency), **figures.shown(),
+        "local_leads": results["leads"] if results else 0,
+        "qualified_leads_engaged": results["engaged"] if results else 0,
+        "qualified_leads_crm": results["qualified"] if results else 0,
+        "revenue": (rounded(results["revenue"]) if results else 0.0) if has_revenue else None,
+        "roi": rounded(roi_value), "qcpl": rounded(qcpl_value),
+        **versus_target(cpl_value, row["target_cpl"], row["target_cpl_currency"], currency),
+        **tier(roi_value, qcpl_value, row["target_cpl"] if is_comparable else None).shown(),
+    }  # fmt: skip
+
+
+async def _adset(directions: Directions, row: Row) -> dict[str, Any] | None:
+    """The ad set that runs a direction, as Facebook has it now; only its id where Facebook is not connected."""
+    fb_id, tree = row["fb_adset_id"], directions.tree
+    if fb_id is None:
+        return None
+    if tree is None:
+        return {"id": fb_id, "status": None, "daily_budget": None}
+    with vendor_errors():
+        status, minor = await together(tree.facebook.status(fb_id), tree.facebook.daily_budget(fb_id))
+    return {"id": fb_id, "status": status, "daily_budget": money(minor, directions.ad_account.currency)}

@@ -1,0 +1,167 @@
+"""The report on return: spend, leads, quality and revenue of each creative, the best first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from maas.agents.tool_calls import ToolAnswer
+from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads.account import account_of, ad_account_of
+from maas.assistants.ads.ad_tree import sums_of, together, tree_of
+from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
+from maas.assistants.ads.period import Period
+from maas.assistants.ads.tools.arguments import ListArguments, entities, period_of, versus_target
+from maas.assistants.ads.vendors import Vendors
+from maas.engine.stages import Deps
+
+TIMEOUT_S = 60.0
+_METRICS = {
+    name: DEFINITIONS[name]
+    for name in (
+        "roi", "qcpl", "cpl", "qualified_leads_crm", "qualified_leads_engaged", "creative_qualification_rate",
+        "crm_qualification_rate", "tier", "vs_target",
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What became of the leads that came in a period. `revenue` is None where no revenue was ever recorded."""
+
+    leads: int = 0
+    engaged: int = 0
+    qualified: int = 0
+    revenue: Decimal | None = None
+
+    def __add__(self, other: Results) -> Results:
+        known = [one for one in (self.revenue, other.revenue) if one is not None]
+        revenue = sum(known, Decimal(0)) if known else None
+        return Results(
+            self.leads + other.leads, self.engaged + other.engaged, self.qualified + other.qualified, revenue
+        )  # fmt: skip
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "local_leads": self.leads, "qualified_leads_engaged": self.engaged, "qualified_leads_crm": self.qualified,
+            "revenue": rounded(self.revenue),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """A creative, what was spent on it and what that brought."""
+
+    creative: Mapping[str, Any]
+    figures: Figures
+    results: Results
+    currency: str
+
+    @property
+    def roi(self) -> Decimal | None:
+        return roi(self.results.revenue, self.figures.spend)
+
+    @property
+    def qcpl(self) -> Decimal | None:
+        return qcpl(self.figures.spend, self.results.engaged) if self.figures.spend > 0 else None
+
+    @property
+    def cpl(self) -> Decimal | None:
+        return cpl(self.figures.spend, self.figures.leads) if self.figures.spend > 0 else None
+
+    @property
+    def tier(self) -> Tier:
+        is_comparable = self.creative["target_cpl_currency"] == self.currency
+        return tier(self.roi, self.qcpl, self.creative["target_cpl"] if is_comparable else None)
+
+    def shown(self) -> dict[str, Any]:
+        creative = self.creative
+        target = versus_target(self.cpl, creative["target_cpl"], creative["target_cpl_currency"], self.currency)
+        return {
+            "id": str(creative["id"]), "name": creative["title"], "status": creative["status"],
+            "direction": creative["direction"], "spend": rounded(self.figures.spend),
+            "facebook_leads": self.figures.leads, **self.results.shown(),
+            "roi": rounded(self.roi), "qcpl": rounded(self.qcpl), "cpl": rounded(self.cpl),
+            "creative_qualification_rate": rounded(rate(self.results.engaged, self.figures.leads)),
+        } | target | self.tier.shown()  # fmt: skip
+
+    def recommendation(self) -> str | None:
+        """What to do, in codes and numbers, which need no language; None without data."""
+        if (found := self.tier).advice is None:
+            return None
+        values = (f"ROI {rounded(self.roi)} %" if self.roi is not None else None,
+                  f"QCPL {rounded(self.qcpl)} {self.currency}" if self.qcpl is not None else None)  # fmt: skip
+        why = ", ".join(one for one in (f"tier {found.name}", *values) if one is not None)
+        return f"{found.advice}: {self.creative['title']} ({why})"
+
+
+def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
+    db = deps.db
+
+    @tool(name="getROIReport", domain="ads", effect="read", timeout=TIMEOUT_S)
+    async def get_roi_report(arguments: ListArguments, context: ToolContext) -> Any:
+        """Report ROI, cost of qualified leads and tier of each creative, the best first (default: all time).
+
+        Joins spend with the leads that came in the period and with what they paid. `advice` says what to scale.
+        """
+        account, ad_account = account_of(context), ad_account_of(context)
+        owner = (account.user_id, ad_account.id)
+        period = await period_of(db, arguments, context, "all")
+        is_live = account.is_connected["ads"]
+        if is_live:
+            first, last = period.facebook_days
+            period = Period(period.name, first, last, period.zone, period.today)
+            tree = tree_of(db, vendors, context)
+            of_ads = sums_of(await tree.insights("ad", period))
+            of_creatives = await tree.creatives_of(of_ads)
+        creatives, has_revenue, rows = await together(
+            db.rows("ads_creatives", *owner), db.value("ads_has_revenue", account.user_id, account.id),
+            db.rows("ads_creative_results", account.user_id, account.id, period.start, period.end),
+        )  # fmt: skip
+        figures: defaultdict[UUID | None, Figures] = defaultdict(Figures)
+        if is_live:
+            for fb_id, one in of_ads.items():
+                figures[of_creatives.get(fb_id)] += one
+        else:
+            for row in await db.rows("ads_creative_figures", *owner, period.first, period.last):
+                figures[row["creative_id"]] = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
+        results = {row["creative_id"]: _results(row, has_revenue) for row in rows}
+        nothing = Results(revenue=Decimal(0) if has_revenue else None)
+        known = {row["id"] for row in creatives}
+        found = [
+            Return(row, figures[row["id"]], results.get(row["id"], nothing), ad_account.currency)
+            for row in creatives if row["id"] in figures or row["id"] in results
+        ]  # fmt: skip
+        found.sort(key=lambda one: rank(one.roi, one.qcpl, one.cpl))
+        items = [one.shown() for one in found[: arguments.limit]]
+        other = sum((one for key, one in results.items() if key not in known), nothing)
+        unmapped = sum((one for key, one in figures.items() if key not in known), Figures())
+        data = {
+            "period": period.shown(), "currency": ad_account.currency, "source": "facebook" if is_live else "stored",
+            "definitions": _METRICS, "count": len(found), "creatives": items,
+            "total": _total(sum((one.figures for one in found), unmapped), sum((one.results for one in found), other)),
+            "without_creative": {"spend": rounded(unmapped.spend), "facebook_leads": unmapped.leads, **other.shown()},
+        }  # fmt: skip
+        if not has_revenue:
+            data["no_revenue"] = "no lead of this account has a revenue: ROI is unknown"
+        advice = [one.recommendation() for one in found[: arguments.limit]]
+        return ToolAnswer(data, entities(items), [one for one in advice if one is not None])
+
+    return [get_roi_report]
+
+
+def _results(row: Mapping[str, Any], has_revenue: bool) -> Results:
+    return Results(row["leads"], row["engaged"], row["qualified"], row["revenue"] if has_revenue else None)
+
+
+def _total(figures: Figures, results: Results) -> dict[str, Any]:
+    return {
+        "spend": rounded(figures.spend), "facebook_leads": figures.leads, **results.shown(),
+        "roi": rounded(roi(results.revenue, figures.spend)),
+        "qcpl": rounded(qcpl(figures.spend, results.engaged)), "cpl": rounded(cpl(figures.spend, figures.leads)),
+        "crm_qualification_rate": rounded(rate(results.qualified, results.leads)),
+    }  # fmt: skip

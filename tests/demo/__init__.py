@@ -1,0 +1,1 @@
+"""An invented business to look at: `make demo-ads`."""

@@ -1,0 +1,215 @@
+"""Reports of the advertising assistants: directions, and the return on what was spent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.shop import NOW, Shop
+from tests.standins.running import Running
+
+UNRELATED = {"name": "custom", "date_from": "2026-11-01", "date_to": "2026-11-15", "timezone": "Asia/Almaty"}
+
+
+async def test_directions_with_figures_of_their_ad_sets(shop: Shop) -> None:
+    windows, balconies = shop.direction(), shop.direction("Двери", "112", target_cpl=2, target_cpl_currency="EUR")
+    empty = shop.direction("Пусто", None, target_cpl=None, target_cpl_currency=None)
+    shop.lead(direction_id=windows, reached_key_stage=True)
+    shop.lead(direction_id=windows, is_qualified=True)
+    shop.lead(30, direction_id=windows, reached_key_stage=True)
+    creative = shop.creative("Видео", direction=windows)
+    shop.lead(source_creative_id=creative, reached_key_stage=True)
+    body = await shop.call("getDirections")
+    data = body["data"]
+    assert data["source"] == "facebook" and data["period"]["date_from"] == "2026-11-14" and data["count"] == 3
+    first, second, third = data["directions"]
+    assert [one["id"] for one in data["directions"]] == [str(windows), str(balconies), str(empty)]
+    assert (first["spend"], first["leads"], first["cpl"], first["vs_target_percent"]) == (30.0, 10, 3.0, -25.0)
+    assert (first["local_leads"], first["qualified_leads_engaged"], first["qualified_leads_crm"]) == (3, 2, 1)
+    assert (first["qcpl"], first["roi"], first["tier"], first["advice"]) == (15.0, None, "D", "optimise")
+    assert second["vs_target_percent"] is None and "target is in EUR, the figures are in USD" in second["not_compared"]
+    assert second["tier"] is None and third["spend"] == 0.0 and third["tier"] is None
+    assert body["_entityMap"] == {"Окна": str(windows), "Двери": str(balconies), "Пусто": str(empty)}
+    assert body["recommendations"] == ["optimise: Окна (tier D)"]
+
+
+async def test_a_direction_has_the_figures_of_all_its_ad_sets(shop: Shop) -> None:
+    direction = shop.direction()
+    await shop.data("getAdSets")
+    shop.rows(
+        "update adsets set direction_id = %s where user_id = %s and fb_id = '112' returning 1", direction, shop.user
+    )
+    (one,) = (await shop.data("getDirections"))["directions"]
+    assert one["spend"] == 60.0
+
+
+async def test_one_direction_in_full(shop: Shop) -> None:
+    direction = shop.direction(key_stage_ids=["142"])
+    for number in range(3):
+        shop.creative(f"Видео {number}", direction=direction)
+    data = await shop.data("getDirectionDetails", {"direction_id": "111", "limit": 2})
+    assert data["direction"]["id"] == str(direction) and data["direction"]["key_stage_ids"] == ["142"]
+    assert data["facebook_adset"] == {"id": "111", "status": "ACTIVE", "daily_budget": 50.0}
+    assert data["creatives_count"] == 3 and len(data["creatives"]) == 2
+
+
+async def test_a_direction_by_day_is_kept(shop: Shop) -> None:
+    direction = shop.direction()
+    data = await shop.data("getDirectionMetrics", {"direction_id": str(direction)})
+    assert [(one["day"], one["spend"], one["leads"], one["vs_target_percent"]) for one in data["days"]] == [
+        ("2026-11-18", 20.0, 10, -50.0), ("2026-11-20", 10.0, 0, None),
+    ]  # fmt: skip
+    assert data["direction"]["vs_target_percent"] == -25.0 and data["total"]["cpl"] == 3.0
+    query = "select day::text, spend::float, leads from direction_metrics_daily where user_id = %s order by day"
+    assert shop.rows(query, shop.user) == [
+        {"day": "2026-11-18", "spend": 20.0, "leads": 10}, {"day": "2026-11-20", "spend": 10.0, "leads": 0},
+    ]  # fmt: skip
+    # Kept before its ad set was read, which is kept below its campaign only.
+    assert shop.rows("select 1 from adset_metrics_history where user_id = %s", shop.user) == []
+    await shop.data("getAdSets")
+    await shop.data("getDirectionMetrics", {"direction_id": str(direction)})
+    assert len(shop.rows("select 1 from adset_metrics_history where user_id = %s", shop.user)) == 2
+
+
+async def test_without_facebook_directions_have_their_stored_figures(bare: Shop, facebook: Running) -> None:
+    bare.connect(token="")
+    direction = bare.direction()
+    for ago, spend in ((1, 8), (2, 4), (20, 100)):
+        bare.add(
+            "direction_metrics_daily", direction_id=direction, day=(NOW - timedelta(days=ago)).date(), spend=spend,
+            impressions=100, clicks=10, leads=2,
+        )  # fmt: skip
+    (one,) = (data := await bare.data("getDirections"))["directions"]
+    assert data["source"] == "stored" and (one["spend"], one["cpl"], one["vs_target_percent"]) == (12.0, 3.0, -25.0)
+    days = (await bare.data("getDirectionMetrics", {"direction_id": str(direction)}))["days"]
+    assert [one["spend"] for one in days] == [4.0, 8.0]
+    assert (await bare.data("getDirectionDetails", {"direction_id": str(direction)}))["facebook_adset"][
+        "status"
+    ] is None
+    assert facebook.journal() == []
+
+
+async def test_a_pause_stops_the_direction_and_its_ad_set(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction()
+    body = await shop.call("pauseDirection", {"direction_id": str(direction)})
+    assert body["verification"] == {"verified": True, "status": {"direction": "PAUSED", "facebook": "PAUSED"}}
+    assert [(one["path"], one["body"]) for one in facebook.journal("POST")] == [("/v24.0/111", {"status": "PAUSED"})]
+    assert shop.rows("select status from directions where id = %s", direction) == [{"status": "PAUSED"}]
+
+
+async def test_a_direction_that_facebook_does_not_pause_stays(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction()
+    facebook.fault("status", method="POST", code=100)
+    assert (await shop.call("pauseDirection", {"direction_id": str(direction)}))["error_code"] == "failed"
+    assert shop.rows("select status from directions where id = %s", direction) == [{"status": "ACTIVE"}]
+
+
+async def test_a_direction_without_an_ad_set_is_paused_alone(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction(fb_adset_id=None)
+    body = await shop.call("pauseDirection", {"direction_id": str(direction)})
+    assert body["verification"] == {"verified": True, "status": {"direction": "PAUSED"}}
+    body = await shop.call("updateDirectionBudget", {"direction_id": str(direction), "daily_budget": 10})
+    assert body["error_code"] == "failed" and "no ad set" in body["message"] and facebook.journal("POST") == []
+
+
+async def test_a_budget_of_a_direction_reaches_its_ad_set(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction()
+    body = await shop.call("updateDirectionBudget", {"direction_id": str(direction), "daily_budget": 70})
+    assert body["verification"] == {"verified": True, "daily_budget": {"facebook": 70.0, "direction": 70.0}}
+    assert [one["body"] for one in facebook.journal("POST")] == [{"daily_budget": "7000"}]
+    assert shop.rows("select daily_budget_minor from directions where id = %s", direction) == [
+        {"daily_budget_minor": 7000}
+    ]
+
+
+async def test_a_target_is_in_the_currency_of_the_account(shop: Shop, facebook: Running) -> None:
+    direction = shop.direction(target_cpl=900, target_cpl_currency="KZT")
+    body = await shop.call("updateDirectionTargetCPL", {"direction_id": str(direction), "target_cpl": "4.5"})
+    assert body["verification"] == {"verified": True, "target_cpl": 4.5, "target_currency": "USD"}
+    assert (body["data"]["target_cpl_before"], body["data"]["target_currency_before"]) == (900.0, "KZT")
+    body = await shop.call(
+        "updateDirectionTargetCPL", {"direction_id": str(direction), "target_cpl": 5}, approved=False, mode="plan"
+    )  # fmt: skip
+    assert body["error_code"] == "approval_required" and facebook.journal("POST") == []
+
+
+async def test_return_joins_spend_leads_and_revenue_by_creative(shop: Shop) -> None:
+    direction = shop.direction()
+    video = shop.creative("Видео", "71", direction)
+    photo = shop.creative("Фото", "72", direction)
+    shop.creative("Лишний", "79")
+    for number in range(4):
+        shop.lead(source_creative_id=video, is_qualified=number < 3, reached_key_stage=number < 2, revenue=20)
+    shop.lead(source_creative_id=photo, revenue=30, reached_key_stage=True)
+    shop.lead(is_qualified=True)
+    shop.lead(90, source_creative_id=video, revenue=1000)
+    body = await shop.call("getROIReport", {"period": "last_30d"})
+    data = body["data"]
+    assert data["source"] == "facebook" and data["period"]["date_from"] == "2026-10-22"
+    assert [one["name"] for one in data["creatives"]] == ["Видео", "Фото"] and data["count"] == 2
+    first, second = data["creatives"]
+    assert (first["spend"], first["facebook_leads"], first["revenue"], first["roi"]) == (30.0, 10, 80.0, 166.67)
+    assert (first["cpl"], first["qcpl"], first["vs_target_percent"]) == (3.0, 15.0, -25.0)
+    assert first["creative_qualification_rate"] == 20.0  # 2 of 10 leads that Facebook counts
+    assert (first["tier"], first["conflict"], first["advice"]) == ("A", True, "review")
+    assert (second["roi"], second["qcpl"], second["tier"]) == (0.0, 30.0, "D")
+    assert data["total"]["crm_qualification_rate"] == 66.67  # 4 of 6 leads here
+    assert (data["total"]["spend"], data["total"]["revenue"], data["total"]["local_leads"]) == (65.0, 110.0, 6)
+    assert data["without_creative"] == {
+        "spend": 5.0, "facebook_leads": 0, "local_leads": 1, "qualified_leads_engaged": 0, "qualified_leads_crm": 1,
+        "revenue": 0.0,
+    }  # fmt: skip
+    assert {"creative_qualification_rate", "crm_qualification_rate"} <= data["definitions"].keys()
+    assert body["_entityMap"] == {"Видео": str(video), "Фото": str(photo)}
+    assert body["recommendations"] == [
+        "review: Видео (tier A, ROI 166.67 %, QCPL 15.0 USD)", "optimise: Фото (tier D, ROI 0.0 %, QCPL 30.0 USD)",
+    ]  # fmt: skip
+    by_hand = shop.rows(
+        """select round((sum(revenue) - 30) / 30 * 100, 2)::float as roi, count(*) filter (where is_engaged) as engaged
+           from leads where source_creative_id = %s and created_at >= '2026-10-21 19:00+00'""", video,
+    )  # fmt: skip
+    assert by_hand == [{"roi": first["roi"], "engaged": first["qualified_leads_engaged"]}]
+
+
+async def test_without_facebook_return_is_that_of_stored_figures(bare: Shop, facebook: Running) -> None:
+    bare.connect(token="")
+    direction = bare.direction()
+    for title, spend, leads, engaged in (("Дешёвый", 20, 10, 2), ("Качественный", 30, 10, 6), ("Пустой", 0, 0, 0)):
+        creative = bare.creative(title, direction=direction)
+        day = (NOW - timedelta(days=3)).date()
+        bare.add("creative_metrics_history", creative_id=creative, day=day, spend=spend, leads=leads, impressions=10)
+        for number in range(leads):
+            bare.lead(source_creative_id=creative, reached_key_stage=number < engaged)
+    data = await bare.data("getROIReport")
+    assert data["source"] == "stored" and data["period"]["name"] == "all" and "ROI is unknown" in data["no_revenue"]
+    found = [(one["name"], one["cpl"], one["qcpl"], one["roi"], one["advice"]) for one in data["creatives"]]
+    assert found == [
+        ("Качественный", 3.0, 5.0, None, "test"), ("Дешёвый", 2.0, 10.0, None, "optimise"),
+        ("Пустой", None, None, None, None),
+    ]  # fmt: skip
+    assert facebook.journal() == []
+
+
+async def test_ads_are_read_once_to_know_their_creatives(shop: Shop, facebook: Running) -> None:
+    video = shop.creative("Видео", "71")
+    await shop.data("getROIReport", {"period": "last_7d"})
+    mapped = shop.rows("select creative_id from ad_creative_mapping where user_id = %s", shop.user)
+    assert mapped == [{"creative_id": video}]
+
+
+LIVE = ("getCampaigns", "getAdSets", "getSpendReport", "getROIReport", "getDirections")
+
+
+@pytest.mark.parametrize("name", [*LIVE, "getCampaignDetails", "getDirectionDetails", "getDirectionMetrics"])
+async def test_dates_are_in_the_result(shop: Shop, name: str) -> None:
+    direction = shop.direction()
+    of_direction = {"direction_id": str(direction)}
+    ids = {
+        "getCampaignDetails": {"campaign_id": "101"}, "getDirectionDetails": of_direction,
+        "getDirectionMetrics": of_direction,
+    }  # fmt: skip
+    dates = {"date_from": "2026-11-01", "date_to": "2026-11-15"}
+    assert (await shop.data(name, ids.get(name, {}) | dates))["period"] == UNRELATED
+    body = await shop.call(name, ids.get(name, {}) | {"date_from": "2026-11-02", "date_to": "2026-11-01"})
+    assert body["error_code"] == "validation_error" and "is after date_to" in body["message"]

@@ -1,0 +1,299 @@
+"""Tools of the advertising assistants on stand-ins of Facebook and amoCRM, called through the executor."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from maas.agents.tools import Mode
+from tests.shop import TOKEN, Connection, Shop
+from tests.standins.running import Running
+
+ADS = (
+    "getCampaigns", "getCampaignDetails", "getAdSets", "getSpendReport", "getROIReport", "getDirections",
+    "getDirectionDetails", "getDirectionMetrics", "pauseCampaign", "resumeCampaign", "pauseAdSet", "resumeAdSet",
+    "updateBudget", "updateDirectionBudget", "updateDirectionTargetCPL", "pauseDirection",
+)  # fmt: skip
+CRM = ("getLeads", "getLeadDetails", "getFunnelStats", "getSalesQuality", "updateLeadStage")
+DANGEROUS = {"pauseCampaign", "pauseAdSet", "updateBudget", "updateDirectionBudget", "pauseDirection"}
+WRITES = {"resumeCampaign", "resumeAdSet", "updateDirectionTargetCPL", "updateLeadStage"}
+
+
+def test_the_tools_are_those_of_the_catalogue(bare: Shop) -> None:
+    tools = {one.name: one for one in bare.tools}
+    assert {name for name, one in tools.items() if one.domain == "ads"} == set(ADS)
+    assert {name for name, one in tools.items() if one.domain == "crm"} == set(CRM)
+    assert {name for name, one in tools.items() if one.effect == "dangerous"} == DANGEROUS
+    assert {name for name, one in tools.items() if one.effect == "write"} == WRITES
+    assert all(one.verify is not None for one in tools.values() if one.effect != "read")
+    reasons = [tools[name].reason for name in DANGEROUS]
+    assert all(reasons) and len(set(reasons)) >= 4
+    assert not any(one.is_idempotent for name, one in tools.items() if name in DANGEROUS | {"updateLeadStage"})
+
+
+async def test_campaigns_with_metrics(shop: Shop, facebook: Running) -> None:
+    body = await shop.call("getCampaigns")
+    data = body["data"]
+    assert data["period"] == {
+        "name": "last_7d", "date_from": "2026-11-14", "date_to": "2026-11-20", "timezone": "Asia/Almaty",
+    }  # fmt: skip
+    assert [one["id"] for one in data["campaigns"]] == ["101", "103", "102"]
+    first, _, reach = data["campaigns"]
+    assert (first["spend"], first["leads"], first["cpl"], first["cpm"], first["ctr"]) == (60.0, 25, 2.4, 7.5, 1.88)
+    assert (reach["daily_budget"], reach["cpl"], reach["spend"]) == (90.0, None, 0.0)
+    assert data["count"] == 3 and data["total"]["spend"] == 65.0 and data["currency"] == "USD"
+    assert body["_entityMap"] == {"Заявки": "101", "Заявки (103)": "103", "Охват": "102"}
+    assert len(facebook.journal("GET", "act_1/campaigns")) == 2  # two pages
+    stored = shop.rows("select fb_id, daily_budget_minor from campaigns where user_id = %s order by fb_id", shop.user)
+    assert stored == [
+        {"fb_id": "101", "daily_budget_minor": None}, {"fb_id": "102", "daily_budget_minor": 9000},
+        {"fb_id": "103", "daily_budget_minor": None},
+    ]  # fmt: skip
+
+
+async def test_campaigns_of_a_status_and_a_limit(shop: Shop) -> None:
+    data = await shop.data("getCampaigns", {"status": "ACTIVE", "limit": 1})
+    assert data["count"] == 2 and [one["id"] for one in data["campaigns"]] == ["101"]
+
+
+async def test_what_was_read_is_brought_up_to_date(shop: Shop, facebook: Running) -> None:
+    await shop.data("getCampaigns")
+    before = shop.rows("select id, fb_id from campaigns where user_id = %s order by fb_id", shop.user)
+    facebook.merge({"campaigns": {"101": {"name": "Другое"}}})
+    await shop.data("getCampaigns")
+    after = shop.rows("select id, fb_id, name from campaigns where user_id = %s order by fb_id", shop.user)
+    assert [one["id"] for one in after] == [one["id"] for one in before] and after[0]["name"] == "Другое"
+
+
+@pytest.mark.parametrize("is_ours", [False, True])
+async def test_one_campaign_in_full(shop: Shop, is_ours: bool) -> None:
+    shop.direction()
+    campaign_id = "101"
+    if is_ours:
+        await shop.data("getCampaigns")
+        rows = shop.rows("select id from campaigns where user_id = %s and fb_id = '101'", shop.user)
+        campaign_id = str(rows[0]["id"])
+    data = await shop.data("getCampaignDetails", {"campaign_id": campaign_id, "period": "last_30d"})
+    assert data["campaign"]["id"] == "101" and data["campaign"]["spend"] == 60.0
+    assert [(one["id"], one["spend"], one["daily_budget"]) for one in data["adsets"]] == [
+        ("111", 30.0, 50.0), ("112", 30.0, 30.0),
+    ]  # fmt: skip
+    assert [(one["id"], one["adset_id"], one["leads"]) for one in data["ads"]] == [
+        ("121", "111", 10),
+        ("122", "112", 15),
+    ]
+    almaty = data["adsets"][0]
+    assert (almaty["direction"], almaty["target_cpl"], almaty["vs_target_percent"]) == ("Окна", 4.0, -25.0)
+    assert len(shop.rows("select 1 from ads where user_id = %s", shop.user)) == 2
+
+
+async def test_ad_sets(shop: Shop) -> None:
+    assert (await shop.data("getAdSets", {"campaign_id": "101"}))["count"] == 2
+    data = await shop.data("getAdSets", {"period": "today"})
+    assert data["count"] == 3 and data["adsets"][0]["id"] == "111" and data["adsets"][0]["spend"] == 10.0
+
+
+async def test_spend_by_day_and_by_campaign(shop: Shop) -> None:
+    data = await shop.data("getSpendReport", {"period": "last_30d"})
+    assert [(one["day"], one["spend"], one["leads"]) for one in data["items"]] == [
+        ("2026-11-18", 20.0, 10), ("2026-11-19", 35.0, 15), ("2026-11-20", 10.0, 0),
+    ]  # fmt: skip
+    assert data["total"]["spend"] == 65.0 and data["total"]["cpl"] == 2.6
+    data = await shop.data(
+        "getSpendReport", {"group_by": "campaign", "date_from": "2026-10-01", "date_to": "2026-10-31"}
+    )
+    assert [(one["id"], one["name"], one["spend"]) for one in data["items"]] == [("101", "Заявки", 30.0)]
+    assert data["period"]["name"] == "custom"
+
+
+async def test_a_lead_that_facebook_tells_thrice_counts_once(shop: Shop) -> None:
+    """The stand-in repeats each lead under three types of action."""
+    assert (await shop.data("getSpendReport", {"period": "all"}))["total"]["leads"] == 40
+
+
+async def test_all_time_is_what_facebook_still_has(shop: Shop) -> None:
+    assert (await shop.data("getSpendReport", {"period": "all"}))["period"]["date_from"] == "2023-10-21"
+    body = await shop.call("getSpendReport", {"date_to": "2020-01-01"})
+    assert body["error_code"] == "failed" and "37 months" in body["message"]
+
+
+@pytest.mark.parametrize("name", ["getCampaignDetails", "pauseCampaign", "resumeCampaign"])
+@pytest.mark.parametrize("campaign_id", ["901", "77777", "не id", "00000000-0000-0000-0000-000000000001"])
+async def test_a_campaign_of_another_account_is_unknown(
+    shop: Shop, facebook: Running, name: str, campaign_id: str
+) -> None:
+    """901 is in an account that the same token may see."""
+    body = await shop.call(name, {"campaign_id": campaign_id})
+    assert (body["error_code"], body["message"]) == (
+        "failed",
+        "there is no such campaign: take an id from getCampaigns",
+    )
+    assert facebook.journal("POST") == []
+
+
+@pytest.mark.parametrize("adset_id", ["911", "77777"])
+async def test_an_ad_set_of_another_account_is_unknown(shop: Shop, facebook: Running, adset_id: str) -> None:
+    for name in ("pauseAdSet", "resumeAdSet"):
+        body = await shop.call(name, {"adset_id": adset_id})
+        assert body["message"] == "there is no such ad set: take an id from getAdSets"
+    body = await shop.call("updateBudget", {"adset_id": adset_id, "daily_budget": 10})
+    assert body["message"] == "there is no such ad set: take an id from getAdSets"
+    assert facebook.journal("POST") == []
+
+
+async def test_rows_of_another_user_are_unknown(
+    shop: Shop, shop_connection: Connection, facebook: Running, crm: Running
+) -> None:
+    other = Shop(shop_connection, shop.deps, shop.vendors, crm)
+    other.connect()
+    other.connect_crm()
+    shop.lead()
+    await other.data("getCampaigns")
+    campaign = other.rows("select id from campaigns where user_id = %s and fb_id = '101'", other.user)[0]["id"]
+    direction, lead = other.direction(), other.lead(crm_lead_id="5001")
+    unknown = str(uuid4())
+    for name, field, foreign in (
+        ("getCampaignDetails", "campaign_id", campaign), ("getDirectionDetails", "direction_id", direction),
+        ("getDirectionMetrics", "direction_id", direction), ("pauseDirection", "direction_id", direction),
+        ("getLeadDetails", "lead_id", lead),
+    ):  # fmt: skip
+        bodies = [await shop.call(name, {field: str(one)}) for one in (foreign, unknown)]
+        assert bodies[0]["error_code"] == bodies[1]["error_code"] == "failed"
+        assert bodies[0]["message"] == bodies[1]["message"]
+    moved = [await shop.call("updateLeadStage", {"lead_id": one, "stage_id": "12"}) for one in (str(lead), "5001")]
+    assert {one["message"] for one in moved} == {"there is no such lead: take an id from getLeads"}
+    assert facebook.journal("POST") == [] and crm.journal("PATCH") == []
+    body = await shop.call("getCampaigns", account=str(other.account))
+    assert not body["success"] and "there is no such account" in body["message"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "plan", "ask"])
+async def test_dangerous_tools_wait_for_approval(shop: Shop, facebook: Running, mode: Mode) -> None:
+    direction = str(shop.direction())
+    for name, arguments in (
+        ("pauseCampaign", {"campaign_id": "101"}), ("pauseAdSet", {"adset_id": "111"}),
+        ("updateBudget", {"adset_id": "111", "daily_budget": 70}), ("pauseDirection", {"direction_id": direction}),
+        ("updateDirectionBudget", {"direction_id": direction, "daily_budget": 70}),
+    ):  # fmt: skip
+        body = await shop.call(name, arguments, approved=False, mode=mode)
+        assert body["error_code"] == "approval_required", body
+    assert facebook.journal("POST") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "fb_id", "status"),
+    [
+        ("pauseCampaign", "campaign_id", "101", "PAUSED"), ("resumeCampaign", "campaign_id", "102", "ACTIVE"),
+        ("pauseAdSet", "adset_id", "111", "PAUSED"), ("resumeAdSet", "adset_id", "112", "ACTIVE"),
+    ],
+)  # fmt: skip
+async def test_a_pause_is_seen_at_facebook(
+    shop: Shop, facebook: Running, name: str, field: str, fb_id: str, status: str
+) -> None:
+    body = await shop.call(name, {field: fb_id})
+    assert body["success"] and body["verification"] == {"verified": True, "status": status}
+    kind = "campaigns" if field == "campaign_id" else "adsets"
+    assert facebook.state()[kind][fb_id]["status"] == status
+    (write,) = facebook.journal("POST")
+    assert (write["path"], write["body"]) == (f"/v24.0/{fb_id}", {"status": status})
+    stored = shop.rows(f"select status from {kind} where user_id = %s and fb_id = %s", shop.user, fb_id)
+    assert stored == [{"status": status}]
+
+
+async def test_what_did_not_take_effect_is_said(shop: Shop, facebook: Running) -> None:
+    await shop.data("getCampaigns")
+    facebook.fault("status", method="GET", path="/101", code=100, times=1)
+    body = await shop.call("pauseCampaign", {"campaign_id": "101"})
+    assert body["success"] and body["verification"]["verified"] is False
+
+
+@pytest.mark.parametrize(
+    ("number", "currency", "adset_id", "budget", "minor"),
+    [
+        (1, "USD", "111", 70, "7000"), (1, "USD", "111", "12.5", "1250"), (2, "JPY", "211", 7000, "7000"),
+        (3, "KZT", "311", 7000, "700000"),
+    ],
+)  # fmt: skip
+async def test_budgets_go_out_in_minor_units(
+    bare: Shop, facebook: Running, number: int, currency: str, adset_id: str, budget: Any, minor: str
+) -> None:
+    bare.connect(number, currency)
+    body = await bare.call("updateBudget", {"adset_id": adset_id, "daily_budget": budget})
+    assert body["success"], body
+    assert body["verification"] == {"verified": True, "daily_budget": float(budget)}
+    (write,) = facebook.journal("POST")
+    assert write["body"] == {"daily_budget": minor}
+    stored = bare.rows("select daily_budget_minor from adsets where user_id = %s and fb_id = %s", bare.user, adset_id)
+    assert stored == [{"daily_budget_minor": int(minor)}]
+
+
+@pytest.mark.parametrize(
+    "budget", [0, -5, 10**12, "пять тысяч", "NaN", "Infinity", True, None, [5], "1e400", "5\u00a0000"]
+)
+@pytest.mark.parametrize("name", ["updateBudget", "updateDirectionBudget", "updateDirectionTargetCPL"])
+async def test_what_is_no_amount_is_refused(shop: Shop, facebook: Running, name: str, budget: Any) -> None:
+    direction = shop.direction()
+    field = "target_cpl" if name == "updateDirectionTargetCPL" else "daily_budget"
+    target = {"adset_id": "111"} if name == "updateBudget" else {"direction_id": str(direction)}
+    body = await shop.call(name, target | {field: budget}, approved=False)
+    assert body["error_code"] == "validation_error" and body["message"].startswith(f"{field}: "), body
+    assert body["message"].count("daily_budget") + body["message"].count("target_cpl") <= 2
+    assert facebook.journal() == []
+
+
+@pytest.mark.parametrize(
+    ("number", "currency", "adset_id", "budget"), [(2, "JPY", "211", 70.5), (1, "USD", "111", 0.001)]
+)
+async def test_parts_of_the_smallest_unit_are_refused(
+    bare: Shop, facebook: Running, number: int, currency: str, adset_id: str, budget: float
+) -> None:
+    bare.connect(number, currency)
+    body = await bare.call("updateBudget", {"adset_id": adset_id, "daily_budget": budget})
+    assert body["error_code"] == "failed" and "the smallest unit of" in body["message"]
+    assert facebook.journal("POST") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "subcode", "words"),
+    [
+        (17, 2446079, "accepts no more requests"),
+        (613, 0, "accepts no more requests"),
+        (100, 33, "no such object"),
+        (100, 0, "refuses the request"),
+        (190, 463, "does not accept the access token"),
+    ],
+)
+async def test_faults_of_facebook_do_not_quote_its_token(
+    shop: Shop, facebook: Running, code: int, subcode: int, words: str
+) -> None:
+    facebook.fault("status", code=code, subcode=subcode, times=100, message=f"no, not with {TOKEN}", retry_after=3600)
+    body = await shop.call("getCampaigns")
+    assert body["error_code"] == "failed" and words in body["message"], body
+    assert TOKEN not in json.dumps(body)
+    assert shop.rows("select 1 from campaigns where user_id = %s", shop.user) == []
+
+
+async def test_a_lost_answer_to_a_write_is_in_doubt(shop: Shop, facebook: Running) -> None:
+    await shop.data("getCampaigns")
+    facebook.fault("cut", method="POST", is_done=True)
+    body = await shop.call("pauseCampaign", {"campaign_id": "101"})
+    assert body["error_code"] == "in_doubt", body
+    assert len(facebook.journal("POST")) == 1
+    stored = shop.rows("select status from campaigns where user_id = %s and fb_id = '101'", shop.user)
+    assert stored == [{"status": "ACTIVE"}]
+
+
+async def test_without_a_token_live_tools_are_not_connected(bare: Shop, facebook: Running) -> None:
+    bare.connect(token="")
+    for name in ("getCampaigns", "getSpendReport"):
+        assert (await bare.call(name))["error_code"] == "not_connected"
+    body = await bare.call("pauseCampaign", {"campaign_id": "101"})
+    assert body["error_code"] == "not_connected" and facebook.journal() == []
+
+
+async def test_without_an_ad_account_that_is_said(bare: Shop) -> None:
+    body = await bare.call("getROIReport")
+    assert body["error_code"] == "failed" and "no ad account" in body["message"]

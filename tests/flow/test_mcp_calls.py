@@ -1,0 +1,174 @@
+"""The tools of an assistant over MCP: the official client calls them, and nothing dangerous is done without a yes."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from mcp import Client, MCPError
+
+from tests.flow.test_mcp_server import ASKING, READING, connected, program, text_of, url_of
+from tests.marketer import Marketer, marketer
+from tests.polling import apoll, poll
+from tests.unit.test_ads_tools_page import DANGEROUS
+
+
+@pytest.fixture(scope="module")
+def shared(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketer]:
+    with marketer(fresh_database, tmp_path_factory.mktemp("marketer")) as one:
+        one.stack.start_server()
+        one.stack.start_orchestrator(**one.settings())
+        poll(lambda: known(one), 20, "the tools are stored")
+        yield one
+
+
+@pytest.fixture
+def business(shared: Marketer) -> Marketer:
+    shared.facebook.reset()
+    for table in ("chat_pending_actions", "directions", "user_creatives"):
+        shared.stack.rows(f"delete from {table} where user_id = %s", shared.user)
+    return shared
+
+
+def known(business: Marketer) -> bool:
+    return bool(business.stack.rows("select from maas_assistant_tools('ads')"))
+
+
+def as_user(business: Marketer, user: UUID | None = None) -> Any:
+    """A client that the advertising tools are offered to."""
+    return connected(url_of(business.stack), **{"x-maas-user": str(user or business.user), "x-maas-assistant": "ads"})
+
+
+async def call(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, text_of(result)
+    body = dict(result.structured_content or {})
+    assert json.loads(text_of(result)) == body
+    return body
+
+
+async def refused(client: Client, name: str, **arguments: Any) -> str:
+    result = await client.call_tool(name, arguments)
+    assert result.is_error, result
+    return text_of(result)
+
+
+async def test_they_are_listed_for_a_known_user(business: Marketer) -> None:
+    async with as_user(business) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    of_assistant = {name: tool for name, tool in tools.items() if name not in READING | ASKING}
+    assert len(of_assistant) == 41 and len(tools) == 41 + len(READING | ASKING)
+    hints = {name: tool.annotations for name, tool in of_assistant.items()}
+    assert {name for name, one in hints.items() if one and one.destructive_hint} == DANGEROUS
+    assert hints["getCampaigns"].read_only_hint and "period" in tools["getCampaigns"].input_schema["properties"]
+    for headers in ({"x-maas-user": str(business.user)}, {"x-maas-assistant": "ads"}):
+        async with connected(url_of(business.stack), **headers) as client:
+            assert {tool.name for tool in (await client.list_tools()).tools} == READING | ASKING
+    async with program(url_of(business.stack), "--user", str(business.user), "--assistant", "ads") as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == set(tools)
+
+
+async def test_a_read_is_a_run_that_is_in_no_memory(business: Marketer) -> None:
+    async with as_user(business) as client:
+        body = await call(client, "getCampaigns", period="all")
+    assert [one["name"] for one in body["data"]["campaigns"]] == ["Заявки"]
+    (run,) = business.stack.rows(
+        "select id, kind, source, is_remembered, final_answer from pipeline_runs where user_id = %s order by seq desc "
+        "limit 1", business.user,
+    )  # fmt: skip
+    assert (run["kind"], run["source"], run["is_remembered"]) == ("action", "mcp", False)
+    assert json.loads(run["final_answer"]) == body
+    executed = business.stack.rows("select tool, status from tool_executions where run_id = %s", run["id"])
+    assert executed == [{"tool": "getCampaigns", "status": "done"}]
+    found = business.stack.client.post("/v1/memories/search", json={"user_id": str(business.user), "query": "Заявки"})
+    assert found.json()["results"] == []
+
+
+@pytest.mark.parametrize("via", ["program", "http"])
+async def test_a_dangerous_call_waits_and_is_made_once(business: Marketer, via: str) -> None:
+    opened = as_user(business)
+    if via == "program":
+        opened = program(url_of(business.stack), "--user", str(business.user), "--assistant", "ads")
+    async with opened as client:
+        result = await client.call_tool("updateBudget", {"adset_id": "111", "daily_budget": 70})
+    body = dict(result.structured_content or {})
+    assert not result.is_error and body["error_code"] == "approval_required" and business.writes() == []
+    path = f"/v1/actions/{body['action_id']}/approve"
+    assert f"POST {path}" in text_of(result) and '"daily_budget": 70' in text_of(result)
+    stranger = business.stack.client.post(path, json={"user_id": str(uuid4())})
+    assert stranger.status_code == 404 and business.writes() == []
+    decided = business.stack.client.post(path, json={"user_id": str(business.user)})
+    assert decided.status_code == 200, decided.text
+    outcome = business.finish(UUID(decided.json()["action_run_id"]))
+    assert outcome["status"] == "COMPLETED" and outcome["is_remembered"] is False
+    (write,) = business.writes()
+    assert write["body"]["daily_budget"] == "7000"
+    assert business.stack.client.post(path, json={"user_id": str(business.user)}).status_code == 409
+
+
+async def test_a_write_is_verified_and_waits_where_the_mode_says_so(business: Marketer) -> None:
+    direction = business.direction()
+    async with as_user(business) as client:
+        body = await call(client, "updateDirectionTargetCPL", direction_id=str(direction), target_cpl=5)
+    assert body["verification"]["verified"] is True
+    asked = {"user_id": str(business.user), "assistant": "ads", "tool": "updateDirectionTargetCPL", "mode": "plan"}
+    arguments = {"direction_id": str(direction), "target_cpl": 9}
+    reply = business.stack.client.post("/v1/tool_calls", json=asked | {"arguments": arguments})
+    assert reply.status_code == 202, reply.text
+    run = business.finish(UUID(reply.json()["request_id"]))
+    assert json.loads(run["final_answer"])["error_code"] == "approval_required"
+    (row,) = business.stack.rows("select target_cpl from directions where id = %s", direction)
+    assert row["target_cpl"] == 5
+
+
+async def test_bad_calls_change_nothing(business: Marketer) -> None:
+    async with as_user(business) as client:
+        assert "validation_error" in await refused(client, "updateBudget", adset_id="111", daily_budget="пять тысяч")
+        assert "unknown_tool" in await refused(client, "noSuchTool")
+        assert "unknown_tool" in await refused(client, "getAvailableDomains")
+        assert "arguments" in await refused(client, "getLeadDetails", lead_id="a\0b")
+        assert "65536 bytes" in await refused(client, "getLeadDetails", lead_id="x" * 70_000)
+    async with connected(url_of(business.stack), **{"x-maas-user": "ann", "x-maas-assistant": "nobody"}) as client:
+        with pytest.raises(MCPError, match="there is no active assistant 'nobody'"):
+            await client.list_tools()
+        assert "no active assistant" in await refused(client, "getCampaigns")
+    assert business.pending() == [] and business.writes() == []
+
+
+async def test_another_user_has_nothing_of_it(business: Marketer) -> None:
+    calls = len(business.facebook.journal())
+    async with as_user(business, uuid4()) as client:
+        assert "there is no advertising account yet" in await refused(client, "getCampaigns")
+    asked = {"user_id": str(uuid4()), "assistant": "ads", "tool": "getCampaigns", "account": "act_1"}
+    run = business.finish(UUID(business.stack.client.post("/v1/tool_calls", json=asked).json()["request_id"]))
+    assert "there is no such account" in run["final_answer"] and len(business.facebook.journal()) == calls
+
+
+def test_a_repeated_request_is_one_call(business: Marketer) -> None:
+    asked = {"user_id": str(business.user), "assistant": "ads", "tool": "getLeads", "arguments": {"limit": 3}}
+    headers = {"idempotency-key": str(uuid4())}
+    first, second = (business.stack.client.post("/v1/tool_calls", json=asked, headers=headers) for _ in range(2))
+    assert first.json() == second.json() and first.status_code == 202
+    other = business.stack.client.post("/v1/tool_calls", json=asked | {"arguments": {}}, headers=headers)
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_conflict")
+
+
+async def test_a_write_whose_orchestrator_dies_is_not_repeated(database: str, tmp_path: Path) -> None:
+    with marketer(database, tmp_path) as one:
+        one.stack.start_server()
+        program = one.stack.start_orchestrator(**one.settings())
+        poll(lambda: known(one), 20, "the tools are stored")
+        one.facebook.fault("hang", path="/101", method="POST", is_done=True)
+        asked = {"user_id": str(one.user), "assistant": "ads", "tool": "resumeCampaign",
+                 "arguments": {"campaign_id": "101"}}  # fmt: skip
+        run_id = UUID(one.stack.client.post("/v1/tool_calls", json=asked).json()["request_id"])
+        await apoll(lambda: one.writes(), 20, "Facebook is asked")
+        one.stack.stop(program, signal.SIGKILL)
+        one.stack.start_orchestrator(**one.settings())
+        run = one.finish(run_id)
+        assert json.loads(run["final_answer"])["error_code"] == "in_doubt" and len(one.writes()) == 1

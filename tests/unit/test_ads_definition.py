@@ -1,0 +1,63 @@
+"""The advertising assistants as data: which questions words decide, which models the settings choose."""
+
+from __future__ import annotations
+
+import pytest
+
+from maas.agents.routing import by_keywords
+from maas.assistants.ads.definition import define_ads, define_ads_v1
+from shared.settings import Settings, load_settings
+
+AGENTS = define_ads_v1(load_settings()).agents
+ROUTES = [
+    ("Покажи расходы за сегодня", "ads"),
+    ("Какие направления активны?", "ads"),
+    ("Измени бюджет направления Кухни на 50", "ads"),
+    ("Покажи все креативы", "creative"),
+    ("Топ-5 креативов по CPL", "creative"),
+    ("Проанализируй креатив «Лето»", "creative"),
+    ("Запусти креатив «Лето» в направление Кухни", "creative"),
+    ("Сравни креативы 1, 2 и 3", "creative"),
+    ("Покажи retention видео", "creative"),
+    ("Покажи последние диалоги", "whatsapp"),
+    ("Сколько лидов сегодня?", "crm"),
+]
+IN_ENGLISH = [
+    ("Show the spend of today", "ads"),
+    ("Launch creative Summer into direction Kitchens", "creative"),
+    ("How many qualified leads are there?", "crm"),
+    ("Show the last dialogues", "whatsapp"),
+]
+
+
+@pytest.mark.parametrize(("question", "agent"), ROUTES + IN_ENGLISH)
+def test_words_decide(question: str, agent: str) -> None:
+    chosen = by_keywords(question, AGENTS)
+    assert chosen is not None and chosen.name == agent
+
+
+@pytest.mark.parametrize("question", ["Как дела?", "Почему реклама даёт плохих лидов?", "Is the lead worth the spend?"])
+def test_words_do_not_decide(question: str) -> None:
+    assert by_keywords(question, AGENTS) is None
+
+
+def models(**settings: str) -> tuple[str | None, str | None, str | None]:
+    read = Settings.model_validate(settings)
+    ads, ads_v1 = define_ads(read), define_ads_v1(read)
+    assert {agent.model for agent in (*ads.agents, *ads_v1.agents)} == {ads_v1.model}
+    return ads.model, ads_v1.model, "key" if ads.needs.keys else None
+
+
+def test_models_are_settings() -> None:
+    assert models() == (None, None, "key")
+    assert models(model="gemini:gemini-2.5-flash") == (None, None, None)
+    assert models(openai_api_key="sk-test-0123456789") == ("openai:gpt-5.2", "openai:gpt-4o-mini", None)
+    named = {"meta_orchestrator_model": "gpt-9", "domain_agent_model": "gemini:gemini-2.5-pro"}
+    assert models(**named) == ("openai:gpt-9", "gemini:gemini-2.5-pro", None)
+
+
+def test_limits() -> None:
+    limits = define_ads(Settings.model_validate({"meta_max_iterations": 2})).limits
+    assert (limits.rounds, limits.calls, limits.seconds) == (2, 30, 300)
+    agent = define_ads(load_settings()).agents[0]
+    assert (agent.temperature, agent.max_tokens) == (0.3, 1500)
