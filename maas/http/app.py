@@ -33,9 +33,9 @@ from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
 from maas.http.routes import METHODS, ROUTES, Route
-from maas.http.run_watcher import RunWatcher
 from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
 from maas.runs.event_stream import EventStream
+from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
 from shared.db import Database
 from shared.errors import MaasError

@@ -21,11 +21,12 @@ from maas.http.auth.authorize import principal_of, read_body
 from maas.http.conversations import get_action, post_approve, post_reject
 from maas.http.openai.completions import wait_for_completion
 from maas.http.request_input import read_idempotency_key
-from maas.http.run_watcher import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT, KEEP_ALIVE_S, watch
 from maas.http.schemas import AssistantName, Name, QueryText, RequestBody, Schema, json_response
+from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
 from maas.http.state import AppState, app_state
 from maas.http.users import read_user_header, resolve_user
 from maas.runs.event_stream import Cursor, Page
+from maas.runs.run_watcher import KEEP_ALIVE_S, watch
 from maas.runs.submit import RunAnswer, Submission, read_answer
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError

@@ -16,8 +16,8 @@ from maas.http.attachments import IMAGE_TYPES
 from maas.http.errors import STATUS
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
 from maas.http.routes import Route
-from maas.http.run_watcher import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.schemas import STORABLE_PATTERN
+from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.users import IMPORT_COMPONENTS, IMPORT_SCHEMAS
 
 TAGS = {

@@ -25,9 +25,9 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from maas.engine.metrics import BUCKETS, LABELS
 from maas.http.auth.authorize import principal_of
-from maas.http.run_watcher import RunWatcher
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
+from maas.runs.run_watcher import RunWatcher
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
 

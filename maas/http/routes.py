@@ -33,7 +33,7 @@ from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
-from maas.http.run_watcher import EVENT_ID_PATTERN, EVENT_STREAM
+from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {

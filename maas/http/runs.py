@@ -25,7 +25,6 @@ from maas.http.request_input import (
     to_seconds,
     write_cursor,
 )
-from maas.http.run_watcher import EVENT_STREAM, EVENT_STREAM_HEADERS, server_sent_events
 from maas.http.schemas import (
     AssistantName,
     JsonObject,
@@ -38,6 +37,7 @@ from maas.http.schemas import (
     TaskStepState,
     json_response,
 )
+from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, server_sent_events
 from maas.http.state import app_state
 from maas.memory.health import MemoryState
 from maas.runs.event_stream import Cursor

@@ -16,9 +16,9 @@ from prometheus_client import Counter as MetricCounter
 from starlette.requests import Request
 
 from maas.http.auth import Authenticator, Principal
-from maas.http.run_watcher import RunWatcher
 from maas.memory.transfer.import_ import MAX_CONCURRENT_IMPORTS as MAX_CONCURRENT_IMPORTS
 from maas.runs.event_stream import EventStream
+from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
 from shared.db import Database
 from shared.errors import MaasError

@@ -16,8 +16,9 @@ from psycopg.rows import DictRow, dict_row
 from pytest_httpserver import HTTPServer
 
 from maas.engine.events import EventLog, EventType, RunEvents
-from maas.http.run_watcher import RunWatcher, server_sent_events
+from maas.http.server_sent_events import server_sent_events
 from maas.runs.event_stream import Cursor, EventStream
+from maas.runs.run_watcher import RunWatcher
 from shared.db import open_database
 from tests.model_server import ModelServer
 from tests.sql.engine import Engine, failed, insert

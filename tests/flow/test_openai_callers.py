@@ -19,9 +19,10 @@ from starlette.requests import Request
 from maas.http.app import create_app
 from maas.http.auth import Principal
 from maas.http.openai.completions import stream_completion
-from maas.http.run_watcher import KEEP_ALIVE_COMMENT, RunWatcher
+from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
 from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
 from maas.runs.event_stream import EventStream
+from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submission, Submitter
 from shared.db import open_database
 from shared.errors import MaasError

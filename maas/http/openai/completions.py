@@ -34,17 +34,11 @@ from maas.http.openai import (
     openai_error_response,
 )
 from maas.http.openai.request import ignored_header, read_completion_request, unknown_model
-from maas.http.run_watcher import (
-    EVENT_STREAM,
-    EVENT_STREAM_HEADERS,
-    KEEP_ALIVE_COMMENT,
-    KEEP_ALIVE_S,
-    POLL_INTERVAL_S,
-    watch,
-)
 from maas.http.schemas import json_response
+from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT
 from maas.http.state import AppState, app_state
 from maas.runs.event_stream import Cursor, Page
+from maas.runs.run_watcher import KEEP_ALIVE_S, POLL_INTERVAL_S, watch
 from maas.runs.submit import RunAnswer, list_assistants, list_inactive_assistants, read_answer
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError

@@ -8,7 +8,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from uuid import UUID
 
@@ -23,10 +23,6 @@ from shared.errors import MaasError
 POLL_INTERVAL_S = 1.0
 PING_TIMEOUT_S = 2.5
 KEEP_ALIVE_S = 15.0
-KEEP_ALIVE_COMMENT = ": still here\n\n"
-EVENT_ID_PATTERN = "^([0-9]{1,9}\\.[0-9]\\.[0-9]{1,9})?$"  # JSON Schema; the empty id means: from the start
-EVENT_STREAM = "text/event-stream"
-EVENT_STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 Waiters = dict[UUID, set[asyncio.Event]]
 log = structlog.get_logger()
 
@@ -38,9 +34,10 @@ class RunWatcher:
     connection is reopened.
     """
 
-    def __init__(self, db: Database, listen_dsn: str) -> None:
+    def __init__(self, db: Database, listen_dsn: str, name: str = "maas server listener") -> None:
         self._db = db
         self._listen_dsn = listen_dsn
+        self._name = name  # of the connection, in pg_stat_activity
         self._answer_waiters: Waiters = defaultdict(set)
         self._event_waiters: Waiters = defaultdict(set)
         self.is_closing = False
@@ -92,7 +89,7 @@ class RunWatcher:
         while True:
             listener: NotifyListener | None = None
             try:
-                listener = await NotifyListener.open(self._listen_dsn, "maas server listener", timeout=timeout)
+                listener = await NotifyListener.open(self._listen_dsn, self._name, timeout=timeout)
                 if is_silent:  # the network was cut: connections that hang in it would block the pool for minutes
                     await self._db.renew()
                     is_silent = False
@@ -118,15 +115,6 @@ class RunWatcher:
 
     def _on_event(self, run_id: UUID) -> None:
         _wake(self._event_waiters, run_id)
-
-
-async def server_sent_events(
-    event_stream: EventStream, watcher: RunWatcher, run_id: UUID, first: Page, keep_alive_s: float = KEEP_ALIVE_S
-) -> AsyncGenerator[str, None]:
-    """Yield the events of a run as `text/event-stream`, with a comment after `keep_alive_s` of silence."""
-    async with aclosing(watch(event_stream, watcher, run_id, first, keep_alive_s)) as pages:
-        async for events in pages:
-            yield _format(events) if events else KEEP_ALIVE_COMMENT
 
 
 async def watch(
@@ -167,10 +155,6 @@ async def watch(
 def _erased(run_id: UUID, cursor: Cursor) -> Event:
     error = {"code": "erased", "message": f"run {run_id} was erased"}
     return Event(replace(cursor, rank=END_RANK), "error", json.dumps(error))
-
-
-def _format(events: Sequence[Event]) -> str:
-    return "".join(f"id: {event.cursor}\nevent: {event.type}\ndata: {event.data}\n\n" for event in events)
 
 
 async def _wait(changed: asyncio.Event, timeout_s: float) -> None:
