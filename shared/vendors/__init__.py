@@ -1,4 +1,4 @@
-"""Clients of the services that advertising uses: advertisements, customers, messages. Here is the error they share."""
+"""Clients of services: advertisements, customers, messages. Here is the error that they share."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Literal
 
 from shared.errors import MaasError
 
-Vendor = Literal["facebook", "amocrm", "evolution"]
+Vendor = Literal["facebook", "amocrm", "evolution", "telegram"]
 ErrorCode = Literal[
     "unreachable", "timeout", "unauthorized", "forbidden", "not_found", "rate_limited", "invalid", "unavailable",
-    "bad_reply",
+    "bad_reply", "conflict",
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Requests to a vendor's HTTP API: limits of time and size, retries of what is safe to repeat, errors without secrets.
 
 Reads are repeated after a lost connection, 429 and 5xx. Writes are repeated only if no connection was made, so none is
-sent twice. The secret goes into a header, never into a URL.
+sent twice. The secret goes into a header; Telegram alone wants it in the path, so no URL is ever shown or logged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ from shared.vendors import ErrorCode, Vendor, VendorError
 MAX_CAUSE_CHARS = 300
 MAX_NAME_CHARS = 400
 MAX_PAGES = 2000
-NAMES: Mapping[Vendor, str] = {"facebook": "Facebook", "amocrm": "amoCRM", "evolution": "WhatsApp"}
+NAMES: Mapping[Vendor, str] = {
+    "facebook": "Facebook",
+    "amocrm": "amoCRM",
+    "evolution": "WhatsApp",
+    "telegram": "Telegram",
+}
 _SENTENCES: Mapping[ErrorCode, str] = {
     "unreachable": "{} cannot be reached",
     "timeout": "{} gave no answer in time",
@@ -38,10 +43,11 @@ _SENTENCES: Mapping[ErrorCode, str] = {
     "invalid": "{} refuses the request",
     "unavailable": "{} has a fault of its own",
     "bad_reply": "the reply of {} cannot be read",
+    "conflict": "{} serves another program in the place of this one",
 }
 _OF_STATUS: Mapping[int, ErrorCode] = {
-    401: "unauthorized", 402: "forbidden", 403: "forbidden", 404: "not_found", 408: "timeout", 410: "not_found",
-    429: "rate_limited",
+    401: "unauthorized", 402: "forbidden", 403: "forbidden", 404: "not_found", 408: "timeout", 409: "conflict",
+    410: "not_found", 429: "rate_limited",
 }  # fmt: skip
 # What went wrong, from the special to the general, and whether the request may have arrived.
 _FAILURES: Sequence[tuple[type[Exception], tuple[ErrorCode, str, bool]]] = (
@@ -60,6 +66,7 @@ _HEADER_VALUE = re.compile(r"[!-~]+")
 _log = structlog.get_logger()
 T = TypeVar("T")
 Params = Sequence[tuple[str, str]]
+Files = Mapping[str, tuple[str, bytes, str]]  # by field: name, content, media type
 
 
 Name = Annotated[str, AfterValidator(lambda text: shorten(one_line(clean(text)), MAX_NAME_CHARS))]
@@ -104,11 +111,13 @@ def refusal_of_status(status: int, headers: Mapping[str, str], cause: object = N
 class Service:
     """The API of a vendor under `base_url`. `header` carries the secret: its name, and a prefix such as "Bearer ".
 
+    Without `header` the secret is a part of `base_url`.
+
     `read_refusal` gets the status, the headers and the JSON value of a body that is no success (None if it is no JSON).
     """
 
     def __init__(
-        self, http: httpx2.AsyncClient, vendor: Vendor, base_url: str, header: tuple[str, str], secret: str,
+        self, http: httpx2.AsyncClient, vendor: Vendor, base_url: str, header: tuple[str, str] | None, secret: str,
         read_refusal: Callable[[int, Mapping[str, str], Any], Refusal], limits: Limits = DEFAULT_LIMITS,
     ) -> None:  # fmt: skip
         self._http, self._vendor, self._limits = http, vendor, limits
@@ -118,20 +127,26 @@ class Service:
 
     async def read(
         self, path: str, parse: Callable[[Any], T], *, params: Params = (), method: str = "GET",
-        json: Mapping[str, Any] | None = None,
+        json: Mapping[str, Any] | None = None, read_s: float | None = None,
     ) -> T:  # fmt: skip
         """Return `parse` of the JSON value of the reply, None for an empty one. Raises VendorError.
 
+        `read_s` replaces the limit of waiting for the reply, in seconds, and is added to that of all attempts.
+
         `parse` raises ValueError or pydantic's ValidationError for a value that the API should not send.
         """
-        return await self._call(_Request(method, path, params, json), parse, is_write=False)
+        return await self._call(_Request(method, path, params, json, read_s=read_s), parse, is_write=False)
+
+    async def download(self, path: str) -> bytes:
+        """Return the body of a reply as it is. Raises VendorError."""
+        return await self._call(_Request("GET", path, (), is_file=True), lambda content: content, is_write=False)
 
     async def write(
         self, method: str, path: str, parse: Callable[[Any], T], *, json: Mapping[str, Any] | None = None,
-        form: Mapping[str, str] | None = None,
+        form: Mapping[str, str] | None = None, files: Files | None = None,
     ) -> T:  # fmt: skip
         """Send a change once and return `parse` of the reply, as `read`. Raises VendorError."""
-        return await self._call(_Request(method, path, (), json, form), parse, is_write=True)
+        return await self._call(_Request(method, path, (), json, form, files), parse, is_write=True)
 
     def error(
         self, code: ErrorCode, cause: str = "", retry_after: float | None = None, is_outcome_unknown: bool = False
@@ -148,7 +163,10 @@ class Service:
     async def _call(self, request: _Request, parse: Callable[[Any], T], *, is_write: bool) -> T:
         self._check_configuration()
         limits, clock = self._limits, asyncio.get_running_loop().time
-        backoff, end = Backoff(limits.first_pause_s, limits.max_pause_s), clock() + limits.total_s
+        backoff, end = (
+            Backoff(limits.first_pause_s, limits.max_pause_s),
+            clock() + limits.total_s + (request.read_s or 0.0),
+        )
         attempts = 0
         while True:
             attempts += 1
@@ -186,13 +204,15 @@ class Service:
 
     async def _attempt(self, request: _Request, parse: Callable[[Any], T], is_write: bool) -> T:
         """Send the request once. No error of a library is chained: it may quote the request or the reply."""
-        name, prefix = self._header
-        timeout = httpx2.Timeout(self._limits.read_s, connect=self._limits.connect_s)
+        headers = {"accept": "application/json, */*;q=0.5"}
+        if self._header is not None:
+            name, prefix = self._header
+            headers[name] = prefix + self._secret
+        timeout = httpx2.Timeout(request.read_s or self._limits.read_s, connect=self._limits.connect_s)
         try:
             async with self._http.stream(
                 request.method, self._base_url + request.path, params=list(request.params) or None, json=request.json,
-                data=request.form, headers={name: prefix + self._secret, "accept": "application/json, */*;q=0.5"},
-                timeout=timeout, follow_redirects=False,
+                data=request.form, files=request.files, headers=headers, timeout=timeout, follow_redirects=False,
             ) as response:  # fmt: skip
                 content = await self._body(response)
         except (httpx2.TransportError, httpx2.DecodingError, httpx2.InvalidURL) as error:
@@ -204,7 +224,7 @@ class Service:
             cause = f"it is larger than {self._limits.max_bytes} bytes"
             raise self.error("bad_reply", cause, is_outcome_unknown=is_write)
         try:
-            return parse(parse_json(content) if content else None)
+            return parse(content if request.is_file else parse_json(content) if content else None)
         except ValidationError as error:
             cause = str(problems_of(error)[0])
         except ValueError as error:
@@ -238,3 +258,6 @@ class _Request:
     params: Params
     json: Mapping[str, Any] | None = None
     form: Mapping[str, str] | None = None
+    files: Files | None = None
+    read_s: float | None = None
+    is_file: bool = False
