@@ -139,11 +139,11 @@ class RichText:
 
 
 class TelegramClient:
-    """One bot. All methods, and a text that is no token, raise VendorError; a chat that has blocked the bot is the code `forbidden`."""
+    """One bot. All methods, and a text that is no token, raise VendorError; `forbidden`: the chat has blocked the bot."""
 
     def __init__(self, http: httpx2.AsyncClient, base_url: str, token: str, limits: Limits = TELEGRAM_LIMITS) -> None:
         hide(token)
-        base, self._token = base_url.rstrip("/"), token
+        base = base_url.rstrip("/")
         self._service = Service(http, "telegram", f"{base}/bot{token}", None, token, _read_refusal, limits)
         self._files = Service(http, "telegram", f"{base}/file/bot{token}", None, token, _read_refusal, limits)
         if not is_token(token):
