@@ -24,6 +24,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 from shared.assistant_settings import AssistantSettings
 from shared.errors import MaasError, problems_of
 from shared.log import hide
+from shared.telegram_settings import TelegramSettings
 from shared.vendor_settings import VendorSettings
 
 _ROLE_PREFIX = {
@@ -57,7 +58,7 @@ def _default_embedding_model() -> str:
     return NO_EMBEDDING_MODEL if source.get(name) == "" else DEFAULT_EMBEDDING_MODEL
 
 
-class Settings(AssistantSettings, VendorSettings):
+class Settings(AssistantSettings, VendorSettings, TelegramSettings):
     """All settings; times are in seconds unless the name says otherwise."""
 
     model_config = SettingsConfigDict(
@@ -349,7 +350,7 @@ def variable_of(name: str) -> str:
 def unneeded_by_server(settings: Settings) -> tuple[str, ...]:
     """Return the names of secrets that the HTTP process does not need: all but the key of its embedding model."""
     provider = settings.embedding_model.partition(":")[0].strip()
-    return tuple(name for name in ORCHESTRATOR_SECRETS if name != f"{provider}_api_key")
+    return (*(name for name in ORCHESTRATOR_SECRETS if name != f"{provider}_api_key"), "telegram_bot_token")
 
 
 def load_settings(**overrides: object) -> Settings:

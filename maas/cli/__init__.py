@@ -74,6 +74,10 @@ COMMANDS = (
         "It needs a running MaaS (`make run`). The API key, if one is needed, is read from MAAS_API_KEY.\n"
         "The HTTP server offers the same tools at /mcp.",
     ),
+    Entry(
+        "telegram", "maas.cli.telegram:telegram",
+        "Serve the bots of TELEGRAM_BOT_TOKEN until Ctrl-C; `maas up` starts this, too.",
+    ),
     Entry("orchestrator", "maas.cli.up:orchestrator", "Run one orchestrator process; `maas up` starts one."),
     Entry(
         "compact", "maas.cli.memories:compact",

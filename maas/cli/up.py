@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -35,7 +35,8 @@ from shared.process import PARENT_VARIABLE, close_to_others
 from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings, load_settings, unneeded_by_server, variable_of
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = {"orchestrator": "main.py", "server": "server.py"}
+PROGRAMS = {"orchestrator": [str(ROOT / "main.py")], "server": [str(ROOT / "server.py")]}
+TELEGRAM = ["-c", "from main import cli; cli()", "telegram"]
 STOP_TIMEOUT_S = 10.0
 POLL_INTERVAL_S = 0.2
 READY_POLL_INTERVAL_S = 0.05
@@ -59,8 +60,15 @@ def up() -> None:
         if (hint := uvloop.run(_why_no_vectors(settings, postgres.query))) is not None:
             note(f"search is by words: {hint}")
             environment[variable_of("embedding_model")] = NO_EMBEDDING_MODEL
-        environments = {"orchestrator": environment, "server": without_keys(environment, settings)}
+        token = variable_of("telegram_bot_token")
+        own = {name: value for name, value in environment.items() if name != token}
+        environments = {"orchestrator": own, "server": without_keys(environment, settings)}
         children = [_Child(name, program, environments[name]) for name, program in PROGRAMS.items()]
+        if settings.telegram_bot_token is not None:
+            own = without_keys(environment, settings)
+            if token in environment:
+                own[token] = environment[token]
+            children.append(_Child("telegram", TELEGRAM, own))
         try:
             _announce(settings, children, postgres.query)
             while True:
@@ -167,9 +175,9 @@ async def _connect(dsn: str) -> None:
 class _Child:
     """A child process; it is started again when it ends, unless it keeps ending soon after its start."""
 
-    def __init__(self, name: str, program: str, environment: dict[str, str]) -> None:
+    def __init__(self, name: str, arguments: Sequence[str], environment: dict[str, str]) -> None:
         self.name = name
-        self._command = [sys.executable, str(ROOT / program)]
+        self._command = [sys.executable, *arguments]
         self._environment = environment
         self._early_exits = 0
         self._start()

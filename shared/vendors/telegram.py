@@ -122,7 +122,9 @@ class _File(_Model):
     file_size: int | None = None
 
 
-class _RawUpdate(BaseModel):
+class NumberedUpdate(BaseModel):
+    """An update as it came, of which only the number is known."""
+
     model_config = ConfigDict(extra="allow")
     update_id: Id
 
@@ -139,7 +141,7 @@ class RichText:
 
 
 class TelegramClient:
-    """One bot. All methods, and a text that is no token, raise VendorError; `forbidden`: the chat has blocked the bot."""
+    """One bot. All methods, and a text that is no token, raise VendorError; `forbidden`: the bot is blocked."""
 
     def __init__(self, http: httpx2.AsyncClient, base_url: str, token: str, limits: Limits = TELEGRAM_LIMITS) -> None:
         hide(token)
@@ -160,7 +162,7 @@ class TelegramClient:
         if offset is not None:
             body["offset"] = offset
         found = await self._service.read(
-            "/getUpdates", _result_of(list[_RawUpdate]), method="POST", json=body, read_s=timeout_s + POLL_MARGIN_S
+            "/getUpdates", _result_of(list[NumberedUpdate]), method="POST", json=body, read_s=timeout_s + POLL_MARGIN_S
         )  # fmt: skip
         return [one.model_dump(mode="json") for one in found]
 

@@ -4,7 +4,7 @@
 --   anon            no claims: nothing
 --   maas_app        another application: inserts and reads requests and memory of all users
 --   maas_ops        operators: the views v_*, cancel and retry, prompts and prices
---   maas_server     server.py
+--   maas_server     server.py, and `maas telegram`
 --   maas_worker     main.py
 --
 -- Everything in the schema maas is closed to everybody, then opened to the roles named here: tables have row security and no
@@ -34,14 +34,15 @@ language sql immutable as $$
 
     ('maas_ops', 'select', array['v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines', 'v_orchestrators',
       'v_queue', 'v_rates', 'v_run_cost', 'v_run_history', 'v_runs_current', 'v_runs_stuck', 'v_sessions', 'v_stage_latency', 'v_stage_recent',
-      'v_user_memory', 'v_user_queue', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
+      'v_telegram', 'v_user_memory', 'v_user_queue', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
     ('maas_ops', 'update (prompt_template, is_active)', array['system_prompts']),
     ('maas_ops', 'insert, update, delete', array['model_prices']),
 
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
-      'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'forgotten_memories', 'api_keys', 'ai_conversations',
-      'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_sessions', 'schema_files']),
+      'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'telegram_bots', 'telegram_updates', 'telegram_replies', 'telegram_messages',
+      'forgotten_memories', 'api_keys', 'ai_conversations',
+      'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_sessions', 'v_telegram', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
@@ -69,7 +70,9 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_forget', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
       'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button',
       'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_specs',
-      'maas_assistant_tools', 'maas_insert_call']),
+      'maas_assistant_tools', 'maas_insert_call', 'maas_telegram_open', 'maas_telegram_take', 'maas_telegram_handled', 'maas_telegram_fail',
+      'maas_telegram_ask', 'maas_telegram_start', 'maas_telegram_notice', 'maas_telegram_follow', 'maas_telegram_place',
+      'maas_telegram_set_message', 'maas_telegram_end', 'maas_telegram_delay', 'maas_telegram_report', 'maas_telegram_clean']),
 
     ('maas_worker', formats || search || array['maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',
       'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',

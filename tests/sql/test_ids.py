@@ -1,6 +1,6 @@
 """Whatever takes an id says here what binds it to a user; a function or a query that is new and says nothing fails.
 
-`USER`: it takes the user, too, and reaches no row of another. `ROUTE`: it takes the id alone, and the server asks first
+`USER`: it takes the user, too, and reaches no row of another. `NAME`: as `USER`, who is the one of a name that Telegram gives. `ROUTE`: it takes the id alone, and the server asks first
 whose it is (`admit`, `owner_of_*`). `CLAIM`: the orchestrator alone, with a run that it has claimed; whose rows it
 reaches, the run says. `INSIDE`: nobody but the owner may call it. `ROW`: a trigger; the row that fires it says whose
 rows it reaches. `ALL`: it is for the rows of all users, and tells or changes what is nobody's alone.
@@ -21,7 +21,7 @@ from tests.sql.attempts import ROLES
 
 Connection = psycopg.Connection[DictRow]
 IDS = {"uuid", "uuid[]", "jsonb", "jsonb[]"}  # JSON may hold some
-USER, ROUTE, CLAIM, INSIDE, ROW, ALL = "user", "route", "claim", "inside", "row", "all"
+USER, NAME, ROUTE, CLAIM, INSIDE, ROW, ALL = "user", "name", "route", "claim", "inside", "row", "all"
 
 FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_compact": (USER, "children, their words and the new record are those of p_user"),
@@ -41,6 +41,11 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_remember": (USER, "as maas_import"),
     "maas_restore": (USER, "ids are made p_user's own, rows that name another's are refused"),
     "maas_finish_restore": (USER, "words, records, messages and notes of p_user"),
+    "maas_telegram_follow": (USER, "the run is p_user's"),
+    "maas_telegram_ask": (NAME, "the run and the conversation are of the user of p_name; a trigger checks the images"),
+    "maas_telegram_start": (NAME, "the run and the conversation are of the user of p_name"),
+    "maas_telegram_place": (ALL, "the reply is the channel's own; the action is shown, and decided by its user only"),
+    "maas_telegram_take": (ALL, "updates as Telegram sends them"),
     "maas_forget": (ROUTE, "p_user where one is named; all that goes is of the user whose memory it is"),
     "maas_cancel_run": (ROUTE, "one run; operators may cancel any"),
     "maas_retry_run": (ROUTE, "one run, words and records of its user; operators may retry any"),
@@ -159,7 +164,7 @@ OF_USER = {
     "candidates": 1, "rare_turns": 1, "counted_lexemes": 1, "said_lexemes": 1, "count_terms": 1,
     "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "spending": 1,
     "add_usage": 1, "insert_call": 1, "action": 2, "forget": 2, "list_runs": 1, "insert_task": 1, "own_account": 1,
-    "chat_conversation": 2, "chat_status": 2,
+    "chat_conversation": 2, "chat_status": 2, "telegram_follow": 3,
     "set_secret": 1, "delete_secret": 1, "read_secrets": 1, "list_secrets": 1,
     "user_specs": 1, "set_specs": 1, "add_ads_account": 1, "list_ads_accounts": 1, "remove_ads_account": 1,
     "recent_brain_actions": 1, "ad_account_status": 1, "keep_ad_account_status": 1,
@@ -184,6 +189,10 @@ OF_USER |= dict.fromkeys((
 ), 1)  # fmt: skip
 QUERIES: Mapping[str, tuple[str, str]] = {
     **{name: (USER, f"${number}") for name, number in OF_USER.items()},
+    "telegram_ask": (NAME, "$6"),
+    "telegram_start": (NAME, "$5"),
+    "telegram_place": (ALL, "the reply is the channel's own"),
+    "telegram_take": (ALL, "updates as Telegram sends them"),
     "client_insert": (USER, "row security, or a program that is there for all; triggers check what the row names"),
     "client_look": (USER, "row security, or a program that is there for all"),
     "insert_runs": (USER, "ids are the server's; triggers check conversation and images of each user"),
@@ -257,13 +266,14 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
     found = functions(known)
     assert sorted(found.keys() ^ FUNCTIONS.keys()) == []
     may: dict[str, set[str]] = {
-        USER: {"maas_server", "maas_worker"}, ROUTE: {"maas_server", "maas_ops"}, CLAIM: {"maas_worker"},
+        USER: {"maas_server", "maas_worker"}, NAME: {"maas_server"}, ROUTE: {"maas_server", "maas_ops"}, CLAIM: {"maas_worker"},
         ALL: {"maas_server", "maas_worker", "maas_ops"}, INSIDE: set(), ROW: set(),
     }  # fmt: skip
     for name, (names, roles) in found.items():
         bound, _ = FUNCTIONS[name]
         assert set(roles) <= may[bound], f"{name} may be called by {roles}"
         assert bound != USER or "p_user" in names, f"{name} takes no user"
+        assert bound != NAME or "p_name" in names, f"{name} takes no name"
     routes = {name for name, (bound, _) in FUNCTIONS.items() if bound == ROUTE}
     assert {name for name, (_, roles) in found.items() if "maas_ops" in roles} <= routes | {"maas_format_call"}
 

@@ -57,7 +57,7 @@ class Bot:
     """One request of a bot: its state, and the parameters of the request."""
 
     def __init__(self, request: Request, parameters: Json) -> None:
-        self.state = standin_of(request).state
+        self._standin = standin_of(request)
         self.token = request.path_params["token"]
         if not re.fullmatch(r"[0-9]+:[A-Za-z0-9_-]+", self.token):
             raise Refused(404, "Not Found")
@@ -65,6 +65,11 @@ class Bot:
             raise Refused(401, "Unauthorized")
         self.me = self.state["bots"][self.token]
         self.parameters = parameters
+
+    @property
+    def state(self) -> Json:
+        """As it is now: another request may have replaced it."""
+        return self._standin.state
 
     def whole(self, name: str, default: int | None = None) -> int:
         value = self.parameters.get(name, default)

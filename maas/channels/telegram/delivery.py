@@ -1,0 +1,421 @@
+"""Replies go out: each message is sent empty, once, and filled by edits of its known id.
+
+A send that Telegram did not confirm may have left an empty message, which is counted; its text goes into another one.
+What Telegram refuses for a time is sent after that time, for the whole chat.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+import structlog
+
+from maas.channels.telegram import Bot
+from maas.channels.telegram.lanes import Lanes
+from maas.channels.telegram.phrases import Language, say
+from maas.channels.telegram.progress import Progress
+from maas.channels.telegram.rendering import PLACEHOLDER, describe_action, hash_of, plain, render
+from maas.conversations.attachments import read_content
+from maas.runs.event_stream import Cursor, EventStream
+from maas.runs.run_watcher import RunWatcher, watch
+from shared.db import CONNECTION_LOST, wait_for_postgres
+from shared.errors import Backoff, MaasError
+from shared.images import fit_sticker_async
+from shared.vendors import VendorError
+from shared.vendors.telegram import MAX_STICKER_BYTES, STICKER_SIDE, Keyboard, RichText
+
+FIRST_IMAGE, IMAGE_NOTICE, FIRST_ACTION = 1000, 1999, 2000  # numbers of parts
+FIRST_WAIT_S, TYPING_INTERVAL_S = 0.3, 5.0
+GROUP_DEBOUNCE_S = 3.0  # Telegram accepts 20 messages a minute in a group
+MAX_DEBOUNCE_S = 5.0
+LONG_WAIT_S = 5.0  # a longer one is stored
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 60.0
+KEEP_ALIVE_S = 15.0
+_PERMANENT = ("forbidden", "not_found", "invalid", "bad_reply")
+Result = TypeVar("Result")
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes out to a chat: the answer of a run, or a notice."""
+
+    id: int
+    chat_id: int
+    user_id: UUID
+    run_id: UUID | None
+    notice: str | None
+    reply_to: int | None
+    language: Language
+    wait_s: float = 0.0
+
+    @property
+    def lane(self) -> tuple[int, UUID, bool]:
+        """Answers for one user in one chat wait for each other; a notice waits for none of them."""
+        return self.chat_id, self.user_id, self.run_id is None
+
+
+@dataclass(slots=True)
+class _Gate:
+    """When the next request for a chat may be made, by the clock of the loop, and how often it was refused."""
+
+    free_at: float = 0.0
+    refusals: int = 0
+
+
+@dataclass(slots=True)
+class _Part:
+    """A message that stands in the chat, or is about to."""
+
+    id: int
+    message_id: int | None = None
+    shown: str | None = None
+    is_stored: bool = False
+
+
+@dataclass(slots=True)
+class _Shown:
+    """The messages of a reply, by their parts."""
+
+    reply: Reply
+    parts: dict[int, _Part] = field(default_factory=dict)
+
+
+class _Gone(Exception):
+    """The reply was erased, has ended, or another process sends it."""
+
+
+class Delivery:
+    """Shows the replies of one bot."""
+
+    def __init__(self, bot: Bot, events: EventStream, watcher: RunWatcher) -> None:
+        self._bot = bot
+        self._db = bot.db
+        self._client = bot.client
+        self._events = events
+        self._watcher = watcher
+        self._gates: dict[int, _Gate] = {}
+        self._known: set[int] = set()
+        self._lanes: Lanes[Reply] = Lanes(self._deliver)
+        self.decisions = asyncio.Event()  # set when an action was decided
+
+    async def load(self) -> None:
+        """Take in all replies that are open, such as those of an earlier process."""
+        after = 0
+        while rows := await self._db.rows("telegram_open_replies", self._bot.id, after):
+            for row in rows:
+                self.put(Reply(**dict(row)))
+            after = rows[-1]["id"]
+
+    def put(self, reply: Reply) -> None:
+        """Show a reply after those before it."""
+        if reply.id not in self._known:
+            self._known.add(reply.id)
+            self._lanes.put(reply.lane, reply)
+
+    async def close(self) -> None:
+        await self._lanes.close()
+
+    async def follow(self, chat_id: int, user_id: UUID, run_id: UUID, language: Language, reply_to: int | None) -> None:
+        """Show a run that no message asked for: of an approved action, or of a button. Once, however often called."""
+        reply_id = await self._db.value(
+            "telegram_follow", self._bot.id, chat_id, user_id, run_id, language, reply_to
+        )  # fmt: skip
+        if reply_id is not None:
+            self.put(Reply(reply_id, chat_id, user_id, run_id, None, reply_to, language))
+
+    async def remove_keyboard(self, chat_id: int, message_id: int) -> None:
+        """Take the buttons from a message; an error is logged only."""
+        try:
+            await self._call(chat_id, lambda: self._client.edit_message_reply_markup(chat_id, message_id))
+        except VendorError as error:
+            log.warning("telegram_keyboard_stays", cause=error.message)
+
+    async def show_decisions(self) -> None:
+        """Say under each message with buttons what became of its action, and show the run of an approved one."""
+        for row in await self._db.rows("telegram_decided", self._bot.id):
+            if row["action_run_id"] is not None:
+                await self.follow(
+                    row["chat_id"], row["user_id"], row["action_run_id"], row["language"], row["reply_to"]
+                )  # fmt: skip
+            name = {"failed": "failed_action", "executing": "approved"}.get(row["status"], row["status"])
+            content = describe_action(row["language"], row["tool"], row["arguments"], say(row["language"], name))
+            chat_id, message_id = row["chat_id"], row["message_id"]
+            try:
+                await self._edit(chat_id, message_id, content, ())
+            except VendorError as error:
+                if error.code not in _PERMANENT:
+                    log.warning("telegram_outcome_waits", cause=error.message)
+                    continue
+            await self._db.value("telegram_set_message", row["id"], "closed", None, None)
+
+    async def _deliver(self, reply: Reply) -> None:
+        """Show one reply to its end; what fails for a time is tried again."""
+        backoff = Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
+        if reply.wait_s:
+            gate = self._gate(reply.chat_id)
+            gate.free_at = max(gate.free_at, _now() + reply.wait_s)
+        while True:
+            try:
+                await self._show_reply(reply)
+                break
+            except _Gone:
+                break
+            except VendorError as error:
+                if error.code in _PERMANENT and not error.is_outcome_unknown:
+                    log.warning("telegram_reply_dropped", run_id=str(reply.run_id), cause=error.message)
+                    await self._end(reply, "dropped", error.message)
+                    break
+                cause = error.message
+            except (MaasError, *CONNECTION_LOST) as error:
+                cause = repr(error)
+            except Exception as error:
+                log.exception("telegram_reply_failed", run_id=str(reply.run_id))
+                await self._end(reply, "dropped", repr(error)[:300])
+                break
+            pause_s = backoff.next_s()
+            log.warning("telegram_reply_waits", run_id=str(reply.run_id), cause=cause, again_in=round(pause_s, 1))
+            await asyncio.sleep(pause_s)
+        self._known.discard(reply.id)
+
+    async def _show_reply(self, reply: Reply) -> None:
+        rows = await self._db.rows("telegram_messages", reply.id)
+        shown = _Shown(reply, {row["part"]: _Part(row["id"], row["message_id"], row["shown"]) for row in rows})
+        if reply.run_id is None:
+            await self._show(shown, [(RichText(reply.notice or "…"), ())])
+        else:
+            await self._show_run(shown, reply.run_id)
+        await self._end(reply, "shown")
+
+    async def _show_run(self, shown: _Shown, run_id: UUID) -> None:
+        """Show an answer while it is written, then all that belongs to it."""
+        reply = shown.reply
+        progress = Progress(run_id, reply.language)
+        reading = asyncio.create_task(self._read(run_id, progress))
+        try:
+            await self._stream(shown, progress, reading)
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+        contents = render(progress.markdown)
+        keyboard = progress.keyboard
+        if not contents and keyboard:
+            contents = [RichText("…")]
+        await self._show(shown, [(one, keyboard if one is contents[-1] else ()) for one in contents])
+        for number, attachment in enumerate(progress.images):
+            await self._show_image(shown, FIRST_IMAGE + number, UUID(attachment))
+        for number, action in enumerate(progress.actions):
+            await self._show_action(shown, FIRST_ACTION + number, action)
+
+    async def _read(self, run_id: UUID, progress: Progress) -> None:
+        """Feed the events of a run into `progress` until the run ends."""
+        try:
+            first = await self._events.read(run_id, Cursor())
+            if first is None:
+                raise _Gone
+            async for events in watch(self._events, self._watcher, run_id, first, KEEP_ALIVE_S):
+                for event in events:
+                    progress.take(event)
+        finally:
+            progress.changed.set()
+
+    async def _stream(self, shown: _Shown, progress: Progress, reading: asyncio.Task[None]) -> None:
+        """Show what there is, at most once in the debounce, until the run has ended."""
+        chat_id, debounce = shown.reply.chat_id, self._debounce(shown.reply.chat_id)
+        next_edit: float | None = None
+        draft_id, wait_s = shown.reply.id % (2**31 - 2) + 1, FIRST_WAIT_S
+        while not progress.is_over:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await progress.changed.wait()
+            wait_s = TYPING_INTERVAL_S
+            if reading.done():
+                reading.result()
+            if not progress.changed.is_set() or not progress.markdown:
+                progress.changed.clear()
+                await self._try(chat_id, lambda: self._client.send_chat_action(chat_id, "typing"))
+                continue
+            next_edit = _now() + debounce if next_edit is None else next_edit
+            await asyncio.sleep(max(0.0, next_edit - _now()))
+            progress.changed.clear()
+            contents = render(progress.markdown)
+            if progress.is_over or not contents:
+                continue
+            if self._bot.settings.telegram_drafts and chat_id > 0:
+                draft = partial(self._client.send_message_draft, chat_id, draft_id, contents[-1])
+                await self._try(chat_id, draft)
+            else:
+                await self._show(shown, [(one, ()) for one in contents], is_final=False)
+            next_edit = _now() + min(debounce * (1 + self._gate(chat_id).refusals), MAX_DEBOUNCE_S)
+        await reading
+        if next_edit is not None:
+            await asyncio.sleep(max(0.0, next_edit - _now()))
+
+    def _debounce(self, chat_id: int) -> float:
+        debounce = self._bot.settings.telegram_debounce
+        return debounce if chat_id > 0 else max(debounce, GROUP_DEBOUNCE_S)
+
+    async def _show(
+        self, shown: _Shown, contents: Sequence[tuple[RichText, Keyboard]], first: int = 0, is_final: bool = True
+    ) -> None:  # fmt: skip
+        """Have the messages of a text show exactly this. `is_final`: nothing will be changed in them."""
+        chat_id = shown.reply.chat_id
+        for number, (content, keyboard) in enumerate(contents, first):
+            wanted = hash_of(content, keyboard)
+            while (part := await self._sent_part(shown, number)).shown != wanted:
+                assert part.message_id is not None
+                try:
+                    await self._edit(chat_id, part.message_id, content, keyboard)
+                except VendorError as error:
+                    if error.code != "not_found" or "to edit" not in error.message:
+                        raise
+                    await self._set(part, "deleted")  # by somebody else: it is shown in a new message
+                    del shown.parts[number]
+                    continue
+                part.shown = wanted
+            if is_final and not part.is_stored:
+                part.is_stored = await self._set(part, "sent", shown=wanted)
+        end = first + len(contents)
+        for number in [one for one in shown.parts if end <= one < FIRST_IMAGE and first == 0]:
+            part = shown.parts.pop(number)
+            if (message_id := part.message_id) is not None:
+                await self._try(chat_id, partial(self._client.delete_message, chat_id, message_id))
+            await self._set(part, "deleted")
+
+    async def _sent_part(self, shown: _Shown, number: int, kind: str = "text", action: UUID | None = None) -> _Part:
+        """The message of this part; an empty one is sent if there is none. Raises _Gone, VendorError."""
+        reply = shown.reply
+        part = shown.parts.get(number)
+        if part is None:
+            row_id = await self._db.value("telegram_place", reply.id, number, kind, action)
+            if row_id is None:
+                raise _Gone
+            part = shown.parts[number] = _Part(row_id)
+        if part.message_id is None:
+            part.message_id = await self._send_once(
+                shown, number, lambda: self._client.send_message(reply.chat_id, PLACEHOLDER, (), reply.reply_to)
+            )  # fmt: skip
+        return part
+
+    async def _send_once(
+        self, shown: _Shown, number: int, send: Callable[[], Awaitable[int]], lost: str = "orphaned"
+    ) -> int:  # fmt: skip
+        """The id of the message that `send` makes; without an answer its state is `lost`. Raises _Gone, VendorError."""
+        part = shown.parts[number]
+        try:
+            message_id = await self._call(shown.reply.chat_id, send)
+        except VendorError as error:
+            if error.is_outcome_unknown:
+                await self._set(part, lost)
+                del shown.parts[number]
+            raise
+        if not await self._set(part, "sent", message_id):
+            raise _Gone  # the user was erased meanwhile
+        return message_id
+
+    async def _show_image(self, shown: _Shown, number: int, attachment: UUID) -> None:
+        """Send an image, once: as a sticker if it is small enough, as a photo otherwise."""
+        reply = shown.reply
+        if (part := shown.parts.get(number)) is not None and part.message_id is not None:
+            return
+        if part is None:
+            row_id = await self._db.value("telegram_place", reply.id, number, "image", None)
+            if row_id is None:  # an earlier attempt may have arrived
+                await self._show(shown, [(RichText(say(reply.language, "doubtful_image")), ())], IMAGE_NOTICE)
+                return
+            shown.parts[number] = _Part(row_id)
+        try:
+            image = await read_content(self._db, attachment, reply.user_id)
+        except MaasError as error:
+            if error.code != "not_found":
+                raise
+            await self._set(shown.parts[number], "deleted")
+            return
+        sticker = await fit_sticker_async(image["content"], STICKER_SIDE, MAX_STICKER_BYTES)
+
+        def send() -> Awaitable[int]:
+            if sticker is not None:
+                return self._client.send_sticker(reply.chat_id, sticker)
+            return self._client.send_photo(reply.chat_id, image["content"], image["media_type"])
+
+        shown.parts[number].message_id = await self._send_once(shown, number, send, "in_doubt")
+
+    async def _show_action(self, shown: _Shown, number: int, action: dict[str, Any]) -> None:
+        """Ask for an approval with two buttons."""
+        reply, action_id = shown.reply, UUID(action["action_id"])
+        part = await self._sent_part(shown, number, "action", action_id)
+        content = describe_action(reply.language, action["tool"], action["arguments"])
+        choices = (("approve", "y"), ("reject", "n"))
+        keyboard = [[(say(reply.language, name), f"a:{sign}:{action_id}") for name, sign in choices]]
+        wanted = hash_of(content, keyboard)
+        if part.shown != wanted:
+            assert part.message_id is not None
+            await self._edit(reply.chat_id, part.message_id, content, keyboard)
+            await self._set(part, "sent", shown=wanted)
+            self.decisions.set()  # it may have been decided meanwhile
+
+    async def _edit(self, chat_id: int, message_id: int, content: RichText, keyboard: Keyboard) -> None:
+        """Edit a message; without its entities if Telegram does not accept them."""
+        try:
+            await self._call(chat_id, lambda: self._client.edit_message_text(chat_id, message_id, content, keyboard))
+        except VendorError as error:
+            if error.code != "invalid" or not content.entities:
+                raise
+            log.warning("telegram_entities_refused", cause=error.message)
+            bare = plain(content.text)
+            await self._call(chat_id, lambda: self._client.edit_message_text(chat_id, message_id, bare, keyboard))
+
+    async def _call(self, chat_id: int, send: Callable[[], Awaitable[Result]]) -> Result:
+        """Make a request for a chat as soon as Telegram accepts one. Raises VendorError, but never for the rate."""
+        gate = self._gate(chat_id)
+        while True:
+            while (wait_s := gate.free_at - _now()) > 0:
+                await asyncio.sleep(wait_s)
+            try:
+                result = await send()
+            except VendorError as error:
+                if error.code != "rate_limited":
+                    raise
+                gate.refusals = min(gate.refusals + 1, 9)
+                wait_s = error.retry_after if error.retry_after is not None else 1.0
+                gate.free_at = max(gate.free_at, _now() + wait_s)
+                log.warning("telegram_flooded", wait=wait_s)
+                if wait_s > LONG_WAIT_S:
+                    await self._remember_wait(chat_id, wait_s)
+            else:
+                return result
+
+    async def _remember_wait(self, chat_id: int, wait_s: float) -> None:
+        with suppress(MaasError, *CONNECTION_LOST):
+            await self._db.value("telegram_delay", self._bot.id, chat_id, wait_s)
+
+    async def _try(self, chat_id: int, send: Callable[[], Awaitable[object]]) -> None:
+        """Make a request whose failure changes nothing."""
+        with suppress(VendorError):
+            await self._call(chat_id, send)
+
+    async def _set(self, part: _Part, state: str, message_id: int | None = None, shown: str | None = None) -> bool:
+        """Store what became of a message, however long the database is away; False if it was erased."""
+        return bool(
+            await wait_for_postgres(
+                lambda: self._db.value("telegram_set_message", part.id, state, message_id, shown)
+            )
+        )  # fmt: skip
+
+    async def _end(self, reply: Reply, state: str, error: str | None = None) -> None:
+        await wait_for_postgres(lambda: self._db.value("telegram_end", reply.id, state, error))
+
+    def _gate(self, chat_id: int) -> _Gate:
+        if len(self._gates) > 10_000:  # chats that may be asked again
+            self._gates = {key: gate for key, gate in self._gates.items() if gate.free_at > _now()}
+        return self._gates.setdefault(chat_id, _Gate())
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,107 @@
+"""What a bot says without a model, in the languages of its users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Language = Literal["ru", "en"]
+
+COMMANDS: Mapping[Language, Mapping[str, str]] = {
+    "en": {
+        "start": "begin a new conversation",
+        "help": "what this bot can do",
+        "mode": "approvals: auto, plan or ask",
+        "status": "show this conversation",
+        "clear": "delete the messages of this conversation; memory is kept",
+    },
+    "ru": {
+        "start": "начать новый разговор",
+        "help": "что умеет этот бот",
+        "mode": "подтверждения: auto, plan или ask",
+        "status": "показать этот разговор",
+        "clear": "удалить сообщения разговора; память останется",
+    },
+}
+
+PHRASES: Mapping[Language, Mapping[str, str]] = {
+    "en": {
+        "hello": "Hello! Write to me: I remember what we talk about. /help shows the commands.",
+        "help": "Write a message or send a photo. I remember what we talk about.\n\n{commands}\n\n"
+        "remember: … keeps a note, notes shows them, forget: … deletes one.",
+        "modes": "/mode auto: only dangerous actions wait for your approval\n/mode plan: all changes wait\n"
+        "/mode ask: every call of a tool waits\n\nNow: {mode}",
+        "mode": "Mode: {mode}",
+        "cleared": "Messages deleted: {count}. Memory is kept.",
+        "nothing": "There is no conversation yet. Write a message.",
+        "status": "Assistant: {assistant}\nMode: {mode}\nMessages: {count}\nAn answer is being written: {processing}\n"
+        "Last agent: {agent}",
+        "yes": "yes", "no": "no", "none": "none",
+        "unknown_command": "There is no such command; /help shows all.",
+        "private": "This bot is private.",
+        "unsupported": "I can read text and photos only.",
+        "bad_photo": "This photo cannot be used: {cause}.",
+        "queue_full": "Too many of your requests are still being answered; wait for one and write again.",
+        "unknown_assistant": "This assistant is not available now; an operator can see why: maas doctor.",
+        "internal": "Something went wrong here; this message was not answered. Write it again.",
+        "failed": "No answer: {cause}. Write it again.",
+        "erased": "This conversation was erased.",
+        "limited": "The budget of the day is spent, so rules answered.",
+        "memory": "Memory was not complete for this answer.",
+        "doubtful_image": "The image may not have arrived. Write to me if it is missing.",
+        "send_photo": "Send a photo.",
+        "approval": "Needs your approval",
+        "approve": "Approve", "reject": "Reject",
+        "approved": "Approved", "rejected": "Rejected", "expired": "Expired: ask for it again", "done": "Approved",
+        "failed_action": "Approved, failed", "in_doubt": "Approved; whether it took effect is not known",
+        "already_decided": "It is decided already.",
+        "not_yours": "This button is not yours, or its request is gone.",
+        "not_offered": "This button is not offered any more.",
+        "accepted": "…",
+    },
+    "ru": {
+        "hello": "Здравствуйте! Напишите мне: я помню, о чём мы говорим. /help покажет команды.",
+        "help": "Напишите сообщение или пришлите фото. Я помню, о чём мы говорим.\n\n{commands}\n\n"
+        "запомни: … сохранит заметку, заметки покажет их, забудь: … удалит.",
+        "modes": "/mode auto: подтверждения ждут только опасные действия\n/mode plan: ждут все изменения\n"
+        "/mode ask: подтверждения ждёт каждый вызов инструмента\n\nСейчас: {mode}",
+        "mode": "Режим: {mode}",
+        "cleared": "Удалено сообщений: {count}. Память сохранена.",
+        "nothing": "Разговора ещё нет. Напишите сообщение.",
+        "status": "Ассистент: {assistant}\nРежим: {mode}\nСообщений: {count}\nОтвет пишется: {processing}\n"
+        "Последний агент: {agent}",
+        "yes": "да", "no": "нет", "none": "нет",
+        "unknown_command": "Такой команды нет; /help покажет все.",
+        "private": "Это закрытый бот.",
+        "unsupported": "Я понимаю только текст и фотографии.",
+        "bad_photo": "Это фото не подходит: {cause}.",
+        "queue_full": "На многие ваши сообщения ответ ещё пишется; дождитесь его и напишите снова.",
+        "unknown_assistant": "Этот ассистент сейчас недоступен; причину покажет оператору maas doctor.",
+        "internal": "Здесь что-то сломалось, сообщение осталось без ответа. Напишите его ещё раз.",
+        "failed": "Ответа нет: {cause}. Напишите ещё раз.",
+        "erased": "Этот разговор стёрт.",
+        "limited": "Бюджет на сегодня исчерпан, поэтому ответ дали правила.",
+        "memory": "Память для этого ответа была неполной.",
+        "doubtful_image": "Картинка могла не дойти. Напишите мне, если её нет.",
+        "send_photo": "Пришлите фото.",
+        "approval": "Нужно ваше подтверждение",
+        "approve": "Подтвердить", "reject": "Отклонить",
+        "approved": "Подтверждено", "rejected": "Отклонено", "expired": "Срок истёк: попросите ещё раз",
+        "done": "Подтверждено", "failed_action": "Подтверждено, не удалось",
+        "in_doubt": "Подтверждено; вступило ли в силу, неизвестно",
+        "already_decided": "Это уже решено.",
+        "not_yours": "Это не ваша кнопка, или запроса больше нет.",
+        "not_offered": "Эта кнопка больше не действует.",
+        "accepted": "…",
+    },
+}  # fmt: skip
+
+
+def say(language: Language, name: str, **values: object) -> str:
+    """The phrase of this name with its values."""
+    return PHRASES[language][name].format(**values)
+
+
+def language_of(code: str | None) -> Language:
+    """The language to speak with a user whose client has this IETF language tag."""
+    return "ru" if code is not None and code.lower().startswith(("ru", "be", "uk", "kk")) else "en"

@@ -1,0 +1,84 @@
+"""How far the answer of a run has come, read from its events: its text, the tools at work, and what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from maas.channels.telegram.phrases import Language, say
+from maas.runs.event_stream import Event
+from shared.text import visible_line
+from shared.vendors.telegram import MAX_CALLBACK_BYTES, Keyboard
+
+
+class Progress:
+    """`changed` is set whenever there is something new to show."""
+
+    def __init__(self, run_id: Any, language: Language) -> None:
+        self.changed = asyncio.Event()
+        self.actions: list[dict[str, Any]] = []  # tool calls that wait for approval
+        self.images: list[str] = []  # ids of attachments
+        self.is_over = False
+        self._run_id = run_id
+        self._language = language
+        self._text = ""
+        self._attempt: str | None = None
+        self._tools: dict[str, int] = {}  # calls in progress
+        self._buttons: list[dict[str, str]] = []
+        self._wants_photo = False
+        self._notes: list[str] = []
+
+    @property
+    def markdown(self) -> str:
+        """What is shown now: the text, then the tools at work or, at the end, notes."""
+        lines = [f"⚙️ {name} …" for name, count in self._tools.items() if count] if not self.is_over else self._notes
+        return "\n\n".join(part for part in (self._text, "\n".join(lines)) if part)
+
+    @property
+    def keyboard(self) -> Keyboard:
+        """The buttons of the answer, each on a row."""
+        rows = [(one["label"], f"p:{self._run_id}:{one['id']}") for one in self._buttons]
+        return [[(label, data)] for label, data in rows if len(data.encode()) <= MAX_CALLBACK_BYTES]
+
+    def take(self, event: Event) -> None:
+        """Take in one event; an attempt that begins anew drops the text of the one before."""
+        data = json.loads(event.data)
+        match event.type:
+            case "text":
+                self._add(str(data["attempt"]), data["delta"])
+            case "tool_start" | "tool_result":
+                name = visible_line(data["tool"])
+                self._tools[name] = max(0, self._tools.get(name, 0) + (1 if event.type == "tool_start" else -1))
+            case "approval_required":
+                self.actions.append(data)
+            case "buttons":
+                self._buttons = data["buttons"]
+            case "request_photo":
+                self._wants_photo = True
+            case "sticker":
+                self.images.append(data["attachment_id"])
+            case "done":
+                self._end(data)
+            case "error":
+                self._text, self.is_over = (
+                    say(self._language, "failed", cause=visible_line(data["message"] or "")),
+                    True,
+                )
+            case _:
+                return
+        self.changed.set()
+
+    def _add(self, attempt: str, delta: str) -> None:
+        if attempt != self._attempt:
+            self._attempt, self._text = attempt, ""
+        self._text += delta
+
+    def _end(self, data: dict[str, Any]) -> None:
+        self._text, self.is_over = data["final_answer"] or "", True
+        if not self._text and self._wants_photo:
+            self._text = say(self._language, "send_photo")
+        if data.get("limited"):
+            self._notes.append(f"_{say(self._language, 'limited')}_")
+        if data.get("memory") not in (None, "ok"):
+            self._notes.append(f"_{say(self._language, 'memory')}_")

@@ -1,0 +1,53 @@
+"""Texts as Telegram shows them: Markdown becomes a text with entities, in parts that fit into messages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from telegramify_markdown import convert, split_entities
+
+from maas.channels.telegram.phrases import Language, say
+from shared.text import clean, shorten
+from shared.vendors.telegram import MAX_TEXT_UNITS, Keyboard, RichText, utf16_length
+
+MAX_MARKDOWN_CHARS = 200_000
+MAX_PARTS = 30
+MAX_ARGUMENT_CHARS = 2500
+PLACEHOLDER = RichText("…")
+
+
+def render(markdown: str) -> list[RichText]:
+    """The messages that show a text; none for a blank one. They end at the end of a line where that is possible."""
+    text, entities = convert(clean(markdown)[:MAX_MARKDOWN_CHARS])
+    parts = [
+        RichText(part, tuple(one.to_dict() for one in marks))
+        for part, marks in split_entities(text.strip("\n"), entities, MAX_TEXT_UNITS)
+    ]
+    return [part for part in parts if part.text.strip()][:MAX_PARTS]
+
+
+def plain(text: str) -> RichText:
+    """A text without entities, for one that Telegram does not accept with them."""
+    return RichText(text[:MAX_TEXT_UNITS] if utf16_length(text) <= MAX_TEXT_UNITS else text[: MAX_TEXT_UNITS // 2])
+
+
+def describe_action(language: Language, tool: str, arguments: Any, outcome: str | None = None) -> RichText:
+    """A tool call that waits for approval, or what became of it; stored text cannot imitate our own."""
+    heading = say(language, "approval") if outcome is None else outcome
+    shown = shorten(clean(json.dumps(arguments, ensure_ascii=False, indent=1)), MAX_ARGUMENT_CHARS)
+    before = f"{heading}\n{clean(tool)}\n"
+    bold = {"type": "bold", "offset": 0, "length": utf16_length(heading)}
+    code = {"type": "pre", "offset": utf16_length(before), "length": utf16_length(shown)}
+    return RichText(before + shown, (bold, code))
+
+
+def hash_of(content: RichText, keyboard: Keyboard) -> str:
+    """The same for the same content and buttons."""
+    return hashlib.sha256(json.dumps([content.to_json(), _rows(keyboard)]).encode()).hexdigest()[:32]
+
+
+def _rows(keyboard: Keyboard) -> Sequence[Sequence[Sequence[str]]]:
+    return [[list(button) for button in row] for row in keyboard]
