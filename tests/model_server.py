@@ -43,6 +43,7 @@ class ModelServer:
         self.window: int | None = None
         self.count_tokens: Callable[[str], int] = len
         self.sizes: list[int] = []
+        self.delay = 0.0  # seconds before each streamed word
         self._held: dict[str, threading.Event] = {}
         self._let_pass: dict[str, int] = {}
         self._paused: dict[str, threading.Event] = {}
@@ -146,6 +147,7 @@ class ModelServer:
             yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": None, "delta": delta}))
         words = [] if calls else re.findall(r"\s*\S+\s*", text) or [text]
         for number, word in enumerate(words, start=1):
+            self._closed.wait(self.delay)
             if number == len(words) and (event := self._paused.get(role)):
                 event.wait(60)
             if number == len(words) and self._broken[role] > 0:

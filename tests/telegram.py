@@ -11,8 +11,8 @@ import psycopg
 from psycopg.rows import dict_row
 
 from tests.polling import poll
-from tests.programs import MAAS
-from tests.stack import Process, Stack
+from tests.programs import MAAS, Process
+from tests.stack import Stack
 from tests.standins.running import Running, standin
 
 BOT = 4242
@@ -39,7 +39,7 @@ class Messenger:
 
     def push(self, *updates: dict[str, Any]) -> None:
         """Have updates come, in this order."""
-        self.telegram.merge({"push": {TOKEN: list(updates)}})
+        self.telegram.merge({"push": {TOKEN: {str(next(self._numbers)): list(updates)}}})
 
     def write(self, text: str, chat: int = 7, **more: Any) -> None:
         """A message of a person in a private chat."""
@@ -73,11 +73,10 @@ class Messenger:
     def wait(self, text: str, chat: int = 7, seconds: float = 20) -> dict[str, Any]:
         """The message of a chat that holds this text, once it is there."""
 
-        def find() -> dict[str, Any] | None:
-            return next((one for one in self.messages(chat) if text in one.get("text", "")), None)
+        def find() -> list[dict[str, Any]]:
+            return [one for one in self.messages(chat) if text in one.get("text", "")]
 
-        found: dict[str, Any] = poll(find, seconds, f"{text!r} is shown")
-        return found
+        return poll(find, seconds, f"{text!r} is shown")[0]
 
     def wait_done(self, seconds: float = 20) -> None:
         """Return when every update is handled and every reply has ended."""
@@ -85,7 +84,7 @@ class Messenger:
 
     def _open(self) -> int:
         state = self.telegram.state()
-        waiting = sum(map(len, (state.get("push") or {}).values()))
+        waiting = len(state.get("push") or {})
         waiting += sum(len(one.get("updates", [])) for one in state["bots"].values())
         with psycopg.connect(self.stack.dsn, autocommit=True, row_factory=dict_row) as connection:
             row = connection.execute(

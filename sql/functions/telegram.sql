@@ -62,18 +62,21 @@ declare
   conversation uuid;
 begin
   if not maas.maas_telegram_claim(p_bot, p_update) then
-    return query select 'handled', null::uuid;
+    verdict := 'handled';
+    return next;
     return;
   end if;
   target_user := maas.maas_resolve_user('telegram', p_name);
   conversation := maas.maas_chat_conversation(p_dialogue, target_user, p_assistant);
   if conversation is null then
-    return query select 'unknown_assistant', null::uuid;
+    verdict := 'unknown_assistant';
+    return next;
     return;
   end if;
   if p_queue_limit <= (
     select count(*) from maas.pipeline_runs r where r.user_id = target_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
-    return query select 'queue_full', null::uuid;
+    verdict := 'queue_full';
+    return next;
     return;
   end if;
   verdict := 'asked';
@@ -100,19 +103,22 @@ declare
   conversation uuid;
 begin
   if not maas.maas_telegram_claim(p_bot, p_update) then
-    return query select 'handled', null::uuid;
+    verdict := 'handled';
+    return next;
     return;
   end if;
   select a.definition->>'opening' into opening from maas.assistants a where a.name = p_assistant and a.is_active;
   if not found then
-    return query select 'unknown_assistant', null::uuid;
+    verdict := 'unknown_assistant';
+    return next;
     return;
   end if;
   target_user := maas.maas_resolve_user('telegram', p_name);
   update maas.chat_conversations set is_open = false where telegram_chat_id = p_dialogue and assistant = p_assistant and is_open;
   conversation := maas.maas_chat_conversation(p_dialogue, target_user, p_assistant);
   if opening is null then
-    return query select 'silent', null::uuid;
+    verdict := 'silent';
+    return next;
     return;
   end if;
   verdict := 'asked';

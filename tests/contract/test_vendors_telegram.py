@@ -42,7 +42,7 @@ async def client(service: Running) -> AsyncIterator[TelegramClient]:
 
 async def test_updates_wait_until_they_are_confirmed(client: TelegramClient, service: Running) -> None:
     message = {"message": {"message_id": 1, "chat": {"id": 7, "type": "private"}, "text": "привет"}}
-    service.merge({"push": {TOKEN: [message, message]}})
+    service.merge({"push": {TOKEN: {"1": [message, message]}}})
     first = await client.get_updates(None, 0, KINDS)
     assert [one["update_id"] for one in first] == [101, 102]
     assert await client.get_updates(None, 0, KINDS) == first

@@ -1,9 +1,10 @@
 """Whatever takes an id says here what binds it to a user; a function or a query that is new and says nothing fails.
 
-`USER`: it takes the user, too, and reaches no row of another. `NAME`: as `USER`, who is the one of a name that Telegram gives. `ROUTE`: it takes the id alone, and the server asks first
-whose it is (`admit`, `owner_of_*`). `CLAIM`: the orchestrator alone, with a run that it has claimed; whose rows it
-reaches, the run says. `INSIDE`: nobody but the owner may call it. `ROW`: a trigger; the row that fires it says whose
-rows it reaches. `ALL`: it is for the rows of all users, and tells or changes what is nobody's alone.
+`USER`: it takes the user, too, and reaches no row of another. `NAME`: so does this, with a name that Telegram gives.
+`ROUTE`: it takes the id alone, and the server asks first whose it is (`admit`, `owner_of_*`). `CLAIM`: the orchestrator
+alone, with a run that it has claimed; whose rows it reaches, the run says. `INSIDE`: nobody but the owner may call it.
+`ROW`: a trigger; the row that fires it says whose rows it reaches. `ALL`: it is for the rows of all users, and tells or
+changes what is nobody's alone.
 """
 
 from __future__ import annotations
@@ -266,7 +267,8 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
     found = functions(known)
     assert sorted(found.keys() ^ FUNCTIONS.keys()) == []
     may: dict[str, set[str]] = {
-        USER: {"maas_server", "maas_worker"}, NAME: {"maas_server"}, ROUTE: {"maas_server", "maas_ops"}, CLAIM: {"maas_worker"},
+        USER: {"maas_server", "maas_worker"}, NAME: {"maas_server"}, ROUTE: {"maas_server", "maas_ops"},
+        CLAIM: {"maas_worker"},
         ALL: {"maas_server", "maas_worker", "maas_ops"}, INSIDE: set(), ROW: set(),
     }  # fmt: skip
     for name, (names, roles) in found.items():

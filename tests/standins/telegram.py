@@ -3,8 +3,8 @@
 State: `bots` {token: {id, username}}; `files` {file_id: {path, content in base64}}; `blocked` [chat ids that refuse
 with 403]; `flood` {chat id: seconds since 1970 until which it refuses with 429}. What is sent is in `chats` {chat id:
 {messages: {id: {text, entities, keyboard, sticker, photo, reply_to, at, edits: [{at, text}], is_deleted}}, drafts,
-actions}}, answers to buttons in `answers`. Updates are appended by `POST /__control/state` with `push`: {token: [update
-without its id]}; `pending` counts those that were not confirmed.
+actions}}, answers to buttons in `answers`. Updates come by `POST /__control/state` with `push`: {token: {number:
+[updates without their ids]}}, in the order of the numbers.
 """
 
 from __future__ import annotations
@@ -172,9 +172,9 @@ async def get_updates(bot: Bot) -> Any:
 
 def take_in(state: Json) -> None:
     """Number the updates that were pushed."""
-    for token, updates in (state.pop("push", None) or {}).items():
+    for token, pushed in (state.pop("push", None) or {}).items():
         me = state["bots"][token]
-        for one in updates:
+        for one in (one for number in sorted(pushed, key=int) for one in pushed[number]):
             me["last_update"] = me.get("last_update", 100) + 1
             me.setdefault("updates", []).append({"update_id": me["last_update"]} | one)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -19,8 +19,11 @@ from maas.conversations import Mode, change_conversation, clear_conversation
 from maas.conversations.actions import Decision, decide_action, press_button
 from maas.conversations.attachments import store_upload
 from maas.users import TELEGRAM, find_user, get_or_create_user
-from shared.db import CONNECTION_LOST
+from shared.db import CONNECTION_LOST, wait_for_postgres
 from shared.errors import MaasError
+from shared.group_commit import BAD_DATA
+from shared.json import map_texts
+from shared.text import clean
 from shared.vendors import VendorError
 from shared.vendors.telegram import MAX_TEXT_UNITS
 
@@ -46,6 +49,26 @@ class Intake:
     def put(self, payload: Mapping[str, Any]) -> None:
         """Handle a stored update after those of its chat that came before."""
         self._lanes.put(chat_of(payload), payload)
+
+    async def take(self, updates: Sequence[Mapping[str, Any]]) -> int | None:
+        """Store updates, however long the database is away; the first one that is not stored."""
+        return await wait_for_postgres(lambda: self.store(updates))
+
+    async def store(self, updates: Sequence[Mapping[str, Any]]) -> int | None:
+        """Store updates and handle them; one that no database can hold counts as an empty one. Returns as `take`."""
+        storable = [map_texts(update, clean) for update in updates]
+        try:
+            next_id: int | None = await self._db.value("telegram_take", self._bot.id, storable)
+        except BAD_DATA as error:
+            if len(updates) == 1:
+                log.warning("telegram_update_damaged", update_id=updates[0]["update_id"], cause=repr(error))
+                return await self.store([{"update_id": updates[0]["update_id"]}])
+            for update in updates:
+                next_id = await self.store([update])
+            return next_id
+        for update in storable:
+            self.put(update)
+        return next_id
 
     async def load(self) -> None:
         """Take in all updates that are stored and not handled."""

@@ -76,6 +76,8 @@ class Progress:
 
     def _end(self, data: dict[str, Any]) -> None:
         self._text, self.is_over = data["final_answer"] or "", True
+        for image in self.images:  # it is sent itself
+            self._text = self._text.replace(f": {image}", "").replace(image, "")
         if not self._text and self._wants_photo:
             self._text = say(self._language, "send_photo")
         if data.get("limited"):

@@ -117,6 +117,8 @@ class _Service:
                 await self._serve_with_lock()
             except (MaasError, *CONNECTION_LOST) as error:
                 log.warning("telegram_lock_lost", bot=self._bot.username, cause=repr(error))
+            except Exception:
+                log.exception("telegram_failed", bot=self._bot.username)
             await asyncio.sleep(STANDBY_S * (0.5 + random.random()))
 
     async def _serve_with_lock(self) -> None:
@@ -186,14 +188,12 @@ class _Service:
                 await asyncio.sleep(max(backoff.next_s(), min(error.retry_after or 0.0, MAX_PAUSE_S)))
                 continue
             backoff = Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
-            next_id = await wait_for_postgres(partial(bot.db.value, "telegram_take", bot.id, updates))
-            for update in updates:
-                intake.put(update)
+            next_id = await intake.take(updates)
 
     async def _receive(self, intake: Intake) -> None:
         """Have updates sent to the webhook; each is confirmed when it is stored."""
         bot, backoff = self._bot, Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
-        url, secret = self._webhooks.open(self._token, bot, intake)
+        url, secret = self._webhooks.open(self._token, intake)
         while True:
             try:
                 await bot.client.set_webhook(url, secret, KINDS)

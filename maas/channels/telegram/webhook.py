@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from maas.channels.telegram import Bot
 from maas.channels.telegram.intake import Intake
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
@@ -36,7 +35,7 @@ class Webhooks:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._open: dict[str, tuple[str, Bot, Intake]] = {}  # by the number of the bot: its secret
+        self._open: dict[str, tuple[str, Intake]] = {}  # by the number of the bot: its secret
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -58,10 +57,10 @@ class Webhooks:
             with suppress(asyncio.CancelledError):
                 await task
 
-    def open(self, token: str, bot: Bot, intake: Intake) -> tuple[str, str]:
+    def open(self, token: str, intake: Intake) -> tuple[str, str]:
         """Accept updates of a bot; the URL and the secret for Telegram."""
         number, secret = token.partition(":")[0], hashlib.sha256(f"webhook {token}".encode()).hexdigest()
-        self._open[number] = (secret, bot, intake)
+        self._open[number] = (secret, intake)
         return f"{(self._settings.telegram_webhook or '').rstrip('/')}/telegram/{number}", secret
 
     def close(self, token: str) -> None:
@@ -73,7 +72,7 @@ class Webhooks:
         given = request.headers.get(SECRET_HEADER, "")
         if known is None or not hmac.compare_digest(known[0].encode(), given.encode()):
             return Response(status_code=404)
-        _, bot, intake = known
+        _, intake = known
         content = bytearray()
         async for piece in request.stream():
             content += piece
@@ -85,8 +84,7 @@ class Webhooks:
         except ValueError:  # also of pydantic
             return Response(status_code=400)
         try:
-            await bot.db.value("telegram_take", bot.id, [update])
+            await intake.store([update])
         except (MaasError, *CONNECTION_LOST):
             return Response(status_code=503)  # Telegram sends it again
-        intake.put(update)
         return Response(status_code=200)
