@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-benches := $(addprefix bench-,engine recall ablation scale memory year models events access tools ads)
-.PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks demo-ads fuzz strangers bench $(benches) \
+benches := $(addprefix bench-,engine recall ablation scale memory year models events access tools ads telegram)
+.PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads fuzz strangers bench $(benches) \
 	lock clean model-server wrk FORCE
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -48,8 +48,8 @@ check: .venv/dev ## Check lint, formatting, types and the direction of imports
 chaos: .venv/dev model-server ## Break everything under load and count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos --out out/chaos.json \
 		$(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(USERS),--users $(USERS))
-chaos-tasks: .venv/dev ## Kill an orchestrator every second while tasks are executed: [TASKS=N]
-	@mkdir -p out && .venv/bin/python -m tests.chaos.tasks --out out/tasks.json $(if $(TASKS),--tasks $(TASKS))
+chaos-tasks chaos-telegram: chaos-%: .venv/dev ## Kill processes while tasks are executed, or people write in Telegram: [TASKS=N] [CHATS=N]
+	@mkdir -p out && .venv/bin/python -m tests.chaos.$* --out out/$*.json $(if $(TASKS),--tasks $(TASKS)) $(if $(CHATS),--chats $(CHATS))
 
 demo-ads: .venv/dev ## Show the advertising tools on an invented business; with a key of a model, chat with it
 	@.venv/bin/python -m tests.demo

@@ -12,6 +12,7 @@ from os import environ
 from typing import Annotated
 
 import asyncpg
+import httpx2
 import typer
 import uvloop
 from pydantic import SecretStr
@@ -49,8 +50,10 @@ from shared.settings import (
     unknown_settings,
     variable_of,
 )
+from shared.vendors.telegram import TelegramClient
 
 OLDEST_POSTGRES = 150000
+TELEGRAM_SILENCE_S = 120.0  # a poll takes 25 s
 TIMEOUT_MARGIN = 1.3
 PROBE_TEXT = "Reply with one word: yes."
 PROBE_REQUEST = Request(
@@ -275,6 +278,24 @@ class _Checks:
             raise MaasError("no_orchestrator", "none is running, so requests wait; start one with `make run`")
         return f"{len(rows)} running: " + ", ".join(f"{row['host']}/{row['pid']}" for row in rows)
 
+    async def telegram(self) -> str:
+        """Asks Telegram who each bot is. Raises Advice if no process serves one."""
+        if not self.settings.telegram_bots:
+            return "not configured (set TELEGRAM_BOT_TOKEN)"
+        found = []
+        async with httpx2.AsyncClient() as http:
+            for token, assistant in self.settings.telegram_bots:
+                me = await TelegramClient(http, self.settings.telegram_base_url, token).get_me()
+                found.append(f"{me.username} ({assistant})")
+        rows = await self.db.rows("telegram_bots") if await self.db.value("schema_is_there") else []
+        text = ", ".join(found)
+        if errors := [f"{row['username']}: {row['error']}" for row in rows if row["error"]]:
+            raise MaasError("telegram_silent", "; ".join(errors))
+        heard = [row["silent_s"] for row in rows if row["silent_s"] is not None]
+        if not heard or min(heard) > TELEGRAM_SILENCE_S:
+            raise Advice("not_served", f"{text}; no process serves them: start one with `maas telegram`")
+        return text
+
     async def access(self) -> str:
         return await describe_access(self.db, self.settings)
 
@@ -290,6 +311,7 @@ CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "image model": _Checks.image_model,
     "embedding model": _Checks.embedding_model,
     "orchestrators": _Checks.orchestrators,
+    "telegram": _Checks.telegram,
     "access": _Checks.access,
 }
 

@@ -99,6 +99,7 @@ class QueueSnapshot:
     orchestrators: Rows
     users: Rows
     stuck: Rows
+    bots: Rows
 
     @classmethod
     async def read(cls, db: Database) -> QueueSnapshot:
@@ -111,6 +112,7 @@ class QueueSnapshot:
                 await db.rows("statuses_now"),
                 await db.rows("stages_recent"), await db.rows("orchestrators"),
                 await db.rows("longest_queues", MAX_USERS), await db.rows("stuck_by_reason"),
+                await db.rows("telegram_bots"),
             )  # fmt: skip
         except asyncpg.InsufficientPrivilegeError as error:
             login = await db.value("login")
@@ -123,6 +125,8 @@ class QueueSnapshot:
         """The whole page; needs at least 80 columns."""
         parts: list[RenderableType] = [self._head(), *self._backlog(), "", self._rates(), "", self._stages(), ""]
         parts += [self._orchestrators() if self.queue["orchestrators"] else NO_ORCHESTRATOR]
+        if self.bots:
+            parts += ["", self._bots()]
         if self.users:
             parts += ["", self._users()]
         if self.stuck:
@@ -179,6 +183,17 @@ class QueueSnapshot:
                 duration(row["lease_seconds"]) if row["is_alive"] else styled("dead", "red"),
                 duration(row["up_seconds"]),
                 "all" if set(row["stages"]) == set(STAGES) else " ".join(row["stages"]),
+            )  # fmt: skip
+        return table
+
+    def _bots(self) -> Table:
+        """Bots of Telegram; `lost` are messages that may stand empty in a chat, or images that may not have arrived."""
+        table = _table("telegram bot", "heard", "updates wait", "replies open", "dropped", "lost")
+        for row in self.bots:
+            heard = "never" if row["silent_s"] is None else f"{duration(max(0.0, row['silent_s']))} ago"
+            table.add_row(
+                f"{row['username']} ({row['assistant']})", styled(heard, "red" if row["error"] else ""),
+                str(row["waiting"]), str(row["open"]), str(row["dropped"]), str(row["orphaned"] + row["in_doubt"]),
             )  # fmt: skip
         return table
 

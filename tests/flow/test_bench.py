@@ -301,6 +301,14 @@ def test_the_engine_fails_by_a_gate_that_was_missed(
 
 
 @pytest.mark.bench
+def test_telegram(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
+    out = tmp_path / "telegram.json"
+    done = bench_module("telegram", tmp_path, postgres.dsn, "--quick", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(out.read_text())["figures"]) == {"messages", "a stream", "process"}
+
+
+@pytest.mark.bench
 def test_scale_asks_for_what_users_said(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
     out = tmp_path / "scale.json"
     done = bench_module("scale", tmp_path, postgres.dsn, "--quick", "--logs", "2000", "--out", str(out))

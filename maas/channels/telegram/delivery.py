@@ -37,6 +37,9 @@ MAX_DEBOUNCE_S = 5.0
 LONG_WAIT_S = 5.0  # a longer one is stored
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 60.0
 KEEP_ALIVE_S = 15.0
+MAX_SENDS = (
+    20  # of new messages at the same time: Telegram accepts 30 a second, and a crash may leave each of them empty
+)
 _PERMANENT = ("forbidden", "not_found", "invalid", "bad_reply")
 Result = TypeVar("Result")
 log = structlog.get_logger()
@@ -101,6 +104,7 @@ class Delivery:
         self._events = events
         self._watcher = watcher
         self._gates: dict[int, _Gate] = {}
+        self._sends = asyncio.Semaphore(MAX_SENDS)
         self._known: set[int] = set()
         self._lanes: Lanes[Reply] = Lanes(self._deliver)
         self.decisions = asyncio.Event()  # set when an action was decided
@@ -309,7 +313,7 @@ class Delivery:
         """The id of the message that `send` makes; without an answer its state is `lost`. Raises _Gone, VendorError."""
         part = shown.parts[number]
         try:
-            message_id = await self._call(shown.reply.chat_id, send)
+            message_id = await self._call(shown.reply.chat_id, partial(self._in_turn, send))
         except VendorError as error:
             if error.is_outcome_unknown:
                 await self._set(part, lost)
@@ -318,6 +322,10 @@ class Delivery:
         if not await self._set(part, "sent", message_id):
             raise _Gone  # the user was erased meanwhile
         return message_id
+
+    async def _in_turn(self, send: Callable[[], Awaitable[int]]) -> int:
+        async with self._sends:
+            return await send()
 
     async def _show_image(self, shown: _Shown, number: int, attachment: UUID) -> None:
         """Send an image, once: as a sticker if it is small enough, as a photo otherwise."""
