@@ -12,7 +12,6 @@ from os import environ
 from typing import Annotated
 
 import asyncpg
-import httpx2
 import typer
 import uvloop
 from pydantic import SecretStr
@@ -23,6 +22,7 @@ from maas.agents.tools import Toolset
 from maas.builtin_model import PROVIDERS
 from maas.cli.keys import describe_access
 from maas.cli.output import Table, note, show, styled, write
+from maas.cli.telegram import check_bots
 from maas.engine.listener import NotifyListener
 from maas.memory.embeddings import PGVECTOR_HINT
 from maas.prompting.prompts import BUILT_IN_ROLES
@@ -31,13 +31,7 @@ from shared.db import SQL, Database, open_database
 from shared.errors import MaasError
 from shared.migrate import pending
 from shared.models import Message, Request, Usage
-from shared.models.registry import (
-    LOCAL_MODEL_HINT,
-    lacks_default_embedder,
-    open_embedder,
-    open_images,
-    open_model,
-)
+from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
 from shared.models.retry import once
 from shared.postgres import PostgresUrls, find_postgres
 from shared.settings import (
@@ -50,10 +44,8 @@ from shared.settings import (
     unknown_settings,
     variable_of,
 )
-from shared.vendors.telegram import TelegramClient
 
 OLDEST_POSTGRES = 150000
-TELEGRAM_SILENCE_S = 120.0  # a poll takes 25 s
 TIMEOUT_MARGIN = 1.3
 PROBE_TEXT = "Reply with one word: yes."
 PROBE_REQUEST = Request(
@@ -279,21 +271,10 @@ class _Checks:
         return f"{len(rows)} running: " + ", ".join(f"{row['host']}/{row['pid']}" for row in rows)
 
     async def telegram(self) -> str:
-        """Asks Telegram who each bot is. Raises Advice if no process serves one."""
-        if not self.settings.telegram_bots:
-            return "not configured (set TELEGRAM_BOT_TOKEN)"
-        found = []
-        async with httpx2.AsyncClient() as http:
-            for token, assistant in self.settings.telegram_bots:
-                me = await TelegramClient(http, self.settings.telegram_base_url, token).get_me()
-                found.append(f"{me.username} ({assistant})")
-        rows = await self.db.rows("telegram_bots") if await self.db.value("schema_is_there") else []
-        text = ", ".join(found)
-        if errors := [f"{row['username']}: {row['error']}" for row in rows if row["error"]]:
-            raise MaasError("telegram_silent", "; ".join(errors))
-        heard = [row["silent_s"] for row in rows if row["silent_s"] is not None]
-        if not heard or min(heard) > TELEGRAM_SILENCE_S:
-            raise Advice("not_served", f"{text}; no process serves them: start one with `maas telegram`")
+        """Raises Advice if no process serves a bot."""
+        text, advice = await check_bots(self.settings, self.db)
+        if advice is not None:
+            raise Advice("not_served", f"{text}; {advice}")
         return text
 
     async def access(self) -> str:

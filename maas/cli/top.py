@@ -188,11 +188,11 @@ class QueueSnapshot:
 
     def _bots(self) -> Table:
         """Bots of Telegram; `lost` are messages that may stand empty in a chat, or images that may not have arrived."""
-        table = _table("telegram bot", "heard", "updates wait", "replies open", "dropped", "lost")
+        table = _table("telegram bot", "last answer", "updates wait", "replies open", "dropped", "lost")
         for row in self.bots:
-            heard = "never" if row["silent_s"] is None else f"{duration(max(0.0, row['silent_s']))} ago"
+            answer = "never" if row["silent_s"] is None else f"{duration(max(0.0, row['silent_s']))} ago"
             table.add_row(
-                f"{row['username']} ({row['assistant']})", styled(heard, "red" if row["error"] else ""),
+                f"{row['username']} ({row['assistant']})", styled(answer, "red" if row["error"] else ""),
                 str(row["waiting"]), str(row["open"]), str(row["dropped"]), str(row["orphaned"] + row["in_doubt"]),
             )  # fmt: skip
         return table

@@ -1,8 +1,8 @@
 """Telegram: a bot is an assistant in a messenger.
 
 Updates are stored before they are confirmed to Telegram, and each is handled in the transaction of what it causes
-(`intake`). A reply shows the answer of a run while it is written (`delivery`): its messages are sent empty, once, and
-filled by edits, which may be repeated. So no request is lost or made twice, and no text is sent twice.
+(`update_handler`). A reply shows the answer of a run while it is written (`delivery`): its messages are sent empty,
+once, and filled by edits, which may be repeated. So no request is lost or made twice, and no text is sent twice.
 """
 
 from __future__ import annotations

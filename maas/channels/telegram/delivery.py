@@ -11,15 +11,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import structlog
 
 from maas.channels.telegram import Bot
-from maas.channels.telegram.lanes import Lanes
+from maas.channels.telegram.keyed_queue import KeyedQueue
 from maas.channels.telegram.phrases import Language, say
 from maas.channels.telegram.progress import Progress
+from maas.channels.telegram.rate_limits import RateLimits
 from maas.channels.telegram.rendering import PLACEHOLDER, describe_action, hash_of, plain, render
 from maas.conversations.attachments import read_content
 from maas.runs.event_stream import Cursor, EventStream
@@ -34,14 +35,12 @@ FIRST_IMAGE, IMAGE_NOTICE, FIRST_ACTION = 1000, 1999, 2000  # numbers of parts
 FIRST_WAIT_S, TYPING_INTERVAL_S = 0.3, 5.0
 GROUP_DEBOUNCE_S = 3.0  # Telegram accepts 20 messages a minute in a group
 MAX_DEBOUNCE_S = 5.0
-LONG_WAIT_S = 5.0  # a longer one is stored
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 60.0
 KEEP_ALIVE_S = 15.0
 MAX_SENDS = (
     20  # of new messages at the same time: Telegram accepts 30 a second, and a crash may leave each of them empty
 )
 _PERMANENT = ("forbidden", "not_found", "invalid", "bad_reply")
-Result = TypeVar("Result")
 log = structlog.get_logger()
 
 
@@ -59,17 +58,9 @@ class Reply:
     wait_s: float = 0.0
 
     @property
-    def lane(self) -> tuple[int, UUID, bool]:
+    def queue_key(self) -> tuple[int, UUID, bool]:
         """Answers for one user in one chat wait for each other; a notice waits for none of them."""
         return self.chat_id, self.user_id, self.run_id is None
-
-
-@dataclass(slots=True)
-class _Gate:
-    """When the next request for a chat may be made, by the clock of the loop, and how often it was refused."""
-
-    free_at: float = 0.0
-    refusals: int = 0
 
 
 @dataclass(slots=True)
@@ -103,10 +94,10 @@ class Delivery:
         self._client = bot.client
         self._events = events
         self._watcher = watcher
-        self._gates: dict[int, _Gate] = {}
+        self._limits = RateLimits(bot)
         self._sends = asyncio.Semaphore(MAX_SENDS)
         self._known: set[int] = set()
-        self._lanes: Lanes[Reply] = Lanes(self._deliver)
+        self._queue: KeyedQueue[Reply] = KeyedQueue(self._deliver)
         self.decisions = asyncio.Event()  # set when an action was decided
 
     async def load(self) -> None:
@@ -121,10 +112,10 @@ class Delivery:
         """Show a reply after those before it."""
         if reply.id not in self._known:
             self._known.add(reply.id)
-            self._lanes.put(reply.lane, reply)
+            self._queue.put(reply.queue_key, reply)
 
     async def close(self) -> None:
-        await self._lanes.close()
+        await self._queue.close()
 
     async def follow(self, chat_id: int, user_id: UUID, run_id: UUID, language: Language, reply_to: int | None) -> None:
         """Show a run that no message asked for: of an approved action, or of a button. Once, however often called."""
@@ -137,7 +128,7 @@ class Delivery:
     async def remove_keyboard(self, chat_id: int, message_id: int) -> None:
         """Take the buttons from a message; an error is logged only."""
         try:
-            await self._call(chat_id, lambda: self._client.edit_message_reply_markup(chat_id, message_id))
+            await self._limits.call(chat_id, lambda: self._client.edit_message_reply_markup(chat_id, message_id))
         except VendorError as error:
             log.warning("telegram_keyboard_stays", cause=error.message)
 
@@ -163,8 +154,7 @@ class Delivery:
         """Show one reply to its end; what fails for a time is tried again."""
         backoff = Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
         if reply.wait_s:
-            gate = self._gate(reply.chat_id)
-            gate.free_at = max(gate.free_at, _now() + reply.wait_s)
+            self._limits.wait(reply.chat_id, reply.wait_s)
         while True:
             try:
                 await self._show_reply(reply)
@@ -256,7 +246,7 @@ class Delivery:
                 await self._try(chat_id, draft)
             else:
                 await self._show(shown, [(one, ()) for one in contents], is_final=False)
-            next_edit = _now() + min(debounce * (1 + self._gate(chat_id).refusals), MAX_DEBOUNCE_S)
+            next_edit = _now() + min(debounce * (1 + self._limits.refusals(chat_id)), MAX_DEBOUNCE_S)
         await reading
         if next_edit is not None:
             await asyncio.sleep(max(0.0, next_edit - _now()))
@@ -313,7 +303,7 @@ class Delivery:
         """The id of the message that `send` makes; without an answer its state is `lost`. Raises _Gone, VendorError."""
         part = shown.parts[number]
         try:
-            message_id = await self._call(shown.reply.chat_id, partial(self._in_turn, send))
+            message_id = await self._limits.call(shown.reply.chat_id, partial(self._in_turn, send))
         except VendorError as error:
             if error.is_outcome_unknown:
                 await self._set(part, lost)
@@ -370,43 +360,19 @@ class Delivery:
 
     async def _edit(self, chat_id: int, message_id: int, content: RichText, keyboard: Keyboard) -> None:
         """Edit a message; without its entities if Telegram does not accept them."""
+        edit = partial(self._client.edit_message_text, chat_id, message_id)
         try:
-            await self._call(chat_id, lambda: self._client.edit_message_text(chat_id, message_id, content, keyboard))
+            await self._limits.call(chat_id, partial(edit, content, keyboard))
         except VendorError as error:
             if error.code != "invalid" or not content.entities:
                 raise
             log.warning("telegram_entities_refused", cause=error.message)
-            bare = plain(content.text)
-            await self._call(chat_id, lambda: self._client.edit_message_text(chat_id, message_id, bare, keyboard))
-
-    async def _call(self, chat_id: int, send: Callable[[], Awaitable[Result]]) -> Result:
-        """Make a request for a chat as soon as Telegram accepts one. Raises VendorError, but never for the rate."""
-        gate = self._gate(chat_id)
-        while True:
-            while (wait_s := gate.free_at - _now()) > 0:
-                await asyncio.sleep(wait_s)
-            try:
-                result = await send()
-            except VendorError as error:
-                if error.code != "rate_limited":
-                    raise
-                gate.refusals = min(gate.refusals + 1, 9)
-                wait_s = error.retry_after if error.retry_after is not None else 1.0
-                gate.free_at = max(gate.free_at, _now() + wait_s)
-                log.warning("telegram_flooded", wait=wait_s)
-                if wait_s > LONG_WAIT_S:
-                    await self._remember_wait(chat_id, wait_s)
-            else:
-                return result
-
-    async def _remember_wait(self, chat_id: int, wait_s: float) -> None:
-        with suppress(MaasError, *CONNECTION_LOST):
-            await self._db.value("telegram_delay", self._bot.id, chat_id, wait_s)
+            await self._limits.call(chat_id, partial(edit, plain(content.text), keyboard))
 
     async def _try(self, chat_id: int, send: Callable[[], Awaitable[object]]) -> None:
         """Make a request whose failure changes nothing."""
         with suppress(VendorError):
-            await self._call(chat_id, send)
+            await self._limits.call(chat_id, send)
 
     async def _set(self, part: _Part, state: str, message_id: int | None = None, shown: str | None = None) -> bool:
         """Store what became of a message, however long the database is away; False if it was erased."""
@@ -418,11 +384,6 @@ class Delivery:
 
     async def _end(self, reply: Reply, state: str, error: str | None = None) -> None:
         await wait_for_postgres(lambda: self._db.value("telegram_end", reply.id, state, error))
-
-    def _gate(self, chat_id: int) -> _Gate:
-        if len(self._gates) > 10_000:  # chats that may be asked again
-            self._gates = {key: gate for key, gate in self._gates.items() if gate.free_at > _now()}
-        return self._gates.setdefault(chat_id, _Gate())
 
 
 def _now() -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,13 +80,11 @@ def read_update(payload: Mapping[str, Any], bot_id: int, username: str) -> Incom
     if message is None or message.sender is None or message.sender.is_bot or message.sender_chat is not None:
         return None
     is_group = message.chat.type != "private"
-    written = clean(message.text if message.text is not None else message.caption or "").strip()
+    written = clean(_without_mentions(message, username) if is_group else _text_of(message)[0]).strip()
     name, addressed, rest = _split_command(written)
     is_ours = addressed is None or addressed.lower() == username.lower()
     if not is_ours or (is_group and not (addressed or _is_addressed(message, bot_id, username))):
         return None
-    if is_group:
-        rest = re.sub(rf"(?i)@{re.escape(username)}\b", "", rest).strip()
     return Incoming(
         update.update_id, message.chat.id, is_group, message.sender, language_of(message.sender.language_code),
         message.message_id, rest, name, _photo_of(message),
@@ -114,16 +112,32 @@ def _is_addressed(message: Message, bot_id: int, username: str) -> bool:
     replied = message.reply_to_message
     if replied is not None and replied.sender is not None and replied.sender.id == bot_id:
         return True
-    if message.text is not None:
-        text, entities = message.text, message.entities
-    else:
-        text, entities = message.caption or "", message.caption_entities
+    text, entities = _text_of(message)
     units = text.encode("utf-16-le")
-    return any(one.type == "mention" and _part(units, one).lower() == f"@{username.lower()}" for one in entities)
+    return any(_names(units, one, username) for one in entities)
 
 
-def _part(units: bytes, entity: Entity) -> str:
-    return units[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le", errors="replace")
+def _text_of(message: Message) -> tuple[str, Sequence[Entity]]:
+    """The text of a message or the caption of its photo, with its entities."""
+    if message.text is not None:
+        return message.text, message.entities
+    return message.caption or "", message.caption_entities
+
+
+def _without_mentions(message: Message, username: str) -> str:
+    """The text of a message without the name of the bot."""
+    text, entities = _text_of(message)
+    units = text.encode("utf-16-le")
+    for one in sorted(entities, key=lambda entity: -entity.offset):
+        if _names(units, one, username):
+            units = units[: 2 * one.offset] + units[2 * (one.offset + one.length) :]
+    return units.decode("utf-16-le", errors="replace")
+
+
+def _names(units: bytes, entity: Entity, username: str) -> bool:
+    """Whether an entity of a text is the name of the bot."""
+    part = units[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le", errors="replace")
+    return entity.type == "mention" and part.lower() == f"@{username.lower()}"
 
 
 def _photo_of(message: Message) -> str | None:

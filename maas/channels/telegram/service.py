@@ -15,8 +15,8 @@ import structlog
 
 from maas.channels.telegram import KINDS, Bot
 from maas.channels.telegram.delivery import Delivery
-from maas.channels.telegram.intake import Intake
 from maas.channels.telegram.phrases import COMMANDS
+from maas.channels.telegram.update_handler import UpdateHandler
 from maas.channels.telegram.webhook import Webhooks
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
@@ -139,17 +139,17 @@ class _Service:
         bot = self._bot
         next_id = await bot.db.value("telegram_open", bot.id, bot.username, bot.assistant)
         delivery = Delivery(bot, self._events, self._watcher)
-        intake = Intake(bot, delivery)
+        handler = UpdateHandler(bot, delivery)
         log.info("telegram_serves", bot=bot.username, assistant=bot.assistant, pid=os.getpid())
         tasks = [
             asyncio.create_task(work)
             for work in (
-                self._hold(lock), self._take_in(intake, next_id), self._keep_deciding(delivery),
+                self._hold(lock), self._take_in(handler, next_id), self._keep_deciding(delivery),
                 self._keep_loading(delivery), self._keep_clean(), self._set_commands(),
             )
         ]  # fmt: skip
         try:
-            await wait_for_postgres(intake.load)
+            await wait_for_postgres(handler.load)
             await asyncio.wait([*tasks[:2]], return_when=asyncio.FIRST_COMPLETED)
             for task in tasks[:2]:
                 if task.done():
@@ -158,7 +158,7 @@ class _Service:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await intake.close()
+            await handler.close()
             await delivery.close()
 
     async def _hold(self, lock: asyncpg.Connection) -> None:
@@ -167,13 +167,13 @@ class _Service:
             await asyncio.sleep(PING_INTERVAL_S)
             await lock.fetchval(queries()["ping"], timeout=PING_TIMEOUT_S)
 
-    async def _take_in(self, intake: Intake, next_id: int | None) -> None:
+    async def _take_in(self, handler: UpdateHandler, next_id: int | None) -> None:
         if self._bot.settings.telegram_webhook is not None:
-            await self._receive(intake)
+            await self._receive(handler)
         else:
-            await self._poll(intake, next_id)
+            await self._poll(handler, next_id)
 
-    async def _poll(self, intake: Intake, next_id: int | None) -> None:
+    async def _poll(self, handler: UpdateHandler, next_id: int | None) -> None:
         """Fetch updates, store them, and confirm them by asking for the next ones."""
         bot, backoff = self._bot, Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
         with suppress(VendorError):
@@ -188,12 +188,12 @@ class _Service:
                 await asyncio.sleep(max(backoff.next_s(), min(error.retry_after or 0.0, MAX_PAUSE_S)))
                 continue
             backoff = Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
-            next_id = await intake.take(updates)
+            next_id = await handler.take(updates)
 
-    async def _receive(self, intake: Intake) -> None:
+    async def _receive(self, handler: UpdateHandler) -> None:
         """Have updates sent to the webhook; each is confirmed when it is stored."""
         bot, backoff = self._bot, Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
-        url, secret = self._webhooks.open(self._token, intake)
+        url, secret = self._webhooks.open(self._token, handler)
         while True:
             try:
                 await bot.client.set_webhook(url, secret, KINDS)

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from maas.channels.telegram.intake import Intake
+from maas.channels.telegram.update_handler import UpdateHandler
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 from shared.json import parse_json
@@ -35,7 +35,7 @@ class Webhooks:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._open: dict[str, tuple[str, Intake]] = {}  # by the number of the bot: its secret
+        self._open: dict[str, tuple[str, UpdateHandler]] = {}  # by the number of the bot: its secret
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -57,10 +57,10 @@ class Webhooks:
             with suppress(asyncio.CancelledError):
                 await task
 
-    def open(self, token: str, intake: Intake) -> tuple[str, str]:
+    def open(self, token: str, updates: UpdateHandler) -> tuple[str, str]:
         """Accept updates of a bot; the URL and the secret for Telegram."""
         number, secret = token.partition(":")[0], hashlib.sha256(f"webhook {token}".encode()).hexdigest()
-        self._open[number] = (secret, intake)
+        self._open[number] = (secret, updates)
         return f"{(self._settings.telegram_webhook or '').rstrip('/')}/telegram/{number}", secret
 
     def close(self, token: str) -> None:
@@ -72,7 +72,7 @@ class Webhooks:
         given = request.headers.get(SECRET_HEADER, "")
         if known is None or not hmac.compare_digest(known[0].encode(), given.encode()):
             return Response(status_code=404)
-        _, intake = known
+        _, updates = known
         content = bytearray()
         async for piece in request.stream():
             content += piece
@@ -84,7 +84,7 @@ class Webhooks:
         except ValueError:  # also of pydantic
             return Response(status_code=400)
         try:
-            await intake.store([update])
+            await updates.store([update])
         except (MaasError, *CONNECTION_LOST):
             return Response(status_code=503)  # Telegram sends it again
         return Response(status_code=200)

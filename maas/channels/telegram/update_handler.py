@@ -13,7 +13,7 @@ import structlog
 from maas.channels.telegram import SOURCE, Bot
 from maas.channels.telegram.delivery import Delivery, Reply
 from maas.channels.telegram.incoming import Incoming, Press, chat_of, read_update
-from maas.channels.telegram.lanes import Lanes
+from maas.channels.telegram.keyed_queue import KeyedQueue
 from maas.channels.telegram.phrases import COMMANDS, say
 from maas.conversations import Mode, change_conversation, clear_conversation
 from maas.conversations.actions import Decision, decide_action, press_button
@@ -37,18 +37,18 @@ _TEMPORARY = ("unreachable", "timeout", "unavailable", "rate_limited")
 log = structlog.get_logger()
 
 
-class Intake:
+class UpdateHandler:
     """Handles the updates of one bot."""
 
     def __init__(self, bot: Bot, delivery: Delivery) -> None:
         self._bot = bot
         self._db = bot.db
         self._delivery = delivery
-        self._lanes: Lanes[Mapping[str, Any]] = Lanes(self._handle)
+        self._queue: KeyedQueue[Mapping[str, Any]] = KeyedQueue(self._handle)
 
     def put(self, payload: Mapping[str, Any]) -> None:
         """Handle a stored update after those of its chat that came before."""
-        self._lanes.put(chat_of(payload), payload)
+        self._queue.put(chat_of(payload), payload)
 
     async def take(self, updates: Sequence[Mapping[str, Any]]) -> int | None:
         """Store updates, however long the database is away; the first one that is not stored."""
@@ -79,7 +79,7 @@ class Intake:
             after = rows[-1]["update_id"]
 
     async def close(self) -> None:
-        await self._lanes.close()
+        await self._queue.close()
 
     async def _handle(self, payload: Mapping[str, Any]) -> None:
         """Handle one update, however long the database is away; what keeps failing is given up and said."""

@@ -1,4 +1,4 @@
-"""Lanes: work of one key is done in order, that of different keys at the same time."""
+"""Work of one key is done in order, that of different keys at the same time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-class Lanes(Generic[Item]):
-    """Calls `work` with each item; a lane has a task as long as it has items. `work` must not raise."""
+class KeyedQueue(Generic[Item]):
+    """Calls `work` with each item; a key has a task as long as it has items. `work` must not raise."""
 
     def __init__(self, work: Callable[[Item], Awaitable[None]]) -> None:
         self._work = work
@@ -19,9 +19,9 @@ class Lanes(Generic[Item]):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def put(self, key: Hashable, item: Item) -> None:
-        """Add an item to the end of a lane."""
-        if (lane := self._items.get(key)) is not None:
-            lane.append(item)
+        """Add an item behind those of its key."""
+        if (waiting := self._items.get(key)) is not None:
+            waiting.append(item)
             return
         self._items[key] = deque([item])
         task = asyncio.create_task(self._drain(key))
@@ -35,10 +35,10 @@ class Lanes(Generic[Item]):
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _drain(self, key: Hashable) -> None:
-        lane = self._items[key]
+        waiting = self._items[key]
         try:
-            while lane:
-                await self._work(lane[0])
-                lane.popleft()
+            while waiting:
+                await self._work(waiting[0])
+                waiting.popleft()
         finally:
             del self._items[key]
