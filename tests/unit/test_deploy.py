@@ -13,7 +13,7 @@ import compose_spec.compose_spec as compose
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-UNITS = ("maas-server", "maas-orchestrator")
+UNITS = ("maas-server", "maas-orchestrator", "maas-telegram")
 ANALYZE = shutil.which("systemd-analyze")
 EXPOSURE = 20  # of 100, as systemd-analyze counts; a service without any hardening has 96
 
@@ -36,8 +36,8 @@ def test_the_dockerfile_passes_hadolint() -> None:
 
 def test_compose_starts_who_needs_the_schema_after_it_is_there() -> None:
     found = services()
-    assert set(found) == {"postgres", "migrate", "server", "orchestrator"}
-    for name in ("server", "orchestrator"):
+    assert set(found) == {"postgres", "migrate", "server", "orchestrator", "telegram"}
+    for name in ("server", "orchestrator", "telegram"):
         assert found[name]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
     assert found["migrate"]["depends_on"]["postgres"]["condition"] == "service_healthy"
     assert found["migrate"].get("restart") in (None, "no")
@@ -87,13 +87,15 @@ def test_units_are_understood_and_hardened(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", UNITS)
 def test_units_start_what_is_there_and_wait_for_its_end(name: str) -> None:
     lines = (ROOT / "deploy" / f"{name}.service").read_text().splitlines()
-    program = next(line for line in lines if line.startswith("ExecStart=")).split()[-1]
+    program = next(line for line in lines if line.startswith("ExecStart=")).split()[1]
     assert (ROOT / program).is_file()
     assert {"Restart=always", "KillMode=mixed", "TimeoutStopSec=20", "EnvironmentFile=/etc/maas/env"} <= set(lines)
     assert ("EnvironmentFile=-/etc/maas/models.env" in lines) == (program == "main.py")
+    assert ("EnvironmentFile=/etc/maas/telegram.env" in lines) == (program == ".venv/bin/maas")
 
 
 def test_keys_of_providers_are_for_orchestrators() -> None:
     files = {name: one.get("env_file") for name, one in services().items() if one.get("build")}
     assert files.pop("orchestrator") == [".env", {"path": "models.env", "required": False}]
+    assert files.pop("telegram") == [".env", {"path": "telegram.env", "required": False}]
     assert set(files.values()) == {".env"}
