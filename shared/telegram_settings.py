@@ -37,6 +37,9 @@ class TelegramSettings(BaseSettings):
     telegram_drafts: bool = Field(
         False, description="on: private chats show an answer that is being written as a draft instead of by edits"
     )
+    telegram_rich: bool = Field(
+        False, description="on: answers are rich messages with headings and tables, which older clients do not show"
+    )
     telegram_webhook: str | None = Field(
         None,
         pattern=r"^https://[^/\s?#]+(/[^\s?#]*)?$",

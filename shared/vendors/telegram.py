@@ -21,6 +21,7 @@ from shared.vendors import VendorError
 from shared.vendors.service import Limits, Refusal, Service, refusal_of_status
 
 MAX_TEXT_UNITS = 4096  # UTF-16 units of a message after its entities are parsed
+MAX_RICH_CHARS = 32_768  # of the HTML of a rich message
 MAX_CALLBACK_BYTES = 64
 MAX_FILE_BYTES = 20 * 1024 * 1024  # that a bot may download
 MAX_STICKER_BYTES = 512 * 1024
@@ -131,13 +132,17 @@ class NumberedUpdate(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RichText:
-    """A text with the entities of Telegram that format it."""
+    """A text with the entities of Telegram that format it; with `html` a rich message, which newer clients show."""
 
     text: str
     entities: tuple[Json, ...] = ()
+    html: str | None = None
 
     def to_json(self) -> Json:
-        return {"text": self.text} | ({"entities": list(self.entities)} if self.entities else {})
+        if self.html is not None:
+            return {"rich_message": {"html": self.html}}
+        body: Json = {"text": self.text, "link_preview_options": {"is_disabled": True}}
+        return body | ({"entities": list(self.entities)} if self.entities else {})
 
 
 class TelegramClient:
@@ -170,7 +175,7 @@ class TelegramClient:
         self, chat_id: int, content: RichText, keyboard: Keyboard = (), reply_to: int | None = None
     ) -> int:
         """Send a text once and return the id of the message."""
-        body = {"chat_id": chat_id, **content.to_json(), "link_preview_options": {"is_disabled": True}}
+        body = {"chat_id": chat_id, **content.to_json()}
         if keyboard:
             body["reply_markup"] = _markup(keyboard)
         if reply_to is not None:
@@ -182,7 +187,7 @@ class TelegramClient:
     ) -> None:
         """Replace text and keyboard of a message; the same again is no error."""
         body = {"chat_id": chat_id, "message_id": message_id, **content.to_json()}
-        body |= {"link_preview_options": {"is_disabled": True}, "reply_markup": _markup(keyboard)}
+        body["reply_markup"] = _markup(keyboard)
         await self._edit("editMessageText", body)
 
     async def edit_message_reply_markup(self, chat_id: int, message_id: int, keyboard: Keyboard = ()) -> None:
@@ -196,6 +201,7 @@ class TelegramClient:
     async def send_message_draft(self, chat_id: int, draft_id: int, content: RichText) -> None:
         """Show a text that is being written, for half a minute; a draft with the same id replaces the one before."""
         body = {"chat_id": chat_id, "draft_id": draft_id, **content.to_json()}
+        body.pop("link_preview_options", None)
         await self._repeatable("sendMessageDraft", body, _ignore)
 
     async def send_chat_action(self, chat_id: int, action: str) -> None:

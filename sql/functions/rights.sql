@@ -71,7 +71,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button',
       'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_specs',
       'maas_assistant_tools', 'maas_insert_call', 'maas_telegram_open', 'maas_telegram_take', 'maas_telegram_handled', 'maas_telegram_fail',
-      'maas_telegram_ask', 'maas_telegram_start', 'maas_telegram_notice', 'maas_telegram_follow', 'maas_telegram_place',
+      'maas_telegram_ask', 'maas_telegram_start', 'maas_telegram_notice', 'maas_telegram_follow', 'maas_telegram_tasks', 'maas_telegram_place',
       'maas_telegram_set_message', 'maas_telegram_end', 'maas_telegram_delay', 'maas_telegram_report', 'maas_telegram_clean']),
 
     ('maas_worker', formats || search || array['maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',

@@ -161,6 +161,18 @@ returns bigint language sql security definer set search_path = pg_catalog, pg_te
 $$;
 comment on function maas.maas_telegram_follow is 'Has a run of this user shown in a chat, once; null if it is shown already or is not of this user';
 
+create or replace function maas.maas_telegram_tasks(p_bot bigint)
+returns table (run_id uuid, chat_id bigint, user_id uuid, language text, reply_to bigint)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select t.run_id, r.chat_id, r.user_id, r.language::text, r.reply_to
+  from maas.telegram_replies r join maas.tasks t on t.parent_run_id = r.run_id
+  join maas.pipeline_runs p on p.id = t.run_id and p.user_id = r.user_id
+  where r.bot_id = p_bot and r.created_at > clock_timestamp() - interval '1 day'
+    and not exists (select from maas.telegram_replies k where k.run_id = t.run_id)
+  limit 100
+$$;
+comment on function maas.maas_telegram_tasks is 'Tasks that runs in chats have begun in the last day and that no reply shows';
+
 create or replace function maas.maas_telegram_place(p_reply bigint, p_part int, p_kind text, p_action uuid default null)
 returns bigint language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into maas.telegram_messages (reply_id, user_id, part, kind, action_id)

@@ -31,8 +31,13 @@ select reply_id, user_id from maas.maas_telegram_notice($1, $2, $3, $4, $5, $6, 
 select maas.maas_telegram_follow($1, $2, $3, $4, $5, $6);
 
 -- name: telegram_open_replies  -- $1 bot, $2 replies after this one; in order
-select id, chat_id, user_id, run_id, notice, reply_to, language, greatest(0, extract(epoch from not_before - clock_timestamp()))::float8 as wait_s
-from maas.telegram_replies where bot_id = $1 and state = 'open' and id > $2 order by id limit 1000;
+select r.id, r.chat_id, r.user_id, r.run_id, r.notice, r.reply_to, r.language,
+  greatest(0, extract(epoch from r.not_before - clock_timestamp()))::float8 as wait_s, coalesce(p.kind = 'task', false) as is_task
+from maas.telegram_replies r left join maas.pipeline_runs p on p.id = r.run_id and p.user_id = r.user_id
+where r.bot_id = $1 and r.state = 'open' and r.id > $2 order by r.id limit 1000;
+
+-- name: telegram_tasks  -- $1 bot
+select run_id, chat_id, user_id, language, reply_to from maas.maas_telegram_tasks($1);
 
 -- name: telegram_messages  -- $1 reply: those that stand in the chat
 select id, part, kind, action_id, message_id, shown, state from maas.telegram_messages

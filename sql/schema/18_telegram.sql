@@ -54,6 +54,7 @@ comment on column maas.telegram_replies.not_before is 'Telegram accepts nothing 
 comment on column maas.telegram_replies.error is 'Why it was dropped, or what the last attempt met';
 create unique index idx_telegram_replies_run_id on maas.telegram_replies (run_id) where run_id is not null;
 create index idx_telegram_replies_open on maas.telegram_replies (bot_id, id) where state = 'open';
+create index idx_telegram_replies_created_at on maas.telegram_replies (created_at);
 create index idx_telegram_replies_user_id on maas.telegram_replies (user_id);
 
 create table maas.telegram_messages (
@@ -77,3 +78,5 @@ comment on column maas.telegram_messages.state is
 create unique index idx_telegram_messages_part on maas.telegram_messages (reply_id, part) where state in ('sending', 'sent', 'closed', 'in_doubt');
 create index idx_telegram_messages_user_id on maas.telegram_messages (user_id);
 create index idx_telegram_messages_undecided on maas.telegram_messages (action_id) where kind = 'action' and state = 'sent';
+
+create index idx_tasks_parent_run_id on maas.tasks (parent_run_id) where parent_run_id is not null;

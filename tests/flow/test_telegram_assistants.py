@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -269,6 +270,51 @@ def test_drafts_show_what_is_written(database: str, tmp_path: Path) -> None:
         assert len(drafts) >= 2 and len({one["id"] for one in drafts}) == 1
         assert [len(one["edits"]) for one in chats.messages()] == [1] and len(chats.messages()) == 1
         models.close()
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_rich_messages_if_wanted(database: str, tmp_path: Path, is_refused: bool) -> None:
+    """One message whatever its length; where Telegram does not accept it, ordinary ones."""
+    with HTTPServer(threaded=True) as server, Stack(database, tmp_path) as stack, messenger(stack) as chats:
+        models = ModelServer(server)
+        models.replies["responder"] = "# Итог\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + "строка <b>\nи ещё\n\n" * 400
+        stack.start_orchestrator(**models.settings(), MAAS_FAST_PATH="1")
+        chats.serve(MAAS_TELEGRAM_RICH="1", MAAS_TELEGRAM_DRAFTS="1")
+        if is_refused:
+            chats.telegram.fault("status", path="/editMessageText", status=400, message="Bad Request: RICH_INVALID")
+        chats.write("таблицу")
+        chats.wait("строка")
+        chats.wait_done()
+        shown = chats.messages()
+        if is_refused:
+            assert len(shown) > 1 and "rich" not in shown[0]
+        else:
+            assert (
+                len(shown) == 1 and "<table>" in shown[0]["rich"] and "строка &lt;b&gt;<br/>и ещё" in shown[0]["rich"]
+            )
+        models.close()
+
+
+def test_a_task_reports_while_other_questions_are_answered(database: str, tmp_path: Path) -> None:
+    steps = [{"title": f"Шаг {n}", "prompt": "Посчитай.", "depends_on": []} for n in (1, 2)]
+    with HTTPServer(threaded=True) as server, Stack(database, tmp_path) as stack, messenger(stack) as chats:
+        models = ModelServer(server)
+        models.replies["responder"] = "Отчёт готов."
+        stack.start_orchestrator(**models.settings(), MAAS_FAST_PATH="1")
+        chats.serve()
+        chats.write("начни")
+        chats.wait_done()
+        (run,) = stack.rows("select id, user_id, conversation_id from pipeline_runs")
+        models.hold("responder")
+        stack.rows(
+            "select * from maas_insert_task(p_user => %s, p_query => 'Посчитать', p_steps => %s, p_parent => %s)",
+            run["user_id"], json.dumps(steps), run["id"],
+        )  # fmt: skip
+        chats.write("другой вопрос")
+        poll(lambda: len(stack.rows("select from telegram_replies")) == 3, 20, "the task is followed")
+        models.release("responder")
+        chats.wait_done()
+        assert len(chats.messages()) == 3
 
 
 def test_updates_come_by_a_webhook(database: str, tmp_path: Path) -> None:

@@ -97,6 +97,11 @@ class Bot:
 
     def text(self) -> Json:
         """The text of a message with its entities, checked as Telegram checks them."""
+        if (rich := self.parameters.get("rich_message")) is not None:
+            html = rich.get("html", "")
+            if "text" in self.parameters or not 0 < len(html) <= 32_768:
+                raise bad("rich message is damaged")
+            return {"text": re.sub(r"<[^>]*>", "", html), "entities": [], "rich": html, "keyboard": self.keyboard()}
         text = self.parameters.get("text")
         if not isinstance(text, str) or not text.strip():
             raise bad("message text is empty")

@@ -7,9 +7,8 @@ What Telegram refuses for a time is sent after that time, for the whole chat.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,10 +17,11 @@ import structlog
 
 from maas.channels.telegram import Bot
 from maas.channels.telegram.keyed_queue import KeyedQueue
+from maas.channels.telegram.messages import FIRST_IMAGE, Gone, Messages, Reply, edit_message
 from maas.channels.telegram.phrases import Language, say
 from maas.channels.telegram.progress import Progress
 from maas.channels.telegram.rate_limits import RateLimits
-from maas.channels.telegram.rendering import PLACEHOLDER, describe_action, hash_of, plain, render
+from maas.channels.telegram.rendering import describe_action, render, render_rich
 from maas.conversations.attachments import read_content
 from maas.runs.event_stream import Cursor, EventStream
 from maas.runs.run_watcher import RunWatcher, watch
@@ -31,58 +31,14 @@ from shared.images import fit_sticker_async
 from shared.vendors import VendorError
 from shared.vendors.telegram import MAX_STICKER_BYTES, STICKER_SIDE, Keyboard, RichText
 
-FIRST_IMAGE, IMAGE_NOTICE, FIRST_ACTION = 1000, 1999, 2000  # numbers of parts
+IMAGE_NOTICE, FIRST_ACTION = 1999, 2000  # numbers of parts
 FIRST_WAIT_S, TYPING_INTERVAL_S = 0.3, 5.0
 GROUP_DEBOUNCE_S = 3.0  # Telegram accepts 20 messages a minute in a group
 MAX_DEBOUNCE_S = 5.0
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 60.0
 KEEP_ALIVE_S = 15.0
-MAX_SENDS = (
-    20  # of new messages at the same time: Telegram accepts 30 a second, and a crash may leave each of them empty
-)
 _PERMANENT = ("forbidden", "not_found", "invalid", "bad_reply")
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What goes out to a chat: the answer of a run, or a notice."""
-
-    id: int
-    chat_id: int
-    user_id: UUID
-    run_id: UUID | None
-    notice: str | None
-    reply_to: int | None
-    language: Language
-    wait_s: float = 0.0
-
-    @property
-    def queue_key(self) -> tuple[int, UUID, bool]:
-        """Answers for one user in one chat wait for each other; a notice waits for none of them."""
-        return self.chat_id, self.user_id, self.run_id is None
-
-
-@dataclass(slots=True)
-class _Part:
-    """A message that stands in the chat, or is about to."""
-
-    id: int
-    message_id: int | None = None
-    shown: str | None = None
-    is_stored: bool = False
-
-
-@dataclass(slots=True)
-class _Shown:
-    """The messages of a reply, by their parts."""
-
-    reply: Reply
-    parts: dict[int, _Part] = field(default_factory=dict)
-
-
-class _Gone(Exception):
-    """The reply was erased, has ended, or another process sends it."""
 
 
 class Delivery:
@@ -95,7 +51,6 @@ class Delivery:
         self._events = events
         self._watcher = watcher
         self._limits = RateLimits(bot)
-        self._sends = asyncio.Semaphore(MAX_SENDS)
         self._known: set[int] = set()
         self._queue: KeyedQueue[Reply] = KeyedQueue(self._deliver)
         self.decisions = asyncio.Event()  # set when an action was decided
@@ -117,13 +72,15 @@ class Delivery:
     async def close(self) -> None:
         await self._queue.close()
 
-    async def follow(self, chat_id: int, user_id: UUID, run_id: UUID, language: Language, reply_to: int | None) -> None:
-        """Show a run that no message asked for: of an approved action, or of a button. Once, however often called."""
+    async def follow(
+        self, chat_id: int, user_id: UUID, run_id: UUID, language: Language, reply_to: int | None, is_task: bool = False
+    ) -> None:
+        """Show a run that no message asked for: of an action, a button or a task. Once, however often called."""
         reply_id = await self._db.value(
             "telegram_follow", self._bot.id, chat_id, user_id, run_id, language, reply_to
         )  # fmt: skip
         if reply_id is not None:
-            self.put(Reply(reply_id, chat_id, user_id, run_id, None, reply_to, language))
+            self.put(Reply(reply_id, chat_id, user_id, run_id, None, reply_to, language, is_task=is_task))
 
     async def remove_keyboard(self, chat_id: int, message_id: int) -> None:
         """Take the buttons from a message; an error is logged only."""
@@ -131,6 +88,11 @@ class Delivery:
             await self._limits.call(chat_id, lambda: self._client.edit_message_reply_markup(chat_id, message_id))
         except VendorError as error:
             log.warning("telegram_keyboard_stays", cause=error.message)
+
+    async def follow_tasks(self) -> None:
+        """Show the tasks that answers of this bot have begun."""
+        for row in await self._db.rows("telegram_tasks", self._bot.id):
+            await self.follow(row["chat_id"], row["user_id"], row["run_id"], row["language"], row["reply_to"], True)
 
     async def show_decisions(self) -> None:
         """Say under each message with buttons what became of its action, and show the run of an approved one."""
@@ -143,7 +105,7 @@ class Delivery:
             content = describe_action(row["language"], row["tool"], row["arguments"], say(row["language"], name))
             chat_id, message_id = row["chat_id"], row["message_id"]
             try:
-                await self._edit(chat_id, message_id, content, ())
+                await edit_message(self._client, self._limits, chat_id, message_id, content, ())
             except VendorError as error:
                 if error.code not in _PERMANENT:
                     log.warning("telegram_outcome_waits", cause=error.message)
@@ -159,7 +121,7 @@ class Delivery:
             try:
                 await self._show_reply(reply)
                 break
-            except _Gone:
+            except Gone:
                 break
             except VendorError as error:
                 if error.code in _PERMANENT and not error.is_outcome_unknown:
@@ -179,21 +141,21 @@ class Delivery:
         self._known.discard(reply.id)
 
     async def _show_reply(self, reply: Reply) -> None:
-        rows = await self._db.rows("telegram_messages", reply.id)
-        shown = _Shown(reply, {row["part"]: _Part(row["id"], row["message_id"], row["shown"]) for row in rows})
+        messages = Messages(self._bot, self._limits, reply)
+        await messages.load()
         if reply.run_id is None:
-            await self._show(shown, [(RichText(reply.notice or "…"), ())])
+            await messages.show([(RichText(reply.notice or "…"), ())])
         else:
-            await self._show_run(shown, reply.run_id)
+            await self._show_run(messages, reply.run_id)
         await self._end(reply, "shown")
 
-    async def _show_run(self, shown: _Shown, run_id: UUID) -> None:
+    async def _show_run(self, messages: Messages, run_id: UUID) -> None:
         """Show an answer while it is written, then all that belongs to it."""
-        reply = shown.reply
+        reply = messages.reply
         progress = Progress(run_id, reply.language)
         reading = asyncio.create_task(self._read(run_id, progress))
         try:
-            await self._stream(shown, progress, reading)
+            await self._stream(messages, progress, reading)
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
@@ -201,29 +163,44 @@ class Delivery:
         keyboard = progress.keyboard
         if not contents and keyboard:
             contents = [RichText("…")]
-        await self._show(shown, [(one, keyboard if one is contents[-1] else ()) for one in contents])
+        if not await self._is_shown_rich(messages, progress.markdown, keyboard):
+            await messages.show([(one, keyboard if one is contents[-1] else ()) for one in contents])
         for number, attachment in enumerate(progress.images):
-            await self._show_image(shown, FIRST_IMAGE + number, UUID(attachment))
+            await self._show_image(messages, FIRST_IMAGE + number, UUID(attachment))
         for number, action in enumerate(progress.actions):
-            await self._show_action(shown, FIRST_ACTION + number, action)
+            await self._show_action(messages, FIRST_ACTION + number, action)
+
+    async def _is_shown_rich(self, messages: Messages, markdown: str, keyboard: Keyboard) -> bool:
+        """Show an answer as one rich message if that is wanted; False if Telegram does not accept it."""
+        rich = render_rich(markdown) if self._bot.settings.telegram_rich else None
+        if rich is None:
+            return False
+        try:
+            await messages.show([(rich, keyboard)])
+        except VendorError as error:
+            if error.code != "invalid":
+                raise
+            log.warning("telegram_rich_refused", cause=error.message)
+            return False
+        return True
 
     async def _read(self, run_id: UUID, progress: Progress) -> None:
         """Feed the events of a run into `progress` until the run ends."""
         try:
             first = await self._events.read(run_id, Cursor())
             if first is None:
-                raise _Gone
+                raise Gone
             async for events in watch(self._events, self._watcher, run_id, first, KEEP_ALIVE_S):
                 for event in events:
                     progress.take(event)
         finally:
             progress.changed.set()
 
-    async def _stream(self, shown: _Shown, progress: Progress, reading: asyncio.Task[None]) -> None:
+    async def _stream(self, messages: Messages, progress: Progress, reading: asyncio.Task[None]) -> None:
         """Show what there is, at most once in the debounce, until the run has ended."""
-        chat_id, debounce = shown.reply.chat_id, self._debounce(shown.reply.chat_id)
+        chat_id, debounce = messages.reply.chat_id, self._debounce(messages.reply.chat_id)
         next_edit: float | None = None
-        draft_id, wait_s = shown.reply.id % (2**31 - 2) + 1, FIRST_WAIT_S
+        draft_id, wait_s = messages.reply.id % (2**31 - 2) + 1, FIRST_WAIT_S
         while not progress.is_over:
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
@@ -245,7 +222,7 @@ class Delivery:
                 draft = partial(self._client.send_message_draft, chat_id, draft_id, contents[-1])
                 await self._try(chat_id, draft)
             else:
-                await self._show(shown, [(one, ()) for one in contents], is_final=False)
+                await messages.show([(one, ()) for one in contents], is_final=False)
             next_edit = _now() + min(debounce * (1 + self._limits.refusals(chat_id)), MAX_DEBOUNCE_S)
         await reading
         if next_edit is not None:
@@ -255,132 +232,40 @@ class Delivery:
         debounce = self._bot.settings.telegram_debounce
         return debounce if chat_id > 0 else max(debounce, GROUP_DEBOUNCE_S)
 
-    async def _show(
-        self, shown: _Shown, contents: Sequence[tuple[RichText, Keyboard]], first: int = 0, is_final: bool = True
-    ) -> None:  # fmt: skip
-        """Have the messages of a text show exactly this. `is_final`: nothing will be changed in them."""
-        chat_id = shown.reply.chat_id
-        for number, (content, keyboard) in enumerate(contents, first):
-            wanted = hash_of(content, keyboard)
-            while (part := await self._sent_part(shown, number)).shown != wanted:
-                assert part.message_id is not None
-                try:
-                    await self._edit(chat_id, part.message_id, content, keyboard)
-                except VendorError as error:
-                    if error.code != "not_found" or "to edit" not in error.message:
-                        raise
-                    await self._set(part, "deleted")  # by somebody else: it is shown in a new message
-                    del shown.parts[number]
-                    continue
-                part.shown = wanted
-            if is_final and not part.is_stored:
-                part.is_stored = await self._set(part, "sent", shown=wanted)
-        end = first + len(contents)
-        for number in [one for one in shown.parts if end <= one < FIRST_IMAGE and first == 0]:
-            part = shown.parts.pop(number)
-            if (message_id := part.message_id) is not None:
-                await self._try(chat_id, partial(self._client.delete_message, chat_id, message_id))
-            await self._set(part, "deleted")
-
-    async def _sent_part(self, shown: _Shown, number: int, kind: str = "text", action: UUID | None = None) -> _Part:
-        """The message of this part; an empty one is sent if there is none. Raises _Gone, VendorError."""
-        reply = shown.reply
-        part = shown.parts.get(number)
-        if part is None:
-            row_id = await self._db.value("telegram_place", reply.id, number, kind, action)
-            if row_id is None:
-                raise _Gone
-            part = shown.parts[number] = _Part(row_id)
-        if part.message_id is None:
-            part.message_id = await self._send_once(
-                shown, number, lambda: self._client.send_message(reply.chat_id, PLACEHOLDER, (), reply.reply_to)
-            )  # fmt: skip
-        return part
-
-    async def _send_once(
-        self, shown: _Shown, number: int, send: Callable[[], Awaitable[int]], lost: str = "orphaned"
-    ) -> int:  # fmt: skip
-        """The id of the message that `send` makes; without an answer its state is `lost`. Raises _Gone, VendorError."""
-        part = shown.parts[number]
-        try:
-            message_id = await self._limits.call(shown.reply.chat_id, partial(self._in_turn, send))
-        except VendorError as error:
-            if error.is_outcome_unknown:
-                await self._set(part, lost)
-                del shown.parts[number]
-            raise
-        if not await self._set(part, "sent", message_id):
-            raise _Gone  # the user was erased meanwhile
-        return message_id
-
-    async def _in_turn(self, send: Callable[[], Awaitable[int]]) -> int:
-        async with self._sends:
-            return await send()
-
-    async def _show_image(self, shown: _Shown, number: int, attachment: UUID) -> None:
+    async def _show_image(self, messages: Messages, number: int, attachment: UUID) -> None:
         """Send an image, once: as a sticker if it is small enough, as a photo otherwise."""
-        reply = shown.reply
-        if (part := shown.parts.get(number)) is not None and part.message_id is not None:
+        reply = messages.reply
+        if messages.is_sent(number):
             return
-        if part is None:
-            row_id = await self._db.value("telegram_place", reply.id, number, "image", None)
-            if row_id is None:  # an earlier attempt may have arrived
-                await self._show(shown, [(RichText(say(reply.language, "doubtful_image")), ())], IMAGE_NOTICE)
-                return
-            shown.parts[number] = _Part(row_id)
+        if not await messages.place(number, "image"):  # an earlier attempt may have arrived
+            await messages.show([(RichText(say(reply.language, "doubtful_image")), ())], IMAGE_NOTICE)
+            return
         try:
             image = await read_content(self._db, attachment, reply.user_id)
         except MaasError as error:
             if error.code != "not_found":
                 raise
-            await self._set(shown.parts[number], "deleted")
+            await messages.drop(number)
             return
         sticker = await fit_sticker_async(image["content"], STICKER_SIDE, MAX_STICKER_BYTES)
+        send = partial(self._client.send_photo, reply.chat_id, image["content"], image["media_type"])
+        if sticker is not None:
+            send = partial(self._client.send_sticker, reply.chat_id, sticker)
+        await messages.send_once(number, send, "in_doubt")
 
-        def send() -> Awaitable[int]:
-            if sticker is not None:
-                return self._client.send_sticker(reply.chat_id, sticker)
-            return self._client.send_photo(reply.chat_id, image["content"], image["media_type"])
-
-        shown.parts[number].message_id = await self._send_once(shown, number, send, "in_doubt")
-
-    async def _show_action(self, shown: _Shown, number: int, action: dict[str, Any]) -> None:
+    async def _show_action(self, messages: Messages, number: int, action: dict[str, Any]) -> None:
         """Ask for an approval with two buttons."""
-        reply, action_id = shown.reply, UUID(action["action_id"])
-        part = await self._sent_part(shown, number, "action", action_id)
-        content = describe_action(reply.language, action["tool"], action["arguments"])
+        language, action_id = messages.reply.language, UUID(action["action_id"])
+        content = describe_action(language, action["tool"], action["arguments"])
         choices = (("approve", "y"), ("reject", "n"))
-        keyboard = [[(say(reply.language, name), f"a:{sign}:{action_id}") for name, sign in choices]]
-        wanted = hash_of(content, keyboard)
-        if part.shown != wanted:
-            assert part.message_id is not None
-            await self._edit(reply.chat_id, part.message_id, content, keyboard)
-            await self._set(part, "sent", shown=wanted)
+        keyboard = [[(say(language, name), f"a:{sign}:{action_id}") for name, sign in choices]]
+        if await messages.show_once(number, action_id, content, keyboard):
             self.decisions.set()  # it may have been decided meanwhile
-
-    async def _edit(self, chat_id: int, message_id: int, content: RichText, keyboard: Keyboard) -> None:
-        """Edit a message; without its entities if Telegram does not accept them."""
-        edit = partial(self._client.edit_message_text, chat_id, message_id)
-        try:
-            await self._limits.call(chat_id, partial(edit, content, keyboard))
-        except VendorError as error:
-            if error.code != "invalid" or not content.entities:
-                raise
-            log.warning("telegram_entities_refused", cause=error.message)
-            await self._limits.call(chat_id, partial(edit, plain(content.text), keyboard))
 
     async def _try(self, chat_id: int, send: Callable[[], Awaitable[object]]) -> None:
         """Make a request whose failure changes nothing."""
         with suppress(VendorError):
             await self._limits.call(chat_id, send)
-
-    async def _set(self, part: _Part, state: str, message_id: int | None = None, shown: str | None = None) -> bool:
-        """Store what became of a message, however long the database is away; False if it was erased."""
-        return bool(
-            await wait_for_postgres(
-                lambda: self._db.value("telegram_set_message", part.id, state, message_id, shown)
-            )
-        )  # fmt: skip
 
     async def _end(self, reply: Reply, state: str, error: str | None = None) -> None:
         await wait_for_postgres(lambda: self._db.value("telegram_end", reply.id, state, error))

@@ -25,6 +25,7 @@ class Progress:
         self._text = ""
         self._attempt: str | None = None
         self._tools: dict[str, int] = {}  # calls in progress
+        self._step = ""  # of a task
         self._buttons: list[dict[str, str]] = []
         self._wants_photo = False
         self._notes: list[str] = []
@@ -32,7 +33,8 @@ class Progress:
     @property
     def markdown(self) -> str:
         """What is shown now: the text, then the tools at work or, at the end, notes."""
-        lines = [f"⚙️ {name} …" for name, count in self._tools.items() if count] if not self.is_over else self._notes
+        at_work = [self._step, *(f"⚙️ {name} …" for name, count in self._tools.items() if count)]
+        lines = self._notes if self.is_over else [line for line in at_work if line]
         return "\n\n".join(part for part in (self._text, "\n".join(lines)) if part)
 
     @property
@@ -50,6 +52,8 @@ class Progress:
             case "tool_start" | "tool_result":
                 name = visible_line(data["tool"])
                 self._tools[name] = max(0, self._tools.get(name, 0) + (1 if event.type == "tool_start" else -1))
+            case "progress":
+                self._step = f"⏳ {data['ended']}/{data['total']} {visible_line(data['title'])}"
             case "approval_required":
                 self.actions.append(data)
             case "buttons":

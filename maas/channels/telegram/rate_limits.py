@@ -19,6 +19,7 @@ DEFAULT_WAIT_S = 1.0
 LONG_WAIT_S = 5.0  # a longer one is stored, so that a restart keeps to it
 MAX_CHATS = 10_000
 MAX_REFUSALS = 9
+MAX_SENDS = 20  # of new messages at a time: Telegram accepts 30 a second, and a crash may leave each of them empty
 Result = TypeVar("Result")
 log = structlog.get_logger()
 
@@ -37,6 +38,7 @@ class RateLimits:
     def __init__(self, bot: Bot) -> None:
         self._bot = bot
         self._limits: dict[int, _RateLimit] = {}
+        self._sends = asyncio.Semaphore(MAX_SENDS)
 
     def refusals(self, chat_id: int) -> int:
         """How often this chat was refused."""
@@ -65,6 +67,15 @@ class RateLimits:
             if wait_s > LONG_WAIT_S:
                 with suppress(MaasError, *CONNECTION_LOST):
                     await self._bot.db.value("telegram_delay", self._bot.id, chat_id, wait_s)
+
+    async def send(self, chat_id: int, send: Callable[[], Awaitable[Result]]) -> Result:
+        """Send a new message, as `call`; at most MAX_SENDS at a time."""
+
+        async def send_in_turn() -> Result:
+            async with self._sends:
+                return await send()
+
+        return await self.call(chat_id, send_in_turn)
 
     def _of(self, chat_id: int) -> _RateLimit:
         if len(self._limits) > MAX_CHATS:

@@ -7,11 +7,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from telegramify_markdown import convert, split_entities
+from telegramify_markdown import convert, richify, split_entities
 
 from maas.channels.telegram.phrases import Language, say
 from shared.text import clean, shorten
-from shared.vendors.telegram import MAX_TEXT_UNITS, Keyboard, RichText, utf16_length
+from shared.vendors.telegram import MAX_RICH_CHARS, MAX_TEXT_UNITS, Keyboard, RichText, utf16_length
 
 MAX_MARKDOWN_CHARS = 200_000
 MAX_PARTS = 30
@@ -27,6 +27,12 @@ def render(markdown: str) -> list[RichText]:
         for part, marks in split_entities(text.strip("\n"), entities, MAX_TEXT_UNITS)
     ]
     return [part for part in parts if part.text.strip()][:MAX_PARTS]
+
+
+def render_rich(markdown: str) -> RichText | None:
+    """The rich message that shows a text; None for one that is blank or too long."""
+    html = richify(clean(markdown)[:MAX_MARKDOWN_CHARS]).html or ""
+    return RichText("", html=html) if 0 < len(html) <= MAX_RICH_CHARS and markdown.strip() else None
 
 
 def plain(text: str) -> RichText:

@@ -207,7 +207,7 @@ class _Service:
             self._webhooks.close(self._token)
 
     async def _keep_deciding(self, delivery: Delivery) -> None:
-        """Show decisions soon after they are made, wherever that was, and expiries."""
+        """Show decisions soon after they are made, wherever that was, expiries, and tasks that have begun."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(DECISION_INTERVAL_S):
@@ -215,6 +215,7 @@ class _Service:
             delivery.decisions.clear()
             try:
                 await delivery.show_decisions()
+                await delivery.follow_tasks()
             except (MaasError, *CONNECTION_LOST) as error:
                 log.warning("telegram_decisions_wait", cause=repr(error))
 

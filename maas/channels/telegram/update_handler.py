@@ -11,9 +11,10 @@ from uuid import UUID
 import structlog
 
 from maas.channels.telegram import SOURCE, Bot
-from maas.channels.telegram.delivery import Delivery, Reply
+from maas.channels.telegram.delivery import Delivery
 from maas.channels.telegram.incoming import Incoming, Press, chat_of, read_update
 from maas.channels.telegram.keyed_queue import KeyedQueue
+from maas.channels.telegram.messages import Reply
 from maas.channels.telegram.phrases import COMMANDS, say
 from maas.conversations import Mode, change_conversation, clear_conversation
 from maas.conversations.actions import Decision, decide_action, press_button
