@@ -307,7 +307,7 @@ def test_a_task_reports_while_other_questions_are_answered(database: str, tmp_pa
         (run,) = stack.rows("select id, user_id, conversation_id from pipeline_runs")
         models.hold("responder")
         stack.rows(
-            "select * from maas_insert_task(p_user => %s, p_query => 'Посчитать', p_steps => %s, p_parent => %s)",
+            "select * from maas_insert_task(p_user => %s, p_title => 'Посчитать', p_steps => %s, p_parent => %s)",
             run["user_id"], json.dumps(steps), run["id"],
         )  # fmt: skip
         chats.write("другой вопрос")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
@@ -28,6 +29,7 @@ from shared.vendors import VendorError
 from shared.vendors.telegram import TelegramClient
 
 POLL_S = 25
+MIN_POLL_S = 0.2
 STANDBY_S = 2.0
 PING_INTERVAL_S, PING_TIMEOUT_S = 1.0, 3.0
 DECISION_INTERVAL_S = 5.0
@@ -179,6 +181,7 @@ class _Service:
         with suppress(VendorError):
             await bot.client.delete_webhook()
         while True:
+            began = time.monotonic()
             try:
                 updates = await bot.client.get_updates(next_id, POLL_S, KINDS)
             except VendorError as error:
@@ -189,6 +192,8 @@ class _Service:
                 continue
             backoff = Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
             next_id = await handler.take(updates)
+            if not updates:  # a server that does not wait is not asked without end
+                await asyncio.sleep(max(0.0, MIN_POLL_S - (time.monotonic() - began)))
 
     async def _receive(self, handler: UpdateHandler) -> None:
         """Have updates sent to the webhook; each is confirmed when it is stored."""
