@@ -7,7 +7,7 @@ What Telegram refuses for a time is sent after that time, for the whole chat.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -53,6 +53,8 @@ class Delivery:
         self._limits = RateLimits(bot)
         self._known: set[int] = set()
         self._queue: KeyedQueue[Reply] = KeyedQueue(self._deliver)
+        self._edits: KeyedQueue[Callable[[], Awaitable[None]]] = KeyedQueue(lambda edit: edit())
+        self._deciding: set[int] = set()  # messages whose outcome is about to be shown
         self.decisions = asyncio.Event()  # set when an action was decided
 
     async def load(self) -> None:
@@ -71,6 +73,7 @@ class Delivery:
 
     async def close(self) -> None:
         await self._queue.close()
+        await self._edits.close()
 
     async def follow(
         self, chat_id: int, user_id: UUID, run_id: UUID, language: Language, reply_to: int | None, is_task: bool = False
@@ -82,12 +85,9 @@ class Delivery:
         if reply_id is not None:
             self.put(Reply(reply_id, chat_id, user_id, run_id, None, reply_to, language, is_task=is_task))
 
-    async def remove_keyboard(self, chat_id: int, message_id: int) -> None:
-        """Take the buttons from a message; an error is logged only."""
-        try:
-            await self._limits.call(chat_id, lambda: self._client.edit_message_reply_markup(chat_id, message_id))
-        except VendorError as error:
-            log.warning("telegram_keyboard_stays", cause=error.message)
+    def remove_keyboard(self, chat_id: int, message_id: int) -> None:
+        """Take the buttons from a message, soon; an error is logged only."""
+        self._edits.put(chat_id, partial(self._remove_keyboard, chat_id, message_id))
 
     async def follow_tasks(self) -> None:
         """Show the tasks that answers of this bot have begun."""
@@ -101,16 +101,30 @@ class Delivery:
                 await self.follow(
                     row["chat_id"], row["user_id"], row["action_run_id"], row["language"], row["reply_to"]
                 )  # fmt: skip
-            name = {"failed": "failed_action", "executing": "approved"}.get(row["status"], row["status"])
-            content = describe_action(row["language"], row["tool"], row["arguments"], say(row["language"], name))
-            chat_id, message_id = row["chat_id"], row["message_id"]
-            try:
-                await edit_message(self._client, self._limits, chat_id, message_id, content, ())
-            except VendorError as error:
-                if error.code not in _PERMANENT:
-                    log.warning("telegram_outcome_waits", cause=error.message)
-                    continue
-            await self._db.value("telegram_set_message", row["id"], "closed", None, None)
+            if row["id"] not in self._deciding:
+                self._deciding.add(row["id"])
+                self._edits.put(row["chat_id"], partial(self._show_decision, row))
+
+    async def _show_decision(self, row: Mapping[str, Any]) -> None:
+        language, chat_id = row["language"], row["chat_id"]
+        name = {"failed": "failed_action", "executing": "approved"}.get(row["status"], row["status"])
+        content = describe_action(language, row["tool"], row["arguments"], say(language, name))
+        try:
+            await edit_message(self._client, self._limits, chat_id, row["message_id"], content, ())
+        except VendorError as error:
+            if error.code not in _PERMANENT:
+                log.warning("telegram_outcome_waits", cause=error.message)
+                return
+        finally:
+            self._deciding.discard(row["id"])
+        await wait_for_postgres(lambda: self._db.value("telegram_set_message", row["id"], "closed", None, None))
+
+    async def _remove_keyboard(self, chat_id: int, message_id: int) -> None:
+        edit = partial(self._client.edit_message_reply_markup, chat_id, message_id)
+        try:
+            await self._limits.call(chat_id, edit)
+        except VendorError as error:
+            log.warning("telegram_keyboard_stays", cause=error.message)
 
     async def _deliver(self, reply: Reply) -> None:
         """Show one reply to its end; what fails for a time is tried again."""

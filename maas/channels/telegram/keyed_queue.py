@@ -7,11 +7,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+import structlog
+
 Item = TypeVar("Item")
+log = structlog.get_logger()
 
 
 class KeyedQueue(Generic[Item]):
-    """Calls `work` with each item; a key has a task as long as it has items. `work` must not raise."""
+    """Calls `work` with each item; a key has a task as long as it has items. An error of `work` is logged."""
 
     def __init__(self, work: Callable[[Item], Awaitable[None]]) -> None:
         self._work = work
@@ -38,7 +41,10 @@ class KeyedQueue(Generic[Item]):
         waiting = self._items[key]
         try:
             while waiting:
-                await self._work(waiting[0])
+                try:
+                    await self._work(waiting[0])
+                except Exception:
+                    log.exception("telegram_work_failed", key=str(key))
                 waiting.popleft()
         finally:
             del self._items[key]

@@ -142,6 +142,7 @@ class _Service:
         next_id = await bot.db.value("telegram_open", bot.id, bot.username, bot.assistant)
         delivery = Delivery(bot, self._events, self._watcher)
         handler = UpdateHandler(bot, delivery)
+        await wait_for_postgres(handler.load)  # before newer ones come
         log.info("telegram_serves", bot=bot.username, assistant=bot.assistant, pid=os.getpid())
         tasks = [
             asyncio.create_task(work)
@@ -151,7 +152,6 @@ class _Service:
             )
         ]  # fmt: skip
         try:
-            await wait_for_postgres(handler.load)
             await asyncio.wait([*tasks[:2]], return_when=asyncio.FIRST_COMPLETED)
             for task in tasks[:2]:
                 if task.done():

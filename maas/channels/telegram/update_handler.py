@@ -85,9 +85,10 @@ class UpdateHandler:
     async def _handle(self, payload: Mapping[str, Any]) -> None:
         """Handle one update, however long the database is away; what keeps failing is given up and said."""
         update_id = payload["update_id"]
-        incoming = read_update(payload, self._bot.id, self._bot.username)
+        incoming = None
         while True:
             try:
+                incoming = read_update(payload, self._bot.id, self._bot.username)
                 if incoming is None:
                     await self._db.value("telegram_handled", self._bot.id, update_id, None)
                 else:
@@ -256,7 +257,7 @@ class UpdateHandler:
         except VendorError as error:  # too late, or answered before
             log.info("telegram_press_unanswered", cause=error.message)
         if verdict in ("accepted", "not_offered") and button:
-            await self._delivery.remove_keyboard(incoming.chat_id, press.message_id)
+            self._delivery.remove_keyboard(incoming.chat_id, press.message_id)
 
     async def _decide(self, action_id: UUID, user_id: UUID, decision: Decision) -> str:
         await decide_action(self._db, action_id, user_id, decision, SOURCE, self._bot.settings.user_queue_limit)
