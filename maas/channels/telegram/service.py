@@ -142,12 +142,11 @@ class _Service:
         next_id = await bot.db.value("telegram_open", bot.id, bot.username, bot.assistant)
         delivery = Delivery(bot, self._events, self._watcher)
         handler = UpdateHandler(bot, delivery)
-        await wait_for_postgres(handler.load)  # before newer ones come
         log.info("telegram_serves", bot=bot.username, assistant=bot.assistant, pid=os.getpid())
         tasks = [
             asyncio.create_task(work)
             for work in (
-                self._hold(lock), self._take_in(handler, next_id), self._keep_deciding(delivery),
+                self._hold(lock), self._take_in(handler, delivery, next_id), self._keep_deciding(delivery),
                 self._keep_loading(delivery), self._keep_clean(), self._set_commands(),
             )
         ]  # fmt: skip
@@ -169,7 +168,9 @@ class _Service:
             await asyncio.sleep(PING_INTERVAL_S)
             await lock.fetchval(queries()["ping"], timeout=PING_TIMEOUT_S)
 
-    async def _take_in(self, handler: UpdateHandler, next_id: int | None) -> None:
+    async def _take_in(self, handler: UpdateHandler, delivery: Delivery, next_id: int | None) -> None:
+        await wait_for_postgres(delivery.load)  # what an earlier process has begun goes out first
+        await wait_for_postgres(handler.load)
         if self._bot.settings.telegram_webhook is not None:
             await self._receive(handler)
         else:
@@ -225,11 +226,11 @@ class _Service:
                 log.warning("telegram_decisions_wait", cause=repr(error))
 
     async def _keep_loading(self, delivery: Delivery) -> None:
-        """Take in open replies at the start, and later those that an error left behind."""
+        """Take in open replies that an error left behind."""
         while True:
+            await asyncio.sleep(LOAD_INTERVAL_S)
             with suppress(MaasError, *CONNECTION_LOST):
                 await delivery.load()
-            await asyncio.sleep(LOAD_INTERVAL_S)
 
     async def _keep_clean(self) -> None:
         while True:
