@@ -37,6 +37,7 @@ from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
+from maas.runs.user_changes import UserChanges
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
@@ -228,8 +229,8 @@ def create_app(
         watcher = RunWatcher(db, listen_dsn)
         submissions = Submitter(db, settings.user_queue_limit)
         app.state.maas = AppState(
-            db, settings, authenticator, submissions, watcher, EventStream(db), metrics, RateLimiter(),
-            FollowerLimit(settings.followers), query_embedder,
+            db, settings, authenticator, submissions, watcher, EventStream(db), UserChanges(db, watcher), metrics,
+            RateLimiter(), FollowerLimit(settings.followers), query_embedder,
         )  # fmt: skip
         async with watcher.listening():
             yield

@@ -17,7 +17,7 @@ from maas.http.errors import STATUS
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
 from maas.http.routes import Route
 from maas.http.schemas import STORABLE_PATTERN
-from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
+from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM, USER_EVENT_ID_PATTERN
 from maas.http.users import IMPORT_COMPONENTS, IMPORT_SCHEMAS
 
 TAGS = {
@@ -79,6 +79,11 @@ REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
         "schema": {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN},
         "description": "The id of the last event that was read; the stream resumes after it.",
     },),
+    "get_user_events": ({
+        "name": "Last-Event-ID", "example": "1767225600000000",
+        "schema": {"type": "string", "format": "user-event-id", "pattern": USER_EVENT_ID_PATTERN},
+        "description": "The id of the last event that was read; what has changed since comes first.",
+    },),
     "get_content": ({
         "name": "If-None-Match", "schema": TEXT_SCHEMA, "description": "The ETag of the image that the client has.",
     },),
@@ -119,6 +124,20 @@ RUN_EVENT = {
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
 }
+USER_EVENT = {
+    "description": "`ready` at the beginning, then `run` for each change. A comment is sent after 15 s of silence.",
+    "type": "object",
+    "required": ["id", "event", "data"],
+    "properties": {
+        "id": {"type": "string", "pattern": USER_EVENT_ID_PATTERN},
+        "event": {"type": "string", "enum": ["ready", "run"]},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "description": "Of `run`: request_id, conversation_id, kind, status, archive_status, at.",
+        },
+    },
+}
 COMPLETION_EVENT = {
     "description": "One event of OpenAI's protocol. A comment is sent after 15 s of silence.",
     "type": "object",
@@ -139,6 +158,7 @@ BRAIN_EVENT = {
 }
 OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("get_events", EVENT_STREAM): RUN_EVENT,
+    ("get_user_events", EVENT_STREAM): USER_EVENT,
     ("post_chat_completion", EVENT_STREAM): COMPLETION_EVENT,
     ("post_brain_stream", EVENT_STREAM): BRAIN_EVENT,
     ("openapi", "application/json"): {"type": "object"},

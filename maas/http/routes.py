@@ -27,13 +27,14 @@ from maas.http import (
     telegram_chats,
     tool_calls,
     trace,
+    user_events,
     users,
 )
 from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
-from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
+from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM, USER_EVENT_ID_PATTERN
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {
@@ -50,6 +51,7 @@ def _one_of(values: type[StrEnum]) -> dict[str, Any]:
 
 _UUID = {"type": "string", "format": "uuid"}
 _EVENT_ID = {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN}
+_USER_EVENT_ID = {"type": "string", "format": "user-event-id", "pattern": USER_EVENT_ID_PATTERN}
 _USER: Parameters = {"user_id": (_UUID, "The user whose resources are listed.")}
 _OWNER: Parameters = {"user_id": (_UUID, "The user that must own the resource.")}
 _PAGE: Parameters = {
@@ -169,6 +171,9 @@ ROUTES = (
           query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user's external id.")},
           required=("external_id",)),
     Route("GET", "/v1/users/{id}/spending", users.get_spending, "read", response=users.UserSpending, errors=(404,)),
+    Route("GET", "/v1/users/{id}/events", user_events.get_user_events, "read", errors=(400, 404),
+          response_types=(EVENT_STREAM,), query={
+              "last_event_id": (_USER_EVENT_ID, "Like the header Last-Event-ID, which takes precedence.")}),
     Route("GET", "/v1/users/{id}/specs", specs.get_specs, "read", response=specs.Specs, errors=(404,)),
     Route("PUT", "/v1/users/{id}/specs", specs.put_specs, "ask", specs.NewSpecs, specs.Specs,
           errors=(400, 404, 413, 415, 422)),

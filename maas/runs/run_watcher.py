@@ -24,7 +24,32 @@ POLL_INTERVAL_S = 1.0
 PING_TIMEOUT_S = 2.5
 KEEP_ALIVE_S = 15.0
 Waiters = dict[UUID, set[asyncio.Event]]
+MAX_NAMED = 100  # changed runs of a user that are named to a follower; more are looked up
 log = structlog.get_logger()
+
+
+class UserWaiter:
+    """What a follower of all runs of a user waits for: `changed` is set when runs have changed."""
+
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+        self.has_gap = False  # whether runs may have changed without a notification
+        self._run_ids: dict[UUID, None] = {}
+
+    def note(self, run_id: UUID | None) -> None:
+        """Wake the follower for one run, or for those that nobody has named."""
+        if run_id is None or len(self._run_ids) >= MAX_NAMED:
+            self.has_gap = True
+        else:
+            self._run_ids[run_id] = None
+        self.changed.set()
+
+    def take(self) -> tuple[list[UUID], bool]:
+        """The runs that were named since the last call, and whether there may be others."""
+        taken = list(self._run_ids), self.has_gap
+        self._run_ids, self.has_gap = {}, False
+        self.changed.clear()
+        return taken
 
 
 class RunWatcher:
@@ -40,6 +65,7 @@ class RunWatcher:
         self._name = name  # of the connection, in pg_stat_activity
         self._answer_waiters: Waiters = defaultdict(set)
         self._event_waiters: Waiters = defaultdict(set)
+        self._user_waiters: dict[UUID, set[UserWaiter]] = defaultdict(set)
         self.is_closing = False
 
     @asynccontextmanager
@@ -60,12 +86,24 @@ class RunWatcher:
                     row = await self._db.row("run_state", run_id)
                     if row is None or Status(row["status"]) in TERMINAL:
                         return
-                    await _wait(changed, POLL_INTERVAL_S)
+                    await wait(changed, POLL_INTERVAL_S)
                     changed.clear()
 
     def subscribe(self, run_id: UUID) -> AbstractContextManager[asyncio.Event]:
         """Return an event that is set whenever the run changes its status or writes an event."""
         return _waiter(self._event_waiters, run_id)
+
+    @contextmanager
+    def subscribe_user(self, user_id: UUID) -> Iterator[UserWaiter]:
+        """Return a waiter that is told of every change of the status of a run of this user."""
+        waiter = UserWaiter()
+        self._user_waiters[user_id].add(waiter)
+        try:
+            yield waiter
+        finally:
+            self._user_waiters[user_id].discard(waiter)
+            if not self._user_waiters[user_id]:
+                del self._user_waiters[user_id]
 
     def close(self) -> None:
         """Wake every waiter for the last time: the process stops, and waiting requests and event streams end."""
@@ -73,6 +111,7 @@ class RunWatcher:
         for run_id in (*self._answer_waiters, *self._event_waiters):
             _wake(self._answer_waiters, run_id)
             _wake(self._event_waiters, run_id)
+        self._wake_users()
 
     @property
     def watched_runs(self) -> int:
@@ -81,8 +120,8 @@ class RunWatcher:
 
     @property
     def subscribers(self) -> int:
-        """The number of event streams."""
-        return sum(map(len, self._event_waiters.values()))
+        """The number of event streams, of runs and of users."""
+        return sum(map(len, self._event_waiters.values())) + sum(map(len, self._user_waiters.values()))
 
     async def _listen(self) -> None:
         timeout, is_silent = CONNECT_TIMEOUT_S, False
@@ -94,9 +133,11 @@ class RunWatcher:
                     await self._db.renew()
                     is_silent = False
                 await listener.listen(
-                    self._on_change, is_wanted=lambda: bool(self._answer_waiters or self._event_waiters)
+                    self._on_change,
+                    is_wanted=lambda: bool(self._answer_waiters or self._event_waiters or self._user_waiters),
                 )
                 await listener.listen_for_events(self._on_event)
+                self._wake_users()  # nobody was notified while there was no connection
                 while not listener.lost.is_set():
                     await asyncio.sleep(POLL_INTERVAL_S)
                     await listener.ping(PING_TIMEOUT_S)
@@ -110,11 +151,18 @@ class RunWatcher:
 
     def _on_change(self, event: RunChange) -> None:
         self._on_event(event.id)
+        for waiter in self._user_waiters.get(event.user_id, ()) if event.user_id else ():
+            waiter.note(event.id)
         if event.status in TERMINAL:
             _wake(self._answer_waiters, event.id)
 
     def _on_event(self, run_id: UUID) -> None:
         _wake(self._event_waiters, run_id)
+
+    def _wake_users(self) -> None:
+        for waiters in self._user_waiters.values():
+            for waiter in waiters:
+                waiter.note(None)
 
 
 async def watch(
@@ -135,7 +183,7 @@ async def watch(
             if page.is_over or watcher.is_closing:
                 return
             if not page.has_more:
-                await _wait(changed, min(POLL_INTERVAL_S, sent_at + keep_alive_s - time.monotonic()))
+                await wait(changed, min(POLL_INTERVAL_S, sent_at + keep_alive_s - time.monotonic()))
             if time.monotonic() >= sent_at + keep_alive_s:
                 yield ()
                 sent_at = time.monotonic()
@@ -157,7 +205,8 @@ def _erased(run_id: UUID, cursor: Cursor) -> Event:
     return Event(replace(cursor, rank=END_RANK), "error", json.dumps(error))
 
 
-async def _wait(changed: asyncio.Event, timeout_s: float) -> None:
+async def wait(changed: asyncio.Event, timeout_s: float) -> None:
+    """Return when `changed` is set, or after `timeout_s` seconds."""
     try:
         async with asyncio.timeout(timeout_s):
             await changed.wait()

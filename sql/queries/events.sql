@@ -24,6 +24,19 @@ cross join lateral (
       select max(t.n) from maas.run_events t where t.run_id = f.run_id and t.type = 'retried') end)
     order by v.n limit $5) x) e;
 
+-- name: changed_runs  -- $1 ids
+select id, user_id, conversation_id, kind, status, archive_status, updated_at from maas.pipeline_runs where id = any($1::uuid[]);
+
+-- name: user_changes  -- $1 user, $2 since, $3 how many: of the newest runs those that have changed since, and all unfinished ones
+select id, user_id, conversation_id, kind, status, archive_status, updated_at from (
+  (select * from maas.pipeline_runs where user_id = $1 order by seq desc limit $3)
+  union
+  (select * from maas.pipeline_runs where user_id = $1 and queue_state < 2 and kind in ('ask', 'action') limit $3)) r
+where updated_at >= $2;
+
+-- name: database_time
+select clock_timestamp();
+
 -- name: layers_wanted  -- of a run whose client asked for debug information: whose it is, and the timings so far
 select exists (
   select from maas.app_users u where u.user_id = r.user_id and u.is_tech_admin) as is_tech_admin,
