@@ -24,6 +24,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 from shared.assistant_settings import AssistantSettings
 from shared.errors import MaasError, problems_of
 from shared.log import hide
+from shared.page_settings import PageSettings
 from shared.telegram_settings import TelegramSettings
 from shared.vendor_settings import VendorSettings
 
@@ -58,7 +59,7 @@ def _default_embedding_model() -> str:
     return NO_EMBEDDING_MODEL if source.get(name) == "" else DEFAULT_EMBEDDING_MODEL
 
 
-class Settings(AssistantSettings, VendorSettings, TelegramSettings):
+class Settings(AssistantSettings, VendorSettings, TelegramSettings, PageSettings):
     """All settings; times are in seconds unless the name says otherwise."""
 
     model_config = SettingsConfigDict(

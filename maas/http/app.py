@@ -34,6 +34,7 @@ from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
 from maas.http.routes import METHODS, ROUTES, Route
 from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
+from maas.http.web_interface import WebInterface
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
@@ -239,6 +240,7 @@ def create_app(
     routes = [
         *(routing.Route(path, Endpoint(route for route in ROUTES if route.path == path)) for path in paths),
         routing.Mount("/docs/static", StaticFiles(directory=swagger_ui_files())),
+        *([routing.Route("/ui/{path:path}", WebInterface(settings))] if settings.ui else []),
         routing.Route("/", home),
     ]
     middleware = [

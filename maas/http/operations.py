@@ -108,8 +108,8 @@ async def docs(_: Request) -> Response:
     return HTMLResponse(SWAGGER_PAGE, headers={"content-security-policy": SWAGGER_POLICY})
 
 
-async def home(_: Request) -> Response:
-    return RedirectResponse("/docs")
+async def home(request: Request) -> Response:
+    return RedirectResponse("/ui/" if app_state(request).settings.ui else "/docs")
 
 
 @cache

@@ -107,7 +107,7 @@ def test_only_these_are_open() -> None:
 
 
 def test_no_route_is_without_a_scope(fresh_database: str) -> None:
-    """Whatever is mounted says what it needs, but for two that show nothing of anybody."""
+    """Whatever is mounted says what it needs, but for three that show nothing of anybody."""
 
     def unguarded(routes: list[BaseRoute]) -> Iterator[str]:
         for route in routes:
@@ -120,7 +120,7 @@ def test_no_route_is_without_a_scope(fresh_database: str) -> None:
         async with open_database(fresh_database, 2, "test") as db:
             return list(unguarded(create_app(db, fresh_database, load_settings(), LocalAuthenticator()).routes))
 
-    assert asyncio.run(find()) == ["/docs/static", "/"]
+    assert asyncio.run(find()) == ["/docs/static", "/ui/{path:path}", "/"]
 
 
 @pytest.mark.parametrize("route", GUARDED)

@@ -237,7 +237,7 @@ def test_health_readiness_and_description(stack: Stack) -> None:
     page = stack.client.get("/docs")
     assert "SwaggerUIBundle" in page.text
     assert stack.client.get("/docs/static/swagger-ui-bundle.js").status_code == 200
-    assert stack.client.get("/", follow_redirects=False).headers["location"] == "/docs"
+    assert stack.client.get("/", follow_redirects=False).headers["location"] == "/ui/"
 
 
 def test_the_caller_reads_what_it_may(stack: Stack) -> None:

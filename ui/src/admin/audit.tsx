@@ -1,0 +1,39 @@
+import type { AuditEntry } from "../api/types";
+import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { Time } from "../parts/time";
+import { unique, useMore } from "../parts/use_more";
+import { visible } from "../parts/visible";
+import { say } from "../texts";
+import { Sheet, Table } from "./admin";
+import { Filter, useFilters, wholeId } from "./filters";
+
+export function AuditPage() {
+  const [filters, setFilter] = useFilters(["user", "action"]);
+  const list = useMore<AuditEntry>("audit", "/v1/admin/audit", { user_id: wholeId(filters.user), action: filters.action.trim(), limit: 50 });
+  const entries = unique(list.items, (entry) => String(entry.id));
+  return (
+    <Sheet title={say("admin.audit")}>
+      <div className="flex flex-wrap gap-3">
+        <Filter label={say("admin.user")} value={filters.user} onChange={(value) => setFilter("user", value)} />
+        <Filter label={say("admin.action")} value={filters.action} onChange={(value) => setFilter("action", value)} />
+      </div>
+      <ErrorNotice error={list.error} />
+      {list.isPending && <Skeleton lines={6} />}
+      {list.isSuccess && !entries.length && <Empty>{say("app.empty")}</Empty>}
+      {entries.length > 0 && (
+        <Table columns={[say("admin.when"), say("admin.actor"), say("admin.action"), say("admin.user"), say("admin.details")]}>
+          {entries.map((entry) => (
+            <tr key={entry.id}>
+              <td className="whitespace-nowrap"><Time at={entry.at} /></td>
+              <td>{visible(entry.actor)}</td>
+              <td>{entry.action}</td>
+              <td className="font-mono" title={entry.user_id ?? ""}>{entry.user_id?.slice(0, 8) ?? "–"}</td>
+              <td className="font-mono">{visible(JSON.stringify(entry.details)).slice(0, 500)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <div ref={list.mark} className="h-8" />
+    </Sheet>
+  );
+}

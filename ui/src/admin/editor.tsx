@@ -1,0 +1,56 @@
+// Monaco with nothing but plain text and comparison, bundled here: it asks no other server for anything.
+
+import * as monaco from "monaco-editor/editor/editor.api";
+import "monaco-editor/editor/browser/widget/diffEditor/diffEditor.contribution";
+import "monaco-editor/editor/contrib/find/browser/findController";
+import EditorWorker from "monaco-editor/editor/editor.worker?worker";
+import { useEffect, useRef } from "react";
+
+Object.assign(self, { MonacoEnvironment: { getWorker: () => new EditorWorker() } });
+
+interface Props {
+  value: string;
+  original: string | null; // what it is compared with
+  label: string;
+  onChange: (value: string) => void;
+}
+
+export function Editor({ value, original, label, onChange }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const model = useRef<monaco.editor.ITextModel>(null);
+  useEffect(() => {
+    const made = monaco.editor.createModel(value, "plaintext");
+    model.current = made;
+    const listening = made.onDidChangeContent(() => onChange(made.getValue()));
+    return () => {
+      listening.dispose();
+      made.dispose();
+    };
+  }, []);
+  useEffect(() => {
+    if (model.current && model.current.getValue() !== value) model.current.setValue(value);
+  }, [value]);
+  useEffect(() => {
+    const options = {
+      theme: isDark() ? "vs-dark" : "vs", wordWrap: "on" as const, minimap: { enabled: false }, automaticLayout: true,
+      scrollBeyondLastLine: false, fontSize: 13, ariaLabel: label, lineNumbers: "on" as const,
+    };
+    if (original === null) {
+      const editor = monaco.editor.create(place.current!, { ...options, model: model.current });
+      return () => editor.dispose();
+    }
+    const before = monaco.editor.createModel(original, "plaintext");
+    const editor = monaco.editor.createDiffEditor(place.current!, { ...options, originalEditable: false, renderSideBySide: window.innerWidth > 900 });
+    editor.setModel({ original: before, modified: model.current! });
+    return () => {
+      editor.dispose();
+      before.dispose();
+    };
+  }, [original, label]);
+  return <div ref={place} className="h-[60dvh] min-h-64 overflow-hidden rounded border border-line" data-editor />;
+}
+
+function isDark(): boolean {
+  const { scheme } = document.documentElement.dataset;
+  return scheme ? scheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}

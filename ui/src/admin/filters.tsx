@@ -1,0 +1,58 @@
+// Filters that stand in the URL, so that a list can be shared and the way back finds it.
+
+import { useLocation, useSearch } from "wouter";
+
+export function useFilters<Name extends string>(names: readonly Name[]): [Record<Name, string>, (name: Name, value: string) => void] {
+  const search = useSearch();
+  const [place, navigate] = useLocation();
+  const found = new URLSearchParams(search);
+  const values = Object.fromEntries(names.map((name) => [name, found.get(name) ?? ""])) as Record<Name, string>;
+  const change = (name: Name, value: string) => {
+    const next = new URLSearchParams(search);
+    if (value) next.set(name, value);
+    else next.delete(name);
+    navigate(next.size ? `${place}?${next}` : place, { replace: true });
+  };
+  return [values, change];
+}
+
+interface FilterProps {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  type?: "text" | "date" | "search";
+  options?: readonly string[];
+  all?: string;
+}
+
+export function Filter({ label, value, onChange, type = "text", options, all }: FilterProps) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      {options ? (
+        <select value={value} onChange={(event) => onChange(event.target.value)}>
+          <option value="">{all}</option>
+          {options.map((one) => <option key={one} value={one}>{one}</option>)}
+        </select>
+      ) : (
+        <input type={type} value={value} maxLength={200} onChange={(event) => onChange(event.target.value)} />
+      )}
+    </label>
+  );
+}
+
+/** The beginning of a day of the browser's zone as a timestamp; of the day after it with `isEnd`. */
+export function dayToTime(day: string, isEnd = false): string | null {
+  if (!day) return null;
+  const at = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(at.getTime())) return null;
+  if (isEnd) at.setDate(at.getDate() + 1);
+  return at.toISOString();
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** An id that is whole; null while it is being typed. */
+export function wholeId(text: string): string | null {
+  return UUID.test(text.trim()) ? text.trim() : null;
+}

@@ -1,0 +1,77 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { post, remove } from "../api/http";
+import type { Key } from "../api/types";
+import { CopyButton } from "../parts/copy_button";
+import { Dialog } from "../parts/dialog";
+import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { Time } from "../parts/time";
+import { useMore } from "../parts/use_more";
+import { visible } from "../parts/visible";
+import { Field, Form } from "../pages/sign_in";
+import { say } from "../texts";
+import { Sheet, Table } from "./admin";
+
+const SCOPES = ["ask", "read", "metrics", "admin"] as const;
+
+export function KeysPage() {
+  const queries = useQueryClient();
+  const [secret, setSecret] = useState<string | null>(null);
+  const list = useMore<Key>("keys", "/v1/admin/keys");
+  const refresh = () => queries.invalidateQueries({ queryKey: ["keys"] });
+  const revoke = useMutation({ mutationFn: (id: string) => remove(`/v1/admin/keys/${id}`), onSuccess: refresh });
+  return (
+    <Sheet title={say("admin.keys")}>
+      <details className="card">
+        <summary>{say("admin.keyCreate")}</summary>
+        <div className="mt-3 max-w-md">
+          <Form
+            submit={say("admin.keyCreate")}
+            onSubmit={async (form) => {
+              const scopes = SCOPES.filter((scope) => form.has(`scope-${scope}`));
+              const user = form.get("user")?.trim();
+              const made = await post<{ secret: string }>("/v1/admin/keys", { name: form.get("name"), scopes, ...(user ? { user_id: user } : {}) });
+              setSecret(made.secret);
+              await refresh();
+            }}
+          >
+            <Field label={say("admin.keyName")} name="name" required maxLength={100} />
+            <fieldset className="flex flex-col gap-1">
+              <legend className="text-small text-quiet">{say("admin.scopes")}</legend>
+              {SCOPES.map((scope) => (
+                <label key={scope} className="flex items-center gap-2"><input type="checkbox" className="min-h-0!" name={`scope-${scope}`} defaultChecked={scope === "ask" || scope === "read"} /> {say(`admin.scope.${scope}`)}</label>
+              ))}
+            </fieldset>
+            <Field label={say("admin.keyUser")} name="user" maxLength={36} />
+          </Form>
+        </div>
+      </details>
+      <ErrorNotice error={list.error ?? revoke.error} />
+      {list.isPending && <Skeleton lines={4} />}
+      {list.isSuccess && !list.items.length && <Empty>{say("app.empty")}</Empty>}
+      {list.items.length > 0 && (
+        <Table columns={[say("admin.keyName"), say("admin.scopes"), say("admin.user"), say("admin.created"), say("admin.lastUsed"), ""]}>
+          {list.items.map((key) => (
+            <tr key={key.id}>
+              <td>{visible(key.name)} <span className="font-mono text-quiet">{key.id}</span></td>
+              <td>{key.scopes.join(", ")}</td>
+              <td className="font-mono">{key.user_id?.slice(0, 8) ?? (key.prefix ? `${visible(key.prefix)}…` : say("app.all"))}</td>
+              <td><Time at={key.created_at} /></td>
+              <td>{key.last_used_at ? <Time at={key.last_used_at} /> : "–"}</td>
+              <td>{key.revoked_at ? <span className="text-quiet">{say("admin.revoked")}</span> : <button type="button" className="button small danger" onClick={() => revoke.mutate(key.id)}>{say("admin.revoke")}</button>}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <div ref={list.mark} className="h-8" />
+      {secret && (
+        <Dialog title={say("admin.keyCreate")} onClose={() => setSecret(null)}>
+          <p className="mb-2">{say("admin.keyOnce")}</p>
+          <pre className="whitespace-pre-wrap rounded bg-raised p-3">{secret}</pre>
+          <CopyButton text={secret} className="button mt-3" />
+        </Dialog>
+      )}
+    </Sheet>
+  );
+}

@@ -1,0 +1,106 @@
+// The frame: conversations and pages on the left, the page in the middle.
+
+import { useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
+import { Redirect, Route, Router, Switch, useLocation } from "wouter";
+
+import { useUserEvents } from "./api/user_events";
+import { flush } from "./chat/outbox";
+import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
+import { ChatPage, isWriting } from "./pages/chat";
+import { HistoryPage } from "./pages/history";
+import { MemoryPage } from "./pages/memory";
+import { Palette } from "./pages/palette";
+import { ProfilePage } from "./pages/profile";
+import { RunPage } from "./pages/run";
+import { Sidebar } from "./pages/sidebar";
+import { SignInPage } from "./pages/sign_in";
+import { useIsOnline, waitForServer } from "./session/connection";
+import { session, useSession, useUser } from "./session/session";
+import { say, useLanguage } from "./texts";
+
+const AdminPage = lazy(() => import("./admin/admin"));
+
+export function App() {
+  useLanguage(); // everything is said again in another language
+  const state = useSession();
+  useEffect(() => void session.start(), []);
+  switch (state.kind) {
+    case "loading":
+      return <main className="mx-auto max-w-[72ch] p-6"><Skeleton lines={6} /></main>;
+    case "unreachable":
+      return <main className="mx-auto max-w-[72ch] p-6"><ErrorNotice error={new Error(say("app.unreachable"))} onRetry={() => void waitForServer().then(() => session.start())} /></main>;
+    case "anonymous":
+      return <SignInPage config={state.config} why={state.why} />;
+    case "open":
+      return <Router base="/ui"><Frame key={state.userId} /></Router>;
+  }
+}
+
+function Frame() {
+  const { config, userId } = useUser();
+  const queries = useQueryClient();
+  const isOnline = useIsOnline();
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [place] = useLocation();
+  useUserEvents(userId);
+  useEffect(() => setMenuOpen(false), [place]);
+  useEffect(() => void flush(() => void queries.invalidateQueries()), [queries]);
+  useEffect(() => {
+    if (isOnline) void queries.invalidateQueries();
+    else void waitForServer();
+  }, [isOnline, queries]);
+  useShortcuts(useCallback(() => setPaletteOpen(true), []));
+  return (
+    <div className="flex h-dvh flex-col">
+      <a href="#main" className="sr-only focus:not-sr-only focus:p-2">{say("app.skip")}</a>
+      {config.auth === "none" && <p className="bg-raised px-4 py-1 text-center text-small text-quiet">{say("app.localOnly")}</p>}
+      {!isOnline && <p role="status" data-offline className="bg-warn px-4 py-1 text-center text-small text-page">{say("app.offline")}</p>}
+      <p id="announcement" role="status" aria-live="polite" className="sr-only" />
+      <div className="flex min-h-0 flex-1">
+        <Sidebar isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} onPalette={() => setPaletteOpen(true)} />
+        <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
+          <div className="flex items-center gap-3 border-b border-line px-2 py-1 md:hidden">
+            <button type="button" className="button small" aria-expanded={isMenuOpen} onClick={() => setMenuOpen(true)}>☰ {say("app.menu")}</button>
+          </div>
+          <div className="min-h-0 flex-1">
+            <Switch>
+              <Route path="/" component={ChatPage} />
+              <Route path="/c/:id" component={ChatPage} />
+              <Route path="/history" component={HistoryPage} />
+              <Route path="/runs/:id" component={RunPage} />
+              <Route path="/memory" component={MemoryPage} />
+              <Route path="/profile" component={ProfilePage} />
+              <Route path="/admin/*?"><Suspense fallback={<Skeleton lines={6} />}><AdminPage /></Suspense></Route>
+              <Route path="/sign-in"><Redirect to="/" /></Route>
+              <Route path="/reset"><Redirect to="/" /></Route>
+              <Route><Empty>{say("app.notFound")}</Empty></Route>
+            </Switch>
+          </div>
+        </main>
+      </div>
+      {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+    </div>
+  );
+}
+
+/** Ctrl-K opens the palette, `/` goes to the search of the page. */
+function useShortcuts(onPalette: () => void) {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        onPalette();
+      } else if (event.key === "/" && !isWriting(event.target)) {
+        const search = document.querySelector<HTMLInputElement>("[data-search]");
+        if (search) {
+          event.preventDefault();
+          search.focus();
+        }
+      }
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [onPalette]);
+}

@@ -1,0 +1,215 @@
+// What stands in a conversation: messages that are stored, and runs that are still being answered.
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+
+import { get, post } from "../api/http";
+import { useLayers, useRun, type ToolCall } from "../api/run";
+import type { Accepted, Action, Button, Message, Run, TaskStep } from "../api/types";
+import { CopyButton } from "../parts/copy_button";
+import { Image } from "../parts/image";
+import { Markdown } from "../parts/markdown";
+import { ErrorNotice } from "../parts/notice";
+import { Time } from "../parts/time";
+import { visible } from "../parts/visible";
+import { useUser } from "../session/session";
+import { say } from "../texts";
+import { ActionCard } from "./action_card";
+import { notifyOfAnswer } from "./notification";
+import { Stages } from "./stages";
+
+export type Panel = "evidence" | "trace" | "logs";
+export type ShowPanel = (runId: string, panel: Panel, mark?: number) => void;
+
+/** The state of a run, for the line under its answer. */
+export function useRunState(runId: string | null) {
+  return useQuery({
+    queryKey: ["run", runId],
+    queryFn: ({ signal }) => get<Run>(`/v1/runs/${runId}`, {}, signal),
+    enabled: runId !== null,
+    staleTime: 60_000,
+    refetchInterval: ({ state }) => (state.data?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(state.data.archive_status) ? 1000 : false),
+  });
+}
+
+export function UserMessage({ text, at, images, note }: { text: string; at: string | null; images: string[]; note?: string }) {
+  return (
+    <article className="ml-auto max-w-[85%] rounded bg-raised px-4 py-3">
+      <p className="text-small text-quiet">{say("chat.you")}{at && <>, <Time at={at} /></>}</p>
+      <p className="whitespace-pre-wrap">{visible(text)}</p>
+      <Images ids={images} label="chat.photoOf" />
+      {note && <p role="status" className="text-small text-warn">{note}</p>}
+    </article>
+  );
+}
+
+export function AssistantMessage({ message, assistant, actions, onShow }: { message: Message; assistant: string; actions: Action[]; onShow: ShowPanel }) {
+  const run = useRunState(message.run_id);
+  const text = withoutImages(message.content, message.attachment_ids);
+  return (
+    <article className="group" id={message.run_id ? `run-${message.run_id}` : undefined}>
+      <Footer run={run.data} name={message.agent ?? assistant} at={message.created_at} text={text} onShow={onShow} />
+      <Answer text={text} runId={message.run_id} onShow={onShow} />
+      <Images ids={message.attachment_ids} label="chat.image" />
+      {run.data && <Notes run={run.data} />}
+      <Actions actions={actions} />
+      {run.data && <Buttons runId={run.data.request_id} buttons={run.data.buttons} />}
+    </article>
+  );
+}
+
+/** A run without a stored answer: it is being answered, or it has failed. */
+export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId: string; assistant: string; actions: Action[]; onShow: ShowPanel; onOver: () => void }) {
+  const live = useRun(runId);
+  const queries = useQueryClient();
+  const run = useRunState(live.isOver ? runId : null);
+  const retry = useMutation({
+    mutationFn: () => post<Accepted>(`/v1/runs/${runId}/retry`),
+    onSuccess: () => Promise.all(["runs", "run", "messages"].map((key) => queries.invalidateQueries({ queryKey: [key] }))),
+  });
+  useEffect(() => {
+    if (live.actionIds.length) void queries.invalidateQueries({ queryKey: ["actions"] });
+  }, [live.actionIds.length, queries]);
+  useEffect(() => {
+    if (!live.isOver) return;
+    if (live.answer) notifyOfAnswer(live.answer);
+    void queries.invalidateQueries({ queryKey: ["run", runId] });
+    onOver();
+  }, [live.isOver]);
+  const text = withoutImages(live.answer ?? live.text, live.images);
+  return (
+    <article className="group" id={`run-${runId}`} aria-busy={!live.isOver}>
+      <p className="text-small text-quiet">{assistant}</p>
+      {text && <Answer text={text} runId={runId} onShow={onShow} />}
+      <Images ids={live.images} label="chat.image" />
+      <Tools tools={live.tools} />
+      {live.progress && <p className="text-small text-quiet">{live.progress.ended}/{live.progress.total} {visible(live.progress.title)}</p>}
+      {run.data && <Steps steps={run.data.steps} />}
+      {live.wantsPhoto && !text && <p>{say("chat.sendPhoto")}</p>}
+      {!live.isOver && <Stages status={live.status} />}
+      {live.error && (
+        <div className="flex flex-col items-start gap-2">
+          {live.error.code === "cancelled" ? (
+            <p className="text-quiet">{say("chat.cancelled")}</p>
+          ) : (
+            <p role="alert" className="text-bad">{say("chat.failed", { cause: visible(live.error.message ?? live.error.code) })}</p>
+          )}
+          <button type="button" className="button small" disabled={retry.isPending} onClick={() => retry.mutate()}>{say("chat.retry")}</button>
+          <ErrorNotice error={retry.error} />
+        </div>
+      )}
+      <Actions actions={actions} />
+      {live.isOver && <Buttons runId={runId} buttons={live.buttons} />}
+    </article>
+  );
+}
+
+function Footer({ run, name, at, text, onShow }: { run: Run | undefined; name: string; at: string; text: string; onShow: ShowPanel }) {
+  const { isAdmin } = useUser();
+  const seconds = run ? secondsOf(run) : null;
+  const isSaving = run?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(run.archive_status);
+  return (
+    <div className="flex flex-wrap items-baseline gap-x-3 text-small text-quiet">
+      <span>
+        {name}, <Time at={at} />
+        {run && run.sources.length > 0 && <> · {say("chat.memories", { n: run.sources.length })}</>}
+        {seconds !== null && <> · <span className="tabular">{say("chat.seconds", { n: seconds })}</span></>}
+        {isSaving && <> · {say("stage.saving")}</>}
+      </span>
+      {run && (
+        <span className="flex flex-wrap gap-x-3">
+          <button type="button" className="quiet-button" onClick={() => onShow(run.request_id, "evidence")}>{say("chat.evidence")}</button>
+          <button type="button" className="quiet-button" onClick={() => onShow(run.request_id, "trace")}>{say("trace.title")}</button>
+          {isAdmin && <LogsButton runId={run.request_id} onShow={onShow} />}
+          <CopyButton text={text} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+function LogsButton({ runId, onShow }: { runId: string; onShow: ShowPanel }) {
+  const { data: layers = [] } = useLayers(runId);
+  return <button type="button" className="quiet-button" onClick={() => onShow(runId, "logs")}>{say("logs.title", { n: layers.length })}</button>;
+}
+
+function Answer({ text, runId, onShow }: { text: string; runId: string | null; onShow: ShowPanel }) {
+  return <Markdown text={text} onMark={runId ? (number) => onShow(runId, "evidence", number) : undefined} />;
+}
+
+function Notes({ run }: { run: Run }) {
+  const notes = [
+    run.limited && say("chat.limited"),
+    !run.limited && run.degraded.length > 0 && say("chat.degraded"),
+    run.memory !== "ok" && say("chat.memoryIncomplete"),
+  ].filter(Boolean);
+  return notes.length ? <p className="mt-1 text-small text-warn">{notes.join(" ")}</p> : null;
+}
+
+function Tools({ tools }: { tools: ToolCall[] }) {
+  return (
+    <ul className="text-small">
+      {tools.map((call) => (
+        <li key={call.id}>
+          {call.isRunning ? (
+            <span className="text-quiet" role="status">{say("tool.running", { tool: visible(call.tool) })}…</span>
+          ) : (
+            <details>
+              <summary>{say("tool.done", { tool: visible(call.tool) })}</summary>
+              <pre className="scrolls max-h-48 whitespace-pre-wrap rounded bg-raised p-2">{visible(JSON.stringify(call.result, null, 2))}</pre>
+            </details>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Steps({ steps }: { steps: TaskStep[] }) {
+  if (!steps.length) return null;
+  return (
+    <ol className="text-small">
+      {steps.map((step) => (
+        <li key={step.number}>{step.number}. {visible(step.title)}: {say(`step.${step.status}`)}{step.error_code && ` (${step.error_code})`}</li>
+      ))}
+    </ol>
+  );
+}
+
+function Actions({ actions }: { actions: Action[] }) {
+  if (!actions.length) return null;
+  return <div className="mt-3 flex flex-col gap-3">{actions.map((action) => <ActionCard key={action.id} action={action} />)}</div>;
+}
+
+function Buttons({ runId, buttons }: { runId: string; buttons: Button[] }) {
+  const { userId } = useUser();
+  const queries = useQueryClient();
+  const press = useMutation({
+    mutationFn: (button: string) => post<Accepted>(`/v1/runs/${runId}/press`, { user_id: userId, button }),
+    onSettled: () => Promise.all(["runs", "run"].map((key) => queries.invalidateQueries({ queryKey: [key] }))),
+  });
+  if (!buttons.length) return null;
+  return (
+    <div className="mt-3 flex flex-wrap gap-2">
+      {buttons.map((button) => (
+        <button key={button.id} type="button" className="button" disabled={press.isPending} onClick={() => press.mutate(button.id)}>{visible(button.label)}</button>
+      ))}
+      <ErrorNotice error={press.error} />
+    </div>
+  );
+}
+
+function Images({ ids, label }: { ids: string[]; label: "chat.photoOf" | "chat.image" }) {
+  if (!ids.length) return null;
+  return <div className="mt-2 flex flex-wrap gap-2">{ids.map((id, index) => <Image key={id} id={id} alt={say(label, { n: index + 1 })} />)}</div>;
+}
+
+function secondsOf(run: Run): number | null {
+  const { created_at: from, completed_at: to } = run.timings;
+  return from && to ? Math.round((Date.parse(to) - Date.parse(from)) / 100) / 10 : null;
+}
+
+/** An answer names a generated image by its id; here the image itself is shown. */
+function withoutImages(text: string, images: string[]): string {
+  return images.reduce((rest, id) => rest.replaceAll(`: ${id}`, "").replaceAll(id, ""), text);
+}

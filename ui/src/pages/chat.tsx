@@ -1,0 +1,154 @@
+// The conversation in the middle, and the panel that shows what an answer was made from.
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useState } from "react";
+import { useLocation, useParams, useSearch } from "wouter";
+
+import { ApiError, get, patch } from "../api/http";
+import { useLayers } from "../api/run";
+import type { Assistant, Conversation as ConversationData, Mode, Page } from "../api/types";
+import { Conversation } from "../chat/conversation";
+import { Evidence } from "../chat/evidence";
+import { Logs } from "../chat/logs";
+import { isOpened, useOutbox } from "../chat/outbox";
+import { Trace } from "../chat/trace";
+import { useRunState, type Panel, type ShowPanel } from "../chat/turns";
+import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { useUser } from "../session/session";
+import { say } from "../texts";
+
+const MODES: Mode[] = ["auto", "plan", "ask"];
+const FIRST_ASSISTANT = "mentor";
+
+interface Shown {
+  runId: string;
+  panel: Panel;
+  mark: number | null;
+}
+
+export function ChatPage() {
+  const { id } = useParams<{ id?: string }>();
+  return <Chat key={id ?? "new"} id={id ?? null} />;
+}
+
+function Chat({ id }: { id: string | null }) {
+  const [, navigate] = useLocation();
+  const queries = useQueryClient();
+  const wanted = new URLSearchParams(useSearch()).get("assistant");
+  const [newId] = useState(() => crypto.randomUUID());
+  const [assistant, setAssistant] = useState(wanted ?? FIRST_ASSISTANT);
+  const [mode, setMode] = useState<Mode | null>(null);
+  const [shown, setShown] = useState<Shown | null>(null);
+  const isWaiting = useOutbox().some((message) => message.conversationId === id);
+  const isNew = id === null || (isWaiting && window.history.state?.isNew === id && !isOpened(id)); // the server has not heard of it yet
+  const conversation = useQuery({
+    queryKey: ["conversations", id],
+    queryFn: ({ signal }) => get<ConversationData>(`/v1/conversations/${id}`, {}, signal),
+    enabled: !isNew,
+  });
+  useEffect(() => setAssistant(wanted ?? FIRST_ASSISTANT), [wanted]);
+
+  const show: ShowPanel = useCallback((runId, panel, mark) => setShown({ runId, panel, mark: mark ?? null }), []);
+  const start = () => {
+    if (id === null) navigate(`/c/${newId}`, { state: { isNew: newId, assistant } });
+  };
+  const changeMode = async (next: Mode) => {
+    setMode(next);
+    if (id !== null) {
+      await patch(`/v1/conversations/${id}`, { mode: next });
+      void queries.invalidateQueries({ queryKey: ["conversations"] });
+    }
+  };
+
+  useKeys(shown, setShown);
+  if (conversation.error && !isNew) {
+    return <Empty>{conversation.error instanceof ApiError && conversation.error.status !== 404 ? conversation.error.message : say("chat.notFound")}</Empty>;
+  }
+  const name = conversation.data?.assistant ?? window.history.state?.assistant ?? assistant;
+  return (
+    <div className="flex h-full min-h-0">
+      <section className="flex min-w-0 flex-1 flex-col">
+        <header className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
+          {id === null ? <AssistantPicker value={assistant} onChange={setAssistant} /> : <b>{name}</b>}
+          <h1 className="min-w-0 flex-1 truncate text-small text-quiet">{conversation.data?.title ?? (id === null ? say("nav.new") : "")}</h1>
+          <select className="min-h-0! py-1! text-small" aria-label={say("chat.mode")} value={mode ?? conversation.data?.mode ?? "auto"} onChange={(event) => void changeMode(event.target.value as Mode)}>
+            {MODES.map((one) => <option key={one} value={one}>{say(`chat.mode.${one}`)}</option>)}
+          </select>
+        </header>
+        <Conversation id={id ?? newId} assistant={name} mode={mode ?? undefined} isNew={isNew} draft={id ?? "new"} onShow={show} onStart={start} />
+      </section>
+      {shown && <PanelView shown={shown} onChange={setShown} />}
+    </div>
+  );
+}
+
+function AssistantPicker({ value, onChange }: { value: string; onChange: (name: string) => void }) {
+  const assistants = useAssistants();
+  return (
+    <select className="min-h-0! py-1!" aria-label={say("chat.assistant")} value={value} onChange={(event) => onChange(event.target.value)}>
+      {(assistants.data?.results ?? [{ name: value, title: null }]).map((one) => <option key={one.name} value={one.name}>{one.title ?? one.name}</option>)}
+    </select>
+  );
+}
+
+export function useAssistants() {
+  return useQuery({
+    queryKey: ["assistants"],
+    queryFn: ({ signal }) => get<Page<Assistant>>("/v1/assistants", {}, signal),
+    staleTime: 300_000,
+  });
+}
+
+export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown: Shown | null) => void }) {
+  const { isAdmin } = useUser();
+  const run = useRunState(shown.runId);
+  const layers = useLayers(isAdmin ? shown.runId : null);
+  const panels: Panel[] = isAdmin ? ["evidence", "trace", "logs"] : ["evidence", "trace"];
+  const titles = { evidence: say("evidence.title"), trace: say("trace.title"), logs: say("logs.title", { n: layers.data?.length ?? 0 }) };
+  return (
+    <aside aria-label={titles[shown.panel]} className="fixed inset-0 z-20 flex flex-col border-l border-line bg-page lg:static lg:w-[28rem] lg:shrink-0">
+      <div className="flex items-center gap-1 border-b border-line p-2">
+        <div role="tablist" className="flex flex-1 gap-1">
+          {panels.map((panel) => (
+            <button key={panel} type="button" role="tab" aria-selected={panel === shown.panel} className={`button small ${panel === shown.panel ? "primary" : ""}`} onClick={() => onChange({ ...shown, panel })}>
+              {titles[panel]}
+            </button>
+          ))}
+        </div>
+        <button type="button" className="button small" aria-label={say("evidence.close")} onClick={() => onChange(null)}>{say("app.close")}</button>
+      </div>
+      <div className="scrolls min-h-0 flex-1 p-4" tabIndex={0}>
+        <ErrorNotice error={run.error} />
+        {!run.data ? (
+          !run.error && <Skeleton />
+        ) : shown.panel === "evidence" ? (
+          <Evidence run={run.data} marked={shown.mark} />
+        ) : shown.panel === "trace" ? (
+          <Trace run={run.data} />
+        ) : (
+          <Logs layers={layers.data ?? []} />
+        )}
+      </div>
+    </aside>
+  );
+}
+
+/** `e` evidence and `t` trace of the open panel, Escape closes it; not while something is being written. */
+function useKeys(shown: Shown | null, setShown: (shown: Shown | null) => void) {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const last = [...document.querySelectorAll<HTMLElement>("article[id^=run-]")].at(-1)?.id.slice(4);
+      const runId = shown?.runId ?? last;
+      if (event.key === "Escape") setShown(null);
+      else if (runId && event.key === "e") setShown({ runId, panel: "evidence", mark: null });
+      else if (runId && event.key === "t") setShown({ runId, panel: "trace", mark: null });
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [shown, setShown]);
+}
+
+export function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+}

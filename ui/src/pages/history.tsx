@@ -1,0 +1,79 @@
+// All requests of a person, also those outside of conversations, with a search in questions and answers.
+
+import { useEffect, useRef, useState } from "react";
+import { Link, useLocation } from "wouter";
+
+import type { RunSummary } from "../api/types";
+import { groupByDay } from "../parts/groups";
+import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { Time } from "../parts/time";
+import { unique, useMore } from "../parts/use_more";
+import { visible } from "../parts/visible";
+import { useUser } from "../session/session";
+import { say } from "../texts";
+
+const PAGE = 50;
+const PAUSE_MS = 250;
+
+export function HistoryPage() {
+  const { userId } = useUser();
+  const [, navigate] = useLocation();
+  const [typed, setTyped] = useState("");
+  const [query, setQuery] = useState("");
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setQuery(typed.trim()), PAUSE_MS);
+    return () => window.clearTimeout(timer);
+  }, [typed]);
+  const list = useMore<RunSummary>("runs", "/v1/runs", { user_id: userId, q: query, limit: PAGE });
+  const groups = groupByDay(unique(list.items, (run) => run.request_id), (run) => run.created_at);
+  return (
+    <div className="scrolls h-full p-4" tabIndex={0} onKeyDown={walkWithArrows}>
+      <div className="mx-auto max-w-[72ch]">
+        <h1 className="mb-4 text-title font-semibold">{say("history.title")}</h1>
+        <input ref={search} type="search" data-search className="w-full" aria-label={say("history.search")} placeholder={say("history.search")} maxLength={200} value={typed} onChange={(event) => setTyped(event.target.value)} />
+        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+        {list.isPending && <Skeleton lines={8} />}
+        {list.isSuccess && !groups.length && <Empty>{say(query ? "history.none" : "app.empty")}</Empty>}
+        {groups.map(([title, runs]) => (
+          <section key={title} aria-label={title}>
+            <h2 className="mt-6 mb-2 text-small font-semibold text-quiet">{title}</h2>
+            <ul>
+              {runs.map((run) => (
+                <li key={run.request_id}>
+                  <Link href={placeOf(run)} className="row-link py-2!" data-run={run.request_id} onDoubleClick={() => navigate(`/runs/${run.request_id}`)}>
+                    <span className="flex gap-3">
+                      <span className="min-w-0 flex-1 truncate font-semibold">{visible(run.query) || run.kind}</span>
+                      <span className="shrink-0 text-small text-quiet">{run.assistant} · <Time at={run.created_at} /></span>
+                    </span>
+                    <span className="block truncate text-small text-quiet">
+                      {run.status === "FAILED" ? <span className="text-bad">{say("chat.failed", { cause: visible(run.error_message ?? run.error_code ?? "") })}</span> : visible(run.answer ?? say(`stage.${run.status}`))}
+                    </span>
+                    {!run.conversation_id && <span className="text-small text-quiet">{say("history.noConversation")}</span>}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+        <div ref={list.mark} className="h-8">{list.isFetchingNextPage && <Skeleton lines={1} />}</div>
+      </div>
+    </div>
+  );
+}
+
+/** Where a request is shown: in its conversation, or by itself. */
+export function placeOf(run: RunSummary): string {
+  return run.conversation_id ? `/c/${run.conversation_id}#run-${run.request_id}` : `/runs/${run.request_id}`;
+}
+
+/** The arrows walk the links of a list. */
+export function walkWithArrows(event: React.KeyboardEvent<HTMLElement>) {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const rows = [...event.currentTarget.querySelectorAll<HTMLElement>("a.row-link")];
+  const next = rows[rows.indexOf(document.activeElement as HTMLElement) + (event.key === "ArrowDown" ? 1 : -1)];
+  if (next) {
+    event.preventDefault();
+    next.focus();
+  }
+}

@@ -1,0 +1,73 @@
+// Ctrl-K: conversations, assistants and pages by a few letters.
+
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { useLocation } from "wouter";
+
+import { get } from "../api/http";
+import type { Conversation, Page } from "../api/types";
+import { Dialog } from "../parts/dialog";
+import { visible } from "../parts/visible";
+import { useUser } from "../session/session";
+import { say } from "../texts";
+import { useAssistants } from "./chat";
+
+const MAX_SHOWN = 12;
+
+export function Palette({ onClose }: { onClose: () => void }) {
+  const { userId, isAdmin } = useUser();
+  const [, navigate] = useLocation();
+  const [typed, setTyped] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const assistants = useAssistants();
+  const conversations = useQuery({
+    queryKey: ["conversations", "palette"],
+    queryFn: ({ signal }) => get<Page<Conversation>>("/v1/conversations", { user_id: userId, limit: 100 }, signal),
+  });
+  const entries = useMemo(() => {
+    const pages: [string, string][] = [["/", say("nav.new")], ["/history", say("nav.history")], ["/memory", say("nav.memory")], ["/profile", say("nav.profile")]];
+    if (isAdmin) {
+      pages.push(["/admin", say("nav.admin")]);
+      for (const page of ["runs", "prompts", "memories", "users", "keys", "audit"] as const) pages.push([`/admin/${page}`, `${say("nav.admin")}: ${say(`admin.${page}`)}`]);
+    }
+    for (const one of assistants.data?.results ?? []) pages.push([`/?assistant=${encodeURIComponent(one.name)}`, `${say("nav.new")}: ${one.title ?? one.name}`]);
+    for (const one of conversations.data?.results ?? []) pages.push([`/c/${one.id}`, visible(one.title ?? say("nav.untitled"))]);
+    const words = typed.toLocaleLowerCase().split(/\s+/);
+    return pages.filter(([, name]) => words.every((word) => name.toLocaleLowerCase().includes(word))).slice(0, MAX_SHOWN);
+  }, [typed, isAdmin, assistants.data, conversations.data]);
+  const go = (path: string | undefined) => {
+    if (!path) return;
+    navigate(path);
+    onClose();
+  };
+  return (
+    <Dialog title={say("nav.palette")} onClose={onClose}>
+      <input
+        autoFocus role="combobox" aria-expanded="true" aria-controls="palette" aria-activedescendant={`palette-${chosen}`} className="w-full" maxLength={100}
+        aria-label={say("nav.palettePlaceholder")} placeholder={say("nav.palettePlaceholder")} value={typed}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          setChosen(0);
+        }}
+        onKeyDown={(event) => {
+          const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+          if (step) {
+            event.preventDefault();
+            setChosen((chosen + step + entries.length) % Math.max(1, entries.length));
+          } else if (event.key === "Enter") {
+            event.preventDefault();
+            go(entries[chosen]?.[0]);
+          }
+        }}
+      />
+      <ul id="palette" role="listbox" aria-label={say("nav.palette")} className="mt-3">
+        {entries.map(([path, name], index) => (
+          <li key={path} id={`palette-${index}`} role="option" aria-selected={index === chosen} className={`row-link cursor-pointer truncate ${index === chosen ? "bg-line" : ""}`} onClick={() => go(path)}>
+            {name}
+          </li>
+        ))}
+      </ul>
+      {!entries.length && <p className="mt-3 text-quiet">{say("nav.nothingFound")}</p>}
+    </Dialog>
+  );
+}

@@ -1,0 +1,139 @@
+// Who somebody is, how the page looks to them, what they have spent, and their password.
+
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { get, put } from "../api/http";
+import type { Profile, Spending } from "../api/types";
+import { isNotifying, setNotifying } from "../chat/notification";
+import { ErrorNotice, Skeleton } from "../parts/notice";
+import { chooseScheme, chosenScheme, type Scheme } from "../session/appearance";
+import { session, useUser } from "../session/session";
+import { chooseLanguage, chosenLanguage, formatNumber, say } from "../texts";
+import { Field, Form } from "./sign_in";
+
+const SCHEMES: Scheme[] = ["auto", "light", "dark"];
+
+export function ProfilePage() {
+  const user = useUser();
+  const profile = useQuery({ queryKey: ["profile"], queryFn: ({ signal }) => get<Profile>(`/v1/users/${user.userId}/profile`, {}, signal) });
+  const spending = useQuery({ queryKey: ["spending"], queryFn: ({ signal }) => get<Spending>(`/v1/users/${user.userId}/spending`, {}, signal) });
+  const hasPassword = user.email !== null;
+  return (
+    <div className="scrolls h-full p-4" tabIndex={0}>
+      <div className="mx-auto flex max-w-[56ch] flex-col gap-8">
+        <h1 className="text-title font-semibold">{say("profile.title")}</h1>
+        {user.email && <p data-email>{user.name ? `${user.name}, ` : ""}{user.email}</p>}
+        <ErrorNotice error={profile.error} />
+        {profile.isPending ? <Skeleton /> : profile.data && <Person profile={profile.data} />}
+        <Look />
+        <section>
+          <h2 className="mb-2 text-lead font-semibold">{say("profile.spending")}</h2>
+          {spending.data && (
+            <ul className="tabular">
+              <li>{say("profile.today", { tokens: spending.data.tokens_today, dollars: formatNumber(spending.data.dollars_today, 4) })}</li>
+              <li>{say("profile.total", { tokens: spending.data.tokens, dollars: formatNumber(spending.data.dollars, 4) })}</li>
+              <li className="text-quiet">
+                {say("profile.budget", {
+                  tokens: spending.data.daily_tokens ?? say("profile.none"), dollars: spending.data.daily_dollars === null ? say("profile.none") : formatNumber(spending.data.daily_dollars, 2),
+                })}
+              </li>
+            </ul>
+          )}
+        </section>
+        {user.config.auth !== "none" && (
+          <section className="flex flex-col gap-4">
+            <h2 className="text-lead font-semibold">{say("profile.account")}</h2>
+            {hasPassword && <Password />}
+            <div className="flex flex-wrap gap-2">
+              <button type="button" className="button" onClick={() => void session.signOut()}>{say("nav.signOut")}</button>
+              {hasPassword && <button type="button" className="button danger" onClick={() => void session.signOut("global")}>{say("profile.signOutAll")}</button>}
+            </div>
+          </section>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Person({ profile }: { profile: Profile }) {
+  const { userId } = useUser();
+  const queries = useQueryClient();
+  const save = useMutation({
+    mutationFn: (next: Profile) => put<Profile>(`/v1/users/${userId}/profile`, { ...next }),
+    onSuccess: (next) => {
+      queries.setQueryData(["profile"], next);
+      chooseLanguage(next.language);
+      session.rename(next.name ?? "");
+    },
+  });
+  return (
+    <Form
+      submit={save.isSuccess ? say("app.saved") : say("app.save")}
+      onSubmit={async (form) => {
+        const language = form.get("language") || null;
+        await save.mutateAsync({ name: form.get("name")?.trim() || null, position: form.get("position")?.trim() || null, language: language as Profile["language"] });
+      }}
+    >
+      <Field label={say("profile.name")} name="name" defaultValue={profile.name ?? ""} maxLength={200} autoComplete="name" />
+      <Field label={say("profile.position")} name="position" defaultValue={profile.position ?? ""} maxLength={200} autoComplete="organization-title" />
+      <label className="field">
+        <span>{say("profile.language")}</span>
+        <select name="language" defaultValue={profile.language ?? chosenLanguage() ?? ""}>
+          <option value="">{say("profile.languageAuto")}</option>
+          <option value="en" lang="en">English</option>
+          <option value="ru" lang="ru">Русский</option>
+        </select>
+      </label>
+    </Form>
+  );
+}
+
+function Look() {
+  const [scheme, setScheme] = useState(chosenScheme());
+  const [isTold, setTold] = useState(isNotifying());
+  return (
+    <section className="flex flex-col gap-4">
+      <label className="field">
+        <span>{say("profile.look")}</span>
+        <select
+          value={scheme}
+          onChange={(event) => {
+            const next = event.target.value as Scheme;
+            chooseScheme(next);
+            setScheme(next);
+          }}
+        >
+          {SCHEMES.map((one) => <option key={one} value={one}>{say(`profile.look.${one}`)}</option>)}
+        </select>
+      </label>
+      <label className="flex items-center gap-2">
+        <input type="checkbox" className="min-h-0!" checked={isTold} onChange={(event) => void setNotifying(event.target.checked).then(setTold)} />
+        {say("profile.notify")}
+      </label>
+    </section>
+  );
+}
+
+function Password() {
+  const [isDone, setDone] = useState(false);
+  if (isDone) return <p role="status">{say("profile.passwordDone")}</p>;
+  return (
+    <details>
+      <summary>{say("profile.password")}</summary>
+      <div className="mt-3">
+        <Form
+          submit={say("profile.password")}
+          onSubmit={async (form) => {
+            await session.changePassword(form.get("password")!, form.get("current")!);
+            setDone(true);
+          }}
+        >
+          <Field label={say("sign.currentPassword")} name="current" type="password" autoComplete="current-password" required maxLength={1000} />
+          <Field label={say("sign.newPassword")} name="password" type="password" autoComplete="new-password" required minLength={8} maxLength={1000} help={say("sign.passwordRule")} />
+        </Form>
+      </div>
+    </details>
+  );
+}
+

@@ -1,0 +1,43 @@
+// One request by itself: question, answer, evidence and trace; of anybody, for administrators.
+
+import { useState } from "react";
+import { useParams } from "wouter";
+
+import { useLayers, useRun } from "../api/run";
+import { Evidence } from "../chat/evidence";
+import { Logs } from "../chat/logs";
+import { Stages } from "../chat/stages";
+import { Trace } from "../chat/trace";
+import { UserMessage, useRunState } from "../chat/turns";
+import { Markdown } from "../parts/markdown";
+import { ErrorNotice, Skeleton } from "../parts/notice";
+import { useUser } from "../session/session";
+import { say } from "../texts";
+
+export function RunPage() {
+  const { id } = useParams<{ id: string }>();
+  const { isAdmin } = useUser();
+  const [mark, setMark] = useState<number | null>(null);
+  const live = useRun(id);
+  const { data: run, error } = useRunState(id);
+  const layers = useLayers(isAdmin ? id : null);
+  return (
+    <div className="scrolls h-full p-4" tabIndex={0}>
+      <div className="mx-auto flex max-w-[72ch] flex-col gap-6">
+        <h1 className="text-title font-semibold">{say("admin.request")}</h1>
+        <ErrorNotice error={error} />
+        {!run && !error && <Skeleton />}
+        {run && (
+          <>
+            <UserMessage text={run.query} at={run.timings.created_at ?? null} images={run.attachment_ids} />
+            {live.isOver ? <Markdown text={run.final_answer ?? live.answer ?? ""} onMark={setMark} /> : <Stages status={live.status} />}
+            {(run.error_message ?? live.error) && <p role="alert" className="text-bad">{say("chat.failed", { cause: run.error_message ?? live.error?.message ?? "" })}</p>}
+            <section><h2 className="mb-3 text-lead font-semibold">{say("trace.title")}</h2><Trace run={run} /></section>
+            <section><h2 className="mb-3 text-lead font-semibold">{say("evidence.title")}</h2><Evidence run={run} marked={mark} /></section>
+            {isAdmin && <section><h2 className="mb-3 text-lead font-semibold">{say("logs.title", { n: layers.data?.length ?? 0 })}</h2><Logs layers={layers.data ?? []} /></section>}
+          </>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+
+import { formatNumber, language } from "../texts";
+
+const HEIGHT = 160;
+
+/** One measure by day, its number above; the values can be read as a table by a screen reader. */
+export function Chart({ title, value, days, values }: { title: string; value: string; days: string[]; values: (number | null)[] }) {
+  const place = useRef<HTMLDivElement>(null);
+  const shown = JSON.stringify([days, values]);
+  useEffect(() => {
+    const element = place.current;
+    if (!element || !days.length) return;
+    const style = getComputedStyle(element);
+    const [accent, quiet, line] = ["--accent", "--quiet", "--line"].map((name) => resolve(element, style.getPropertyValue(name)));
+    const axis = { stroke: quiet!, grid: { stroke: line!, width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+    const format = new Intl.DateTimeFormat(language(), { day: "numeric", month: "short", timeZone: "UTC" });
+    const plot = new uPlot(
+      {
+        width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false },
+        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+        axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => format.format(tick * 1000)), space: 70 }, { ...axis, size: 56 }],
+        series: [{}, { stroke: accent!, width: 2, points: { show: days.length < 40 } }],
+      },
+      [days.map((day) => Date.parse(day) / 1000), values],
+      element,
+    );
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [shown]);
+  return (
+    <figure className="card min-w-0">
+      <figcaption>
+        <span className="text-small text-quiet">{title}</span>
+        <span className="tabular block text-title font-semibold">{value}</span>
+      </figcaption>
+      <div ref={place} className="mt-2 h-40 min-w-0" aria-hidden="true" />
+      <table className="sr-only">
+        <caption>{title}</caption>
+        <tbody>
+          {days.map((day, index) => (
+            <tr key={day}><th scope="row">{day}</th><td>{values[index] == null ? "–" : formatNumber(values[index]!)}</td></tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+}
+
+/** The colour that a CSS value such as light-dark(…) has here; a canvas does not know such values. */
+function resolve(element: HTMLElement, value: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = value;
+  element.append(probe);
+  const color = getComputedStyle(probe).color;
+  probe.remove();
+  return color;
+}

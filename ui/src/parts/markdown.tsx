@@ -1,0 +1,57 @@
+import { memo } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+
+import { visible } from "./visible";
+
+const MAX_CHARS = 100_000; // of Markdown; the rest is shown as plain text
+const MAX_NESTING = 40; // levels of quotes and lists in one line
+const PLUGINS = [remarkGfm];
+const LINK = /^(https?:|mailto:)/i;
+const MARK = /\[(\d{1,3})\](?!\()/g;
+
+interface Props {
+  text: string;
+  onMark?: (number: number) => void;
+}
+
+/**
+ * Markdown without raw HTML: tags are text, images are links, links lead to the web or to mail only.
+ * With `onMark`, citations [n] are buttons.
+ */
+export const Markdown = memo(function Markdown({ text, onMark }: Props) {
+  const shown = visible(text);
+  if (isBomb(shown)) return <pre className="whitespace-pre-wrap">{shown}</pre>;
+  const components: Components = {
+    a: ({ href, children }) => {
+      const mark = href?.startsWith("#mark-") ? Number(href.slice(6)) : null;
+      if (mark !== null && onMark) {
+        return <button type="button" className="align-super text-small text-accent underline" onClick={() => onMark(mark)}>[{mark}]</button>;
+      }
+      return href && LINK.test(href) ? <a href={href} target="_blank" rel="noreferrer noopener nofollow">{children}</a> : <>{children}</>;
+    },
+    img: ({ src, alt }) =>
+      typeof src === "string" && LINK.test(src) ? <a href={src} target="_blank" rel="noreferrer noopener nofollow">{alt || src}</a> : <>{alt}</>,
+    pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
+  };
+  const marked = onMark ? shown.slice(0, MAX_CHARS).replace(MARK, (_, number: string) => `[${number}](#mark-${number})`) : shown.slice(0, MAX_CHARS);
+  return (
+    <div className="prose">
+      <ReactMarkdown remarkPlugins={PLUGINS} components={components} urlTransform={(url) => url}>{marked}</ReactMarkdown>
+      {shown.length > MAX_CHARS && <pre className="whitespace-pre-wrap">{shown.slice(MAX_CHARS)}</pre>}
+    </div>
+  );
+});
+
+function isBomb(text: string): boolean {
+  return text.split("\n").some((line) => {
+    const opening = /^[>\s*+-]*/.exec(line)![0].replace(/\s/g, "");
+    return opening.length > MAX_NESTING || count(line, "[") > 500 || count(line, "*") > 2000 || count(line, "_") > 2000;
+  });
+}
+
+function count(line: string, letter: string): number {
+  let found = 0;
+  for (const one of line) if (one === letter) found += 1;
+  return found;
+}

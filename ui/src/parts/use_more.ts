@@ -1,0 +1,32 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+
+import { get, type Query } from "../api/http";
+import type { Page } from "../api/types";
+
+/** The pages of a list, and a mark whose appearance on the screen loads the next one. */
+export function useMore<T>(key: string, path: string, query: Query = {}, isWanted = true) {
+  const list = useInfiniteQuery({
+    queryKey: [key, path, query],
+    queryFn: ({ pageParam, signal }) => get<Page<T>>(path, { ...query, before: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    enabled: isWanted,
+  });
+  const mark = useRef<HTMLDivElement>(null);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  useEffect(() => {
+    if (!mark.current || !hasNextPage || isFetchingNextPage) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && void fetchNextPage(), { rootMargin: "400px" });
+    observer.observe(mark.current);
+    return () => observer.disconnect();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const items = list.data?.pages.flatMap((page) => page.results) ?? [];
+  return { ...list, items, mark };
+}
+
+/** Items without doubles: rows that arrived meanwhile move others to the next page. */
+export function unique<T>(items: T[], idOf: (item: T) => string): T[] {
+  const seen = new Set<string>();
+  return items.filter((item) => !seen.has(idOf(item)) && seen.add(idOf(item)));
+}

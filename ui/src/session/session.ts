@@ -1,0 +1,208 @@
+// Who uses the page. The access token stays in memory; the refresh token is an HttpOnly cookie that no script reads.
+
+import { useSyncExternalStore } from "react";
+
+import { ApiError, readError } from "../api/http";
+
+/** What the server says about itself in /ui/config.json. */
+export interface Config {
+  auth: "none" | "keys" | "jwt" | "local";
+  local_user_id: string | null; // MAAS_AUTH=none: the user of this machine
+  is_signup_open: boolean;
+  auth_url: string | null; // of another issuer that speaks GoTrue, such as Supabase
+  anon_key: string | null;
+  version: string;
+}
+
+export type SessionState =
+  | { kind: "loading" }
+  | { kind: "unreachable" }
+  | { kind: "anonymous"; config: Config; why?: "expired" }
+  | { kind: "open"; config: Config; userId: string; name: string; email: string | null; isAdmin: boolean };
+
+interface Tokens {
+  access_token: string;
+  refresh_token: string;
+  expires_in: number;
+  user: { id: string; email: string | null; user_metadata?: { name?: string }; app_metadata?: { is_admin?: boolean } };
+}
+
+const KEY = "maas.key"; // an API key, for MAAS_AUTH=keys; ends with the tab
+const FOREIGN_REFRESH = "maas.refresh"; // of another issuer, which cannot set our cookie; ends with the tab
+const HAD_SESSION = "maas.had-session"; // whether a cookie may be there
+
+class Session {
+  private state: SessionState = { kind: "loading" };
+  private listeners = new Set<() => void>();
+  private accessToken: string | null = null;
+  private apiKey: string | null = null;
+  private renewing: Promise<boolean> | null = null;
+  private timer = 0;
+
+  get = () => this.state;
+
+  subscribe = (listener: () => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  headers(): Record<string, string> {
+    const credential = this.accessToken ?? this.apiKey;
+    return credential ? { authorization: `Bearer ${credential}` } : {};
+  }
+
+  /** Find out how this server signs people in, and go on with the session of an earlier visit. */
+  async start() {
+    let config: Config;
+    try {
+      const response = await fetch("/ui/config.json");
+      if (!response.ok) throw await readError(response);
+      config = await response.json();
+    } catch {
+      this.set({ kind: "unreachable" });
+      return;
+    }
+    if (config.auth === "none") {
+      this.set({ kind: "open", config, userId: config.local_user_id!, name: "", email: null, isAdmin: true });
+      return;
+    }
+    this.set({ kind: "anonymous", config });
+    const key = sessionStorage.getItem(KEY);
+    if (key) await this.useKey(key, sessionStorage.getItem(`${KEY}.user`) ?? "").catch(() => sessionStorage.removeItem(KEY));
+    else if (this.mayHaveSession(config)) await this.renew();
+  }
+
+  async signIn(email: string, password: string) {
+    this.take(await this.call("/token?grant_type=password", { email, password }));
+  }
+
+  async signUp(email: string, password: string, name: string, adminCode: string) {
+    const data = { ...(name ? { name } : {}), ...(adminCode ? { admin_code: adminCode } : {}) };
+    this.take(await this.call("/signup", { email, password, data }));
+  }
+
+  /** Exchange the one-time token of a link that an administrator made. */
+  async recover(token: string) {
+    this.take(await this.call("/verify", { type: "recovery", token_hash: token }));
+  }
+
+  async changePassword(password: string, current: string) {
+    await this.call("/user", { password, ...(current ? { current_password: current } : {}) }, "PUT");
+  }
+
+  /** Sign in with an API key; one that serves many people needs the name of one. */
+  async useKey(key: string, user: string) {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const caller = await fetch("/v1/caller", { headers });
+    if (!caller.ok) throw await readError(caller);
+    const { user_id, scopes, prefix, name } = await caller.json();
+    let userId: string | null = user_id;
+    if (!userId) {
+      if (!user) throw new ApiError(400, "user_required", "", null);
+      const found = await fetch("/v1/users", { method: "POST", headers, body: JSON.stringify({ external_id: user }) });
+      if (!found.ok) throw await readError(found);
+      userId = (await found.json()).user_id as string;
+    }
+    this.apiKey = key;
+    sessionStorage.setItem(KEY, key);
+    sessionStorage.setItem(`${KEY}.user`, user);
+    const isAdmin = scopes.includes("admin") && !user_id && !prefix;
+    this.open({ userId, name: user || name, email: null, isAdmin });
+  }
+
+  async signOut(scope: "local" | "global" = "local") {
+    if (this.accessToken) await this.call(`/logout?scope=${scope}`, {}).catch(() => undefined);
+    this.forget();
+    const state = this.state;
+    if (state.kind === "open") this.set({ kind: "anonymous", config: state.config });
+  }
+
+  /** Get a new access token; false when the session is over. Several callers share one attempt. */
+  renew(): Promise<boolean> {
+    this.renewing ??= this.renewOnce().finally(() => (this.renewing = null));
+    return this.renewing;
+  }
+
+  /** The server refuses the credential for good. */
+  expire() {
+    const state = this.state;
+    if (state.kind !== "open" || state.config.auth === "none") return;
+    this.forget();
+    this.set({ kind: "anonymous", config: state.config, why: "expired" });
+  }
+
+  rename(name: string) {
+    if (this.state.kind === "open") this.set({ ...this.state, name });
+  }
+
+  private async renewOnce(): Promise<boolean> {
+    if (this.apiKey || !("config" in this.state) || this.state.config.auth === "none") return false;
+    const foreign = sessionStorage.getItem(FOREIGN_REFRESH);
+    try {
+      this.take(await this.call("/token?grant_type=refresh_token", foreign ? { refresh_token: foreign } : {}));
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500) this.forget();
+      return false;
+    }
+  }
+
+  private mayHaveSession(config: Config): boolean {
+    return config.auth_url ? sessionStorage.getItem(FOREIGN_REFRESH) !== null : localStorage.getItem(HAD_SESSION) !== null;
+  }
+
+  private async call(path: string, body: object, method = "POST"): Promise<Tokens> {
+    if (!("config" in this.state)) throw new ApiError(0, "unreachable", "", null);
+    const { auth_url, anon_key } = this.state.config;
+    const headers: Record<string, string> = { "content-type": "application/json", ...this.headers() };
+    if (auth_url && anon_key) headers.apikey = anon_key;
+    if (!auth_url) headers["x-maas-session"] = "cookie";
+    let response: Response;
+    try {
+      response = await fetch(`${auth_url ?? "/auth/v1"}${path}`, { method, headers, body: JSON.stringify(body) });
+    } catch (error) {
+      throw new ApiError(0, "unreachable", String(error), null);
+    }
+    if (!response.ok) throw await readError(response);
+    return response.status === 204 ? (undefined as unknown as Tokens) : response.json();
+  }
+
+  private take(tokens: Tokens) {
+    this.accessToken = tokens.access_token;
+    if (tokens.refresh_token) sessionStorage.setItem(FOREIGN_REFRESH, tokens.refresh_token);
+    localStorage.setItem(HAD_SESSION, "yes");
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.renew(), Math.max(1, tokens.expires_in * 0.8) * 1000);
+    const { id, email, user_metadata, app_metadata } = tokens.user;
+    this.open({ userId: id, name: user_metadata?.name ?? "", email, isAdmin: app_metadata?.is_admin === true });
+  }
+
+  private open(user: { userId: string; name: string; email: string | null; isAdmin: boolean }) {
+    if ("config" in this.state) this.set({ kind: "open", config: this.state.config, ...user });
+  }
+
+  private forget() {
+    this.accessToken = this.apiKey = null;
+    window.clearTimeout(this.timer);
+    for (const name of [KEY, `${KEY}.user`, FOREIGN_REFRESH]) sessionStorage.removeItem(name);
+    localStorage.removeItem(HAD_SESSION);
+  }
+
+  private set(state: SessionState) {
+    this.state = state;
+    this.listeners.forEach((listener) => listener());
+  }
+}
+
+export const session = new Session();
+
+export function useSession(): SessionState {
+  return useSyncExternalStore(session.subscribe, session.get);
+}
+
+/** The person who is signed in; only below pages that need one. */
+export function useUser() {
+  const state = useSession();
+  if (state.kind !== "open") throw new Error("nobody is signed in");
+  return state;
+}

@@ -1,0 +1,90 @@
+// The language of the page, and its sentences, numbers and dates.
+
+import { useSyncExternalStore } from "react";
+
+import { en, type Key } from "./en";
+import { ru } from "./ru";
+
+export type Language = "ru" | "en";
+const TEXTS: Record<Language, Record<Key, string>> = { en, ru };
+const STORED = "maas.language";
+const listeners = new Set<() => void>();
+
+let chosen = localStorage.getItem(STORED) as Language | null;
+apply();
+
+/** The language that is shown: the one that was chosen, else the browser's. */
+export function language(): Language {
+  return chosen ?? (navigator.languages.some((one) => one.toLowerCase().startsWith("ru")) ? "ru" : "en");
+}
+
+export function chosenLanguage(): Language | null {
+  return chosen;
+}
+
+export function chooseLanguage(next: Language | null) {
+  chosen = next;
+  if (next) localStorage.setItem(STORED, next);
+  else localStorage.removeItem(STORED);
+  apply();
+  listeners.forEach((listener) => listener());
+}
+
+export function useLanguage(): Language {
+  return useSyncExternalStore((listener) => (listeners.add(listener), () => listeners.delete(listener)), language);
+}
+
+/** The sentence of a key; `n` chooses among its plural forms. */
+export function say(key: Key, values: Record<string, string | number> = {}): string {
+  const forms = TEXTS[language()][key].split(" | ");
+  const text = forms.length > 1 ? forms[pluralIndex(Number(values.n), forms.length)]! : forms[0]!;
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    return typeof value === "number" ? formatNumber(value) : (value ?? "");
+  });
+}
+
+/** Whether a text is one of the keys; for names that the server gives. */
+export function isKey(text: string): text is Key {
+  return text in en;
+}
+
+export function sayOr(key: string, otherwise: string): string {
+  return isKey(key) ? say(key) : otherwise;
+}
+
+export function formatNumber(value: number, digits = 1): string {
+  return value.toLocaleString(language(), { maximumFractionDigits: digits });
+}
+
+/** Today the time, this year the day and month, else the whole date. */
+export function formatDate(at: string | Date, now = new Date()): string {
+  const date = new Date(at);
+  if (date.toDateString() === now.toDateString()) return date.toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" });
+  const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
+  return date.toLocaleDateString(language(), { day: "numeric", month: "short", year });
+}
+
+export function formatFullDate(at: string | Date): string {
+  return new Date(at).toLocaleString(language(), { dateStyle: "full", timeStyle: "medium" });
+}
+
+/** The distance of a time from now in words: "in 5 minutes". */
+export function formatDistance(at: string | Date, now = Date.now()): string {
+  const seconds = (new Date(at).getTime() - now) / 1000;
+  const format = new Intl.RelativeTimeFormat(language(), { numeric: "auto" });
+  for (const [unit, length] of [["day", 86400], ["hour", 3600], ["minute", 60]] as const) {
+    if (Math.abs(seconds) >= length) return format.format(Math.round(seconds / length), unit);
+  }
+  return format.format(Math.round(seconds), "second");
+}
+
+function pluralIndex(n: number, forms: number): number {
+  const order: Intl.LDMLPluralRule[] = forms === 3 ? ["one", "few", "many"] : ["one", "other"];
+  const rule = new Intl.PluralRules(language()).select(n);
+  return Math.max(0, order.indexOf(rule) === -1 ? forms - 1 : order.indexOf(rule));
+}
+
+function apply() {
+  document.documentElement.lang = language();
+}

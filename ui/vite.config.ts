@@ -1,0 +1,20 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+const server = process.env.MAAS_URL ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  base: "/ui/",
+  plugins: [react(), tailwindcss()],
+  build: {
+    outDir: "../maas/http/ui",
+    emptyOutDir: true,
+    license: { fileName: "licenses.md" },
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 4000, // the editor of prompts; no other page loads it
+  },
+  server: {
+    proxy: Object.fromEntries(["/v1", "/auth", "/ui/config.json"].map((path) => [path, server])),
+  },
+});
