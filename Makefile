@@ -4,7 +4,7 @@
 .NOTPARALLEL:
 benches := $(addprefix bench-,engine recall ablation scale memory year models events access tools ads telegram)
 .PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads fuzz strangers bench $(benches) \
-	lock clean model-server wrk FORCE
+	lock clean model-server ui wrk FORCE
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
@@ -17,7 +17,6 @@ pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 3 --dist loadfile --no-lo
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
 extra = awk '/^[a-z0-9]/ { on = /^($(1))==/ } on' requirements-dev.lock > .venv/extra.txt && \
 	$(pip) install --no-deps --require-hashes -r .venv/extra.txt
-npm_stamp := tests/contract/node_modules/.installed
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z$$][^=]*:.*## / { sub(/^\$$\(benches\)/, "bench-NAME", $$1); printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -39,11 +38,12 @@ test-live: .venv/dev ## Run the provider tests against the real services whose k
 		echo "Set a key: OPENAI_API_KEY, GEMINI_API_KEY or ANTHROPIC_API_KEY" >&2; exit 1; }
 	@.venv/bin/pytest tests/contract -m live
 
-check: .venv/dev ## Check lint, formatting, types and the direction of imports
+check: .venv/dev model-server ## Check lint, formatting, types, the direction of imports, and the built files of the web interface
 	@.venv/bin/ruff check
 	@.venv/bin/ruff format --check
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports --no-logo
+	@ui/check.sh
 
 chaos: .venv/dev model-server ## Break everything under load and count what is lost: [SEED=N] [RUNS=N] [USERS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos --out out/chaos.json \
@@ -80,7 +80,7 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@$(compile) --extra peers -c requirements.lock pyproject.toml --output-file requirements-peers.lock
 
 clean: ## Remove what make created; your data (.maas) and settings (.env) stay
-	@rm -rf .venv .venv-peers out build *.egg-info tests/contract/node_modules .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-peers out build *.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
 	@rm -rf .import_linter_cache .hypothesis && find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
 
 # The stamp holds the folder that .venv was made in: one that was moved, half made or half filled is made again.
@@ -109,12 +109,7 @@ wrk:
 	@if .venv-peers/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements-peers.lock; \
 	then touch $@; else rm -rf .venv-peers; echo "Left out: the comparison with other systems; they could not be installed"; fi
 
-# The protocol servers (models, tools) and clients that the contract tests use.
-node_is_new := node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 15) ? 0 : 1)'
-model-server:
-	@if ! $(node_is_new) 2>/dev/null || ! command -v npm >/dev/null; then \
-		echo "Skipped: the tests that talk to protocol servers (tests/contract): they need Node 20.15 or newer with npm"; \
-	elif [ ! -e $(npm_stamp) ] || [ tests/contract/package-lock.json -nt $(npm_stamp) ]; then \
-		echo "Installing the protocol servers of the contract tests into tests/contract/node_modules"; \
-		(cd tests/contract && npm ci --loglevel=error --no-audit --no-fund >/dev/null) && touch $(npm_stamp); \
-	fi
+# Protocol servers (models, tools), clients and a browser that tests use, and what builds the web interface.
+model-server: ; @tests/install.sh
+ui: model-server ## Build the web interface from ui/ into maas/http/ui
+	@cd ui && npm run --silent build -- --logLevel warn

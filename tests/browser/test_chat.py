@@ -1,0 +1,192 @@
+"""Chatting in a browser: an answer, the words it came from, and what hostile text and lost connections cannot do."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from playwright.sync_api import Page, Request, expect
+
+from maas.users import LOCAL_USER
+from tests.browser.conftest import Visitor, shot
+from tests.stack import Stack
+
+HOSTILE = """<script>window.broken = 1</script> <img src=x onerror="window.broken = 1">
+[click](javascript:window.broken=1) <a href="javascript:window.broken=1">raw</a> ![pic](https://example.org/pic.png)
+<iframe src="https://example.org"></iframe> \x1b[31mred \u202eright to left"""
+
+
+def say(page: Page, text: str) -> None:
+    page.get_by_label("Message", exact=True).fill(text)
+    page.keyboard.press("Enter")
+
+
+def answers(page: Page) -> list[str]:
+    return page.locator("article[id^=run-] .prose").all_inner_texts()
+
+
+def wait_for_answers(page: Page, count: int) -> None:
+    expect(page.locator("article[id^=run-][aria-busy=true]")).to_have_count(0)
+    expect(page.locator("article[id^=run-] .prose")).to_have_count(count)
+
+
+def reply(stack: Stack, page: Page, text: str) -> None:
+    """Have the last answer of the open conversation say this."""
+    conversation = urlsplit(page.url).path.rpartition("/")[2]
+    stack.rows(
+        "update chat_messages set content = %s where id = (select id from chat_messages where conversation_id = %s"
+        " and role = 'assistant' order by created_at desc limit 1)", text, conversation,
+    )  # fmt: skip
+
+
+def test_an_answer_and_the_words_it_came_from(stack: Stack, visit: Visitor, word: str) -> None:
+    page = visit()
+    say(page, f"My greyhound is called {word}.")
+    wait_for_answers(page, 1)
+    say(page, "What is my greyhound called?")
+    wait_for_answers(page, 2)
+    assert word in answers(page)[-1]
+    page.get_by_role("button", name="Evidence").last.click()
+    panel = page.get_by_role("complementary")
+    expect(panel.get_by_text(f"My greyhound is called {word}.", exact=True).first).to_be_visible()
+    panel.get_by_role("button", name="In its conversation").first.click()
+    expect(panel.get_by_role("link", name="In its conversation").first).to_be_visible()
+    shot(page, "evidence")
+    page.get_by_role("tab", name="Trace").click()
+    expect(panel.get_by_text("Final Responder").first).to_be_visible()
+    shot(page, "trace")
+
+
+def test_a_memory_is_forgotten_where_it_was_seen(stack: Stack, visit: Visitor, word: str) -> None:
+    page = visit()
+    say(page, f"The password of the cellar is {word}.")
+    wait_for_answers(page, 1)
+    stack.wait_archived(*[row["id"] for row in stack.rows("select id from pipeline_runs where user_query ~ %s", word)])
+    say(page, "What is the password of the cellar?")
+    wait_for_answers(page, 2)
+    page.get_by_role("button", name="Evidence").last.click()
+    card = page.get_by_role("complementary").get_by_role("listitem").filter(has_text=f"The password of the cellar is {word}.")
+    card.first.get_by_role("button", name="forget").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Forget", exact=True).click()
+    expect(dialog.get_by_text("Forgotten:")).to_be_visible()
+    shot(page, "forgotten")
+    assert stack.rows("select from raw_logs where content = %s", f"The password of the cellar is {word}.") == []
+
+
+def test_hostile_text_is_text(stack: Stack, visit: Visitor) -> None:
+    page = visit()
+    say(page, HOSTILE.replace("\x1b", ""))
+    wait_for_answers(page, 1)
+    for text in (HOSTILE, "> " * 3000 + "deep", "*" * 50_000, "[" * 20_000, "| a |\n" * 5000, "x" * 1_000_000):
+        reply(stack, page, text)
+        page.reload()
+        expect(page.locator("article[id^=run-]").last).to_be_visible()
+        page.get_by_label("Message", exact=True).fill("still there")
+        assert page.evaluate("window.broken") is None
+    reply(stack, page, HOSTILE)
+    page.reload()
+    answer = page.locator("article[id^=run-]").last
+    expect(answer).to_contain_text("<script>window.broken = 1</script>")
+    assert answer.locator("img, script, iframe").count() == 0
+    assert all(
+        urlsplit(href).scheme in ("https", "http", "mailto", "")
+        for href in answer.locator("a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    )
+    assert "\u202e" not in answer.inner_text() and "\x1b" not in answer.inner_text()
+    shot(page, "hostile")
+
+
+def test_markdown_is_shown_as_such(stack: Stack, visit: Visitor) -> None:
+    page = visit()
+    say(page, "Hello.")
+    wait_for_answers(page, 1)
+    reply(stack, page, "# Title\n\n- one\n- two\n\n```python\nprint(1)\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |")
+    page.reload()
+    answer = page.locator("article[id^=run-]").last
+    for tag, count in (("h1", 1), ("li", 2), ("pre code", 1), ("td", 2)):
+        expect(answer.locator(tag)).to_have_count(count)
+    shot(page, "markdown")
+
+
+def test_the_text_area_grows_and_keeps_a_draft(visit: Visitor) -> None:
+    page = visit()
+    area = page.get_by_label("Message", exact=True)
+    height = (area.bounding_box() or {})["height"]
+    area.fill("one\ntwo\nthree\nfour")
+    assert (area.bounding_box() or {})["height"] > height + 30
+    page.reload()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("one\ntwo\nthree\nfour")
+
+
+def test_stages_are_words_and_the_view_follows(stack: Stack, visit: Visitor) -> None:
+    page = visit()
+    page.evaluate(
+        """() => { window.stages = new Set();
+        new MutationObserver(() => document.querySelectorAll('[data-stage]').forEach(
+          one => window.stages.add(one.dataset.stage + ': ' + one.querySelector('[role=status]').textContent)))
+          .observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true}); }"""
+    )
+    for count in range(1, 8):
+        say(page, f"Line {count} of a long talk about nothing at all.")
+        wait_for_answers(page, count)
+    assert any("understanding" in one or "answering" in one or "waiting" in one for one in page.evaluate("[...window.stages]"))
+    log = page.locator("#log")
+    end = "box => box.scrollHeight - box.scrollTop - box.clientHeight"
+    assert log.evaluate(end) < 100
+    log.evaluate("box => box.scrollTo(0, 0)")
+    expect(page.get_by_role("button", name="To the end")).to_be_visible()
+    page.get_by_role("button", name="To the end").click()
+    expect(page.get_by_role("button", name="To the end")).to_have_count(0)
+
+
+def test_a_message_waits_for_the_server(stack: Stack, visit: Visitor, word: str) -> None:
+    page = visit()
+    say(page, "Hello.")
+    wait_for_answers(page, 1)
+    server = next(one for one in stack._processes if "server.py" in str(stack._logs[one.pid]))
+    stack.stop(server, signal.SIGKILL)
+    say(page, f"Remember {word}.")
+    expect(page.get_by_text("Not sent yet")).to_be_visible()
+    stack.start_server()
+    wait_for_answers(page, 2)
+    expect(page.locator("[data-offline]")).to_have_count(0)
+    assert len(stack.rows("select from pipeline_runs where user_query ~ %s", word)) == 1
+
+
+def test_an_operators_update_is_seen_soon(stack: Stack, visit: Visitor, word: str) -> None:
+    page = visit("history")
+    page.wait_for_timeout(500)
+    run = stack.ask(LOCAL_USER, f"Something about {word}.")
+    expect(page.get_by_text(f"Something about {word}.")).to_be_visible(timeout=2000)
+    stack.wait_archived(run)
+    page.wait_for_timeout(500)
+    began = time.monotonic()
+    stack.rows("update pipeline_runs set final_answer = 'changed by hand', archive_status = 'FAILED' where id = %s", run)
+    expect(page.get_by_text("changed by hand")).to_be_visible(timeout=2000)
+    assert time.monotonic() - began < 2
+
+
+def test_a_page_calls_nothing_but_its_server(stack: Stack, visit: Visitor) -> None:
+    page = visit()
+    seen: list[str] = []
+
+    def note(request: Request) -> None:
+        parts = urlsplit(request.url)
+        assert parts.hostname == "127.0.0.1" or parts.scheme in ("blob", "data"), request.url
+        seen.append(f"{request.method} {re.sub('[0-9a-f]{8}-[0-9a-f-]{27}', '{id}', parts.path)}")
+
+    page.on("request", note)
+    say(page, "What do you know?")
+    wait_for_answers(page, 1)
+    assert {one for one in seen if one.startswith(("POST", "PUT", "PATCH", "DELETE"))} == {"POST /v1/runs"}
+
+
+def test_an_unknown_conversation_is_said_to_be_unknown(visit: Visitor) -> None:
+    page = visit(f"c/{uuid4()}")
+    expect(page.get_by_text("There is no such conversation, or it is not yours.")).to_be_visible()
+    page = visit("nowhere")
+    expect(page.get_by_text("There is no such page.")).to_be_visible()

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Builds the web interface anew and compares it with the files that are committed: they must be the same, byte for byte.
+set -eu
+cd "$(dirname "$0")"
+if [ ! -d node_modules ]; then
+  echo "Skipped: the comparison of the web interface with its source; it needs Node 20.19 or newer with npm"
+  [ -z "${CI:-}" ] || exit 1
+  exit 0
+fi
+npm run --silent check
+npm run --silent build -- --outDir node_modules/.built --emptyOutDir --logLevel error
+diff -r node_modules/.built ../maas/http/ui || { echo "maas/http/ui is not what ui/ builds: run make ui" >&2; exit 1; }
+echo "The web interface is what ui/ builds"
