@@ -71,7 +71,7 @@ function Chat({ id }: { id: string | null }) {
         <header className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
           {id === null ? <AssistantPicker value={assistant} onChange={setAssistant} /> : <b>{name}</b>}
           <h1 className="min-w-0 flex-1 truncate text-small text-quiet">{conversation.data?.title ?? (id === null ? say("nav.new") : "")}</h1>
-          <select className="min-h-0! py-1! text-small" aria-label={say("chat.mode")} value={mode ?? conversation.data?.mode ?? "auto"} onChange={(event) => void changeMode(event.target.value as Mode)}>
+          <select className="min-h-0! max-w-56 py-1! text-small" aria-label={say("chat.mode")} value={mode ?? conversation.data?.mode ?? "auto"} onChange={(event) => void changeMode(event.target.value as Mode)}>
             {MODES.map((one) => <option key={one} value={one}>{say(`chat.mode.${one}`)}</option>)}
           </select>
         </header>

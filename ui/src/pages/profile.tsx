@@ -34,9 +34,7 @@ export function ProfilePage() {
               <li>{say("profile.today", { tokens: spending.data.tokens_today, dollars: formatNumber(spending.data.dollars_today, 4) })}</li>
               <li>{say("profile.total", { tokens: spending.data.tokens, dollars: formatNumber(spending.data.dollars, 4) })}</li>
               <li className="text-quiet">
-                {say("profile.budget", {
-                  tokens: spending.data.daily_tokens ?? say("profile.none"), dollars: spending.data.daily_dollars === null ? say("profile.none") : formatNumber(spending.data.daily_dollars, 2),
-                })}
+                {say("profile.budget", { budget: budgetOf(spending.data) })}
               </li>
             </ul>
           )}
@@ -87,6 +85,11 @@ function Person({ profile }: { profile: Profile }) {
       </label>
     </Form>
   );
+}
+
+function budgetOf({ daily_tokens, daily_dollars }: Spending): string {
+  const parts = [daily_tokens !== null && say("profile.tokens", { n: daily_tokens }), daily_dollars !== null && `$${formatNumber(daily_dollars, 2)}`];
+  return parts.filter(Boolean).join(", ") || say("profile.none");
 }
 
 function Look() {
