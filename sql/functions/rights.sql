@@ -50,7 +50,8 @@ language sql immutable as $$
       'assistants', 'tools', 'engine_settings', 'app_users', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
       'v_engines', 'schema_files']),
     ('maas_worker', 'select, insert, update', business), ('maas_worker', 'select', array['user_specs', 'brain_actions']),
-    ('maas_server', 'select', array['user_accounts', 'ad_accounts', 'user_specs']),
+    ('maas_server', 'select', array['user_accounts', 'ad_accounts', 'user_specs', 'auth_sessions']),
+    ('maas_server', 'select (user_id, email, name, created_at, updated_at, last_sign_in_at)', array['auth_users']),
     ('maas_worker', 'insert, update', array['assistants', 'tools']), ('maas_worker', 'update (value)', array['engine_settings']),
     ('maas_worker', 'update (swept_to, since)', array['embedding_fills'])
   ) r
@@ -72,7 +73,9 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_specs',
       'maas_assistant_tools', 'maas_insert_call', 'maas_telegram_open', 'maas_telegram_take', 'maas_telegram_handled', 'maas_telegram_fail',
       'maas_telegram_ask', 'maas_telegram_start', 'maas_telegram_notice', 'maas_telegram_follow', 'maas_telegram_tasks', 'maas_telegram_place',
-      'maas_telegram_set_message', 'maas_telegram_end', 'maas_telegram_delay', 'maas_telegram_report', 'maas_telegram_clean']),
+      'maas_telegram_set_message', 'maas_telegram_end', 'maas_telegram_delay', 'maas_telegram_report', 'maas_telegram_clean',
+      'maas_signing_key', 'maas_find_account', 'maas_password_hash', 'maas_sign_up', 'maas_offer_admin_code', 'maas_begin_session',
+      'maas_refresh_session', 'maas_find_session', 'maas_end_sessions', 'maas_change_account', 'maas_create_link', 'maas_use_link']),
 
     ('maas_worker', formats || search || array['maas_register', 'maas_heartbeat', 'maas_unregister', 'maas_step', 'maas_advance',
       'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',

@@ -21,7 +21,7 @@ MARK = "qzx77wv"
 NO_USERS = {
     "assistants", "audit", "embedding_fills", "engine_metrics", "engine_settings", "engines", "loadable_tables",
     "model_prices",
-    "restore_key", "schema_files", "system_prompts", "system_prompts_history",
+    "restore_key", "schema_files", "signing_key", "system_prompts", "system_prompts_history",
     "telegram_bots", "telegram_updates",  # an update that is handled says nothing any more
     "tools",
 }  # fmt: skip
