@@ -17,10 +17,10 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from shared.access_settings import AccessSettings
 from shared.assistant_settings import AssistantSettings
 from shared.errors import MaasError, problems_of
 from shared.log import hide
@@ -37,7 +37,6 @@ _ROLE_PREFIX = {
 }
 ROLES = tuple(_ROLE_PREFIX)
 ORCHESTRATOR_SECRETS = ("openai_api_key", "gemini_api_key", "anthropic_api_key", "evolution_api_key", "mcp_servers")
-MIN_JWT_SECRET_BYTES = 32
 DEFAULT_ATTACHMENT_BYTES = 10 * 1024 * 1024
 PREFIX = "MAAS_"
 DEFAULT_EMBEDDING_MODEL = "local:e5-small"
@@ -59,7 +58,7 @@ def _default_embedding_model() -> str:
     return NO_EMBEDDING_MODEL if source.get(name) == "" else DEFAULT_EMBEDDING_MODEL
 
 
-class Settings(AssistantSettings, VendorSettings, TelegramSettings, PageSettings):
+class Settings(AssistantSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings):
     """All settings; times are in seconds unless the name says otherwise."""
 
     model_config = SettingsConfigDict(
@@ -98,14 +97,6 @@ class Settings(AssistantSettings, VendorSettings, TelegramSettings, PageSettings
     share_port: bool = Field(
         False, description="on: several server processes listen on one port (SO_REUSEPORT); Linux balances connections"
     )
-    auth: Literal["none", "keys", "jwt"] = Field(
-        "none", description="access control: `none` (this machine only), `keys` (API keys), `jwt` (tokens and API keys)"
-    )
-    jwt_secret: SecretStr | None = Field(None, description="secret of tokens signed with HS256, at least 32 bytes")
-    jwks_url: str | None = Field(None, description="URL of the public keys (JWKS) of tokens signed otherwise")
-    jwt_audience: str | None = Field(None, description="required `aud` of a token; unset: any")
-    jwt_issuer: str | None = Field(None, description="required `iss` of a token; unset: any")
-    jwt_leeway: float = Field(10.0, ge=0, le=300, description="tolerated clock difference of `exp` and `nbf`")
     user_rate: int | None = Field(
         None, ge=1, description="rate limit: requests per user and minute, in each server process; unset: none"
     )
@@ -295,18 +286,6 @@ class Settings(AssistantSettings, VendorSettings, TelegramSettings, PageSettings
         except (ZoneInfoNotFoundError, ValueError) as error:
             raise ValueError(f"unknown time zone {value!r}; use a name like Europe/Moscow") from error
         return value
-
-    @model_validator(mode="after")
-    def _signers(self) -> Settings:
-        if self.auth != "jwt":
-            return self
-        if (self.jwt_secret is None) == (self.jwks_url is None):
-            raise ValueError("MAAS_AUTH=jwt needs MAAS_JWT_SECRET or MAAS_JWKS_URL, one of both")
-        if self.jwt_secret is not None and len(self.jwt_secret.get_secret_value().encode()) < MIN_JWT_SECRET_BYTES:
-            raise ValueError(f"MAAS_JWT_SECRET must have at least {MIN_JWT_SECRET_BYTES} bytes, as HS256 demands")
-        if self.jwks_url is not None and not self.jwks_url.startswith(("https://", "http://")):
-            raise ValueError("MAAS_JWKS_URL must begin with https:// or http://")
-        return self
 
     @property
     def zone(self) -> ZoneInfo:
