@@ -17,12 +17,13 @@ import uvloop
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from maas.accounts import LINK_HOURS, offer_admin_code
 from maas.http.app import LazyMount, MountedApp, create_app
 from maas.http.auth import open_authenticator
 from maas.http.connection import limited_protocol
 from maas.memory.embeddings import open_query_embedder
 from shared import log
-from shared.db import open_database, wait_for_postgres
+from shared.db import UNDEFINED_IN_SCHEMA, Database, open_database, wait_for_postgres
 from shared.errors import MaasError
 from shared.models.registry import open_embedder
 from shared.postgres import PostgresUrls, find_postgres
@@ -44,7 +45,7 @@ def require_loopback(settings: Settings) -> None:
     if not all(ipaddress.ip_address(str(address).partition("%")[0]).is_loopback for address in addresses):
         raise MaasError(
             "open_door", f"MAAS_HOST={settings.host} is reachable from other machines and MAAS_AUTH=none lets every "
-            "client in; use 127.0.0.1, or MAAS_AUTH=keys and `maas keys create NAME`",
+            "client in; use 127.0.0.1, or MAAS_AUTH=keys and `maas keys create NAME`, or MAAS_AUTH=local",
         )  # fmt: skip
 
 
@@ -117,6 +118,17 @@ def drop_keys(settings: Settings) -> Settings:
     return settings.model_copy(update=dict.fromkeys(unneeded))
 
 
+async def print_admin_code(db: Database) -> None:
+    """While there is no administrator: print a code, beside the log, with which the first one may sign up."""
+    try:
+        code = await offer_admin_code(db)
+    except UNDEFINED_IN_SCHEMA:
+        return  # not migrated yet
+    if code is not None:
+        text = f"there is no administrator yet; sign up with the code {code}, once and within {LINK_HOURS} hours"
+        print(f"maas: {text}, or run `maas users add EMAIL --admin`", file=sys.stderr, flush=True)
+
+
 async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlette, AsyncExitStack]:
     """The application over an open database, and the stack that closes its resources. Raises MaasError."""
     async with AsyncExitStack() as stack:
@@ -129,6 +141,8 @@ async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlett
         embedder = open_embedder(settings)
         questions = await stack.enter_async_context(open_query_embedder(db, embedder, settings.embedding_timeout))
         authenticator = await stack.enter_async_context(open_authenticator(db, settings))
+        if settings.auth == "local":
+            await print_admin_code(db)
         app = create_app(db, postgres.listen, settings, authenticator, questions)
         app.router.routes.append(Route("/mcp", LazyMount(load_mcp), methods=["POST"]))
         return app, stack.pop_all()

@@ -90,6 +90,10 @@ COMMANDS = (
     Entry("tool", "maas.cli.tools:call_tool", "Call one tool and print its result; no run is created."),
     Entry("secrets", "maas.cli.secrets:cli", "Manage the tokens of users for MCP servers."),
     Entry("ads", "maas.cli.ads:cli", "Manage the accounts of the advertising assistants and their connections."),
+    Entry(
+        "users", "maas.cli.users:cli",
+        "Manage the accounts of people who sign in with email and password (MAAS_AUTH=local).",
+    ),
     Entry("keys", "maas.cli.keys:cli", "Manage the API keys of programs that call over HTTP (MAAS_AUTH=keys)."),
 )  # fmt: skip
 

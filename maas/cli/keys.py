@@ -83,6 +83,12 @@ async def describe_access(db: Database, settings: Settings) -> str:
         if not active:
             raise MaasError("no_key", "MAAS_AUTH=keys and there is no active key; create one: `maas keys create NAME`")
         return f"clients with one of the {active} active keys (MAAS_AUTH=keys)"
+    if settings.auth == "local":
+        people = await db.value("count_accounts") if await db.value("schema_is_there") else 0
+        return (
+            f"{people} people who sign in with email and password (MAAS_AUTH=local, sign-up is {settings.signup}), and "
+            f"clients with one of the {active} active keys"
+        )
     signer = "MAAS_JWT_SECRET" if settings.jwt_secret else "a key of MAAS_JWKS_URL"
     return f"clients with a token signed by {signer} (MAAS_AUTH=jwt), or with one of the {active} active keys"
 

@@ -27,6 +27,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from maas.accounts.passwords import PasswordHasher
+from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator, Principal
 from maas.http.auth.authorize import authenticate, authorize
 from maas.http.errors import HANDLERS
@@ -116,7 +118,7 @@ class ResponseHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith(("/v1/", "/api/")):
+                if scope["path"].startswith(("/v1/", "/api/", "/auth/")):
                     headers.setdefault("cache-control", "no-store")
                 headers["x-request-id"] = request_id
             await send(message)
@@ -229,12 +231,15 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         watcher = RunWatcher(db, listen_dsn)
         submissions = Submitter(db, settings.user_queue_limit)
+        hasher = PasswordHasher()
         app.state.maas = AppState(
             db, settings, authenticator, submissions, watcher, EventStream(db), UserChanges(db, watcher), metrics,
             RateLimiter(), FollowerLimit(settings.followers), query_embedder,
+            sign_in=SignIn(db, settings, hasher) if settings.auth == "local" else None,
         )  # fmt: skip
         async with watcher.listening():
             yield
+        hasher.close()
 
     paths = dict.fromkeys(route.path for route in ROUTES)
     routes = [

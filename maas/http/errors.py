@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from maas.http.openai import in_openai_format
+from maas.http.sign_in import in_sign_in_format
 from maas.http.state import app_state
 from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, schema_fingerprint
 from shared.errors import MaasError
@@ -126,4 +127,4 @@ _HANDLERS: dict[Any, Any] = {
     ClientDisconnect: on_client_disconnect,
     Exception: on_bug,
 }
-HANDLERS = {kind: in_openai_format(handler) for kind, handler in _HANDLERS.items()}
+HANDLERS = {kind: in_sign_in_format(in_openai_format(handler)) for kind, handler in _HANDLERS.items()}

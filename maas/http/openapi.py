@@ -18,6 +18,7 @@ from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
 from maas.http.routes import Route
 from maas.http.schemas import STORABLE_PATTERN
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM, USER_EVENT_ID_PATTERN
+from maas.http.sign_in import STATUS_OF_CODE, AuthError
 from maas.http.users import IMPORT_COMPONENTS, IMPORT_SCHEMAS
 
 TAGS = {
@@ -34,6 +35,7 @@ TAGS = {
     "models": "The assistants, as models of OpenAI's API.",
     "brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use.",
     "caller": "The rights of a key or token.",
+    "auth": "Sign-in with email and password (MAAS_AUTH=local), in the shapes of GoTrue, the auth server of Supabase.",
     "operations": "Health, metrics and documentation of this server.",
 }
 ERROR_DESCRIPTIONS = {
@@ -188,6 +190,10 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "NewToolCall": {
         "user_id": EXAMPLE_USER, "assistant": "mentor", "tool": "getLeads", "arguments": {"period": "last_7d"},
     },
+    "SignUp": {"email": "alma@example.org", "password": "the cello of Lisbon", "data": {"name": "Alma"}},
+    "TokenRequest": {"email": "alma@example.org", "password": "the cello of Lisbon"},
+    "Verification": {"type": "recovery", "token_hash": "8c6QmJ0e1qg2Jb0vZ3xWkS5f"},
+    "UserChange": {"data": {"name": "Alma"}},
     "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
 }  # fmt: skip
 
@@ -271,7 +277,7 @@ def _operation(route: Route, is_authenticated: bool) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": route.handler.__name__,
         "summary": summary,
-        "tags": [route.path.split("/")[2] if route.path.startswith(("/v1/", "/api/")) else "operations"],
+        "tags": [_tag(route.path)],
         "responses": _responses(route, is_authenticated),
     }
     if description:
@@ -283,6 +289,12 @@ def _operation(route: Route, is_authenticated: bool) -> dict[str, Any]:
     if is_authenticated:
         operation["security"] = [{name: [route.scope]} for name in SECURITY_SCHEMES]
     return operation
+
+
+def _tag(path: str) -> str:
+    if path.startswith("/auth/"):
+        return "auth"
+    return path.split("/")[2] if path.startswith(("/v1/", "/api/")) else "operations"
 
 
 def _parameters(route: Route, is_authenticated: bool) -> list[dict[str, Any]]:
@@ -335,7 +347,8 @@ def _common_errors(route: Route, is_authenticated: bool) -> tuple[int, ...]:
 
 
 def _error_response(route: Route, status: int) -> dict[str, Any]:
-    codes = ", ".join(f"`{code}`" for code, code_status in STATUS.items() if code_status == status)
+    statuses = STATUS_OF_CODE if route.error_schema is AuthError else STATUS
+    codes = ", ".join(f"`{code}`" for code, code_status in statuses.items() if code_status == status)
     schema = route.error_schema.__name__ if route.error_schema else "Error"
     description = ERROR_DESCRIPTIONS[status] + (f": {codes}." if codes else ".")
     headers = {401: CHALLENGE, 429: RETRY_AFTER, 503: RETRY_AFTER}.get(status)

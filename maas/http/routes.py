@@ -23,6 +23,7 @@ from maas.http import (
     operations,
     runs,
     schemas,
+    sign_in,
     specs,
     telegram_chats,
     tool_calls,
@@ -35,6 +36,7 @@ from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM, USER_EVENT_ID_PATTERN
+from maas.http.sign_in import sessions
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {
@@ -214,6 +216,26 @@ ROUTES = (
               "telegramChatId": (telegram_chats.CHAT_SCHEMA, "The id of a private chat."),
               "assistant": ({"type": "string", "format": "assistant"}, f"By default {brain.ASSISTANT}."),
           }),
+    Route("POST", "/auth/v1/signup", sessions.post_sign_up, "open", sign_in.SignUp, sign_in.AuthSession,
+          errors=(400, 403, 404, 413, 415, 422, 429, 503), error_schema=sign_in.AuthError),
+    Route("POST", "/auth/v1/token", sessions.post_token, "open", sign_in.TokenRequest, sign_in.AuthSession,
+          errors=(400, 403, 404, 413, 415, 429, 503), error_schema=sign_in.AuthError, required=("grant_type",),
+          query={"grant_type": ({"type": "string", "enum": [*sessions.GRANT_TYPES]}, "What the body holds.")}),
+    Route("POST", "/auth/v1/verify", sessions.post_verify, "open", sign_in.Verification, sign_in.AuthSession,
+          errors=(400, 403, 404, 413, 415, 429, 503), error_schema=sign_in.AuthError),
+    Route("GET", "/auth/v1/user", sessions.get_account, "open", response=sign_in.AccountUser,
+          errors=(401, 403, 404, 429, 503), error_schema=sign_in.AuthError),
+    Route("PUT", "/auth/v1/user", sessions.put_account, "open", sign_in.UserChange, sign_in.AccountUser,
+          errors=(400, 401, 403, 404, 413, 415, 422, 429, 503), error_schema=sign_in.AuthError),
+    Route("POST", "/auth/v1/logout", sessions.post_logout, "open", status=204, errors=(400, 401, 403, 404, 429, 503),
+          error_schema=sign_in.AuthError, query={
+              "scope": ({"type": "string", "enum": [*sessions.SIGN_OUT_SCOPES], "default": "global"},
+                        "Which sessions end."),
+          }),
+    Route("GET", "/auth/v1/settings", sessions.get_auth_settings, "open", response=sign_in.AuthSettings,
+          errors=(404, 429), error_schema=sign_in.AuthError),
+    Route("GET", "/auth/v1/health", sessions.get_auth_health, "open", response=sign_in.AuthHealth, errors=(404, 429),
+          error_schema=sign_in.AuthError),
     Route("GET", "/healthz", operations.healthz, "open", response=operations.Health),
     Route("GET", "/readyz", operations.readyz, "open", response=operations.Readiness, errors=(503,)),
     Route("GET", "/metrics", operations.metrics, "metrics", response_types=("text/plain",)),

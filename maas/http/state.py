@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry, Histogram, ProcessCollector
 from prometheus_client import Counter as MetricCounter
 from starlette.requests import Request
 
+from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator, Principal
 from maas.memory.transfer.import_ import MAX_CONCURRENT_IMPORTS as MAX_CONCURRENT_IMPORTS
 from maas.runs.event_stream import EventStream
@@ -139,7 +140,7 @@ class RequestMetrics:
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """The parts of the application.
+    """The parts of the application; `sign_in` is None unless MAAS_AUTH=local.
 
     The semaphores bound what uploads occupy: `import_uploads` the temporary files of imports, `imports` the imports
     that run, `image_uploads` the images in memory.
@@ -156,6 +157,7 @@ class AppState:
     rate_limiter: RateLimiter
     follower_limit: FollowerLimit
     query_embedder: QueryEmbedder | None = None
+    sign_in: SignIn | None = None
     import_uploads: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMPORT_UPLOADS))
     imports: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMPORTS))
     image_uploads: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMAGE_UPLOADS))

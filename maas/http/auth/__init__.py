@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
 import asyncpg
@@ -34,7 +34,7 @@ FOREIGN_ORIGIN = (
     "MAAS_CORS_ORIGINS to allow it"
 )
 _LOOPBACK = r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?"
-_LOOPBACK_HOST = re.compile(f"({_LOOPBACK})?", re.ASCII | re.IGNORECASE)
+LOOPBACK_HOST = re.compile(f"({_LOOPBACK})?", re.ASCII | re.IGNORECASE)
 _LOOPBACK_ORIGIN = re.compile(f"https?://{_LOOPBACK}", re.ASCII | re.IGNORECASE)
 log = structlog.get_logger()
 
@@ -87,6 +87,15 @@ class Authenticator(Protocol):
         ...
 
 
+@runtime_checkable
+class TokenVerifier(Protocol):
+    """Verifies the tokens of MAAS_AUTH=jwt and local."""
+
+    async def verify(self, token: str) -> Mapping[str, Any]:
+        """Return the claims of a valid token. Raises Unauthenticated."""
+        ...
+
+
 def read_credential(request: Request) -> str:
     """Return the key or token of a request. Raises Unauthenticated."""
     scheme, _, credential = request.headers.get("authorization", "").partition(" ")
@@ -113,7 +122,7 @@ class LocalAuthenticator:
         self._origins = frozenset(origins)
 
     async def authenticate(self, request: Request) -> Principal:
-        if not _LOOPBACK_HOST.fullmatch(request.headers.get("host", "")):
+        if not LOOPBACK_HOST.fullmatch(request.headers.get("host", "")):
             raise Unauthenticated("host", NOT_LOCAL)
         if not self._is_allowed_origin(request.headers):
             raise ForeignOrigin
@@ -216,10 +225,18 @@ async def open_authenticator(db: Database, settings: Settings) -> AsyncIterator[
             return
         import httpx2
 
-        from maas.http.auth.jwt import JwksCache, JwtAuthenticator, SharedSecret, SigningKeys  # slow to load
+        from maas.http.auth.jwt import (  # slow to load
+            JwksCache,
+            JwtAuthenticator,
+            SharedSecret,
+            SigningKeys,
+            StoredSecret,
+        )
 
         signing_keys: SigningKeys
-        if settings.jwt_secret is not None:
+        if settings.auth == "local":
+            signing_keys = StoredSecret(db, settings)
+        elif settings.jwt_secret is not None:
             signing_keys = SharedSecret(settings.jwt_secret.get_secret_value())
         else:
             assert settings.jwks_url is not None

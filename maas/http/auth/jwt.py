@@ -1,4 +1,4 @@
-"""Authenticator of MAAS_AUTH=jwt: requests send a token that an identity provider signed, such as Supabase's."""
+"""Authenticator of MAAS_AUTH=jwt and local: requests send a token of an identity provider, or of our own sign-in."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import jwt
 import structlog
 from starlette.requests import Request
 
+from maas.accounts import signing_secret
 from maas.http.auth import KeyAuthenticator, Principal, TTLCache, Unauthenticated, read_credential
 from shared.db import Database
 from shared.settings import Settings
@@ -43,6 +44,20 @@ class SharedSecret:
         self._secret = secret
 
     async def find(self, token: str) -> tuple[Any, list[str]]:
+        return self._secret, ["HS256"]
+
+
+class StoredSecret:
+    """The HS256 secret of our own sign-in (MAAS_AUTH=local), which is read at the first token."""
+
+    def __init__(self, db: Database, settings: Settings) -> None:
+        self._db = db
+        self._settings = settings
+        self._secret: str | None = None
+
+    async def find(self, token: str) -> tuple[Any, list[str]]:
+        if self._secret is None:
+            self._secret = await signing_secret(self._db, self._settings)
         return self._secret, ["HS256"]
 
 
@@ -112,6 +127,7 @@ class JwtAuthenticator:
     """Verifies tokens, and keys of `maas keys create` beside them.
 
     A user's token may ask and read for its `sub`; the role service_role and users listed as admins may do everything.
+    Tokens of our own sign-in (MAAS_AUTH=local) are refused within CACHE_TTL_S of the end of their session.
     """
 
     def __init__(self, db: Database, settings: Settings, signing_keys: SigningKeys, keys: KeyAuthenticator) -> None:
@@ -120,23 +136,26 @@ class JwtAuthenticator:
         self._signing_keys = signing_keys
         self._keys = keys
         self._admins = TTLCache(self._find_admins)
+        self._open_sessions = TTLCache(self._is_session_open)
 
     async def authenticate(self, request: Request) -> Principal:
         credential = read_credential(request)
         if credential.startswith("maas_"):
             return await self._keys.authenticate_key(credential)
-        claims = await self._verify(credential)
+        claims = await self.verify(credential)
         role = claims.get("role")
         if role == "service_role":
             return Principal("jwt:service_role", ADMIN_SCOPES)
         if role == "anon":
             raise Unauthenticated("anonymous")
-        user_id = _parse_subject(claims.get("sub"))
+        user_id = parse_subject(claims.get("sub"))
+        if self._settings.auth == "local":
+            await self._check_session(user_id, claims)
         if user_id in await self._admins.get(None):
             return Principal(f"jwt:{user_id}", ADMIN_SCOPES)
         return Principal(f"jwt:{user_id}", USER_SCOPES, user_id)
 
-    async def _verify(self, token: str) -> Mapping[str, Any]:
+    async def verify(self, token: str) -> Mapping[str, Any]:
         """Return the claims of a valid token. Raises Unauthenticated."""
         settings = self._settings
         try:
@@ -156,12 +175,29 @@ class JwtAuthenticator:
             raise Unauthenticated("malformed") from error
         return claims
 
+    async def _check_session(self, user_id: UUID, claims: Mapping[str, Any]) -> None:
+        session_id = parse_session(claims)
+        if session_id is None or not await self._open_sessions.get((user_id, session_id)):
+            raise Unauthenticated("session")
+
+    async def _is_session_open(self, key: tuple[UUID, UUID]) -> bool:
+        return await self._db.row("auth_session", *key) is not None
+
     async def _find_admins(self, _: None) -> frozenset[UUID]:
         return frozenset(row["user_id"] for row in await self._db.rows("admins"))
 
 
-def _parse_subject(subject: object) -> UUID:
+def parse_subject(subject: object) -> UUID:
+    """Return the user of a token. Raises Unauthenticated."""
     try:
         return UUID(str(subject))
     except ValueError as error:
         raise Unauthenticated("sub", SUBJECT_IS_NO_USER) from error
+
+
+def parse_session(claims: Mapping[str, Any]) -> UUID | None:
+    """Return the session of a token of our own sign-in."""
+    try:
+        return UUID(str(claims.get("session_id")))
+    except ValueError:
+        return None

@@ -1,0 +1,70 @@
+"""Cookie mode: our own page keeps its refresh token in a cookie that no script can read.
+
+A request that sends or needs the cookie has the header `X-MaaS-Session: cookie`, which a page of another origin cannot
+set without CORS, and comes from a page of this origin.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from maas.http.auth import LOOPBACK_HOST
+from maas.http.sign_in import AUTH_PATH
+from shared.errors import MaasError
+
+COOKIE = "maas_refresh"
+SECONDS_PER_DAY = 86_400
+_FOREIGN = "X-MaaS-Session: cookie is for the page of this server; keep the refresh token yourself, without that header"
+
+
+def is_cookie_mode(request: Request) -> bool:
+    """Whether the request asks for the cookie. Raises MaasError('bad_origin') for a page of another origin."""
+    if request.headers.get("x-maas-session") != "cookie":
+        return False
+    if "origin" in request.headers and not is_same_origin(request):
+        raise MaasError("bad_origin", _FOREIGN)
+    return True
+
+
+def is_same_origin(request: Request) -> bool:
+    """Whether a page of this origin sent the request: the browser says so, or its origin is the host of the request."""
+    origins = request.headers.getlist("origin")
+    if len(origins) != 1:
+        return False
+    site = request.headers.get("sec-fetch-site")  # which pages cannot set, and proxies do not change
+    if site is not None:
+        return site == "same-origin"
+    try:
+        origin = urlsplit(origins[0])
+    except ValueError:
+        return False
+    host = request.headers.get("host", "")
+    return origin.scheme in ("http", "https") and origin.netloc != "" and origin.netloc.lower() == host.lower()
+
+
+def read_cookie(request: Request) -> str:
+    """Return the refresh token of the cookie, empty if there is none. Raises MaasError('bad_origin')."""
+    if not is_same_origin(request):
+        raise MaasError("bad_origin", _FOREIGN)
+    return request.cookies.get(COOKIE, "")
+
+
+def set_cookie(request: Request, response: Response, refresh_token: str, days: int) -> None:
+    """Store the refresh token in the browser; over TLS only, unless this machine asks itself."""
+    response.set_cookie(
+        COOKIE, refresh_token, max_age=days * SECONDS_PER_DAY, path=AUTH_PATH, secure=_is_secure(request),
+        httponly=True, samesite="strict",
+    )  # fmt: skip
+
+
+def clear_cookie(request: Request, response: Response) -> None:
+    """Remove the refresh token from the browser."""
+    response.delete_cookie(COOKIE, path=AUTH_PATH, secure=_is_secure(request), httponly=True, samesite="strict")
+
+
+def _is_secure(request: Request) -> bool:
+    host = request.headers.get("host", "")
+    return not host or not LOOPBACK_HOST.fullmatch(host)
