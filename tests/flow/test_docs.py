@@ -88,7 +88,16 @@ def test_programs_of_the_documents_run(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/sql.md", "docs/operations.md", "docs/memory.md", "docs/assistants.md", "docs/access.md"]
+    "name",
+    [
+        "README.md",
+        "docs/sql.md",
+        "docs/operations.md",
+        "docs/memory.md",
+        "docs/assistants.md",
+        "docs/access.md",
+        "docs/sign-in.md",
+    ],
 )
 def test_queries_of_the_documents_run(stack: Stack, name: str) -> None:
     """Each statement is tried in a transaction that is rolled back."""
