@@ -55,7 +55,7 @@ def normalise_email(text: str) -> str:
 
 def check_name(name: str | None) -> str | None:
     """Return a name without outer blanks, None for a blank one. Raises MaasError('validation_failed')."""
-    if name is None or is_blank(name):
+    if name is None or (is_storable(name) and is_blank(name)):
         return None
     text = name.strip()
     if len(text) > MAX_NAME_CHARS or not text.isprintable():

@@ -95,6 +95,15 @@ def test_tokens_need_a_signer(settings: dict[str, str], word: str) -> None:
     assert (caught.value.code, word in caught.value.message) == ("bad_setting", True)
 
 
+def test_the_sign_in_signs_by_a_secret() -> None:
+    """Its own, or that of the setting; never by the keys of others."""
+    assert load_settings(auth="local").jwt_secret is None
+    assert load_settings(auth="local", jwt_secret="x" * 32).jwt_secret is not None
+    for settings, word in (({"jwt_secret": "short"}, "32 bytes"), ({"jwks_url": "https://example.org"}, "JWKS_URL")):
+        with pytest.raises(MaasError, match=word):
+            load_settings(auth="local", **settings)
+
+
 def test_the_server_says_so_at_its_start(stack: Stack) -> None:
     """One line, no traceback."""
     process = stack.launch("server.py", MAAS_AUTH="jwt", MAAS_PORT=str(free_port()))

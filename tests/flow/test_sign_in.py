@@ -212,6 +212,9 @@ def test_an_old_session_must_show_the_present_password(stack: Stack, ann: Person
 def test_a_name_may_change(ann: Person) -> None:
     assert ann.change(data={"name": "Ann of Lisbon"}).json()["user_metadata"] == {"name": "Ann of Lisbon"}
     assert ann.get().json()["user_metadata"] == {"name": "Ann of Lisbon"}
+    assert ann.change(email=ann.email.upper()).status_code == ann.change().status_code == 200
+    assert refusal(ann.change(email=new_email(), data={"name": "Ben"})) == (400, "validation_failed")
+    assert ann.get().json()["user_metadata"] == {"name": "Ann of Lisbon"}
 
 
 def test_the_account_needs_a_token_of_a_person(stack: Stack, ann: Person) -> None:
@@ -368,6 +371,12 @@ def test_an_expired_link_is_refused(stack: Stack, ann: Person) -> None:
     token = maas(stack, "users", "reset", ann.email).stdout.strip().partition("=")[2]
     stack.rows("update auth_links set expires_at = now() where user_id = %s", ann.id)
     assert refusal(post(stack, "verify", {"type": "recovery", "token_hash": token})) == (403, "otp_expired")
+
+
+def test_the_doctor_says_who_may_call(stack: Stack, ann: Person) -> None:
+    people = stack.rows("select count(*) as n from auth_users")[0]["n"]
+    report = maas(stack, "doctor", MAAS_AUTH="local", MAAS_SIGNUP="closed").stdout
+    assert f"{people} people who sign in" in report and "sign-up is closed" in report
 
 
 def test_keys_work_beside_people(stack: Stack) -> None:

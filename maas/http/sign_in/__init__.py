@@ -40,10 +40,6 @@ class ClientBody(Schema):
     model_config = ConfigDict(extra="allow")
 
 
-EmailText = StorableText
-Password = StorableText
-
-
 class SignUpData(ClientBody):
     name: Name | None = Field(None, description="How the person is called.")
     admin_code: StorableText | None = Field(
@@ -52,16 +48,16 @@ class SignUpData(ClientBody):
 
 
 class SignUp(ClientBody):
-    email: EmailText = Field(min_length=3, max_length=254)
-    password: Password = Field(min_length=1, max_length=1000)
+    email: StorableText = Field(min_length=3, max_length=254)
+    password: StorableText = Field(min_length=1, max_length=1000)
     data: SignUpData | None = None
 
 
 class TokenRequest(ClientBody):
     """`email` and `password`, or `refresh_token`, as `grant_type` says."""
 
-    email: EmailText | None = Field(None, max_length=254)
-    password: Password | None = Field(None, max_length=1000)
+    email: StorableText | None = Field(None, max_length=254)
+    password: StorableText | None = Field(None, max_length=1000)
     refresh_token: StorableText | None = Field(
         None, max_length=MAX_TOKEN_CHARS, description="Unset in the cookie mode of our own page."
     )
@@ -77,8 +73,9 @@ class UserData(ClientBody):
 
 
 class UserChange(ClientBody):
-    password: Password | None = Field(None, max_length=1000, description="A new one ends all other sessions.")
-    current_password: Password | None = Field(
+    email: StorableText | None = Field(None, max_length=254, description="Refused, unless it is the present one.")
+    password: StorableText | None = Field(None, max_length=1000, description="A new one ends all other sessions.")
+    current_password: StorableText | None = Field(
         None, max_length=1000, description="Required, unless the person signed in within 5 minutes, or by a link."
     )
     data: UserData | None = None

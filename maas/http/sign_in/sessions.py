@@ -100,7 +100,9 @@ async def put_account(request: Request) -> Response:
     sign_in = _begin(request, is_password=True)
     user_id, session_id = await _read_session(request)
     body = await _read_body(request, UserChange)
-    await sign_in.account(user_id, session_id)
+    account = await sign_in.account(user_id, session_id)
+    if body.email is not None and normalise_email(body.email) != account.email:
+        raise MaasError("validation_failed", "email: cannot be changed; ask an administrator for another account")
     if body.password is not None:
         settings = app_state(request).settings
         app_state(request).rate_limiter.take(f"password:{user_id}", settings.sign_in_rate, "one account")
