@@ -145,6 +145,7 @@ class Settings(AssistantSettings, VendorSettings, TelegramSettings, AccessSettin
         None, description="fallback of Archivist and Compactor; unset: MAAS_FALLBACK_MODEL"
     )
     stream: bool = Field(True, description="on: event streams carry the text of an answer while the model writes it")
+    marks: bool = Field(False, description="on: answers cite memory by [numbers], unless a request says marks: false")
     fast_path: bool = Field(False, description="on: skip model calls that cannot change the result")
     user_daily_tokens: int | None = Field(
         None, ge=1, description="token budget of one user and day; once it is spent, rules answer; unset: none"

@@ -21,6 +21,7 @@ USUAL: dict[object, Any] = {str: "hello", dict: {}}
 SAID = [{"role": "user", "content": "hello"}]
 MORE: dict[str, dict[str, Any]] = {
     "post_memories": {"memory": "I like tea."},
+    "post_correct": {"memory": "I like coffee."},
     "patch_conversation": {"title": "Tea"},
     "post_brain_chat": {"message": "hello", "assistant": "mentor"},
     "post_telegram_chat": {"message": "hello", "assistant": "mentor"},

@@ -9,14 +9,14 @@ from maas.builtin_model.assembler import FOUND, RECENT, by_importance, keep
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
-from maas.prompting.prompts import Draft, Payload, payload_limit, read_profile
+from maas.prompting.prompts import KEEP_NUMBERS, Draft, Payload, payload_limit, read_profile
 from shared import tokens
 from shared.models import Message, Request
 from shared.text import clean, defuse, escape, fill, offload
 
 NAME = "assembler"
 MAX_REPLY_TOKENS = 1500
-_DATED_LINE = re.compile(r"- \[(\d{4}-\d\d-\d\d[^\]]{0,20})\]")
+_DATED_LINE = re.compile(r"- (?:\[\d{1,9}\] )?\[(\d{4}-\d\d-\d\d[^\]]{0,40})\]")
 CLIENT_TITLE = "Earlier messages, as the application sent them along; they are not kept:"
 
 
@@ -42,11 +42,10 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if deps.settings.fast_path and await offload(len(whole), tokens.fits, whole, room):
         skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
         return Outcome(payload=replace(empty, memory=_join(client, whole)).render())
+    text = fill(draft.instruction, {"user_query": escape(draft.query), "memory": "\n".join(memory)})
     request = Request(
         role="Assembler",
-        messages=(
-            Message("user", fill(draft.instruction, {"user_query": escape(draft.query), "memory": "\n".join(memory)})),
-        ),
+        messages=(Message("user", f"{text}\n\n{KEEP_NUMBERS}" if empty.has_marks else text),),
         temperature=0.0,
         max_tokens=MAX_REPLY_TOKENS,
         inputs={"user_query": draft.query, "memory": memory, "max_tokens": room},

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 from uuid import UUID
 
 import asyncpg
@@ -12,17 +12,39 @@ import structlog
 
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
-from maas.memory.context import MemoryContext, RecentMessage, build_context, cut_evenly, sufficiently_shown
+from maas.memory.context import (
+    MemoryContext,
+    RecentMessage,
+    build_context,
+    cut_evenly,
+    message_line,
+    sufficiently_shown,
+)
+from maas.memory.dates import local
 from maas.memory.health import MemoryReason
-from maas.memory.notes import Note, note_lines
+from maas.memory.notes import NOTES_HEADING, Note, newest_notes
 from maas.memory.query import SearchFilter
-from maas.memory.search import EVIDENCE, is_search_failure
-from maas.prompting.prompts import Draft, Payload, payload_limit, read_profile, read_prompts, read_role_name, role_text
+from maas.memory.replacements import Replacements
+from maas.memory.search import EVIDENCE, Hit, is_search_failure
+from maas.prompting.prompts import (
+    MARKS_RULE,
+    Draft,
+    Payload,
+    payload_limit,
+    read_profile,
+    read_prompts,
+    read_role_name,
+    role_text,
+)
 from maas.runs.submit import ClientContext, read_client_context, without_known_messages
 from shared import tokens
+from shared.marks import number_line
 from shared.text import escape, offload, one_line
 
 HEADINGS_TOKENS = 20  # of the headings within <memory>
+NUMBER_TOKENS = 4  # of the number of a line
+UNNUMBERED_SHARE = 83  # of the room for search results, in per cent: a line of 20 tokens has a number of four
+SourceKind = Literal["recent", "turn", "summary"]
 log = structlog.get_logger()
 
 
@@ -33,31 +55,107 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if await read_profile(deps.db, run.assistant, run.assistants_version) == "off":
         client = await read_client_context(deps.db, run.id, run.user_id)
         return Outcome(draft=_draft(run, prompts, role_name, client).render(), sources=[])
-    messages, notes, client = await _read_inputs(run, deps)
-    draft = _draft(run, prompts, role_name, client)
+    inputs = await _read_inputs(run, deps)
+    draft = _draft(run, prompts, role_name, inputs.client)
+    if inputs.has_marks:
+        draft = replace(draft, role=f"{draft.role}\n\n{MARKS_RULE}")
     limit = await payload_limit(deps, run.assistant, run.assistants_version)
     room = await offload(len(draft.query) + len(draft.client_system), _memory_room, draft, limit)
     evidence_room = min(limit // 2, room * 2 // 3)
+    messages, sources = inputs.messages, Sources(is_numbered=inputs.has_marks)
     shown = await offload(_chars(messages), sufficiently_shown, messages, room - evidence_room)
-    noted = [note.log_id for note in notes if note.log_id is not None]
-    focus = note_lines(notes)
-    recent_ids = [message.log_id for message in messages if message.log_id is not None]
-    sources: list[dict[str, Any]] = [{"id": str(log), "kind": "recent", "score": 0.0} for log in recent_ids]
-    sources += [{"id": str(log), "kind": "turn", "score": 1.0} for log in noted if log not in recent_ids]
+    for message in messages:
+        if message.log_id is not None:
+            sources.add("recent", {message.log_id: 0.0})
+    focus = [sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0}) for hit in inputs.corrections]
+    focus += _note_lines(inputs.notes, sources)
+    known = [*shown, *(hit.id for hit in inputs.corrections), *(note.log_id for note in inputs.notes if note.log_id)]
     analysis = run.analysis or {}
     if analysis.get("needs_context"):
         chosen = analysis.get("context_found") or {}
         if chosen.get("lsm_record_id"):
-            focus += [f"Period: {escape(chosen['period'])}", f"Summary: {escape(one_line(chosen['summary']))}"]
-            sources.append({"id": chosen["lsm_record_id"], "kind": "summary", "score": chosen["relevance_score"]})
-        context = await _search(run, deps, evidence_room, [*shown, *noted])
-        focus += context.lines
-        hits = [hit for hit in context.hits if hit.id not in recent_ids]
-        sources += [{"id": str(hit.id), "kind": "turn", "score": hit.score} for hit in hits]
+            focus += await _summary_lines(run, deps, chosen, sources)
+        search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
+        context = await _search(run, deps, search_room, [*known, *sources.shown])
+        for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
+            focus.append(sources.line(line, "turn", {hit.id: hit.score for hit in hits}))
     used = await offload(sum(map(len, focus)), _count_lines, focus)
     left = max(room - used, room - evidence_room)
-    recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS)
-    return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)).render(), sources=sources)
+    recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS, sources)
+    return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)).render(), sources=sources.rows)
+
+
+class Sources:
+    """The sources of a draft, in the order in which they are shown; with `is_numbered` each has the number of its line.
+
+    Several sources of one line share its number; a source that is shown twice keeps its number.
+    """
+
+    def __init__(self, *, is_numbered: bool) -> None:
+        self.is_numbered = is_numbered
+        self.rows: list[dict[str, Any]] = []
+        self.shown: list[UUID] = []  # corrections of a summary, which search need not show again
+        self._numbers: dict[UUID, int] = {}
+        self._count = 0
+
+    def add(self, kind: SourceKind, scores: Mapping[UUID, float]) -> int:
+        """Add the sources of a line that are new, with their scores; return the number of the line."""
+        number = next((self._numbers[one] for one in scores if one in self._numbers), None)
+        if number is None:
+            self._count = number = self._count + 1
+        for one, score in scores.items():
+            if one not in self._numbers:
+                self._numbers[one] = number
+                row = {"id": str(one), "kind": kind, "score": score}
+                self.rows.append(row | ({"number": number} if self.is_numbered else {}))
+        return number
+
+    def has(self, source_id: UUID) -> bool:
+        """Return whether a source is there."""
+        return source_id in self._numbers
+
+    def number(self, lines: Sequence[str], messages: Sequence[RecentMessage]) -> tuple[str, ...]:
+        """Return the lines of recent messages with their numbers, if lines are numbered."""
+        if not self.is_numbered:
+            return tuple(lines)
+        return tuple(
+            number_line(line, self._numbers[one.log_id]) if one.log_id in self._numbers else line
+            for line, one in zip(lines, messages, strict=True)
+        )  # fmt: skip
+
+    def line(self, line: str, kind: SourceKind, scores: Mapping[UUID, float]) -> str:
+        """Add the sources of a line and return it, with its number if lines are numbered."""
+        number = self.add(kind, scores)
+        return number_line(line, number) if self.is_numbered else line
+
+
+def _line_of(hit: Hit, deps: Deps) -> str:
+    return message_line(f"{local(hit.occurred_at, deps.settings.zone):%Y-%m-%d}", hit.speaker, hit.text)
+
+
+def _note_lines(notes: Sequence[Note], sources: Sources) -> list[str]:
+    for note in notes:  # those that do not fit are sources, too: search does not show them
+        if note.log_id is not None:
+            sources.add("turn", {note.log_id: 1.0})
+    lines = [
+        sources.line(note.line, "turn", {note.log_id: 1.0}) if note.log_id else note.line
+        for note in newest_notes(notes)
+    ]  # fmt: skip
+    return [NOTES_HEADING, *lines] if lines else []
+
+
+async def _summary_lines(run: Run, deps: Deps, chosen: Mapping[str, Any], sources: Sources) -> list[str]:
+    """Return the chosen summary, behind the corrections of what it says."""
+    summary_id, score = UUID(str(chosen["lsm_record_id"])), chosen["relevance_score"]
+    corrected = await Replacements(deps.db, run.user_id, deps.settings.zone, run.as_of).of_summary(summary_id)
+    lines = [
+        sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0})
+        for hit in corrected.corrections if not sources.has(hit.id)
+    ]  # fmt: skip
+    sources.shown += [hit.id for hit in corrected.corrections]
+    period = chosen["period"] + (f", replaced {corrected.replaced}" if corrected.replaced else "")
+    summary = sources.line(f"Summary: {escape(one_line(chosen['summary']))}", "summary", {summary_id: score})
+    return [*lines, f"Period: {escape(period)}", summary]
 
 
 async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) -> MemoryContext:
@@ -102,11 +200,22 @@ def _memory_room(draft: Draft, limit: int) -> int:
     return room - min(sent + HEADINGS_TOKENS, room // 2) if sent else room
 
 
-async def _read_inputs(run: Run, deps: Deps) -> tuple[list[RecentMessage], list[Note], ClientContext]:
-    """Return the last messages of the run's conversation, or of its user without one, the notes, the client's context.
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """The last messages of the run's conversation, or of its user without one, the notes, and the client's context.
 
-    Messages and notes are in order of time.
+    Messages and notes are in order of time, but a correction stands before what it corrects; `corrections` are those
+    of notes. `has_marks`: the answer may cite lines by their numbers.
     """
+
+    messages: list[RecentMessage]
+    notes: list[Note]
+    client: ClientContext
+    corrections: list[Hit]
+    has_marks: bool
+
+
+async def _read_inputs(run: Run, deps: Deps) -> _Inputs:
     db, count, conversation_id = deps.db, deps.settings.history_rows, run.conversation_id
     rows = await db.grouped_rows("draft_inputs", run.id, run.user_id, run.seq, 0 if conversation_id else count)
     turns: Sequence[Any] = [row for row in rows if row["kind"] == "turn"]
@@ -116,20 +225,30 @@ async def _read_inputs(run: Run, deps: Deps) -> tuple[list[RecentMessage], list[
     run.log.memory_reasons.update(row["content"] for row in rows if row["kind"] == "archive")
     stored = next((row["client"] for row in rows if row["kind"] == "client"), None)
     client = await without_known_messages(db, run.id, run.user_id, stored)
-    return [RecentMessage.from_row(row, deps.settings.zone) for row in turns], notes, client
+    messages = [RecentMessage.from_row(row, deps.settings.zone) for row in turns]
+    corrections: list[Hit] = []
+    if any(row["kind"] == "corrected" for row in rows):
+        replacements = Replacements(db, run.user_id, deps.settings.zone, run.as_of)
+        messages, notes, corrections = await replacements.mark(messages, notes)
+    marks = next((row["client"] for row in rows if row["kind"] == "marks"), None)
+    return _Inputs(messages, notes, client, corrections, deps.settings.marks if marks is None else marks is True)
 
 
 def _count_lines(lines: Sequence[str]) -> int:
     return sum(tokens.count(line + "\n") for line in lines)  # line by line: those counts are cached
 
 
-async def _recent(run: Run, deps: Deps, messages: Sequence[RecentMessage], max_tokens: int) -> tuple[str, ...]:
+async def _recent(
+    run: Run, deps: Deps, messages: Sequence[RecentMessage], max_tokens: int, sources: Sources
+) -> tuple[str, ...]:
     """Return as lines: the summary of the conversation, the recent messages, and the actions that were not executed.
 
     Exchanges whose messages do not fit as a whole are first folded into the summary of the conversation.
     """
+    max_tokens -= len(messages) * NUMBER_TOKENS if sources.is_numbered else 0
     if run.conversation_id is None:
-        return (await offload(_chars(messages), cut_evenly, messages, max_tokens))[0]
+        lines, _ = await offload(_chars(messages), cut_evenly, messages, max_tokens)
+        return sources.number(lines, messages)
     folded: set[UUID] = set()
     while True:
         before, after = await _summary_and_actions(deps, run.conversation_id, run.user_id)
@@ -137,7 +256,7 @@ async def _recent(run: Run, deps: Deps, messages: Sequence[RecentMessage], max_t
         lines, cut = await offload(_chars(messages), cut_evenly, messages, max_tokens - used)
         unfolded = {message.run_id for message in cut if message.run_id is not None and not message.is_folded} - folded
         if run.as_of is not None or not unfolded:
-            return (*before, *lines, *after)
+            return (*before, *sources.number(lines, messages), *after)
         await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows, list(unfolded))
         folded |= unfolded
 

@@ -16,8 +16,9 @@ from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.model_calls import ask
 from maas.prompting.prompts import Draft, Payload
 from maas.runs.debug_info import debug_log, run_events
+from shared.marks import MarkFilter, numbers_in, numbers_of_lines
 from shared.models import Message, ModelError, Reply, Request
-from shared.text import clean, is_blank
+from shared.text import clean, is_blank, offload
 
 NAME = "final_responder"
 MIN_WAIT_S = 1.0
@@ -58,6 +59,9 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
         max_tokens=deps.settings.max_tokens,
         inputs={"user_query": payload.query, "memory": payload.memory.split("\n")},
     )
+    marks = await _given_marks(run, payload)
+    if marks is not None and events is not None:
+        events.marks = MarkFilter(marks)
     version = Draft.read_role_version(run.draft) if run.draft else 0
     prompt = Prompt("FinalResponder", payload.system, version)
     try:
@@ -73,7 +77,26 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
             "filtered" if reply.finish == "filtered" else "malformed",
             f"{model.provider}:{model.name} sent no text (finish: {reply.finish})",
         )
-    return Outcome(answer=answer)
+    return Outcome(answer=answer) if marks is None else await _cited(run, deps, answer, MarkFilter(marks))
+
+
+async def _given_marks(run: Run, payload: Payload) -> frozenset[int] | None:
+    """Return the numbers that the answer may cite; None where it cites nothing."""
+    if not payload.has_marks:
+        return None
+    draft = await offload(len(run.draft or ""), Draft.parse, run.draft) if run.draft else None
+    lines = payload.memory.split("\n") if draft is None else (*draft.recent, *draft.focus)
+    return numbers_of_lines(lines) & numbers_in(payload.memory)
+
+
+async def _cited(run: Run, deps: Deps, answer: str, marks: MarkFilter) -> Outcome:
+    """Return the answer without marks that were not given, and the sources with those that it cites."""
+    answer = marks.apply(answer).strip()
+    if not marks.used:
+        return Outcome(answer=answer)
+    sources = await deps.db.value("run_sources", run.id) or []
+    cited = [one | ({"used": True} if one.get("number") in marks.used else {}) for one in sources]
+    return Outcome(answer=answer, sources=cited)
 
 
 async def _act(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:

@@ -24,11 +24,14 @@ from maas.builtin_model.language import (
 from shared.text import one_line, sentences, shorten, unescape
 
 _LINE = re.compile(
-    r"(?:[-*•]\s*)?\[(?P<at>[^\]\n]{4,40})\]\s*(?:(?P<speaker>[^:\n]{1,60}?):\s)?(?P<text>.*)", re.DOTALL
+    r"(?:[-*•]\s*)?(?:\[(?P<number>\d{1,9})\]\s)?\[(?P<at>[^\]\n]{4,40})\]\s*(?:(?P<speaker>[^:\n]{1,60}?):\s)?(?P<text>.*)",
+    re.DOTALL,
 )
 _HEADING = re.compile(
-    r"(?:[-*•#]+\s*)?(?P<name>Period|Summary|Период|Сводка)\s*:\s*(?P<rest>.*)", re.DOTALL | re.IGNORECASE
+    r"(?:[-*•#]+\s*)?(?:\[(?P<number>\d{1,9})\]\s)?(?P<name>Period|Summary|Период|Сводка)\s*:\s*(?P<rest>.*)",
+    re.DOTALL | re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"\[(?P<number>\d{1,9})\] (?P<rest>.+)", re.DOTALL)
 _ASKS = re.compile(
     r"\?|^\W*(?:кто|что|где|когда|куда|откуда|почему|зачем|как|какой|какая|какие|какое|какую|каким|сколько|чей|чья|чье|напомни|"
     r"расскажи|скажи|покажи|назови|найди|перечисли|объясни|продолж\w+|помнишь|who|what|where|when|why|how|which|whose|do|does|did|"
@@ -63,7 +66,7 @@ class MemoryLine:
     """One line of memory, unescaped: its text, its time or period and its speaker as written.
 
     `rank` is its position among the search results, from 0. `questions` are the questions that were taken out of
-    `text`: they show what a summary is about, and are never quoted.
+    `text`: they show what a summary is about, and are never quoted. `number` is that by which an answer cites it.
     """
 
     text: str
@@ -72,6 +75,7 @@ class MemoryLine:
     is_summary: bool = False
     rank: int | None = None
     questions: str = ""
+    number: str = ""
 
 
 def respond(inputs: Mapping[str, Any]) -> str:
@@ -99,7 +103,9 @@ def parse(memory: Sequence[str]) -> list[MemoryLine]:
         text = unescape(escaped[:MAX_LINE_CHARS]).strip()
         if dated := _LINE.match(text):
             speaker = (dated["speaker"] or "").strip()
-            lines.append(MemoryLine(dated["text"].strip(), dated["at"].strip(), speaker, rank=rank))
+            lines.append(
+                MemoryLine(dated["text"].strip(), dated["at"].strip(), speaker, rank=rank, number=dated["number"] or "")
+            )
             rank = None if rank is None else rank + 1
         elif text == FOUND:
             rank = 0
@@ -107,9 +113,11 @@ def parse(memory: Sequence[str]) -> list[MemoryLine]:
             if heading["name"].lower() in ("period", "период"):
                 period = heading["rest"].strip()
             else:
-                lines.append(_summary(heading["rest"], period))
+                lines.append(replace(_summary(heading["rest"], period), number=heading["number"] or ""))
         elif text and not text.endswith(":"):
-            lines.append(MemoryLine(text.lstrip("-*• "), period))
+            numbered = _NUMBERED.match(text.lstrip("-*• "))
+            number, rest = (numbered["number"], numbered["rest"]) if numbered else ("", text.lstrip("-*• "))
+            lines.append(MemoryLine(rest, period, number=number))
     return lines
 
 
@@ -215,4 +223,5 @@ def _quote(line: MemoryLine, phrases: Phrases) -> str:
         name = phrases.assistant.lower()
     source = ", ".join(part for part in (name, line.at) if part)
     text = shorten(one_line(line.text), MAX_QUOTE_CHARS)
-    return f"— {source}: «{text}»" if source else f"— «{text}»"
+    mark = f" [{line.number}]" if line.number else ""
+    return f"— {source}: «{text}»{mark}" if source else f"— «{text}»{mark}"

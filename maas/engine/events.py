@@ -16,6 +16,7 @@ from maas.engine.claims import LostRun
 from shared.db import Database
 from shared.group_commit import GroupCommit
 from shared.json import map_texts
+from shared.marks import MarkFilter
 from shared.text import clean
 
 GATHER_S = 0.1
@@ -77,12 +78,14 @@ class RunEvents:
         self._has_written = False
         self._is_urgent = asyncio.Event()
         self._writing: asyncio.Task[None] | None = None
+        self.marks: MarkFilter | None = None  # what text may cite; None: it is written as it comes
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None and self._has_written:
+            self._end_marks()
             await self.flush()
         elif self._writing is not None:
             self._writing.cancel()
@@ -92,10 +95,19 @@ class RunEvents:
         """The answer begins, or begins anew: its text that is not written yet is dropped."""
         self._beginnings += 1
         self._parts, self._size = [], 0
+        if self.marks is not None:
+            self.marks.reset()
 
     def text(self, delta: str) -> None:
         """A piece of the answer."""
         self._check()
+        if self.marks is not None:
+            delta = self.marks.feed(delta)
+        self._add(delta)
+
+    def _add(self, delta: str) -> None:
+        if not delta:
+            return
         self._parts.append(delta)
         self._size += len(delta)
         if self._size >= MAX_TEXT_CHARS:
@@ -105,6 +117,7 @@ class RunEvents:
     async def emit(self, kind: EventType, payload: Mapping[str, Any]) -> None:
         """Write an event after all text before it."""
         self._check()
+        self._end_marks()
         self._close_text()
         self._waiting.append((kind, payload))
         self._has_written = True
@@ -121,6 +134,10 @@ class RunEvents:
             await writing
             if self._writing is writing:
                 self._writing = None
+
+    def _end_marks(self) -> None:
+        if self.marks is not None:
+            self._add(self.marks.finish())
 
     def _check(self) -> None:
         if self._writing is not None and self._writing.done():

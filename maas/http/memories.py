@@ -31,9 +31,11 @@ from maas.http.schemas import (
 )
 from maas.http.state import app_state
 from maas.memory.context import build_context
+from maas.memory.corrections import NONE, read_corrections
 from maas.memory.erase import forget_memory
 from maas.memory.query import SearchFilter
-from maas.memory.search import Hit, gather_evidence, role_of, search
+from maas.memory.ranking import RankedMessage
+from maas.memory.search import Hit, gather_evidence, read_hits, role_of, search
 from maas.memory.summaries import (
     list_memories,
     read_history,
@@ -43,6 +45,7 @@ from maas.memory.summaries import (
 )
 from maas.memory.transfer.import_ import remember
 from shared import tokens
+from shared.db import Database
 
 MIN_HITS_OF_SUMMARY = 3
 
@@ -128,6 +131,8 @@ class Memory(Schema):
     raw_log_ids: list[UUID] = Field(description="The messages that it was made of.")
     occurred_at: datetime
     created_at: datetime
+    corrected_by: UUID | None = Field(None, description="The memory that corrects this one.")
+    corrects: UUID | None = Field(None, description="The memory that this one corrects.")
 
 
 class MemoryPage(Schema):
@@ -215,14 +220,18 @@ async def post_search(request: Request) -> Response:
         rows = [row for row in rows if row["id"] not in covered]
     before = [_from_row(row) for row in rows if row["score"] > best_coverage]
     after = [_from_row(row) for row in rows if row["score"] <= best_coverage]
-    return json_response(MemoryPage(results=[*before, *results, *after][: body.limit], next=None))
+    found = [*before, *results, *after][: body.limit]
+    if evidence.has_corrections:
+        found = (await _with_corrections(state.db, body.user_id, found, filters))[: body.limit]
+    return json_response(MemoryPage(results=found, next=None))
 
 
 async def get_memories(request: Request) -> Response:
     """List the summaries of a user, newest first."""
-    limit = read_limit(request)
-    rows = await list_memories(app_state(request).db, read_user(request), read_cursor(request), limit)
-    return json_response(MemoryPage(results=[_from_row(row) for row in rows], next=write_cursor(rows, limit)))
+    limit, user_id, db = read_limit(request), read_user(request), app_state(request).db
+    rows = await list_memories(db, user_id, read_cursor(request), limit)
+    results = await _with_links(db, user_id, [_from_row(row) for row in rows])
+    return json_response(MemoryPage(results=results, next=write_cursor(rows, limit)))
 
 
 async def post_memories(request: Request) -> Response:
@@ -248,7 +257,9 @@ async def delete_memory(request: Request) -> Response:
 
 async def get_memory(request: Request) -> Response:
     """Return one message or one summary."""
-    return json_response(_from_row(await _read_memory(request)))
+    row = await _read_memory(request)
+    (memory,) = await _with_links(app_state(request).db, row["user_id"], [_from_row(row)])
+    return json_response(memory)
 
 
 async def get_sources(request: Request) -> Response:
@@ -295,7 +306,7 @@ async def post_context(request: Request) -> Response:
         ContextResult(
             context=text,
             tokens=tokens.count(text),
-            sources=[Source(id=hit.id, kind="turn", score=hit.score) for hit in context.hits],
+            sources=[Source(id=hit.id, kind="turn", score=hit.score, number=None) for hit in context.hits],
         )
     )
 
@@ -318,10 +329,41 @@ def _from_row(row: dict[str, object]) -> Memory:
     return Memory.model_validate(fields)
 
 
+async def _with_links(
+    db: Database, user_id: UUID, memories: Sequence[Memory], as_of: datetime | None = None
+) -> list[Memory]:
+    """Return the memories with what corrects them and what they correct."""
+    corrections = await read_corrections(db, user_id, [one.id for one in memories], as_of)
+    links = [corrections.get(one.id, NONE) for one in memories]
+    return [
+        one.model_copy(update={"corrected_by": link.corrected_by, "corrects": link.corrects})
+        for one, link in zip(memories, links, strict=True)
+    ]
+
+
+async def _with_corrections(
+    db: Database, user_id: UUID, memories: Sequence[Memory], filters: SearchFilter
+) -> list[Memory]:
+    """Put the corrections of summaries before them; those of messages are there."""
+    summaries = [one.id for one in memories if one.kind == "summary"]
+    corrections = await read_corrections(db, user_id, summaries, filters.as_of)
+    found = {one.id for one in memories}
+    scores = {link.valid_id: one.score or 0.0 for one in reversed(memories) if (link := corrections.get(one.id))}
+    wanted = [RankedMessage(one, None, score, 0.0) for one, score in scores.items() if one and one not in found]
+    hits = {hit.id: _from_hit(hit) for hit in await read_hits(db, user_id, wanted) if filters.spans(hit.occurred_at)}
+    ordered: dict[UUID, Memory] = {}
+    for one in memories:
+        if (link := corrections.get(one.id)) is not None and (hit := hits.get(link.valid_id or one.id)) is not None:
+            ordered.setdefault(hit.id, hit)
+        ordered[one.id] = one
+    return await _with_links(db, user_id, list(ordered.values()), filters.as_of)
+
+
 def _from_hit(hit: Hit) -> Memory:
     return Memory(
         id=hit.id, kind="turn", memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
         tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
+        corrected_by=hit.correction.corrected_by, corrects=hit.correction.corrects,
     )  # fmt: skip
 
 

@@ -194,6 +194,7 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "TokenRequest": {"email": "alma@example.org", "password": "the cello of Lisbon"},
     "Verification": {"type": "recovery", "token_hash": "8c6QmJ0e1qg2Jb0vZ3xWkS5f"},
     "UserChange": {"data": {"name": "Alma"}},
+    "NewCorrection": {"user_id": EXAMPLE_USER, "memory": "I play the viola, not the cello."},
     "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
 }  # fmt: skip
 

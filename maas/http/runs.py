@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
@@ -36,6 +36,7 @@ from maas.http.schemas import (
     StorableText,
     TaskStepState,
     json_response,
+    to_source,
 )
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, server_sent_events
 from maas.http.state import app_state
@@ -62,6 +63,9 @@ class NewRun(RequestBody):
     mode: Mode | None = Field(None, description="The mode of this request; by default the conversation's.")
     metadata: JsonObject | None = None
     attachment_ids: list[UUID] = Field([], max_length=10, description="Images that belong to the query.")
+    marks: StrictBool | None = Field(
+        None, description="Whether the answer cites memories by [numbers]; by default as MAAS_MARKS says."
+    )
 
 
 class ButtonPress(RequestBody):
@@ -101,6 +105,7 @@ class RunState(Schema):
     memory: MemoryState = Field(description="Whether the memory behind the answer was complete.")
     memory_reasons: list[str] = Field(description="Why it was not: codes such as embedder_unavailable.")
     sources: list[Source] = Field(description="The memories that were used as evidence for the answer.")
+    used: list[UUID] = Field(description="The sources that the answer cites.")
     buttons: list[Button] = Field(description="Buttons that the user may press now.")
     attachments: list[UUID] = Field(description="Images that were generated for the answer.")
     steps: list[TaskStepState] = Field(description="The steps of a task.")
@@ -137,8 +142,8 @@ async def post_run(request: Request) -> Response:
     run_id = await app_state(request).submissions.submit(
         Submission(
             user_id=body.user_id, query=body.query, assistant=body.assistant, conversation_id=body.conversation_id,
-            metadata=body.metadata, idempotency_key=key, attachment_ids=tuple(body.attachment_ids), mode=body.mode,
-            traceparent=_read_traceparent(request),
+            metadata=with_marks(body.metadata, body.marks), idempotency_key=key,
+            attachment_ids=tuple(body.attachment_ids), mode=body.mode, traceparent=_read_traceparent(request),
             caller=principal_of(request).name,
         )
     )  # fmt: skip
@@ -223,6 +228,11 @@ async def post_press(request: Request) -> Response:
     return json_response(RunAccepted(request_id=button_run, poll_url=f"/v1/runs/{button_run}"), 202)
 
 
+def with_marks(metadata: dict[str, Any] | None, marks: bool | None) -> dict[str, Any] | None:
+    """Return the metadata of a run, with what its request says of marks."""
+    return metadata if marks is None else {**(metadata or {}), "marks": marks}
+
+
 def _read_traceparent(request: Request) -> str | None:
     """Return the client's W3C trace context if spans are exported."""
     traceparent = request.headers.get("traceparent", "")
@@ -249,7 +259,8 @@ def _to_state(row: dict[str, Any]) -> RunState:
         query=row["user_query"],
         timings={name: row[name] for name in TIMINGS},
         retries=row["try"] - 1,
-        sources=row["sources"] or [],
+        sources=[to_source(one) for one in row["sources"] or []],
+        used=[one["id"] for one in row["sources"] or [] if one.get("used")],
         buttons=row["buttons"] or [],
         attachments=row["drawn"] or [],
         steps=row["steps"] or [],

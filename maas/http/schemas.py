@@ -160,6 +160,12 @@ class Source(Schema):
         description="A turn that search found, a summary of turns, or one of the most recent turns (recent)."
     )
     score: float
+    number: int | None = Field(None, description="The number by which the answer cites it; null without marks.")
+
+
+def to_source(row: dict[str, Any]) -> Source:
+    """A source from the row of a run, whose `used` is told apart from it."""
+    return Source(**{name: row[name] for name in Source.model_fields if name in row})
 
 
 StepStatus = Literal["pending", "running", "done", "failed", "in_doubt", "skipped"]

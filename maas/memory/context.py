@@ -41,12 +41,13 @@ MAX_CHARS_PER_TOKEN = 6  # text beyond this many characters per token of room is
 class MemoryContext:
     """Lines for a prompt, their text escaped, and the search hits that they show: of some lines several.
 
-    `reasons`: why memory was incomplete.
+    `reasons`: why memory was incomplete. `hits_of_lines` are the hits that stand behind each line.
     """
 
     lines: tuple[str, ...]
     hits: tuple[Hit, ...]
     reasons: frozenset[str] = frozenset()
+    hits_of_lines: tuple[tuple[Hit, ...], ...] = ()
 
     @property
     def fenced(self) -> str:
@@ -85,10 +86,11 @@ def fill_budget(hits: Sequence[Hit], max_tokens: int, question: str = "", zone: 
     """Return lines of the best hits that fit, the best first. A line that does not fit is left out.
 
     A long text is an excerpt that fits `question`. What one speaker says twice is one line with its dates. A statement
-    that a later one replaces stands behind that and says so.
+    that a later one replaces, or that the user has corrected, stands behind that and says so.
     """
     about = question_stems(question)
     lines: list[_Line] = []
+    ids = frozenset(hit.id for hit in hits)
     statements = Statements()
     room = max_tokens - _rounded_cost(f"{FENCE_OPEN}\n{FENCE_CLOSE}\n")
     for hit in hits:
@@ -96,6 +98,8 @@ def fill_budget(hits: Sequence[Hit], max_tokens: int, question: str = "", zone: 
             break
         max_chars = _excerpt_chars(hit.text, len(lines), room)
         if min(len(hit.text), max_chars, MIN_EXCERPT_CHARS) > room * CHARS_PER_TOKEN:
+            continue
+        if _lacks_correction(hit, lines, ids):
             continue
         number = statements.find(hit.speaker, hit.text)
         if number is None:
@@ -158,7 +162,8 @@ def _day(hit: Hit, zone: tzinfo) -> str:
 
 
 def _context(lines: Sequence[_Line]) -> MemoryContext:
-    return MemoryContext(tuple(line.line for line in lines), tuple(hit for line in lines for hit in line.hits))
+    hits = tuple(hit for line in lines for hit in line.hits)
+    return MemoryContext(tuple(line.line for line in lines), hits, hits_of_lines=tuple(line.hits for line in lines))
 
 
 def _mark_replaced(lines: list[_Line], max_tokens: int, zone: tzinfo) -> list[_Line]:
@@ -183,9 +188,37 @@ def _mark_replaced(lines: list[_Line], max_tokens: int, zone: tzinfo) -> list[_L
             result[place] = _Line.of(line.hits, line.said, line.text, line.days, _day(change, zone))
         own = next(place for place, line in enumerate(result) if line.said.id == change.id)
         result.insert(min(places[0], own), result.pop(own))
-    while replaced and _rounded_cost(_context(result).fenced) > max_tokens:
+    is_longer = _mark_corrected(result, zone) or bool(replaced)
+    while is_longer and _rounded_cost(_context(result).fenced) > max_tokens:
         result.pop()
     return result
+
+
+def _lacks_correction(hit: Hit, lines: Sequence[_Line], ids: Collection[UUID]) -> bool:
+    """Return whether a hit is corrected by another of these hits that had no room."""
+    valid_id = hit.correction.valid_id
+    return valid_id in ids and all(one.id != valid_id for line in lines for one in line.hits)
+
+
+def _mark_corrected(lines: list[_Line], zone: tzinfo) -> bool:
+    """Mark lines that the user has corrected, and put the correction first; return whether there are any.
+
+    What the speaker has said again since the correction is valid.
+    """
+    is_marked = False
+    for line in list(lines):
+        correction = next((hit.correction for hit in line.hits if hit.correction.is_own), None)
+        if correction is None or correction.valid_from is None or correction.valid_id is None:
+            continue
+        since = correction.valid_from
+        if any(hit.occurred_at >= since and not hit.correction.is_own for hit in line.hits):
+            continue
+        place = lines.index(line)
+        lines[place] = _Line.of(line.hits, line.said, line.text, line.days, f"{local(since, zone):%Y-%m-%d}")
+        own = next((n for n, one in enumerate(lines) if any(hit.id == correction.valid_id for hit in one.hits)), place)
+        lines.insert(min(place, own), lines.pop(own))
+        is_marked = True
+    return is_marked
 
 
 def _is_assistant(hit: Hit) -> bool:
@@ -204,7 +237,10 @@ def message_line(when: str, speaker: str, text: str, max_chars: int = LINE_CHARS
 
 @dataclass(frozen=True, slots=True)
 class RecentMessage:
-    """A row of `recent_turns` or `recent_messages`; `log_id` and `run_id` are None for an imported message."""
+    """A row of `recent_turns` or `recent_messages`; `log_id` and `run_id` are None for an imported message.
+
+    `replaced` is the day of its correction.
+    """
 
     log_id: UUID | None
     run_id: UUID | None
@@ -212,15 +248,22 @@ class RecentMessage:
     speaker: str
     text: str
     is_folded: bool = False
+    replaced: str = ""
 
     @classmethod
     def from_row(cls, row: Any, zone: tzinfo) -> Self:
         text = one_line(row["content"])
         return cls(row["id"], row["run_id"], local(row["occurred_at"], zone), speaker_of(row), text, row["is_folded"])
 
+    @classmethod
+    def from_hit(cls, hit: Hit, zone: tzinfo) -> Self:
+        """A message of no run of the conversation."""
+        return cls(hit.id, None, local(hit.occurred_at, zone), hit.speaker, one_line(hit.text), is_folded=True)
+
     def line(self, max_chars: int) -> str:
         """Return the message as a line with at most so many characters of its text."""
-        return message_line(f"{self.at:%Y-%m-%d %H:%M}", self.speaker, self.text, max_chars)
+        when = f"{self.at:%Y-%m-%d %H:%M}" + (f", replaced {self.replaced}" if self.replaced else "")
+        return message_line(when, self.speaker, self.text, max_chars)
 
 
 def fair_share(costs: Sequence[int], room: int) -> int:

@@ -14,6 +14,7 @@ from shared.text import clean, escape, is_blank, one_line
 
 MAX_NOTE_CHARS = 1000
 MAX_NOTES_TOKENS = 1000
+NOTES_HEADING = "Notes of the user:"
 _ADD_OR_DROP = re.compile(r"\s*(запомни|забудь|remember|forget)\s*:(.*)", re.IGNORECASE | re.DOTALL)
 _LIST_COMMAND = re.compile(r"\s*+(заметки|notes)\s*+[.!?]*+\s*+", re.IGNORECASE)
 
@@ -73,11 +74,20 @@ PHRASES = {
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note; `log_id` is the message with the command, None once that is deleted."""
+    """One note; `log_id` is the message with the command, None once that is deleted.
+
+    `replaced` is the day when that message was corrected.
+    """
 
     id: UUID
     content: str
     log_id: UUID | None
+    replaced: str = ""
+
+    @property
+    def line(self) -> str:
+        """The note as one escaped line."""
+        return f"- Note{f', replaced {self.replaced}' if self.replaced else ''}: {escape(self.content)}"
 
 
 def parse_note_command(query: str) -> NoteCommand | None:
@@ -114,14 +124,13 @@ async def read_notes(db: Database, user_id: UUID) -> list[Note]:
     return [Note(row["id"], row["content"], row["log_id"]) for row in await db.rows("notes", user_id)]
 
 
-def note_lines(notes: Sequence[Note], max_tokens: int = MAX_NOTES_TOKENS) -> list[str]:
-    """Return a heading and escaped lines, oldest first; the oldest notes are left out when not all fit."""
-    lines: list[str] = []
+def newest_notes(notes: Sequence[Note], max_tokens: int = MAX_NOTES_TOKENS) -> list[Note]:
+    """Return the notes whose lines fit, oldest first; the oldest are left out when not all fit."""
+    fitting: list[Note] = []
     room = max_tokens
     for note in reversed(notes):
-        line = f"- Note: {escape(note.content)}"
-        room -= tokens.count(line)
+        room -= tokens.count(note.line)
         if room < 0:
             break
-        lines.append(line)
-    return ["Notes of the user:", *reversed(lines)] if lines else []
+        fitting.append(note)
+    return fitting[::-1]

@@ -59,6 +59,10 @@ class SearchFilter:
         """The moment from which relative dates and scopes are counted."""
         return self.as_of or datetime.now(UTC)
 
+    def spans(self, at: datetime) -> bool:
+        """Return whether a message of this time is within the bounds."""
+        return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
+
     @property
     def query_args(self) -> tuple[int, datetime, datetime | None, datetime | None, list[str] | None]:
         """Arguments of the named queries, in their order: before_seq, known at, since, until, tags."""

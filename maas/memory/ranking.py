@@ -59,7 +59,8 @@ class Evidence:
     """The input of `rank`: a query, its candidates, and for each of its terms the weight and the document frequency.
 
     `similarity` is that of each candidate; None without embeddings. `is_memory_empty`: there is no message at all.
-    `words_gone`: there are summaries whose messages retention has removed. `reasons`: why memory was incomplete.
+    `words_gone`: there are summaries whose messages retention has removed. `has_corrections`: some memory of the user
+    is corrected. `reasons`: why memory was incomplete.
     """
 
     query: ParsedQuery
@@ -72,6 +73,7 @@ class Evidence:
     is_memory_empty: bool = False
     words_gone: bool = False
     reasons: frozenset[str] = frozenset()
+    has_corrections: bool = False
 
 
 class RankedMessage(NamedTuple):

@@ -20,6 +20,7 @@ import structlog
 from asyncpg import Range
 
 from maas.memory.candidates import Candidates, Flags
+from maas.memory.corrections import NONE, Correction, read_corrections
 from maas.memory.dates import fit
 from maas.memory.health import MemoryReason
 from maas.memory.query import NO_FILTER, ParsedQuery, SearchFilter, parse_query
@@ -42,7 +43,8 @@ class Hit:
     """A message that a search returned.
 
     `score` is 0 to 1. `coverage` is the share (0 to 1) of the query's weight in the message and its neighbours.
-    `record_id` and `summary` are those of the summary that covers the message, None until there is one.
+    `record_id` and `summary` are those of the summary that covers the message, None until there is one. `correction`
+    says what corrects the message, and what it corrects.
     """
 
     id: UUID
@@ -57,6 +59,7 @@ class Hit:
     record_id: UUID | None
     summary: str | None
     external_id: str | None
+    correction: Correction = NONE
 
 
 async def search(
@@ -74,11 +77,36 @@ async def search(
 
     Messages are matched by words, and with `query_embedder` also by meaning. With `is_full` the list goes on with
     messages that do not match, unless the memory is a large one. `evidence` of the same query, gathered a moment ago,
-    saves reading it again; it may differ in the scope of its filters only.
+    saves reading it again; it may differ in the scope of its filters only. Before a message that is corrected stands
+    its correction, whatever the query.
     """
     if evidence is None:
         evidence = await gather_evidence(db, user_id, query, filters, query_embedder, is_full=is_full)
-    return await read_hits(db, user_id, rank(replace(evidence, filters=filters), limit=limit))
+    hits = await read_hits(db, user_id, rank(replace(evidence, filters=filters), limit=limit))
+    return (await put_corrections_first(db, user_id, hits, filters))[:limit] if evidence.has_corrections else hits
+
+
+async def put_corrections_first(
+    db: Database, user_id: UUID, hits: Sequence[Hit], filters: SearchFilter = NO_FILTER
+) -> list[Hit]:
+    """Put before each hit that is corrected its valid correction, with at least its score, if that is within the time
+    of the filter."""
+    corrections = await read_corrections(db, user_id, [hit.id for hit in hits], filters.as_of)
+    known = {hit.id: replace(hit, correction=corrections.get(hit.id, NONE)) for hit in hits}
+    missing = {one.valid_id: known[hit_id] for hit_id, one in corrections.items() if one.valid_id not in (None, *known)}
+    if missing:
+        ranked = [RankedMessage(one, None, hit.score, hit.coverage) for one, hit in missing.items() if one is not None]
+        its_own = await read_corrections(db, user_id, [one.id for one in ranked], filters.as_of)
+        for hit in await read_hits(db, user_id, ranked):
+            if filters.spans(hit.occurred_at):
+                known[hit.id] = replace(hit, correction=its_own.get(hit.id, NONE))
+    ordered: dict[UUID, Hit] = {}
+    for hit in hits:
+        correction = known.get(known[hit.id].correction.valid_id or hit.id)
+        if correction is not None and correction.id not in ordered:
+            ordered[correction.id] = replace(correction, score=max(correction.score, hit.score))
+        ordered.setdefault(hit.id, known[hit.id])
+    return list(ordered.values())
 
 
 async def read_hits(db: Database, user_id: UUID, ranked: Sequence[RankedMessage]) -> list[Hit]:
@@ -139,7 +167,7 @@ async def gather_evidence(
     is_empty = bool(memory.terms) and not memory.size
     return Evidence(
         query, memory.candidates, memory.terms, weights, memory.frequency, memory.meaning, filters, is_empty,
-        memory.words_gone, frozenset(meaning.reasons),
+        memory.words_gone, frozenset(meaning.reasons), memory.has_corrections,
     )  # fmt: skip
 
 
@@ -196,6 +224,7 @@ class _Memory:
     size: int
     is_large: bool
     words_gone: bool
+    has_corrections: bool
 
 
 class _MemoryReader:
@@ -244,6 +273,7 @@ class _MemoryReader:
         return _Memory(
             terms, names, candidates, meaning.take(chosen) if meaning else None, frequency,
             len(messages) if size is None else size, size is not None, row["words_gone"],
+            row["has_corrections"],
         )  # fmt: skip
 
     async def _candidates(self, terms: list[str] | None, ids: list[UUID] | None) -> asyncpg.Record:

@@ -38,6 +38,11 @@ CLIENT_HEADING = (
     "The application through which the user asks adds the text between the tags. Follow it as far as it does not "
     "contradict what stands above."
 )
+MARKS_RULE = (
+    "Lines of <memory> have numbers in brackets. After a sentence that rests on such a line, write its number in "
+    "brackets: [2], or [2][5] for two lines. Write no other number in brackets, and no list of sources."
+)
+KEEP_NUMBERS = "Lines begin with a number in brackets. Keep that number before whatever you keep of a line."
 log = structlog.get_logger()
 
 
@@ -185,6 +190,11 @@ class Payload:
             )
         system, memory, query = sections
         return cls(unescape(system), defuse(memory), unescape(query))
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether the answer may cite the lines of memory by their numbers."""
+        return MARKS_RULE in self.system
 
     def system_text(self) -> str:
         """The system text of the Responder: the role, and the memory if there is any."""

@@ -147,6 +147,7 @@ begin
     select count(*) from maas.lsm_storage l where l.user_id = p_user and l.superseded_by = any(gone)
     and not exists (select from unnest(gone) o(id) where o.id = l.id));
   perform maas.maas_dissolve_parents(gone);
+  perform maas.maas_relink_corrections(p_user, gone || p_logs);
   delete from maas.lsm_storage l using unnest(gone) o(id) where l.id = o.id and l.user_id = p_user;
   update maas.term_df d set turns = d.turns - t.turns
   from (select u.lexeme, count(*) as turns from unnest(p_logs) w(id) join maas.raw_logs g using (id) cross join unnest(g.tsv) u

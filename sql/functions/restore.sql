@@ -73,7 +73,7 @@ declare
   there int;
 begin
   if not exists (select from pg_class where oid = p_table and relnamespace = 'maas'::regnamespace and relname in (
-      'raw_logs', 'lsm_storage', 'user_notes', 'chat_conversations', 'chat_messages', 'attachments')) then
+      'raw_logs', 'lsm_storage', 'memory_corrections', 'user_notes', 'chat_conversations', 'chat_messages', 'attachments')) then
     raise feature_not_supported using message = format('%s is not restored', p_table);
   end if;
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum),
@@ -137,6 +137,10 @@ begin
     or exists (select from maas.lsm_storage c join maas.lsm_storage l on l.id = c.superseded_by and l.user_id = p_user and l.level = 0
       where c.user_id = p_user) then
     raise foreign_key_violation using message = 'its records and its logs do not belong together';
+  end if;
+  if exists (select from maas.memory_corrections c where c.user_id = p_user
+      and not exists (select from maas.raw_logs g where g.id = c.id and g.user_id = p_user)) then
+    raise foreign_key_violation using message = 'its corrections and its logs do not belong together';
   end if;
   if exists (select from maas.chat_messages m join maas.chat_conversations c on c.id = m.conversation_id
       where m.user_id = p_user and c.user_id <> p_user) then

@@ -54,6 +54,7 @@ begin
   where d.user_id = target_user and d.term = t.lexeme;
   delete from maas.term_df where user_id = target_user and turns < 1;
   update maas.counted_users set turns = turns - (select count(*) from maas.raw_logs g where g.id = any(old_logs) and g.is_remembered) where user_id = target_user;
+  perform maas.maas_relink_corrections(target_user, old_logs);
   delete from maas.raw_logs where id = any(old_logs);
   get diagnostics logs = row_count;
 

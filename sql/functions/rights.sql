@@ -41,13 +41,13 @@ language sql immutable as $$
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'telegram_bots', 'telegram_updates', 'telegram_replies', 'telegram_messages',
-      'forgotten_memories', 'api_keys', 'ai_conversations',
+      'forgotten_memories', 'memory_corrections', 'api_keys', 'ai_conversations',
       'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_sessions', 'v_telegram', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
     ('maas_worker', 'select', memory || array['pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
-      'assistants', 'tools', 'engine_settings', 'app_users', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
+      'assistants', 'tools', 'engine_settings', 'app_users', 'memory_corrections', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
       'v_engines', 'schema_files']),
     ('maas_worker', 'select, insert, update', business), ('maas_worker', 'select', array['user_specs', 'brain_actions']),
     ('maas_server', 'select', array['user_accounts', 'ad_accounts', 'user_specs', 'auth_sessions']),
@@ -61,13 +61,13 @@ comment on function maas.maas_table_rights is 'What each role may do with tables
 create or replace function maas.maas_function_rights() returns table (role_name text, functions text[]) language sql immutable as $$
   with lists(formats, search) as (values (
     array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call'],
-    array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight', 'maas_hidden_runs', 'maas_role']))
+    array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight', 'maas_hidden_runs', 'maas_corrections', 'maas_role']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin']),
     ('maas_ops', formats || array['maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
       'maas_delete_secret']),
 
-    ('maas_server', formats || search || array['maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_erase',
+    ('maas_server', formats || search || array['maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_correct', 'maas_erase',
       'maas_forget', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
       'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button',
       'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_specs',

@@ -21,7 +21,8 @@ order by l.occurred_at desc, l.seq desc limit $3;
 
 -- name: draft_inputs  -- $1 runs, $2 their users, $3 messages before these seqs, $4 how many of each; in order of time
 -- Of each run the messages (kind turn) as by recent_turns, the user's notes, each with the message in which the user asked for it, and
--- the context that the client sent, and why the summary of the exchange before is missing (kind archive), if it is.
+-- the context that the client sent, what the request says of marks,
+-- whether a memory of the user is corrected, and why the summary of the exchange before is missing (kind archive), if it is.
 with asked as materialized (
   select a.place::int as place, a.run_id, a.user_id, a.seq, a.turns, array(
       select id from maas.pipeline_runs where user_id = a.user_id and kind in ('ask', 'action', 'task') and seq >= a.seq
@@ -43,6 +44,13 @@ union all
 select a.place, 'client', r.id, null, null, null, null, null, null, null, r.client_context
 from asked a cross join lateral (select id, client_context from maas.pipeline_runs p where p.id = a.run_id offset 0) r
 where r.client_context is not null
+union all
+select a.place, 'marks', r.id, null, null, null, null, null, null, null, r.metadata->'marks'
+from asked a cross join lateral (select id, metadata from maas.pipeline_runs p where p.id = a.run_id offset 0) r
+where r.metadata ? 'marks' and jsonb_typeof(r.metadata->'marks') = 'boolean'
+union all
+select a.place, 'corrected', null, null, null, null, null, null, null, null, null
+from asked a where exists (select from maas.memory_corrections c where c.user_id = a.user_id)
 union all
 select a.place, 'archive', r.id, null, null, null, r.state, null, null, null, null
 from asked a cross join lateral (
@@ -119,6 +127,42 @@ union all
 select 'turn', l.id, l.user_id, null, maas.maas_period(maas.maas_day(l.occurred_at)), coalesce(s.tags, '{}'), l.content, array[l.id],
   coalesce(l.speaker, maas.maas_role(l.message_type)), null, l.occurred_at, l.created_at
 from maas.raw_logs l left join maas.lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id where l.id = $1;
+
+-- name: corrections  -- $1 user, $2 ids of messages and summaries, $3 known at: of those that are corrected, or are corrections
+-- `corrected_by` and `corrects` are ids of memories. `valid_id` is the message that is to be read first: the newest correction of the
+-- memory itself (`is_own`), else of a summary that covers it.
+with recursive known as materialized (
+  select * from maas.maas_corrections($1, $3)
+), wanted as materialized (
+  select w.id, k.memory_id as corrects, coalesce(k.root_id, w.id) as root_id, coalesce(k.place, 0) as place
+  from (select distinct unnest($2::uuid[]) as id) w left join known k on k.id = w.id
+), covering as (
+  select w.id as wanted, l.record_id as id
+  from wanted w cross join lateral (select * from maas.raw_logs g where g.id = w.id offset 0) l where l.user_id = $1 and l.record_id is not null
+  union
+  select c.wanted, l.superseded_by
+  from covering c cross join lateral (select * from maas.lsm_storage s where s.id = c.id offset 0) l where l.user_id = $1 and l.superseded_by is not null
+)
+select w.id, w.corrects, b.id as corrected_by, v.valid_id, v.valid_from, b.id is not null as is_own
+from wanted w left join lateral (
+  select k.id, k.valid_id, k.valid_from from known k
+  where k.root_id = w.root_id and k.place > w.place order by k.memory_id = w.id desc, k.place desc limit 1) b on true
+left join lateral (
+  select b.valid_id, b.valid_from where b.id is not null
+  union all
+  (select k.valid_id, k.valid_from from covering c join known k on k.root_id = c.id
+   where b.id is null and c.wanted = w.id and k.valid_id <> w.id order by k.valid_from desc limit 1)) v on true
+where w.corrects is not null or v.valid_id is not null;
+
+-- name: corrections_under  -- $1 user, $2 summary, $3 known at: the valid corrections of it and of what it was made of, newest first
+select distinct k.valid_id, k.valid_from, k.root_id = s.id as is_own
+from (select * from maas.lsm_storage where id = $2 offset 0) s cross join maas.maas_corrections($1, $3) k
+where s.user_id = $1 and (k.root_id = s.id or k.root_id = any(s.raw_log_ids) or exists (
+  select from (select * from maas.lsm_storage l where l.id = k.root_id offset 0) l where l.user_id = $1 and l.raw_log_ids <@ s.raw_log_ids))
+order by valid_from desc limit 20;
+
+-- name: correct  -- $1 user, $2 memory, $3 text
+select run_id, log_id from maas.maas_correct($1, $2, $3);
 
 -- name: sources  -- $1 user, $2 ids of raw logs
 select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at

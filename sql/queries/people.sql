@@ -43,6 +43,10 @@ select (jsonb_build_object('type', 'record') || (to_jsonb(l) - d.names))::text a
 from maas.lsm_storage l cross join (select maas.maas_derived_columns('maas.lsm_storage') as names) d
 where l.user_id = $1 and not l.is_provisional order by l.created_at, l.id;
 
+-- name: export_corrections  -- $1 user
+select (jsonb_build_object('type', 'correction') || (to_jsonb(c) - 'user_id'))::text as line
+from maas.memory_corrections c where c.user_id = $1 order by c.created_at, c.id;
+
 -- name: export_conversations  -- $1 user; what opening tools gave is left out: they are called again
 select (jsonb_build_object('type', 'conversation') || (to_jsonb(c) - array['user_id', 'start_results']))::text as line
 from maas.chat_conversations c where c.user_id = $1 order by c.created_at, c.id;

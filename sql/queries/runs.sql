@@ -84,6 +84,9 @@ from maas.pipeline_runs r where id = $1;
 -- name: run_state
 select status, archive_status from maas.pipeline_runs where id = $1;
 
+-- name: run_sources  -- $1 run
+select sources from maas.pipeline_runs where id = $1;
+
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind; nulls mean any; newest first
 -- one branch for a user and one for all: each has its index, and one plan serves both
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,

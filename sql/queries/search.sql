@@ -6,7 +6,7 @@
 -- $1 user, $2 question, $3 messages before this seq, $4 known at, $5 from, $6 to, $7 tags, $8 hints, $9 terms, null for those of
 -- $2, $10 most messages that are read whole, $11 ids, $12 to be read even if there is no term
 -- `large_turns`: the messages of a memory that is not read whole; `large_speakers` its speakers, `df` the counts of the terms in it.
--- `words_gone`: retention has removed messages of some summaries.
+-- `words_gone`: retention has removed messages of some summaries. `has_corrections`: some memory of the user is corrected.
 -- Of each message: id, seq, time, record (zeros: none), speaker (null: none has a name), a hash of the conversation; bits: 0 to 31
 -- the terms, 32 and 33 the flags, 34 is a response, 35 holds a hint, 36 is within $5 to $7, 37 to 40 how many lexemes it has, at
 -- most 8. In binary, which is read without a loop
@@ -45,6 +45,7 @@ select (select terms from asked) as terms, (select turns from large) as large_tu
     select array_agg(d.turns order by u.n) from unnest((select terms from asked)) with ordinality u(term, n)
     left join maas.term_df d on d.user_id = $1 and d.term = u.term) end as df,
   exists (select from maas.lsm_storage where user_id = $1 and words_gone) as words_gone,
+  exists (select from maas.memory_corrections where user_id = $1) as has_corrections,
   (select speakers from large) as large_speakers, case when count(f.speaker) > 0 then array_agg(f.speaker) end as speakers,
   string_agg(uuid_send(f.id), '') as ids, string_agg(int8send(f.seq), '') as seqs,
   string_agg(timestamptz_send(f.occurred_at), '') as times, string_agg(int8send(f.bits), '') as bits,

@@ -25,6 +25,7 @@
 --                     processes in a row is quarantined: it is run alone. A run that keeps killing its process is FAILED.
 --   maas_cancel_run   marks a run; the next step makes it FAILED. maas_retry_run: FAILED -> NEW, a new try.
 --   maas_import       logs messages from elsewhere, and inserts a run of kind archive that summarises them.
+--   maas_correct      logs a message that corrects a memory (memory_corrections); what is corrected stays and is shown behind it.
 --   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
 --                     maas_purge_expired what is older than the retention period.
 --

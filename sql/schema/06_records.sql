@@ -54,3 +54,16 @@ comment on table maas.compactions is 'The cost of each merged summary; a summary
 comment on column maas.compactions.calls is 'Requests sent, retries included';
 create index idx_compactions_created_at on maas.compactions using brin (created_at);
 create index idx_compactions_user_id on maas.compactions (user_id);
+
+create table maas.memory_corrections (
+  id uuid primary key references maas.raw_logs on delete cascade,
+  user_id uuid not null,
+  memory_id uuid not null,
+  root_id uuid not null,
+  created_at timestamptz not null default clock_timestamp()
+);
+comment on table maas.memory_corrections is 'Messages that correct a memory of their user. Of all corrections of one root the newest is valid; what it corrects stays readable';
+comment on column maas.memory_corrections.id is 'The message that is the correction';
+comment on column maas.memory_corrections.memory_id is 'The message or summary that it was sent for';
+comment on column maas.memory_corrections.root_id is 'The memory at the beginning: memory_id, or where that is a correction, the root of that';
+create index idx_memory_corrections_root on maas.memory_corrections (user_id, root_id);

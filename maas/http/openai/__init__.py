@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from maas.http.schemas import Schema, Source
+from maas.http.schemas import Schema, Source, to_source
 from maas.memory.health import MemoryState
 from maas.runs.submit import AnswerUsage, RunAnswer
 
@@ -148,7 +148,7 @@ class MaasExtension(Schema):
     def of(cls, completion: RunAnswer, ignored: Sequence[str]) -> Self:
         return cls(
             request_id=completion.run_id, conversation_id=completion.conversation_id,
-            sources=[Source(**source) for source in completion.sources],
+            sources=[to_source(one) for one in completion.sources],
             usage_is_estimated=completion.usage.is_estimated,
             ignored=list(ignored), degraded=list(completion.degraded), limited=completion.limited,
             memory=completion.memory, memory_reasons=list(completion.memory_reasons),

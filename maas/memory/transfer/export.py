@@ -15,7 +15,7 @@ from shared.db import Database
 from shared.images import SanitizedImage, sanitize_image
 from shared.text import visible_json
 
-PARTS = ("logs", "records", "conversations", "messages", "notes", "attachments", "actions", "runs")
+PARTS = ("logs", "records", "corrections", "conversations", "messages", "notes", "attachments", "actions", "runs")
 LARGE_PART = "attachments"  # its rows are read one at a time
 PREFETCH_ROWS = 100
 
@@ -135,6 +135,15 @@ class SummaryRow(ExportRow):
     superseded_at: Time | None
 
 
+class CorrectionRow(ExportRow):
+    """A message that corrects a memory; `id` is that of the message."""
+
+    table = "memory_corrections"
+
+    memory_id: UUID
+    root_id: UUID
+
+
 class ConversationRow(ExportRow):
     """A conversation."""
 
@@ -203,7 +212,8 @@ class AttachmentRow(ExportRow):
 
 
 ROW_TYPES: dict[str, type[ExportRow]] = {
-    "log": LogRow, "record": SummaryRow, "conversation": ConversationRow, "message": MessageRow, "note": NoteRow,
+    "log": LogRow, "record": SummaryRow, "correction": CorrectionRow, "conversation": ConversationRow,
+    "message": MessageRow, "note": NoteRow,
     "attachment": AttachmentRow,
 }  # fmt: skip
 SKIPPED_TYPES = frozenset({"run", "action"})  # exported for reading, not imported
