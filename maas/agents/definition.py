@@ -103,6 +103,8 @@ class OpeningRoute(BaseModel):
 class Definition(Collector):
     """One assistant. `role_prompt` is a row of system_prompts; `toolset` names tools or whole domains.
 
+    `title` and `description` tell people what they may choose it for.
+
     `context_providers` are read tools without arguments; their results are part of the prompt. So are those of
     `opening_tools`, which are called once a conversation. Under `handoff`, `opening_routes` choose the first agent.
     With `slots` it collects values under `single`, see Collector; under `classifier` and `handoff` its agents do.
@@ -119,6 +121,8 @@ class Definition(Collector):
 
     name: Word
     role_prompt: Word
+    title: Annotated[str | None, Field(pattern=r"\S", max_length=100)] = None
+    description: Annotated[str | None, Field(pattern=r"\S", max_length=500)] = None
     routing: Routing = "single"
     agents: tuple[Agent, ...] = ()
     toolset: tuple[str, ...] = ()

@@ -33,6 +33,8 @@ PROMPT = (
 ASSISTANT = Definition(
     name="stickers",
     role_prompt="Stickers",
+    title="Stickers",
+    description="Asks for a style, an emotion, a pose and a photo, and draws a sticker.",
     toolset=(DOMAIN,),
     limits=Limits(rounds=2, calls=20, tokens=1024, attempt_seconds=15),
     temperature=0.7,

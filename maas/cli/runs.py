@@ -38,7 +38,8 @@ def list_runs(
 ) -> None:
     """Print a table of runs."""
     user_id = read_uuid(user, "--user") if user else None
-    rows = with_database(lambda db, _: submit.list_runs(db, user_id=user_id, status=status, kind=kind, limit=limit))
+    only = submit.RunFilter(user_id, status, kind)
+    rows = with_database(lambda db, _: submit.list_runs(db, only, limit=limit))
     table = Table()
     for name in ("run", "at", "kind", "status", "archive", "ms", "query"):
         table.add_column(name, no_wrap=name == "run")

@@ -67,6 +67,17 @@ async def read_conversation(db: Database, conversation_id: UUID) -> dict[str, An
     return dict(row)
 
 
+async def list_conversations(
+    db: Database, user_id: UUID, before: tuple[datetime, UUID] | None, limit: int
+) -> list[dict[str, Any]]:
+    """Conversations of a user, those with the newest message first.
+
+    `before` is updated_at and id of the last one of the previous page.
+    """
+    at, last = before or (None, None)
+    return [dict(row) for row in await db.rows("list_conversations", user_id, at, last, limit)]
+
+
 async def change_conversation(
     db: Database, conversation_id: UUID, mode: Mode | None, title: str | None
 ) -> dict[str, Any]:  # fmt: skip

@@ -17,6 +17,7 @@ from maas.conversations import (
     change_conversation,
     clear_conversation,
     create_conversation,
+    list_conversations,
     list_messages,
     read_conversation,
 )
@@ -25,6 +26,8 @@ from maas.http.auth.authorize import principal_of, read_body, read_user
 from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, write_cursor
 from maas.http.schemas import AssistantName, JsonObject, QueryText, RequestBody, Schema, json_response, only_field
 from maas.http.state import app_state
+
+SOURCE = "http"  # of requests to POST /v1/runs
 
 
 class NewConversation(RequestBody):
@@ -60,6 +63,33 @@ class Conversation(Schema):
     last_domain: str | None
     is_processing: bool = Field(description="Whether a run or an action of this conversation is unfinished.")
     created_at: datetime
+
+
+class ConversationSummary(Schema):
+    id: UUID
+    user_id: UUID
+    assistant: str
+    title: str | None
+    source: Literal["telegram", "web"]
+    mode: Mode
+    is_processing: bool
+    created_at: datetime
+    updated_at: datetime = Field(description="When its last message was written.")
+
+
+class ConversationPage(Schema):
+    results: list[ConversationSummary]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
+class AssistantChoice(Schema):
+    name: str
+    title: str
+    description: str | None
+
+
+class AssistantList(Schema):
+    results: list[AssistantChoice]
 
 
 class OpenedConversation(Conversation):
@@ -106,6 +136,20 @@ async def post_conversation(request: Request) -> Response:
     row = await create_conversation(state.db, body.user_id, body.assistant, body.mode, limit)
     poll_url = f"/v1/runs/{row['request_id']}" if row["request_id"] else None
     return json_response(OpenedConversation(**row, poll_url=poll_url), 201)
+
+
+async def get_conversations(request: Request) -> Response:
+    """List the conversations of a user, newest activity first."""
+    user_id, limit = read_user(request), read_limit(request)
+    rows = await list_conversations(app_state(request).db, user_id, read_cursor(request), limit)
+    summaries = [ConversationSummary(**row) for row in rows]
+    return json_response(ConversationPage(results=summaries, next=write_cursor(rows, limit, "updated_at")))
+
+
+async def get_assistants(request: Request) -> Response:
+    """List the assistants that a request may name."""
+    rows = await app_state(request).db.rows("assistants_to_choose", SOURCE)
+    return json_response(AssistantList(results=[AssistantChoice(**row) for row in rows]))
 
 
 async def get_conversation(request: Request) -> Response:

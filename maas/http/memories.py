@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from maas.engine.states import Status
 from maas.http.auth.authorize import principal_of, read_body, read_user
-from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_bool, write_cursor
+from maas.http.request_input import in_zone, read_cursor, read_id, read_limit, read_parameter, to_bool, write_cursor
 from maas.http.schemas import (
     Integer,
     MessageText,
@@ -207,7 +207,7 @@ async def post_search(request: Request) -> Response:
     body = await read_body(request, SearchQuery)
     state = app_state(request)
     zone = state.settings.zone
-    as_of, since, until = (_in_zone(zone, at) for at in (body.as_of, body.since, body.until))
+    as_of, since, until = (in_zone(zone, at) for at in (body.as_of, body.since, body.until))
     filters = SearchFilter(as_of=as_of, since=since, until=until, tags=body.tags, scope=body.scope, zone=zone)
     evidence = await gather_evidence(state.db, body.user_id, body.query, filters, state.query_embedder)
     hits = await search(state.db, body.user_id, body.query, limit=body.limit, filters=filters, evidence=evidence)
@@ -291,7 +291,7 @@ async def post_context(request: Request) -> Response:
     body = await read_body(request, ContextQuery)
     state = app_state(request)
     zone = state.settings.zone
-    filters = SearchFilter(as_of=_in_zone(zone, body.as_of), zone=zone)
+    filters = SearchFilter(as_of=in_zone(zone, body.as_of), zone=zone)
     context = await build_context(
         state.db,
         body.user_id,
@@ -309,11 +309,6 @@ async def post_context(request: Request) -> Response:
             sources=[Source(id=hit.id, kind="turn", score=hit.score, number=None) for hit in context.hits],
         )
     )
-
-
-def _in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
-    """Interpret a time without an offset in `zone`."""
-    return at.replace(tzinfo=zone) if at and not at.tzinfo else at
 
 
 async def _read_memory(request: Request) -> dict[str, Any]:

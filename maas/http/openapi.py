@@ -26,6 +26,7 @@ TAGS = {
     "conversations": "Dialogues of a user. A message in one is a run that names it.",
     "attachments": "Images of a user.",
     "actions": "Tool calls that wait for the decision of their user.",
+    "assistants": "The assistants that requests may name.",
     "tools": "The tools of an assistant.",
     "tool_calls": "Calls of tools that a client makes itself.",
     "memories": "What is remembered of a user, and the messages that it was made of.",

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.requests import Request
 
+from maas.memory.dates import to_utc
 from shared.errors import MaasError, problems_of
-from shared.json import parse_json
+from shared.json import is_storable, parse_json
+from shared.text import is_blank
 
 MAX_JSON_BODY_BYTES = 1024 * 1024
 MAX_PAGE_SIZE = 100
@@ -26,6 +28,9 @@ MAX_CURSOR_US = 60_000_000_000_000_000  # 1,900 years: a datetime can hold the e
 # JSON Schema patterns for OpenAPI; the functions below check with the same ones.
 IDEMPOTENCY_KEY_PATTERN = "^[!-~]([ -~]{0,253}[!-~])?$"
 CURSOR_PATTERN = "^-?[0-9]{1,18}_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+MAX_SEARCH_CHARS = 200
+_TIME = re.compile(r"[0-9]{4}-", re.ASCII)
+_DATETIME = TypeAdapter(datetime)
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -65,6 +70,39 @@ def to_seconds(text: str) -> float:
     return float(text)
 
 
+def to_time(text: str) -> datetime:
+    """Convert a time in ISO 8601; one without an offset is returned so. Raises ValueError."""
+    if not _TIME.match(text):  # pydantic would take a number
+        raise ValueError("must be a time in ISO 8601, such as 2026-11-23T10:00:00Z")
+    if "T" in text and text[-6:-5] == " ":  # a plus sign that was not escaped in the address
+        text = f"{text[:-6]}+{text[-5:]}"
+    try:
+        at = _DATETIME.validate_python(text)
+    except ValidationError as error:
+        raise ValueError("must be a time in ISO 8601, such as 2026-11-23T10:00:00Z") from error
+    checked = to_utc(at)
+    return checked if at.tzinfo else at
+
+
+def in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
+    """Interpret a time without an offset in `zone`."""
+    return at.replace(tzinfo=zone) if at and not at.tzinfo else at
+
+
+def to_storable_text(text: str) -> str:
+    """Check a name to filter by: 1 to MAX_SEARCH_CHARS characters. Raises ValueError."""
+    if not is_storable(text) or not 1 <= len(text) <= MAX_SEARCH_CHARS:
+        raise ValueError(f"must be 1 to {MAX_SEARCH_CHARS} characters without NUL")
+    return text
+
+
+def to_search_text(text: str) -> str:
+    """Check a text to search for: as `to_storable_text`, and not blank. Raises ValueError."""
+    if is_blank(text):
+        raise ValueError("must not be blank")
+    return to_storable_text(text)
+
+
 def _to_page_size(text: str) -> int:
     if not re.fullmatch("[0-9]{1,9}", text):
         raise ValueError("must be a whole number")
@@ -93,11 +131,14 @@ def _to_cursor(text: str) -> tuple[datetime, UUID]:
     return CURSOR_EPOCH + timedelta(microseconds=since), UUID(last_id)
 
 
-def write_cursor(rows: list[Any], limit: int) -> str | None:
-    """Return the cursor of the next page, or None when this page is not full and therefore the last."""
+def write_cursor(rows: list[Any], limit: int, by: str = "created_at") -> str | None:
+    """Return the cursor of the next page, or None when this page is not full and therefore the last.
+
+    `by`: the column with the time that rows are ordered by, before their id.
+    """
     if len(rows) < limit:
         return None
-    return f"{(rows[-1]['created_at'] - CURSOR_EPOCH) // timedelta(microseconds=1)}_{rows[-1]['id']}"
+    return f"{(rows[-1][by] - CURSOR_EPOCH) // timedelta(microseconds=1)}_{rows[-1]['id']}"
 
 
 def read_idempotency_key(request: Request) -> str | None:

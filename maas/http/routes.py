@@ -35,7 +35,7 @@ from maas.http import (
 from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
-from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
+from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM, USER_EVENT_ID_PATTERN
 from maas.http.sign_in import sessions
 
@@ -63,6 +63,17 @@ _PAGE: Parameters = {
         {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE}, "The page size.",
     ),
 }  # fmt: skip
+
+_TIME = {"type": "string", "format": "date-time"}
+_SEARCH = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pattern": schemas.VISIBLE_PATTERN}
+_FILTERS: Parameters = {
+    "status": (_one_of(Status), "Only runs in this status."),
+    "kind": (_one_of(RunKind), "Only runs of this kind."),
+    "conversation_id": (_UUID, "Only runs of this conversation."),
+    "q": (_SEARCH, "Only runs whose query or answer has every word of this, or words that begin with it."),
+    "from": (_TIME, "Only runs of this time or later; without an offset, in MAAS_TIMEZONE."),
+    "to": (_TIME, "Only runs before this time."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +110,7 @@ ROUTES = (
     Route("POST", "/v1/runs", runs.post_run, "ask", runs.NewRun, schemas.RunAccepted, 202,
           errors=(400, 404, 409, 413, 415, 422, 429)),
     Route("GET", "/v1/runs", runs.get_runs, "read", response=runs.RunPage, errors=(400,),
-          query={**_USER, "status": (_one_of(Status), "Only runs in this status."),
-                 "kind": (_one_of(RunKind), "Only runs of this kind."), **_PAGE}),
+          query={**_USER, **_FILTERS, **_PAGE}),
     Route("GET", "/v1/runs/{id}", runs.get_run, "read", response=runs.RunState, errors=(400, 404),
           query={"wait": ({"type": "number", "minimum": 0, "maximum": 60}, "Seconds to wait for the answer.")}),
     Route("GET", "/v1/runs/{id}/trace", trace.get_trace, "admin", response=trace.Trace, errors=(404,)),
@@ -114,6 +124,8 @@ ROUTES = (
           errors=(400, 404, 409, 413, 415, 422, 429)),
     Route("POST", "/v1/conversations", conversations.post_conversation, "ask", conversations.NewConversation,
           conversations.OpenedConversation, 201, errors=(400, 413, 415, 422, 429)),
+    Route("GET", "/v1/conversations", conversations.get_conversations, "read", response=conversations.ConversationPage,
+          errors=(400,), query={**_USER, **_PAGE}, required=("user_id",)),
     Route("GET", "/v1/conversations/{id}", conversations.get_conversation, "read", response=conversations.Conversation,
           errors=(404,)),
     Route("PATCH", "/v1/conversations/{id}", conversations.patch_conversation, "ask", conversations.ConversationChange,
@@ -186,6 +198,7 @@ ROUTES = (
     Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
           errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),
     Route("DELETE", "/v1/users/{id}", users.delete_user, "admin", response=users.EraseResult, errors=(404,)),
+    Route("GET", "/v1/assistants", conversations.get_assistants, "read", response=conversations.AssistantList),
     Route("GET", "/v1/tools", tool_calls.get_tools, "read", response=tool_calls.ToolList, errors=(400, 422),
           query={"assistant": ({"type": "string", "format": "assistant"}, "The assistant.")}, required=("assistant",)),
     Route("POST", "/v1/tool_calls", tool_calls.post_tool_call, "ask", tool_calls.NewToolCall, schemas.RunAccepted, 202,

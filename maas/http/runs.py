@@ -17,12 +17,16 @@ from maas.conversations.actions import press_button
 from maas.engine.states import ArchiveStatus, RunKind, Status
 from maas.http.auth.authorize import principal_of, read_body, read_user
 from maas.http.request_input import (
+    in_zone,
     read_cursor,
     read_id,
     read_idempotency_key,
     read_limit,
     read_parameter,
+    to_search_text,
     to_seconds,
+    to_storable_text,
+    to_time,
     write_cursor,
 )
 from maas.http.schemas import (
@@ -42,7 +46,7 @@ from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, ser
 from maas.http.state import app_state
 from maas.memory.health import MemoryState
 from maas.runs.event_stream import Cursor
-from maas.runs.submit import Submission, cancel_run, list_runs, not_found, read_run, retry_run
+from maas.runs.submit import RunFilter, Submission, cancel_run, list_runs, not_found, read_run, retry_run
 from shared.errors import MaasError
 
 MAX_WAIT_S = 60.0
@@ -118,12 +122,15 @@ class RunSummary(Schema):
     request_id: UUID
     user_id: UUID
     query: str = Field(description="The first 200 characters of the query.")
+    answer: str | None = Field(description="The first 300 characters of the answer.")
     assistant: str
+    conversation_id: UUID | None
     kind: str
     source: str
     status: Status
     archive_status: ArchiveStatus
     error_code: str | None
+    error_message: str | None
     limited: Literal["budget"] | None
     memory: MemoryState
     created_at: datetime
@@ -187,22 +194,38 @@ async def get_events(request: Request) -> Response:
 
 
 async def get_runs(request: Request) -> Response:
-    """List the runs of a user, newest first; an unbound admin may list one status for all users."""
-    limit = read_limit(request)
-    status: Status | None = read_parameter(request, "status", Status)
-    kind: RunKind | None = read_parameter(request, "kind", RunKind)
+    """List the runs of a user, newest first; an unbound admin may list one status for all users.
+
+    `q` finds runs whose query or answer has every word of it, or words that begin with it.
+    """
     db, principal = app_state(request).db, principal_of(request)
+    status: Status | None = read_parameter(request, "status", Status)
     may_list_all = principal.may("admin") and not principal.is_bound
     user_id = read_parameter(request, "user_id", UUID) if may_list_all and status else read_user(request)
     if user_id is None:
         await db.value("note_audit", "runs_list", None, None, {"status": status}, principal.name)
-    before = read_cursor(request)
-    rows = await list_runs(db, user_id=user_id, status=status, kind=kind, before=before, limit=limit)
+    return json_response(await read_page(request, user_id))
+
+
+async def read_page(request: Request, user_id: UUID | None) -> RunPage:
+    """Return a page of runs of a user, or of all users, as the query parameters filter them."""
+    limit, zone = read_limit(request), app_state(request).settings.zone
+    only = RunFilter(
+        user_id=user_id,
+        status=read_parameter(request, "status", Status),
+        kind=read_parameter(request, "kind", RunKind),
+        conversation_id=read_parameter(request, "conversation_id", UUID),
+        assistant=read_parameter(request, "assistant", to_storable_text),
+        since=in_zone(zone, read_parameter(request, "from", to_time)),
+        until=in_zone(zone, read_parameter(request, "to", to_time)),
+        text=read_parameter(request, "q", to_search_text),
+    )
+    rows = await list_runs(app_state(request).db, only, read_cursor(request), limit)
     summaries = [
         RunSummary(request_id=row["id"], **{name: row[name] for name in RunSummary.model_fields if name in row})
         for row in rows
     ]
-    return json_response(RunPage(results=summaries, next=write_cursor(rows, limit)))
+    return RunPage(results=summaries, next=write_cursor(rows, limit))
 
 
 async def post_cancel(request: Request) -> Response:

@@ -27,6 +27,7 @@ LARGE_REQUEST_CHARS = 8192  # a longer request is inserted alone, since Postgres
 MAX_LARGE_INSERTS = 2  # at one moment
 REPEAT_WINDOW_S = 900.0  # a client that waits longer for one answer has given up
 ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
+MAX_COLLECTED_MESSAGES = 20_000  # that a search collects for one word
 KNOWN_MESSAGES = 200  # messages of the user that a client's context is compared with
 OPENAI_SOURCE = "openai"  # the source of requests to the OpenAI-compatible API
 _BLANKS = " \t\n\r"
@@ -213,20 +214,36 @@ async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:
     return dict(row)
 
 
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs are listed; None means any. `since` and `until` bound `created_at`, the latter exclusively.
+
+    `text`: every word of it, or its beginning, is in the query or in the answer.
+    """
+
+    user_id: UUID | None = None
+    status: Status | None = None
+    kind: RunKind | None = None
+    conversation_id: UUID | None = None
+    assistant: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str | None = None
+
+
 async def list_runs(
-    db: Database,
-    *,
-    user_id: UUID | None = None,
-    status: Status | None = None,
-    kind: RunKind | None = None,
-    before: tuple[datetime, UUID] | None = None,
-    limit: int = 50,
+    db: Database, only: RunFilter, before: tuple[datetime, UUID] | None = None, limit: int = 50
 ) -> list[dict[str, Any]]:
     """Runs, newest first; `before` is created_at and id of the last run of the previous page."""
     at, last = before or (None, None)
-    rows = await db.rows(
-        "list_runs", user_id, str(status) if status else None, at, last, limit, str(kind) if kind else None
+    filters = (
+        only.user_id, only.status, at, last, limit, only.kind, only.conversation_id, only.assistant, only.since,
+        only.until,
     )  # fmt: skip
+    if only.text is None:
+        rows = await db.rows("list_runs", *filters)
+    else:
+        rows = await db.rows("search_runs", *filters, only.text, MAX_COLLECTED_MESSAGES)
     return [dict(row) for row in rows]
 
 

@@ -11,6 +11,20 @@ create or replace function maas.maas_any_term(p_lexemes text[]) returns tsquery 
 $$;
 comment on function maas.maas_any_term is 'One query that matches any of the lexemes; null if there is none';
 
+create or replace function maas.maas_search_terms(p_text text) returns tsquery[] language sql immutable parallel safe as $$
+  with words as (
+    select w.lexeme as word, tsvector_to_array(maas.maas_lexemes(w.lexeme)) as stems
+    from unnest(to_tsvector('simple', replace(translate(left(p_text, 1000), 'ёЁ’', 'еЕ'''), '<!--', '<--'))) w
+  )
+  select array(
+    select (select string_agg('''' || replace(replace(b.beginning, '\', '\\'), '''', '''''') || ''':*', ' | ')
+      from (select w.word as beginning union select unnest(w.stems)) b)::tsquery
+    from words w where w.stems <> '{}' or not exists (select from words where stems <> '{}')
+    order by length(w.word) desc, w.word limit 16)
+$$;
+comment on function maas.maas_search_terms is
+  'For each word of a text, at most 16, the longest first: what begins with the word or with its stem, in any case. Stop words count only where a text has no others';
+
 create or replace function maas.maas_term_mask(p_text tsvector, p_terms tsquery[]) returns bigint language sql immutable parallel safe as $$
   select coalesce((p_text @@ p_terms[1])::int::bigint, 0) | coalesce((p_text @@ p_terms[2])::int::bigint << 1, 0)
     | coalesce((p_text @@ p_terms[3])::int::bigint << 2, 0) | coalesce((p_text @@ p_terms[4])::int::bigint << 3, 0)

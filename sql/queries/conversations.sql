@@ -7,6 +7,25 @@ select verdict, id, run_id from maas.maas_create_conversation($1, $2, $3, $4);
 select id, user_id, assistant, title, source, mode, rolling_summary, last_agent, last_domain, is_processing, created_at
 from maas.ai_conversations where id = $1;
 
+-- name: list_conversations  -- $1 user, $2 $3 before this updated_at and id, $4 how many; newest activity first
+select c.id, c.user_id, c.assistant, c.title, c.source, c.mode, c.is_processing, c.created_at, p.updated_at
+from (
+  select n.id, n.updated_at
+  from (
+    select o.id, greatest(o.created_at, (
+      select m.created_at from maas.chat_messages m where m.conversation_id = o.id order by m.created_at desc, m.id desc limit 1)) as updated_at
+    from maas.chat_conversations o where o.user_id = $1) n
+  where $2::timestamptz is null or (n.updated_at, n.id) < ($2, $3::uuid)
+  order by n.updated_at desc, n.id desc limit $4) p
+join maas.ai_conversations c on c.id = p.id
+order by p.updated_at desc, p.id desc;
+
+-- name: assistants_to_choose  -- $1 source of requests
+select name, coalesce(definition->>'title', initcap(replace(name, '_', ' '))) as title, definition->>'description' as description
+from maas.assistants
+where is_active and (coalesce(definition->'channels', '[]') in ('[]', 'null') or definition->'channels' ? $1)
+order by name;
+
 -- name: chat_conversation  -- $1 chat, $2 user, $3 assistant, $4 ad account or null
 select maas.maas_chat_conversation($1, $2, $3, $4);
 

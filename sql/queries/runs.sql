@@ -87,16 +87,76 @@ select status, archive_status from maas.pipeline_runs where id = $1;
 -- name: run_sources  -- $1 run
 select sources from maas.pipeline_runs where id = $1;
 
--- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind; nulls mean any; newest first
--- one branch for a user and one for all: each has its index, and one plan serves both
+-- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation, $8 assistant, $9 from, $10 to
+-- nulls mean any; newest first. One branch for a user and one for all: each has its index, and one plan serves both
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
-  error_code, error_message, limited, memory, created_at, completed_at
+  left(final_answer, 300) as answer, error_code, error_message, limited, memory, created_at, completed_at
 from (
   (select * from maas.pipeline_runs where user_id = $1 and ($2::text is null or status = $2) and ($6::text is null or kind = $6)
+    and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
+    and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)
   union all
   (select * from maas.pipeline_runs where $1::uuid is null and ($2::text is null or status = $2) and ($6::text is null or kind = $6)
+    and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
+    and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)) r
+order by created_at desc, id desc limit $5;
+
+-- name: search_runs  -- $1 to $10 as list_runs, $11 text: every word of it, or its beginning, is in the query or in the answer of a run
+-- $12 how many messages with a word are collected by the index of the words. A word that is in more of them is looked for in the
+-- runs that have the other words, or where all are so common, in the newest runs until the page is full: no plan reads all messages.
+with asked as materialized (
+  select t.n, t.term from unnest(maas.maas_search_terms($11)) with ordinality t(term, n)
+), collected as materialized (
+  select a.n, a.term, array(
+    (select l.run_id from maas.raw_logs l where l.user_id = $1 and l.tsv @@ a.term limit $12::int + 1)
+    union all
+    (select l.run_id from maas.raw_logs l where $1::uuid is null and l.tsv @@ a.term limit $12::int + 1)) as runs
+  from asked a
+), found as materialized (
+  select n, term, runs, cardinality(runs) > $12::int as is_common from collected
+), chosen as materialized (
+  select u.run_id from (select distinct f.n, x.run_id from found f cross join lateral unnest(f.runs) x(run_id) where not f.is_common) u
+  group by u.run_id having count(*) = (select count(*) from found where not is_common)
+)
+select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
+  left(final_answer, 300) as answer, error_code, error_message, limited, memory, created_at, completed_at
+from (
+  (select r.* from chosen c join maas.pipeline_runs r on r.id = c.run_id
+   where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2) and ($6::text is null or r.kind = $6)
+    and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+    and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
+    and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
+    and not exists (
+      select from found f where f.is_common and not exists (
+        select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
+   order by r.created_at desc, r.id desc limit $5)
+  union all
+  (select r.* from (
+     select r.id, r.user_id, r.created_at from maas.pipeline_runs r
+     where r.user_id = $1 and exists (select from asked) and not exists (select from found where not is_common)
+      and r.kind <> 'archive' and ($2::text is null or r.status = $2) and ($6::text is null or r.kind = $6)
+    and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+    and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
+    and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
+     order by r.created_at desc, r.id desc offset 0) n cross join lateral (
+     select * from maas.pipeline_runs where id = n.id offset 0) r
+   where not exists (
+      select from found f where f.is_common and not exists (
+        select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
+   order by n.created_at desc, n.id desc limit $5)
+  union all
+  (select r.* from maas.pipeline_runs r
+   where $1::uuid is null and exists (select from asked) and not exists (select from found where not is_common)
+    and r.kind <> 'archive' and ($2::text is null or r.status = $2) and ($6::text is null or r.kind = $6)
+    and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+    and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
+    and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
+    and not exists (
+      select from found f where f.is_common and not exists (
+        select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
+   order by r.created_at desc, r.id desc limit $5)) r
 order by created_at desc, id desc limit $5;
 
 -- name: cancel_run

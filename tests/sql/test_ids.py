@@ -176,6 +176,7 @@ OF_USER = {
     "press_button": 2, "cosines": 1, "nearest": 1, "has_name": 1, "note_audit": 2, "spent": 2, "spending": 1,
     "user_changes": 1,
     "add_usage": 1, "insert_call": 1, "action": 2, "forget": 2, "list_runs": 1, "insert_task": 1, "own_account": 1,
+    "search_runs": 1, "list_conversations": 1,
     "chat_conversation": 2, "chat_status": 2, "telegram_follow": 3,
     "set_secret": 1, "delete_secret": 1, "read_secrets": 1, "list_secrets": 1,
     "user_specs": 1, "set_specs": 1, "add_ads_account": 1, "list_ads_accounts": 1, "remove_ads_account": 1,

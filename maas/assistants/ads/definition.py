@@ -50,6 +50,8 @@ def define_ads(settings: Settings) -> Definition:
     return Definition(
         name="ads",
         role_prompt="AdsOrchestrator",
+        title="Advertising",
+        description="Works on your advertising accounts, leads and dialogues; asks before it changes anything.",
         routing="meta_tools",
         agents=_agents(settings, has_tools=False),
         toolset=DOMAINS,
@@ -67,6 +69,8 @@ def define_ads_v1(settings: Settings) -> Definition:
     return Definition(
         name="ads_v1",
         role_prompt="AdsAssistant",
+        title="Advertising, by agents",
+        description="The same work as Advertising, by one agent for each domain.",
         routing="classifier",
         agents=_agents(settings, has_tools=True),
         context_providers=PROVIDERS,

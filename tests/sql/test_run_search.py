@@ -1,0 +1,66 @@
+"""The search of runs reads by indexes, whoever searches and however common the words are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow, dict_row
+
+from shared.db import queries
+from shared.postgres import EmbeddedPostgres
+from tests.databases import copy_of
+
+Connection = psycopg.Connection[DictRow]
+USER = UUID(int=7)
+RUNS = """
+  insert into maas.pipeline_runs (user_id, user_query, queue_key, status, queue_state, final_answer, seq, created_at)
+  select case n % 2 when 0 then '00000000-0000-0000-0000-000000000007' else md5((n % 100)::text)::uuid end,
+    'a tulip ' || n, gen_random_uuid(), 'COMPLETED', 2, 'a rose, rare' || n / 2 % 500, n,
+    now() - make_interval(secs => n)
+  from generate_series(1, 12000) n"""
+LOGS = """insert into maas.raw_logs (user_id, run_id, message_type, content, conversation)
+  select user_id, id, t.type, case t.type when 'user_query' then user_query else final_answer end, 'c'
+  from maas.pipeline_runs cross join (values ('user_query'), ('assistant_response')) t(type)"""
+
+
+@pytest.fixture(scope="module")
+def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
+    """A database with 12,000 finished runs, half of which are one user's."""
+    with (
+        copy_of(template, postgres.dsn) as dsn,
+        psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection,
+    ):
+        connection.execute("set session_replication_role = replica")
+        for statement in (RUNS, LOGS, "analyze"):
+            connection.execute(statement)
+        connection.execute("set plan_cache_mode = force_generic_plan")  # as the server does
+        yield connection
+
+
+def search(connection: Connection, prefix: str, user: UUID | None, text: str, most: int) -> list[DictRow]:
+    with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
+        arguments = (user, None, None, None, 20, None, None, None, None, None, text, most)
+        return cursor.execute(f"{prefix}{queries()['search_runs']}".encode(), arguments).fetchall()
+
+
+@pytest.mark.parametrize("user", [USER, None])
+@pytest.mark.parametrize("text", ["rare77", "tulip rare77", "tulip", "tulip rose", "nowhere", "tulip nowhere", "?"])
+def test_a_search_reads_by_indexes(large: Connection, user: UUID | None, text: str) -> None:
+    explain = "explain (analyze, costs off, timing off, summary off) "
+    plan = "\n".join(next(iter(row.values())) for row in search(large, explain, user, text, 1000))
+    assert "idx_raw_logs_search" in plan and not re.search(r"Seq Scan on (raw_logs|pipeline_runs)", plan), plan
+    steps = re.findall(r"Index Scan using idx_raw_logs_message_type on raw_logs \S+ \(actual .*loops=(\d+)\)", plan)
+    assert all(int(loops) <= 200 for loops in steps), plan
+
+
+@pytest.mark.parametrize("user", [USER, None])
+@pytest.mark.parametrize("text", ["rare77", "tulip rare77", "tulip", "rose TUL", "nowhere", "tulip nowhere", "rar"])
+def test_common_words_find_the_same_runs(large: Connection, user: UUID | None, text: str) -> None:
+    """Whether a word is collected or looked for run by run."""
+    results = [[row["id"] for row in search(large, "", user, text, most)] for most in (0, 3, 1000, 100_000)]
+    assert results == results[:1] * 4
+    assert ("nowhere" in text) == (results[0] == [])
