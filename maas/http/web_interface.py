@@ -84,7 +84,7 @@ def page_config(settings: Settings) -> dict[str, object]:
     return {
         "auth": settings.auth,
         "local_user_id": str(LOCAL_USER) if settings.auth == "none" else None,
-        "is_signup_open": is_foreign,
+        "is_signup_open": is_foreign or (settings.auth == "local" and settings.signup == "open"),
         "auth_url": f"{settings.supabase_url}/auth/v1" if is_foreign else None,
         "anon_key": settings.supabase_anon_key if is_foreign else None,
         "version": version("maas"),

@@ -98,6 +98,6 @@ def word() -> str:
 
 def shot(page: Page, name: str) -> None:
     """Keep a picture of the page, for people to look at, when a folder is named for them."""
-    if folder := os.environ.get("MAAS_TEST_PICTURES"):
+    if folder := os.environ.get("TEST_PICTURES"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         page.screenshot(path=Path(folder) / f"{name}.png")

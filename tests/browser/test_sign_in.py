@@ -68,7 +68,7 @@ def test_a_person_signs_up_out_and_in(stack: Stack, contexts: Opener) -> None:
     expect(page.get_by_role("heading", name="History")).to_be_visible()  # where the person wanted to go
     page.goto(f"http://127.0.0.1:{stack.port}/ui/profile")
     expect(page.locator("[data-email]")).to_have_text(f"Ann, {email}")
-    page.get_by_role("main").get_by_role("button", name="Sign out").click()
+    page.get_by_role("main").get_by_role("button", name="Sign out", exact=True).click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     sign_in(page, email, "not the password")
     expect(page.get_by_role("alert")).to_be_visible()

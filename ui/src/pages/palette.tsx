@@ -1,7 +1,7 @@
 // Ctrl-K: conversations, assistants and pages by a few letters.
 
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
 import { get } from "../api/http";
@@ -19,6 +19,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation();
   const [typed, setTyped] = useState("");
   const [chosen, setChosen] = useState(0);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
   const assistants = useAssistants();
   const conversations = useQuery({
     queryKey: ["conversations", "palette"],
@@ -43,7 +45,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={say("nav.palette")} onClose={onClose}>
       <input
-        autoFocus role="combobox" aria-expanded="true" aria-controls="palette" aria-activedescendant={`palette-${chosen}`} className="w-full" maxLength={100}
+        ref={input} role="combobox" aria-expanded="true" aria-controls="palette" aria-activedescendant={`palette-${chosen}`} className="w-full" maxLength={100}
         aria-label={say("nav.palettePlaceholder")} placeholder={say("nav.palettePlaceholder")} value={typed}
         onChange={(event) => {
           setTyped(event.target.value);

@@ -69,11 +69,10 @@ function Reset() {
         const token = new URLSearchParams(window.location.hash.slice(1)).get("token") ?? "";
         const password = form.get("password")!;
         try {
-          await session.recover(token);
+          await session.resetPassword(token, password);
         } catch (error) {
-          throw error instanceof ApiError && error.status === 0 ? error : new Error(say("sign.badLink"));
+          throw error instanceof ApiError && error.code !== "otp_expired" ? error : new Error(say("sign.badLink"));
         }
-        await session.changePassword(password, "");
         window.history.replaceState(null, "", "/ui/");
       }}
     >

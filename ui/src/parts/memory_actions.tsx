@@ -27,12 +27,13 @@ function Forget({ id, text, onClose, onGone }: { id: string; text: string; onClo
   const queries = useQueryClient();
   const forget = useMutation({
     mutationFn: (doubtful: boolean) => remove<Forgotten>(`/v1/memories/${id}`, { user_id: userId, doubtful: doubtful || null }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["memory"] }),
   });
   const receipt = forget.data;
   const close = () => {
     onClose();
-    if (receipt) onGone?.();
+    if (!receipt) return;
+    onGone?.();
+    for (const key of ["memory", "messages", "runs"]) void queries.invalidateQueries({ queryKey: [key] });
   };
   return (
     <Dialog title={say("forget.title")} onClose={close}>

@@ -81,9 +81,12 @@ class Session {
     this.take(await this.call("/signup", { email, password, data }));
   }
 
-  /** Exchange the one-time token of a link that an administrator made. */
-  async recover(token: string) {
-    this.take(await this.call("/verify", { type: "recovery", token_hash: token }));
+  /** Set a password by the one-time token of a link that an administrator made, and sign in. */
+  async resetPassword(token: string, password: string) {
+    const tokens = await this.call("/verify", { type: "recovery", token_hash: token });
+    this.accessToken = tokens.access_token;
+    await this.call("/user", { password }, "PUT");
+    this.take(tokens);
   }
 
   async changePassword(password: string, current: string) {

@@ -1,0 +1,170 @@
+"""History, memory, profile and the palette in a browser; how every page looks on small and large screens."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from maas.users import LOCAL_USER
+from tests.browser.conftest import Visitor, shot
+from tests.browser.test_chat import say, wait_for_answers
+from tests.stack import Stack
+
+PLACES = ("", "history", "memory", "profile", "admin", "admin/runs", "admin/prompts", "admin/prompts/FinalResponder",
+          "admin/memories", "admin/users", "admin/keys", "admin/audit")  # fmt: skip
+WIDTHS = (360, 768, 1440)
+SERIOUS = ("serious", "critical")
+TOO_LATE = "2026-01-05 12:00+00"
+
+
+def insert_runs(stack: Stack, count: int, word: str, answer: str = "Yes.") -> list[UUID]:
+    """Answered requests of the user of this machine, outside of conversations."""
+    rows = stack.rows(
+        "insert into pipeline_runs (user_id, user_query) select %s, %s || ' ' || n from generate_series(1, %s) n"
+        " returning id", LOCAL_USER, word, count,
+    )  # fmt: skip
+    ids = [row["id"] for row in rows]
+    stack.wait_archived(*ids, seconds=60)
+    stack.rows("update pipeline_runs set final_answer = %s where id = any(%s)", answer, ids)
+    return ids
+
+
+def test_history_loads_more_and_finds_words_of_answers(stack: Stack, visit: Visitor, word: str) -> None:
+    ids = insert_runs(stack, 60, word)
+    found = uuid4().hex[:12]
+    stack.rows("update pipeline_runs set final_answer = %s where id = %s", f"It is {found}.", ids[0])
+    stack.rows("update raw_logs set content = %s where run_id = %s and message_type = 'assistant_response'",
+               f"It is {found}.", ids[0])  # fmt: skip
+    page = visit("history")
+    rows = page.locator("[data-run]")
+    expect(rows.first).to_be_visible()
+    for count in range(3):
+        insert_runs(stack, 1, f"{word} meanwhile {count}")
+        page.mouse.move(700, 400)
+        page.mouse.wheel(0, 20_000)
+        page.wait_for_timeout(400)
+    expect(page.get_by_text(f"{word} 1", exact=True)).to_be_attached()
+    shown = rows.evaluate_all("all => all.map(one => one.dataset.run)")
+    assert len(shown) == len(set(shown)) and {str(one) for one in ids} <= set(shown)
+    page.get_by_label("Search in questions and answers").fill(found)
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text(found)
+    page.get_by_label("Search in questions and answers").fill(r"%_\\'\"<b>")
+    expect(page.get_by_text("No request matches.")).to_be_visible()
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Auckland", "America/Los_Angeles"])
+def test_history_is_grouped_by_the_days_of_the_browser(stack: Stack, visit: Visitor, word: str, zone: str) -> None:
+    now = datetime(2026, 3, 11, 12, 0, tzinfo=UTC)  # a Wednesday everywhere
+    ages = {"Today": 0, "Yesterday": 1, "This week": 2, "Older": 9}
+    ids = insert_runs(stack, len(ages), word)
+    page = visit(timezone_id=zone)
+    page.clock.set_fixed_time(now)
+    offset = page.evaluate("-new Date().getTimezoneOffset()")
+    midnight = (now + timedelta(minutes=offset)).replace(hour=0, minute=0) - timedelta(minutes=offset)
+    for run, age in zip(ids, ages.values(), strict=True):  # at 23:59 of that day
+        at = midnight - timedelta(days=age) + timedelta(hours=23, minutes=59)
+        stack.rows("update pipeline_runs set created_at = %s where id = %s", min(at, now) if not age else at, run)
+    page.goto(f"http://127.0.0.1:{stack.port}/ui/history")
+    page.get_by_label("Search in questions and answers").fill(word)
+    expect(page.locator("[data-run]")).to_have_count(len(ages))
+    for run, title in zip(ids, ages, strict=True):
+        expect(page.get_by_role("region", name=title).locator(f"[data-run='{run}']")).to_be_attached()
+
+
+def test_memory_is_searched_corrected_and_brought_along(
+    stack: Stack, visit: Visitor, word: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "history.ndjson"
+    file.write_text(f'{{"role": "user", "content": "My boat is called {word}.", "at": "2025-05-01T10:00:00Z"}}\n')
+    page = visit("memory")
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_text("Imported: 1 new messages")).to_be_visible()
+    page.get_by_label("Search memory").fill("What is my boat called?")
+    page.keyboard.press("Enter")
+    card = page.get_by_role("listitem").filter(has_text=f"My boat is called {word}.").first
+    expect(card).to_be_visible()
+    shot(page, "memory-found")
+    card.get_by_role("button", name="Wrong?").click()
+    page.get_by_role("dialog").get_by_role("textbox").fill(f"My boat is called new{word}.")
+    page.get_by_role("dialog").get_by_role("button", name="Correct").click()
+    expect(page.get_by_role("dialog").get_by_text("From now on")).to_be_visible()
+    page.keyboard.press("Escape")
+    first = page.locator("main li.card").first
+    expect(first).to_contain_text(f"new{word}")
+    expect(page.get_by_text("Corrected since").first).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    assert word in download.value.path().read_text()
+
+
+def test_a_profile_is_kept_and_speaks_another_language(stack: Stack, visit: Visitor) -> None:
+    page = visit("profile")
+    page.get_by_label("Name").fill("Анна")
+    page.get_by_label("Position").fill("Инженер")
+    page.get_by_label("Language").select_option("ru")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Профиль")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Имя")).to_have_value("Анна")
+    expect(page.get_by_label("Должность")).to_have_value("Инженер")
+    page.get_by_label("Язык").select_option("en")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_role("heading", name="Profile")).to_be_visible()
+
+
+def test_everything_is_reached_by_keys(stack: Stack, visit: Visitor) -> None:
+    page = visit("history")
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("combobox")
+    expect(palette).to_be_focused()
+    palette.fill("memory")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Memory", exact=True)).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search memory")).to_be_focused()
+
+
+def visit_all(page: Page, stack: Stack, name: str) -> None:
+    for place in PLACES:
+        page.goto(f"http://127.0.0.1:{stack.port}/ui/{place}")
+        expect(page.locator("main, h1").first).to_be_visible()
+        expect(page.locator(".skeleton")).to_have_count(0)
+        assert not page.evaluate("document.documentElement.scrollWidth > innerWidth"), place
+        shot(page, f"{place.replace('/', '-') or 'chat'}-{name}")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("language", "scheme"), [("en-US", "light"), ("ru-RU", "dark")])
+def test_pages_fit_every_screen(stack: Stack, visit: Visitor, width: int, language: str, scheme: str) -> None:
+    viewport = {"width": width, "height": 800}
+    page = visit(viewport=viewport, locale=language, color_scheme=scheme)
+    visit_all(page, stack, f"{language[:2]}-{width}-{scheme}")
+    assert bool(re.search("[а-яё]", page.locator("h1").first.inner_text())) == (language == "ru-RU")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_keeps_anybody_out(stack: Stack, visit: Visitor, scheme: str) -> None:
+    page = visit(color_scheme=scheme)
+    say(page, "I like tea.")
+    wait_for_answers(page, 1)
+    page.get_by_role("button", name="Evidence").last.click()
+    found = {}
+    axe = Axe()
+    for place in (page.url, *(f"http://127.0.0.1:{stack.port}/ui/{one}" for one in PLACES[1:])):
+        if place != page.url:
+            page.goto(place)
+            expect(page.locator(".skeleton")).to_have_count(0)
+        violations = axe.run(page).response["violations"]
+        serious = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]])
+                   for one in violations if one["impact"] in SERIOUS]  # fmt: skip
+        if serious:
+            found[place] = serious
+    assert not found, found
