@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import jwt
 import pytest
 
+from tests.logins import login
 from tests.people import PASSWORD, Person, new_email, post, refresh, refusal
 from tests.polling import poll
 from tests.programs import run_maas
@@ -23,10 +24,13 @@ SECRET = "a secret of thirty-two bytes or more"
 
 @pytest.fixture(scope="module")
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A server whose secret is in the database; all requests come from one address."""
+    """A server that owns no table, whose secret is in the database; all requests come from one address."""
     settings = {"MAAS_AUTH": "local", "MAAS_SIGN_IN_ADDRESS_RATE": "100000"}
-    with Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running:
-        running.start_server()
+    with (
+        login(fresh_database, "maas_server") as address,
+        Stack(fresh_database, tmp_path_factory.mktemp("stack"), **settings) as running,
+    ):
+        running.start_server(DATABASE_URL=address)
         yield running
 
 
