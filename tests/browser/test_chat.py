@@ -49,7 +49,7 @@ def test_an_answer_and_the_words_it_came_from(stack: Stack, visit: Visitor, word
     say(page, "What is my greyhound called?")
     wait_for_answers(page, 2)
     assert word in answers(page)[-1]
-    page.get_by_role("button", name="Evidence").last.click()
+    page.locator("article[id^=run-]").last.get_by_role("button", name="Evidence").click()
     panel = page.get_by_role("complementary")
     expect(panel.get_by_text(f"My greyhound is called {word}.", exact=True).first).to_be_visible()
     panel.get_by_role("button", name="In its conversation").first.click()
@@ -67,7 +67,7 @@ def test_a_memory_is_forgotten_where_it_was_seen(stack: Stack, visit: Visitor, w
     stack.wait_archived(*[row["id"] for row in stack.rows("select id from pipeline_runs where user_query ~ %s", word)])
     say(page, "What is the password of the cellar?")
     wait_for_answers(page, 2)
-    page.get_by_role("button", name="Evidence").last.click()
+    page.locator("article[id^=run-]").last.get_by_role("button", name="Evidence").click()
     panel = page.get_by_role("complementary")
     card = panel.get_by_role("listitem").filter(has_text=f"The password of the cellar is {word}.")
     card.first.get_by_role("button", name="forget").click()

@@ -79,7 +79,11 @@ export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId:
   const text = withoutImages(live.answer ?? live.text, live.images);
   return (
     <article className="group" id={`run-${runId}`} aria-busy={!live.isOver}>
-      <p className="text-small text-quiet">{assistant}</p>
+      {live.answer && run.data ? (
+        <Footer run={run.data} name={assistant} at={run.data.timings.completed_at ?? ""} text={text} onShow={onShow} />
+      ) : (
+        <p className="text-small text-quiet">{assistant}</p>
+      )}
       {text && <Answer text={text} runId={runId} onShow={onShow} />}
       <Images ids={live.images} label="chat.image" />
       <Tools tools={live.tools} />
