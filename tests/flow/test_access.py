@@ -32,6 +32,7 @@ OTHERS = {
     "read": ("ask", "metrics"),
     "metrics": ("ask", "read"),
     "admin": ("ask", "read", "metrics"),
+    "erase": ("ask", "read", "metrics"),
 }
 USER_RATE = 150
 SIGN_IN = {f"/auth/v1/{name}" for name in ("signup", "token", "verify", "user", "logout", "settings", "health")}

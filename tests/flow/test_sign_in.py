@@ -81,13 +81,13 @@ def test_an_email_has_one_account_in_whatever_case(stack: Stack, ann: Person) ->
 def test_an_unknown_email_is_refused_like_a_wrong_password(stack: Stack, ann: Person) -> None:
     """The same words, and a hash is computed for both."""
     wrong, unknown = ann.sign_in("another password"), Person(stack).sign_in()
-    assert wrong.content == unknown.content and refusal(wrong) == (400, "invalid_credentials")
+    assert wrong.content == unknown.content and refusal(wrong) == (401, "invalid_credentials")
 
     def fastest(email: str) -> float:
         times = []
         for _ in range(3):
             began = time.perf_counter()
-            assert post(stack, "token?grant_type=password", {"email": email, "password": "x"}).status_code == 400
+            assert post(stack, "token?grant_type=password", {"email": email, "password": "x"}).status_code == 401
             times.append(time.perf_counter() - began)
         return min(times)
 
@@ -198,7 +198,7 @@ def test_a_new_password_ends_all_other_sessions(stack: Stack, ann: Person) -> No
     assert ann.change(password="another cello", current_password=PASSWORD).status_code == 200
     assert refusal(other.refresh()) == (400, "refresh_token_not_found")
     assert ann.refresh().status_code == 200
-    assert refusal(ann.sign_in()) == (400, "invalid_credentials")
+    assert refusal(ann.sign_in()) == (401, "invalid_credentials")
     assert ann.sign_in("another cello").status_code == 200
 
 
@@ -206,7 +206,7 @@ def test_an_old_session_must_show_the_present_password(stack: Stack, ann: Person
     age(stack, ann, 301)
     assert refusal(ann.change(password="another cello")) == (400, "reauthentication_needed")
     wrong = ann.change(password="another cello", current_password="wrong")
-    assert refusal(wrong) == (400, "invalid_credentials")
+    assert refusal(wrong) == (401, "invalid_credentials")
     assert refusal(ann.change(password=PASSWORD, current_password=PASSWORD)) == (422, "same_password")
     assert refusal(ann.change(password="short", current_password=PASSWORD)) == (422, "weak_password")
     assert ann.sign_in().status_code == 200  # nothing has changed
@@ -236,7 +236,7 @@ def test_an_erased_user_is_signed_out_and_may_return_as_another(stack: Stack, an
     stack.rows("select maas_erase(%s)", before)
     assert refusal(ann.refresh()) == (400, "refresh_token_not_found")
     poll(lambda: is_refused(ann), 3, "the access token is refused")
-    assert refusal(ann.sign_in()) == (400, "invalid_credentials")
+    assert refusal(ann.sign_in()) == (401, "invalid_credentials")
     assert ann.sign_up().status_code == 200 and ann.id != before
 
 

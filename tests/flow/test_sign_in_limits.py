@@ -45,12 +45,12 @@ def test_an_email_has_a_rate_from_wherever_it_is_tried(stack: Stack, is_known: b
     began = time.monotonic()
     for number in range(attempts):
         spelled = email.upper() if number % 2 else email
-        assert refusal(attempt(stack, spelled, address())) == (400, "invalid_credentials")
+        assert refusal(attempt(stack, spelled, address())) == (401, "invalid_credentials")
     assert time.monotonic() - began < 6
     refused = attempt(stack, email, address(), PASSWORD)
     assert refusal(refused) == (429, "over_request_rate_limit")
     assert 1 <= int(refused.headers["retry-after"]) <= 6 and email not in refused.text
-    assert refusal(attempt(stack, new_email(), address())) == (400, "invalid_credentials")
+    assert refusal(attempt(stack, new_email(), address())) == (401, "invalid_credentials")
 
 
 def test_an_address_has_a_rate_whatever_it_tries(stack: Stack) -> None:
@@ -67,7 +67,7 @@ def test_an_address_has_a_rate_whatever_it_tries(stack: Stack) -> None:
     neighbour = {"x-forwarded-for": mine["x-forwarded-for"].replace("::1", "::2")}  # an address of the same client
     assert refusal(attempt(stack, new_email(), neighbour)) == (429, "over_request_rate_limit")
     assert stack.client.get("/auth/v1/settings", headers=mine).status_code == 200
-    assert refusal(attempt(stack, new_email(), address())) == (400, "invalid_credentials")
+    assert refusal(attempt(stack, new_email(), address())) == (401, "invalid_credentials")
 
 
 def test_every_route_has_a_rate(stack: Stack) -> None:
@@ -91,7 +91,7 @@ def test_the_present_password_cannot_be_guessed_with_a_token(stack: Stack) -> No
     for _ in range(10):
         changed = {"password": "another cello", "current_password": "wrong"}
         reply = stack.client.put("/auth/v1/user", json=changed, headers=person.headers | address())
-        assert refusal(reply) == (400, "invalid_credentials")
+        assert refusal(reply) == (401, "invalid_credentials")
     refused = stack.client.put(
         "/auth/v1/user", json={"password": "another cello"}, headers=person.headers | address()
     )  # fmt: skip
@@ -109,7 +109,7 @@ def test_many_passwords_at_once_leave_the_server_responsive(stack: Stack) -> Non
             slowest_s = max(slowest_s, time.monotonic() - began)
         replies = [one.result() for one in sent]
     counts = Counter(refusal(reply) for reply in replies)
-    assert set(counts) == {(400, "invalid_credentials"), (503, "busy")}
+    assert set(counts) == {(401, "invalid_credentials"), (503, "busy")}
     assert counts[400, "invalid_credentials"] >= 34 and slowest_s < 2
     assert all(reply.headers["retry-after"] == "2" for reply in replies if reply.status_code == 503)
 

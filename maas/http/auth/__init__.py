@@ -21,7 +21,7 @@ from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
 from shared.settings import Settings
 
-Scope = Literal["open", "ask", "read", "metrics", "admin"]
+Scope = Literal["open", "ask", "read", "erase", "metrics", "admin"]
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 MAX_CREDENTIAL_CHARS = 16_384

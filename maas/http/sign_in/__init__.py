@@ -20,7 +20,7 @@ AUTH_PATH = "/auth/v1"
 MAX_TOKEN_CHARS = 500
 EXTERNAL = {"email": True, "phone": False, "anonymous_users": False}
 STATUS_OF_CODE = {
-    "bad_json": 400, "validation_failed": 400, "invalid_credentials": 400, "reauthentication_needed": 400,
+    "bad_json": 400, "validation_failed": 400, "invalid_credentials": 401, "reauthentication_needed": 400,
     "refresh_token_not_found": 400, "refresh_token_already_used": 400, "session_expired": 400,
     "no_authorization": 401, "bad_jwt": 403, "session_not_found": 403, "otp_expired": 403, "bad_origin": 403,
     "not_found": 404, "user_not_found": 404, "too_large": 413, "unsupported_media_type": 415, "signup_disabled": 422,

@@ -12,7 +12,7 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
-import { useUser } from "../session/session";
+import { session, useUser } from "../session/session";
 import { formatNumber, say } from "../texts";
 
 const LEVELS = [0, 1, 2, 3] as const;
@@ -179,13 +179,19 @@ function ImportProgress({ runIds, onDone }: { runIds: string[]; onDone: () => vo
 }
 
 function Erase({ onClose }: { onClose: () => void }) {
-  const { userId } = useUser();
+  const { userId, config } = useUser();
   const queries = useQueryClient();
   const [word, setWord] = useState("");
   const wanted = say("memory.eraseWord");
-  const erase = useMutation({ mutationFn: () => remove<{ erased: Record<string, number> }>(`/v1/users/${userId}`), onSuccess: () => queries.clear() });
+  const close = () => {
+    onClose();
+    if (!erase.data) return;
+    if (config.auth === "local") void session.signOut(); // the account is gone, too
+    else window.location.assign("/ui/");
+  };
+  const erase = useMutation({ mutationFn: () => remove<{ erased: Record<string, number> }>(`/v1/users/${userId}`), onSuccess: () => queries.removeQueries({ queryKey: ["messages"] }) });
   return (
-    <Dialog title={say("memory.erase")} onClose={onClose}>
+    <Dialog title={say("memory.erase")} onClose={close}>
       {erase.data ? (
         <div role="status">
           <p className="mb-2">{say("memory.erased")}</p>
