@@ -22,6 +22,7 @@ SAID = [{"role": "user", "content": "hello"}]
 MORE: dict[str, dict[str, Any]] = {
     "post_memories": {"memory": "I like tea."},
     "post_correct": {"memory": "I like coffee."},
+    "post_ui_chat": {"id": "tea", "messages": [{"role": "user", "parts": [{"type": "text", "text": "hello"}]}]},
     "patch_conversation": {"title": "Tea"},
     "post_brain_chat": {"message": "hello", "assistant": "mentor"},
     "post_telegram_chat": {"message": "hello", "assistant": "mentor"},
@@ -79,7 +80,7 @@ def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **h
         options["headers"] = headers | {"content-type": route.request_types[0]}
     elif route.body is not None:
         options["json"] = {name: _value(field) for name, field in _required(route.body) if name not in more} | more
-    path = route.path.replace("{id}", str(thing)).replace("{model}", "mentor")
+    path = route.path.replace("{id}", str(thing)).replace("{model}", "mentor").replace("{chat}", "tea")
     with stack.client.stream(route.method, path, **options) as reply:
         is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")
         body = "" if is_stream else reply.read().decode(errors="replace")

@@ -199,7 +199,7 @@ class BodyTimeout:
 
 def _route_path(scope: Scope) -> str:
     path: str = getattr(scope.get("route"), "path", "unknown")
-    return path
+    return path.replace(":path}", "}")
 
 
 class Application(Starlette):
@@ -243,7 +243,11 @@ def create_app(
 
     paths = dict.fromkeys(route.path for route in ROUTES)
     routes = [
-        *(routing.Route(path, Endpoint(route for route in ROUTES if route.path == path)) for path in paths),
+        *(
+            # The name of a chat is any text, also one with slashes.
+            routing.Route(path.replace("{chat}", "{chat:path}"), Endpoint(one for one in ROUTES if one.path == path))
+            for path in paths
+        ),
         routing.Mount("/docs/static", StaticFiles(directory=swagger_ui_files())),
         *([routing.Route("/ui/{path:path}", WebInterface(settings))] if settings.ui else []),
         routing.Route("/", home),

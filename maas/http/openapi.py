@@ -33,6 +33,7 @@ TAGS = {
     "context": "Evidence for clients that call their own model.",
     "users": "Users by external id, and the export, import and erasure of all data of one user.",
     "chat": "OpenAI's Chat Completions API, with memory.",
+    "ui": "The stream that useChat of the AI SDK reads, with memory.",
     "models": "The assistants, as models of OpenAI's API.",
     "brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use.",
     "caller": "The rights of a key or token.",
@@ -48,6 +49,7 @@ ERROR_DESCRIPTIONS = {
     503: "The database does not answer or is not migrated, or this process is at capacity",
     504: "There is no answer yet; the run goes on",
 }  # fmt: skip
+PATH_NAMES = {"model": "The name of an assistant.", "chat": "The `id` of a chat of useChat."}
 CODES_WITHOUT_STATUS = ("internal", "http_error")
 UUID_SCHEMA, TEXT_SCHEMA = {"type": "string", "format": "uuid"}, {"type": "string"}
 RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}}
@@ -100,8 +102,11 @@ RESPONSE_HEADERS: dict[str, dict[str, Any]] = {
         },
     },
 }
+UI_HEADER = {"X-Vercel-AI-UI-Message-Stream": {"description": "v1", "schema": TEXT_SCHEMA}}
+RESPONSE_HEADERS |= {"post_ui_chat": UI_HEADER, "get_ui_stream": UI_HEADER}
 OTHER_STATUSES = {
     "get_events": {204: "The run is finished and has no event after the given one."},
+    "get_ui_stream": {204: "The chat waits for no answer."},
     "get_content": {304: "The client has the present image."},
 }
 JSON_VALUE = {
@@ -159,11 +164,21 @@ BRAIN_EVENT = {
         }
     },
 }
+UI_EVENT = {
+    "description": "One event. A comment is sent after 15 s of silence.",
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "data": {"type": "string", "description": "A part of the AI SDK's UI message stream, version 1, or [DONE]."}
+    },
+}
 OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("get_events", EVENT_STREAM): RUN_EVENT,
     ("get_user_events", EVENT_STREAM): USER_EVENT,
     ("post_chat_completion", EVENT_STREAM): COMPLETION_EVENT,
     ("post_brain_stream", EVENT_STREAM): BRAIN_EVENT,
+    ("post_ui_chat", EVENT_STREAM): UI_EVENT,
+    ("get_ui_stream", EVENT_STREAM): UI_EVENT,
     ("openapi", "application/json"): {"type": "object"},
 }
 
@@ -195,6 +210,10 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "TokenRequest": {"email": "alma@example.org", "password": "the cello of Lisbon"},
     "Verification": {"type": "recovery", "token_hash": "8c6QmJ0e1qg2Jb0vZ3xWkS5f"},
     "UserChange": {"data": {"name": "Alma"}},
+    "UIChat": {
+        "id": "tea", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "I like tea."}]}],
+        "trigger": "submit-message", "user": "ann@example.org",
+    },
     "NewCorrection": {"user_id": EXAMPLE_USER, "memory": "I play the viola, not the cello."},
     "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
 }  # fmt: skip
@@ -303,7 +322,7 @@ def _parameters(route: Route, is_authenticated: bool) -> list[dict[str, Any]]:
     parameters: list[dict[str, Any]] = [
         {
             "name": name, "in": "path", "required": True, "schema": UUID_SCHEMA if name == "id" else TEXT_SCHEMA,
-            "description": f"The id of the {route.resource}." if name == "id" else "The name of an assistant.",
+            "description": PATH_NAMES.get(name) or f"The id of the {route.resource}.",
         }
         for name in re.findall(r"\{(\w+)\}", route.path)
     ]  # fmt: skip

@@ -38,6 +38,7 @@ from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM, USER_EVENT_ID_PATTERN
 from maas.http.sign_in import sessions
+from maas.http.ui import chat as ui
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {
@@ -211,6 +212,12 @@ ROUTES = (
           error_schema=openai.OpenAIError),
     Route("GET", "/v1/models/{model}", completions.get_model, "read", response=openai.ModelInfo, errors=(404,),
           error_schema=openai.OpenAIError),
+    Route("POST", "/v1/ui/chat", ui.post_ui_chat, "ask", ui.UIChat, errors=(400, 404, 409, 413, 415, 422, 429),
+          response_types=(EVENT_STREAM,)),
+    Route("GET", "/v1/ui/chat/{chat}/stream", ui.get_ui_stream, "read", errors=(400, 404),
+          response_types=(EVENT_STREAM,), query={
+              "user": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user by name; else X-MaaS-User."),
+          }),
     Route("POST", "/api/brain/chat", brain.post_brain_chat, "ask", brain.BrainMessage, brain.BrainAnswer,
           errors=(400, 404, 409, 413, 415, 422, 429, 500, 504)),
     Route("POST", "/api/brain/chat/stream", brain.post_brain_stream, "ask", brain.BrainMessage,

@@ -87,6 +87,11 @@ select status, archive_status from maas.pipeline_runs where id = $1;
 -- name: run_sources  -- $1 run
 select sources from maas.pipeline_runs where id = $1;
 
+-- name: open_run_of_conversation  -- $1 user, $2 conversation: the newest run without an answer
+select id from maas.pipeline_runs
+where user_id = $1 and queue_state < 2 and kind in ('ask', 'action') and conversation_id = $2 and status not in ('COMPLETED', 'FAILED')
+order by seq desc limit 1;
+
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation, $8 assistant, $9 from, $10 to
 -- nulls mean any; newest first. One branch for a user and one for all: each has its index, and one plan serves both
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,

@@ -15,7 +15,7 @@ SAID = "My sister Alma moved to Lisbon."
 QUESTION = "Where does my sister Alma live?"
 
 
-def told(stack: Stack, user: UUID) -> None:
+def say_thrice(stack: Stack, user: UUID) -> None:
     """The same statement on three days, then messages enough that it is not among the recent ones."""
     turns = [{"role": "user", "content": SAID, "at": f"2024-05-0{day}T10:00:00Z"} for day in (1, 2, 3)]
     stack.client.post("/v1/memories", json={"user_id": str(user), "turns": turns})
@@ -32,7 +32,7 @@ def state(stack: Stack, user: UUID, query: str = QUESTION, **fields: Any) -> dic
 
 
 def test_an_answer_cites_what_it_quotes(stack: Stack, user: UUID) -> None:
-    told(stack, user)
+    say_thrice(stack, user)
     answer = state(stack, user, marks=True)
     cited = re.search(r"Alma moved to Lisbon\.» \[(\d+)\]", answer["final_answer"])
     assert cited is not None, answer["final_answer"]
@@ -49,7 +49,7 @@ def test_an_answer_cites_what_it_quotes(stack: Stack, user: UUID) -> None:
 
 
 def test_without_marks_nothing_changes(stack: Stack, user: UUID) -> None:
-    told(stack, user)
+    say_thrice(stack, user)
     for fields in ({}, {"marks": False}, {"metadata": {"marks": "yes"}}):
         answer = state(stack, user, **fields)
         assert "Alma moved to Lisbon.»" in answer["final_answer"] and "» [" not in answer["final_answer"]

@@ -1,0 +1,1 @@
+"""/v1/ui: what `useChat` of the AI SDK (npm `ai`) speaks, with memory."""

@@ -1,0 +1,157 @@
+"""/v1/ui/chat: a chat of the AI SDK's `useChat` as a conversation, and the stream of its answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from pydantic import ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from structlog.contextvars import bind_contextvars
+
+from maas.conversations import Mode
+from maas.conversations.attachments import store_upload
+from maas.http.auth.authorize import principal_of, read_body
+from maas.http.request_input import read_parameter
+from maas.http.runs import with_marks
+from maas.http.schemas import AssistantName, Name, QueryText, Schema
+from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS
+from maas.http.state import app_state
+from maas.http.ui.stream import stream_parts
+from maas.http.users import find_user_by_name, read_user_header, resolve_user
+from maas.runs.submit import Submission
+from shared.db import Database
+from shared.errors import MaasError, problems_of
+
+MAX_MESSAGES = 10_000
+MAX_IMAGES = 10
+UI_HEADERS = EVENT_STREAM_HEADERS | {"x-vercel-ai-ui-message-stream": "v1"}
+_DATA_URL = re.compile(r"data:image/[\w.+-]{1,40};base64,", re.ASCII)
+_QUERY: TypeAdapter[str] = TypeAdapter(QueryText)
+
+
+class UIMessage(Schema):
+    """A message of the AI SDK; of all but the user's last one nothing is read."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: Annotated[str, Field(max_length=200)] = ""
+    role: Literal["system", "user", "assistant"]
+    parts: list[dict[str, Any]] = Field(
+        max_length=1000, description="Parts of the types `text` and `file` (images as data: URLs)."
+    )
+
+
+class UIChat(Schema):
+    """What `useChat` sends: the last message of the user is the query, and MaaS adds history and memory."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: Name = Field(description="The chat: the UUID of a conversation, or any text, which is one of this user.")
+    messages: list[UIMessage] = Field(min_length=1, max_length=MAX_MESSAGES)
+    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
+    message_id: Annotated[str, Field(max_length=200)] | None = Field(None, alias="messageId")
+    user: Name | None = Field(None, description="The user, by any text of 1 to 200 characters; else X-MaaS-User.")
+    assistant: AssistantName = "mentor"
+    mode: Mode | None = Field(None, description="The mode of this request; by default the conversation's.")
+    marks: StrictBool | None = Field(None, description="Whether the answer cites memories by [numbers].")
+
+
+async def post_ui_chat(request: Request) -> Response:
+    """Send a message of `useChat` and stream the answer as the AI SDK's UI message stream.
+
+    The same message again is the same request. Disconnecting does not cancel it.
+    """
+    state, principal = app_state(request), principal_of(request)
+    body = await read_body(request, UIChat)
+    said = next((one for one in reversed(body.messages) if one.role == "user"), None)
+    if said is None:
+        raise _invalid("there is none of the role user")
+    query = _read_query(said.parts)
+    images = _read_images(said.parts)
+    user_id = await resolve_user(request, body.user or read_user_header(request))
+    state.check_followers(principal)
+    conversation_id = _conversation_of(user_id, body.id)
+    run_id = await state.submissions.submit(
+        Submission(
+            user_id=user_id, query=query, assistant=body.assistant, conversation_id=conversation_id, mode=body.mode,
+            metadata=with_marks(None, body.marks), caller=principal.name,
+            idempotency_key=_key(conversation_id, body, said, query),
+            attachment_ids=await _store_images(state.db, user_id, images),
+        )
+    )  # fmt: skip
+    return _stream(request, run_id)
+
+
+async def get_ui_stream(request: Request) -> Response:
+    """Stream the answer that a chat waits for, from its beginning; 204 when it waits for none."""
+    state = app_state(request)
+    name: str | None = read_parameter(request, "user", str)
+    name = name or read_user_header(request)
+    user_id = await find_user_by_name(request, name) if name is not None else await resolve_user(request, None)
+    state.check_followers(principal_of(request))
+    run_id: UUID | None = None
+    if user_id is not None:
+        conversation_id = _conversation_of(user_id, request.path_params["chat"])
+        run_id = await state.db.value("open_run_of_conversation", user_id, conversation_id)
+    return Response(status_code=204) if run_id is None else _stream(request, run_id)
+
+
+def _stream(request: Request, run_id: UUID) -> Response:
+    state = app_state(request)
+    bind_contextvars(run_id=run_id)  # for the log line of this request
+    parts = state.follower_limit.counting_stream(principal_of(request), stream_parts(state, run_id))
+    return StreamingResponse(parts, media_type=EVENT_STREAM, headers=UI_HEADERS)
+
+
+def _conversation_of(user_id: UUID, chat: str) -> UUID:
+    """Return the conversation that a chat names: its own UUID, else one made of the text and the user."""
+    try:
+        return UUID(chat)
+    except ValueError:
+        return uuid5(NAMESPACE_URL, json.dumps(["maas", "ui", str(user_id), chat]))
+
+
+def _key(conversation_id: UUID, body: UIChat, said: UIMessage, query: str) -> str:
+    """Return the idempotency key of a message; one that was edited, or is answered anew, is another request."""
+    names = [str(conversation_id), said.id, body.trigger, body.message_id, query, body.assistant, body.mode, body.marks]
+    return f"ui {uuid5(NAMESPACE_URL, json.dumps([*names, [part.get('url') for part in said.parts]]))}"
+
+
+def _read_query(parts: Sequence[dict[str, Any]]) -> str:
+    texts = [part.get("text") for part in parts if part.get("type") == "text"]
+    try:
+        return _QUERY.validate_python("\n".join(text for text in texts if isinstance(text, str)))
+    except ValidationError as error:
+        raise _invalid(f"the user's last one: {problems_of(error)[0].message}") from error
+
+
+def _read_images(parts: Sequence[dict[str, Any]]) -> list[bytes]:
+    """Return the images of data: URLs; other files are refused, because the server fetches nothing for a client."""
+    files = [part for part in parts if part.get("type") == "file"]
+    if len(files) > MAX_IMAGES:
+        raise _invalid(f"the user's last one has {len(files)} files; at most {MAX_IMAGES} are allowed")
+    images = []
+    for part in files:
+        url = part.get("url")
+        if not isinstance(url, str) or not (prefix := _DATA_URL.match(url)):
+            raise _invalid("a file must be an image with a data: URL, data:image/png;base64,...; nothing is fetched")
+        try:
+            images.append(b64decode(url[prefix.end() :], validate=True))
+        except ValueError as error:
+            raise _invalid(f"a file is not base64: {error}") from error
+    return images
+
+
+async def _store_images(db: Database, user_id: UUID, images: Sequence[bytes]) -> tuple[UUID, ...]:
+    ids = [(await store_upload(db, user_id, image))["id"] for image in images]
+    return tuple(dict.fromkeys(ids))
+
+
+def _invalid(problem: str) -> MaasError:
+    return MaasError("bad_parameter", f"messages: {problem}")
