@@ -40,7 +40,7 @@ from maas.http.web_interface import WebInterface
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
-from maas.runs.user_changes import UserChanges
+from maas.runs.user_events import UserEventStream
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
@@ -233,7 +233,7 @@ def create_app(
         submissions = Submitter(db, settings.user_queue_limit)
         hasher = PasswordHasher()
         app.state.maas = AppState(
-            db, settings, authenticator, submissions, watcher, EventStream(db), UserChanges(db, watcher), metrics,
+            db, settings, authenticator, submissions, watcher, EventStream(db), UserEventStream(db), metrics,
             RateLimiter(), FollowerLimit(settings.followers), query_embedder,
             sign_in=SignIn(db, settings, hasher) if settings.auth == "local" else None,
         )  # fmt: skip

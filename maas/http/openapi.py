@@ -17,9 +17,10 @@ from maas.http.errors import STATUS
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
 from maas.http.routes import Route
 from maas.http.schemas import STORABLE_PATTERN
-from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM, USER_EVENT_ID_PATTERN
+from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import STATUS_OF_CODE, AuthError
 from maas.http.users import IMPORT_COMPONENTS, IMPORT_SCHEMAS
+from maas.runs.user_events import USER_CURSOR_PATTERN
 
 TAGS = {
     "runs": "Requests and their answers. A request is one row, which is answered in the background.",
@@ -85,9 +86,9 @@ REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
         "description": "The id of the last event that was read; the stream resumes after it.",
     },),
     "get_user_events": ({
-        "name": "Last-Event-ID", "example": "1767225600000000",
-        "schema": {"type": "string", "format": "user-event-id", "pattern": USER_EVENT_ID_PATTERN},
-        "description": "The id of the last event that was read; what has changed since comes first.",
+        "name": "Last-Event-ID", "example": "4711",
+        "schema": {"type": "string", "format": "user-event-id", "pattern": USER_CURSOR_PATTERN},
+        "description": "The id of the last event that was read; the stream resumes after it.",
     },),
     "get_content": ({
         "name": "If-None-Match", "schema": TEXT_SCHEMA, "description": "The ETag of the image that the client has.",
@@ -133,17 +134,13 @@ RUN_EVENT = {
     },
 }
 USER_EVENT = {
-    "description": "`ready` at the beginning, then `run` for each change. A comment is sent after 15 s of silence.",
+    "description": "The present state of a run. A comment is sent after 15 s of silence.",
     "type": "object",
     "required": ["id", "event", "data"],
     "properties": {
-        "id": {"type": "string", "pattern": USER_EVENT_ID_PATTERN},
-        "event": {"type": "string", "enum": ["ready", "run"]},
-        "data": {
-            "type": "string",
-            "contentMediaType": "application/json",
-            "description": "Of `run`: request_id, conversation_id, kind, status, archive_status, at.",
-        },
+        "id": {"type": "string", "pattern": USER_CURSOR_PATTERN},
+        "event": {"type": "string", "enum": ["run"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
     },
 }
 COMPLETION_EVENT = {

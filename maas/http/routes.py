@@ -36,9 +36,10 @@ from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
-from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM, USER_EVENT_ID_PATTERN
+from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import sessions
 from maas.http.ui import chat as ui
+from maas.runs.user_events import USER_CURSOR_PATTERN
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {
@@ -55,7 +56,7 @@ def _one_of(values: type[StrEnum]) -> dict[str, Any]:
 
 _UUID = {"type": "string", "format": "uuid"}
 _EVENT_ID = {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN}
-_USER_EVENT_ID = {"type": "string", "format": "user-event-id", "pattern": USER_EVENT_ID_PATTERN}
+_USER_EVENT_ID = {"type": "string", "format": "user-event-id", "pattern": USER_CURSOR_PATTERN}
 _USER: Parameters = {"user_id": (_UUID, "The user whose resources are listed.")}
 _OWNER: Parameters = {"user_id": (_UUID, "The user that must own the resource.")}
 _PAGE: Parameters = {
@@ -188,10 +189,11 @@ ROUTES = (
     Route("GET", "/v1/users", users.get_user, "read", response=users.User, errors=(400, 404, 422),
           query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user's external id.")},
           required=("external_id",)),
-    Route("GET", "/v1/users/{id}/spending", users.get_spending, "read", response=users.UserSpending, errors=(404,)),
     Route("GET", "/v1/users/{id}/events", user_events.get_user_events, "read", errors=(400, 404),
           response_types=(EVENT_STREAM,), query={
+              "wait": ({"type": "number", "minimum": 0, "maximum": 60}, "Seconds after which the stream ends."),
               "last_event_id": (_USER_EVENT_ID, "Like the header Last-Event-ID, which takes precedence.")}),
+    Route("GET", "/v1/users/{id}/spending", users.get_spending, "read", response=users.UserSpending, errors=(404,)),
     Route("GET", "/v1/users/{id}/specs", specs.get_specs, "read", response=specs.Specs, errors=(404,)),
     Route("PUT", "/v1/users/{id}/specs", specs.put_specs, "ask", specs.NewSpecs, specs.Specs,
           errors=(400, 404, 413, 415, 422)),

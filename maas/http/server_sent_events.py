@@ -8,23 +8,29 @@ from uuid import UUID
 
 from maas.runs.event_stream import Event, EventStream, Page
 from maas.runs.run_watcher import KEEP_ALIVE_S, RunWatcher, watch
-from maas.runs.user_changes import UserEvent
+from maas.runs.user_events import UserEvent
 
 KEEP_ALIVE_COMMENT = ": still here\n\n"
 EVENT_ID_PATTERN = "^([0-9]{1,9}\\.[0-9]\\.[0-9]{1,9})?$"  # JSON Schema; the empty id means: from the start
-USER_EVENT_ID_PATTERN = "^([0-9]{1,16})?$"
 EVENT_STREAM = "text/event-stream"
 EVENT_STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
-async def server_sent_events(
+def server_sent_events(
     event_stream: EventStream, watcher: RunWatcher, run_id: UUID, first: Page, keep_alive_s: float = KEEP_ALIVE_S
 ) -> AsyncGenerator[str, None]:
     """Yield the events of a run as `text/event-stream`, with a comment after `keep_alive_s` of silence."""
-    async with aclosing(watch(event_stream, watcher, run_id, first, keep_alive_s)) as pages:
+    return to_lines(watch(event_stream, watcher, run_id, first, keep_alive_s))
+
+
+async def to_lines(
+    pages: AsyncGenerator[Sequence[Event], None] | AsyncGenerator[Sequence[UserEvent], None],
+) -> AsyncGenerator[str, None]:
+    """Yield events as `text/event-stream`, with a comment for an empty page."""
+    async with aclosing(pages):
         async for events in pages:
-            yield format_events(events) if events else KEEP_ALIVE_COMMENT
+            yield "".join(map(_format, events)) if events else KEEP_ALIVE_COMMENT
 
 
-def format_events(events: Sequence[Event | UserEvent]) -> str:
-    return "".join(f"id: {event.cursor}\nevent: {event.type}\ndata: {event.data}\n\n" for event in events)
+def _format(event: Event | UserEvent) -> str:
+    return f"id: {event.cursor}\nevent: {event.type}\ndata: {event.data}\n\n"

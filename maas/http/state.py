@@ -21,7 +21,7 @@ from maas.memory.transfer.import_ import MAX_CONCURRENT_IMPORTS as MAX_CONCURREN
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
-from maas.runs.user_changes import UserChanges
+from maas.runs.user_events import UserEventStream
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
@@ -152,7 +152,7 @@ class AppState:
     submissions: Submitter
     run_watcher: RunWatcher
     event_stream: EventStream
-    user_changes: UserChanges
+    user_event_stream: UserEventStream
     request_metrics: RequestMetrics
     rate_limiter: RateLimiter
     follower_limit: FollowerLimit

@@ -1,50 +1,52 @@
-"""/v1/users/{id}/events: the changes of all runs of a user as server-sent events."""
+"""/v1/users/{id}/events: how the runs of a user change, as they do."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from datetime import datetime
-from uuid import UUID
+from math import inf
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from maas.http.auth.authorize import principal_of
-from maas.http.request_input import read_id, read_parameter
-from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, KEEP_ALIVE_COMMENT, format_events
+from maas.http.request_input import read_id, read_parameter, to_seconds
+from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, to_lines
 from maas.http.state import app_state
-from maas.runs.user_changes import UserChanges, parse_position
+from maas.runs.run_watcher import watch_user
+from maas.runs.user_events import UserCursor, UserRead
 from shared.errors import MaasError
+
+MAX_WAIT_S = 60.0
 
 
 async def get_user_events(request: Request) -> Response:
-    """Stream the changes of a user's runs, until the client disconnects; each names the run and its status.
+    """Stream the changes of all runs of a user: `run` {request_id, conversation_id, kind, status, archive_status, at}.
 
-    Reconnect with `Last-Event-ID` to get what has changed meanwhile.
+    The stream begins with the unfinished runs and the newest one. Reconnect with `Last-Event-ID` to get what has
+    changed since that event instead. Changes that follow each other quickly are sent as one.
     """
     user_id = read_id(request, "user")
-    since = _read_since(request)
+    cursor = _read_cursor(request)
+    wait_s: float | None = read_parameter(request, "wait", to_seconds)
+    if wait_s is not None and not 0 <= wait_s <= MAX_WAIT_S:
+        raise MaasError("bad_parameter", f"wait: must be between 0 and {MAX_WAIT_S:.0f} seconds")
     state, principal = app_state(request), principal_of(request)
     state.check_followers(principal)
-    lines = state.follower_limit.counting_stream(principal, _lines(state.user_changes, user_id, since))
-    return StreamingResponse(lines, media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS)
+    first = await state.user_event_stream.read(UserRead(user_id, cursor, is_thorough=cursor is not None))
+    seconds = inf if wait_s is None else wait_s
+    lines = to_lines(watch_user(state.user_event_stream, state.run_watcher, user_id, first, seconds))
+    return StreamingResponse(
+        state.follower_limit.counting_stream(principal, lines), media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS
+    )
 
 
-async def _lines(changes: UserChanges, user_id: UUID, since: datetime | None) -> AsyncGenerator[str, None]:
-    async with aclosing(changes.follow(user_id, since)) as pages:
-        async for events in pages:
-            yield format_events(events) if events else KEEP_ALIVE_COMMENT
-
-
-def _read_since(request: Request) -> datetime | None:
+def _read_cursor(request: Request) -> UserCursor | None:
     """Return where to resume: the header that browsers resend by themselves, or else the query parameter."""
     if header := request.headers.get("last-event-id"):
         try:
-            return parse_position(header)
+            return UserCursor.parse(header)
         except ValueError as error:
             raise MaasError("bad_parameter", f"Last-Event-ID: {error}") from error
-    since: datetime | None = read_parameter(
-        request, "last_event_id", lambda text: parse_position(text) if text else None
+    cursor: UserCursor | None = read_parameter(
+        request, "last_event_id", lambda text: UserCursor.parse(text) if text else None
     )
-    return since
+    return cursor

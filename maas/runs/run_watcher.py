@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import time
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import structlog
@@ -17,39 +18,26 @@ import structlog
 from maas.engine.listener import NotifyListener, RunChange
 from maas.engine.states import TERMINAL, Status
 from maas.runs.event_stream import END_RANK, Cursor, Event, EventStream, Page
+from maas.runs.user_events import UserEvent, UserEventStream, UserPage, UserRead
 from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, Database
 from shared.errors import MaasError
 
 POLL_INTERVAL_S = 1.0
 PING_TIMEOUT_S = 2.5
 KEEP_ALIVE_S = 15.0
+USER_POLL_INTERVAL_S = 5.0
+MAX_REMEMBERED_RUNS = 1000  # of which a stream of a user knows the last change that it sent
 Waiters = dict[UUID, set[asyncio.Event]]
-MAX_NAMED = 100  # changed runs of a user that are named to a follower; more are looked up
 log = structlog.get_logger()
 
 
-class UserWaiter:
-    """What a follower of all runs of a user waits for: `changed` is set when runs have changed."""
+@dataclass(eq=False, slots=True)
+class UserChanges:
+    """What a stream of a user has not read yet. `may_be_more`: changes may have gone unnoticed."""
 
-    def __init__(self) -> None:
-        self.changed = asyncio.Event()
-        self.has_gap = False  # whether runs may have changed without a notification
-        self._run_ids: dict[UUID, None] = {}
-
-    def note(self, run_id: UUID | None) -> None:
-        """Wake the follower for one run, or for those that nobody has named."""
-        if run_id is None or len(self._run_ids) >= MAX_NAMED:
-            self.has_gap = True
-        else:
-            self._run_ids[run_id] = None
-        self.changed.set()
-
-    def take(self) -> tuple[list[UUID], bool]:
-        """The runs that were named since the last call, and whether there may be others."""
-        taken = list(self._run_ids), self.has_gap
-        self._run_ids, self.has_gap = {}, False
-        self.changed.clear()
-        return taken
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    run_ids: set[UUID] = field(default_factory=set)
+    may_be_more: bool = False
 
 
 class RunWatcher:
@@ -65,7 +53,7 @@ class RunWatcher:
         self._name = name  # of the connection, in pg_stat_activity
         self._answer_waiters: Waiters = defaultdict(set)
         self._event_waiters: Waiters = defaultdict(set)
-        self._user_waiters: dict[UUID, set[UserWaiter]] = defaultdict(set)
+        self._user_waiters: dict[UUID, set[UserChanges]] = defaultdict(set)
         self.is_closing = False
 
     @asynccontextmanager
@@ -86,7 +74,7 @@ class RunWatcher:
                     row = await self._db.row("run_state", run_id)
                     if row is None or Status(row["status"]) in TERMINAL:
                         return
-                    await wait(changed, POLL_INTERVAL_S)
+                    await _wait(changed, POLL_INTERVAL_S)
                     changed.clear()
 
     def subscribe(self, run_id: UUID) -> AbstractContextManager[asyncio.Event]:
@@ -94,14 +82,14 @@ class RunWatcher:
         return _waiter(self._event_waiters, run_id)
 
     @contextmanager
-    def subscribe_user(self, user_id: UUID) -> Iterator[UserWaiter]:
-        """Return a waiter that is told of every change of the status of a run of this user."""
-        waiter = UserWaiter()
-        self._user_waiters[user_id].add(waiter)
+    def subscribe_to_user(self, user_id: UUID) -> Iterator[UserChanges]:
+        """Yield what takes up the changes of all runs of a user while the context is open."""
+        changes = UserChanges()
+        self._user_waiters[user_id].add(changes)
         try:
-            yield waiter
+            yield changes
         finally:
-            self._user_waiters[user_id].discard(waiter)
+            self._user_waiters[user_id].discard(changes)
             if not self._user_waiters[user_id]:
                 del self._user_waiters[user_id]
 
@@ -120,7 +108,7 @@ class RunWatcher:
 
     @property
     def subscribers(self) -> int:
-        """The number of event streams, of runs and of users."""
+        """The number of event streams."""
         return sum(map(len, self._event_waiters.values())) + sum(map(len, self._user_waiters.values()))
 
     async def _listen(self) -> None:
@@ -132,12 +120,9 @@ class RunWatcher:
                 if is_silent:  # the network was cut: connections that hang in it would block the pool for minutes
                     await self._db.renew()
                     is_silent = False
-                await listener.listen(
-                    self._on_change,
-                    is_wanted=lambda: bool(self._answer_waiters or self._event_waiters or self._user_waiters),
-                )
+                await listener.listen(self._on_change, self._is_wanted)
                 await listener.listen_for_events(self._on_event)
-                self._wake_users()  # nobody was notified while there was no connection
+                self._wake_users()  # nobody was notified of what changed before
                 while not listener.lost.is_set():
                     await asyncio.sleep(POLL_INTERVAL_S)
                     await listener.ping(PING_TIMEOUT_S)
@@ -149,20 +134,24 @@ class RunWatcher:
                     await listener.close()
             await asyncio.sleep(0.1 + random.random() / 2)
 
+    def _is_wanted(self) -> bool:
+        return bool(self._answer_waiters or self._event_waiters or self._user_waiters)
+
+    def _wake_users(self) -> None:
+        for changes in [one for waiters in self._user_waiters.values() for one in waiters]:
+            changes.may_be_more = True
+            changes.changed.set()
+
     def _on_change(self, event: RunChange) -> None:
         self._on_event(event.id)
-        for waiter in self._user_waiters.get(event.user_id, ()) if event.user_id else ():
-            waiter.note(event.id)
+        for changes in self._user_waiters.get(event.user_id, ()) if event.user_id else ():
+            changes.run_ids.add(event.id)
+            changes.changed.set()
         if event.status in TERMINAL:
             _wake(self._answer_waiters, event.id)
 
     def _on_event(self, run_id: UUID) -> None:
         _wake(self._event_waiters, run_id)
-
-    def _wake_users(self) -> None:
-        for waiters in self._user_waiters.values():
-            for waiter in waiters:
-                waiter.note(None)
 
 
 async def watch(
@@ -183,7 +172,7 @@ async def watch(
             if page.is_over or watcher.is_closing:
                 return
             if not page.has_more:
-                await wait(changed, min(POLL_INTERVAL_S, sent_at + keep_alive_s - time.monotonic()))
+                await _wait(changed, min(POLL_INTERVAL_S, sent_at + keep_alive_s - time.monotonic()))
             if time.monotonic() >= sent_at + keep_alive_s:
                 yield ()
                 sent_at = time.monotonic()
@@ -200,13 +189,67 @@ async def watch(
             page = next_page
 
 
+async def watch_user(
+    stream: UserEventStream,
+    watcher: RunWatcher,
+    user_id: UUID,
+    first: UserPage,
+    wait_s: float = math.inf,
+    keep_alive_s: float = KEEP_ALIVE_S,
+) -> AsyncGenerator[Sequence[UserEvent], None]:
+    """Yield the events of the page `first`, then those that follow, for `wait_s` seconds or until the process stops.
+
+    An empty sequence means that no event has come for `keep_alive_s`.
+    """
+    sent = OrderedDict[UUID, int]()  # run -> the transaction of the change that was sent last
+    cursor, events, sent_at = first.cursor, first.events, time.monotonic()
+    end_at = sent_at + wait_s
+    with watcher.subscribe_to_user(user_id) as changes:
+        changes.may_be_more = True  # nobody was notified of what happened since `first` was read
+        changes.changed.set()
+        while True:
+            if events:
+                yield events
+                sent_at = time.monotonic()
+                _remember(sent, events)
+            if watcher.is_closing or time.monotonic() >= end_at:
+                return
+            next_at = min(sent_at + keep_alive_s, end_at)
+            await _wait(changes.changed, min(USER_POLL_INTERVAL_S, next_at - time.monotonic()))
+            if time.monotonic() >= sent_at + keep_alive_s:
+                yield ()
+                sent_at = time.monotonic()
+            read = UserRead(user_id, cursor, frozenset(changes.run_ids), changes.may_be_more)
+            changes.changed.clear()
+            changes.run_ids.clear()
+            changes.may_be_more = False
+            try:
+                page = await stream.read(read)
+            except CONNECTION_LOST as error:
+                log.warning("follower_waits", user_id=str(user_id), cause=repr(error))
+                changes.may_be_more = True
+                await asyncio.sleep(POLL_INTERVAL_S)
+                events = ()
+                continue
+            cursor = page.cursor
+            # A notification may arrive after a page that holds its change.
+            events = tuple(event for event in page.events if sent.get(event.run_id) != event.xid)
+
+
+def _remember(sent: OrderedDict[UUID, int], events: Sequence[UserEvent]) -> None:
+    for event in events:
+        sent[event.run_id] = event.xid
+        sent.move_to_end(event.run_id)
+    while len(sent) > MAX_REMEMBERED_RUNS:
+        sent.popitem(last=False)
+
+
 def _erased(run_id: UUID, cursor: Cursor) -> Event:
     error = {"code": "erased", "message": f"run {run_id} was erased"}
     return Event(replace(cursor, rank=END_RANK), "error", json.dumps(error))
 
 
-async def wait(changed: asyncio.Event, timeout_s: float) -> None:
-    """Return when `changed` is set, or after `timeout_s` seconds."""
+async def _wait(changed: asyncio.Event, timeout_s: float) -> None:
     try:
         async with asyncio.timeout(timeout_s):
             await changed.wait()

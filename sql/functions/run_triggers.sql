@@ -102,7 +102,8 @@ create or replace function maas.notify_pipeline_change()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('pipeline_events', json_build_object(
-    'id', new.id, 'status', new.status, 'operation', tg_op, 'archive_status', new.archive_status, 'user_id', new.user_id)::text);
+    'id', new.id, 'status', new.status, 'operation', tg_op, 'archive_status', new.archive_status,
+    'user_id', new.user_id)::text);
   return null;
 end
 $$;

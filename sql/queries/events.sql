@@ -24,18 +24,33 @@ cross join lateral (
       select max(t.n) from maas.run_events t where t.run_id = f.run_id and t.type = 'retried') end)
     order by v.n limit $5) x) e;
 
--- name: changed_runs  -- $1 ids
-select id, user_id, conversation_id, kind, status, archive_status, updated_at from maas.pipeline_runs where id = any($1::uuid[]);
-
--- name: user_changes  -- $1 user, $2 since, $3 how many: of the newest runs those that have changed since, and all unfinished ones
-select id, user_id, conversation_id, kind, status, archive_status, updated_at from (
-  (select * from maas.pipeline_runs where user_id = $1 order by seq desc limit $3)
-  union
-  (select * from maas.pipeline_runs where user_id = $1 and queue_state < 2 and kind in ('ask', 'action') limit $3)) r
-where updated_at >= $2;
-
--- name: database_time
-select clock_timestamp();
+-- name: follow_users  -- changes of runs of many users, each after a cursor (maas/runs/user_events.py)
+-- $1 users; their cursors: $2 the first transaction that was not seen, null for none, $3 those before it that were in flight, arrays
+-- as text, $4 $5 a transaction that was seen up to this run; $6 runs that were notified, arrays as text, $7 how many of the newest
+-- runs are compared, null for all. A row without a run holds the present snapshot alone.
+with present as materialized (
+  select pg_snapshot_xmax(x)::text::bigint as next_xid, array(select pg_snapshot_xip(x)::text::bigint) as in_flight
+  from pg_current_snapshot() x
+)
+select f.place::int as place, p.next_xid, p.in_flight, r.id, r.conversation_id, r.kind, r.status, r.archive_status, r.updated_at, r.xid
+from present p
+cross join unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[], $5::uuid[], $6::text[], $7::int[]) with ordinality
+  as f(user_id, next_xid, in_flight, last_xid, last_id, notified, newest, place)
+left join lateral (
+  select n.id, n.conversation_id, n.kind, n.status, n.archive_status, n.updated_at,
+    p.next_xid - ((p.next_xid & 4294967295) - n.xmin & 4294967295) as xid  -- xmin without its epoch
+  from (
+    (select id, conversation_id, kind, status, archive_status, updated_at, xmin::text::bigint as xmin
+     from maas.pipeline_runs where user_id = f.user_id order by seq desc limit f.newest)
+    union
+    (select id, conversation_id, kind, status, archive_status, updated_at, xmin::text::bigint
+     from maas.pipeline_runs where user_id = f.user_id and queue_state < 2 and kind in ('ask', 'action'))
+    union
+    (select id, conversation_id, kind, status, archive_status, updated_at, xmin::text::bigint
+     from maas.pipeline_runs where id = any(f.notified::uuid[]) and user_id = f.user_id)) n
+  offset 0) r
+  on f.next_xid is null or r.id = any(f.notified::uuid[])
+    or (r.xid >= f.next_xid or r.xid = any(f.in_flight::bigint[])) and not coalesce(r.xid = f.last_xid and r.id <= f.last_id, false);
 
 -- name: layers_wanted  -- of a run whose client asked for debug information: whose it is, and the timings so far
 select exists (

@@ -24,7 +24,7 @@ from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submission, Submitter
-from maas.runs.user_changes import UserChanges
+from maas.runs.user_events import UserEventStream
 from shared.db import open_database
 from shared.errors import MaasError
 from shared.settings import load_settings
@@ -205,10 +205,9 @@ async def test_one_user_leaves_places_to_follow_for_others(opened: Opener) -> No
 
 async def test_silence_is_broken_by_comments(database: str) -> None:
     async with open_database(database, 2, "test") as db:
-        watcher = RunWatcher(db, database)
         state = AppState(
-            db, load_settings(), FixedKeys(), Submitter(db), watcher, EventStream(db), UserChanges(db, watcher),
-            RequestMetrics(), RateLimiter(), FollowerLimit(10),
+            db, load_settings(), FixedKeys(), Submitter(db), RunWatcher(db, database), EventStream(db),
+            UserEventStream(db), RequestMetrics(), RateLimiter(), FollowerLimit(10),
         )  # fmt: skip
         run_id = await state.submissions.submit(Submission(ANN, "Hello."))
         async with aclosing(stream_completion(state, run_id, "mentor", False, keep_alive_s=0.05)) as lines:

@@ -32,6 +32,7 @@ lines = st.lists(turns.filter(lambda turn: turn["content"].strip()), max_size=4)
 )
 schemathesis.openapi.format("assistant", st.just("mentor"))  # one that is there
 schemathesis.openapi.format("event-id", st.tuples(*[st.integers(0, 9)] * 3).map(lambda n: ".".join(map(str, n))))
+schemathesis.openapi.format("user-event-id", st.integers(0, 10**18 - 1).map(str))
 for kind, content in zip(("jpeg", "png", "webp"), PICTURES, strict=True):
     schemathesis.openapi.media_type(f"image/{kind}", st.just(content))
 for name in IMPORT_TYPES:
@@ -66,11 +67,17 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
         case.body |= {"assistant": "mentor", "adAccountId": None}
     if is_good and isinstance(case.body, dict) and len(query := str(case.body.get("query", ""))) % 5 == 1:
         case.body["query"] = LONG[len(query) % len(LONG)]
+    if case.operation.label == "GET /v1/users/{id}/events" and "wait" not in (case.query or {}):
+        case.query["wait"] = 0  # it has no end
     if is_good and OWN is not None:
-        for part in (case.body, case.query):
-            if isinstance(part, dict) and "user_id" in part:
-                part["user_id"] = OWN
+        _name_own_user(case)
     return case
+
+
+def _name_own_user(case: Case[Any]) -> None:
+    for part in (case.body, case.query):
+        if isinstance(part, dict) and "user_id" in part:
+            part["user_id"] = OWN
 
 
 @schemathesis.check
