@@ -14,6 +14,7 @@ from pydantic.json_schema import models_json_schema
 from maas.engine.events import EventType
 from maas.http.attachments import IMAGE_TYPES
 from maas.http.errors import STATUS
+from maas.http.examples import EXAMPLE_USER, REQUEST_EXAMPLES
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
 from maas.http.routes import Route
 from maas.http.schemas import STORABLE_PATTERN
@@ -178,42 +179,6 @@ OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("get_ui_stream", EVENT_STREAM): UI_EVENT,
     ("openapi", "application/json"): {"type": "object"},
 }
-
-EXAMPLE_USER = "5f0c2c1e-8f2f-4f0e-9d6a-2f6a3f1f7a10"
-REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
-    "NewRun": {
-        "user_id": EXAMPLE_USER, "query": "My sister Alma moved to Lisbon in May.", "metadata": {"channel": "web"},
-    },
-    "NewConversation": {"user_id": EXAMPLE_USER, "assistant": "mentor", "mode": "ask"},
-    "ConversationChange": {"title": "Alma in Lisbon"},
-    "ActionDecision": {"user_id": EXAMPLE_USER},
-    "ActionEdit": {"user_id": EXAMPLE_USER, "arguments": {"to": "alma@example.org"}},
-    "ButtonPress": {"user_id": EXAMPLE_USER, "button": "confirm"},
-    "SearchQuery": {
-        "user_id": EXAMPLE_USER, "query": "Where does Alma live?", "limit": 5, "from": "2025-01-01T00:00:00Z",
-    },
-    "ContextQuery": {"user_id": EXAMPLE_USER, "query": "Where does Alma live?", "max_tokens": 500},
-    "ChatRequest": {
-        "model": "mentor", "user": "alma@example.org", "messages": [{"role": "user", "content": "Who am I?"}],
-    },
-    "BrainMessage": {"user": "alma@example.org", "message": "What did we spend today?", "assistant": "mentor"},
-    "TelegramMessage": {"telegramChatId": 123456789, "message": "What did we spend today?", "assistant": "mentor"},
-    "TelegramModeChange": {"telegramChatId": 123456789, "mode": "plan", "assistant": "mentor"},
-    "NewSpecs": {"specs": {"report_currency": "KZT"}},
-    "NewToolCall": {
-        "user_id": EXAMPLE_USER, "assistant": "mentor", "tool": "getLeads", "arguments": {"period": "last_7d"},
-    },
-    "SignUp": {"email": "alma@example.org", "password": "the cello of Lisbon", "data": {"name": "Alma"}},
-    "TokenRequest": {"email": "alma@example.org", "password": "the cello of Lisbon"},
-    "Verification": {"type": "recovery", "token_hash": "8c6QmJ0e1qg2Jb0vZ3xWkS5f"},
-    "UserChange": {"data": {"name": "Alma"}},
-    "UIChat": {
-        "id": "tea", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "I like tea."}]}],
-        "trigger": "submit-message", "user": "ann@example.org",
-    },
-    "NewCorrection": {"user_id": EXAMPLE_USER, "memory": "I play the viola, not the cello."},
-    "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
-}  # fmt: skip
 
 _RUN_OPERATIONS = ("get_run", "get_events", "get_trace", "post_cancel", "post_retry")
 _CONVERSATION_OPERATIONS = ("get_conversation", "post_clear", "get_messages")

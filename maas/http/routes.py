@@ -32,13 +32,13 @@ from maas.http import (
     user_events,
     users,
 )
+from maas.http.ai_sdk import chat as ai_sdk
 from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
 from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import sessions
-from maas.http.ui import chat as ui
 from maas.runs.user_events import USER_CURSOR_PATTERN
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
@@ -214,9 +214,9 @@ ROUTES = (
           error_schema=openai.OpenAIError),
     Route("GET", "/v1/models/{model}", completions.get_model, "read", response=openai.ModelInfo, errors=(404,),
           error_schema=openai.OpenAIError),
-    Route("POST", "/v1/ui/chat", ui.post_ui_chat, "ask", ui.UIChat, errors=(400, 404, 409, 413, 415, 422, 429),
+    Route("POST", "/v1/ui/chat", ai_sdk.post_ui_chat, "ask", ai_sdk.UIChat, errors=(400, 404, 409, 413, 415, 422, 429),
           response_types=(EVENT_STREAM,)),
-    Route("GET", "/v1/ui/chat/{chat}/stream", ui.get_ui_stream, "read", errors=(400, 404),
+    Route("GET", "/v1/ui/chat/{chat}/stream", ai_sdk.get_ui_stream, "read", errors=(400, 404),
           response_types=(EVENT_STREAM,), query={
               "user": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user by name; else X-MaaS-User."),
           }),

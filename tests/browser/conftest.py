@@ -27,11 +27,10 @@ def chromium() -> str | None:
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop runs in this thread, where other modules have their own
 def browser() -> Iterator[Browser]:
     if (path := chromium()) is None:
         pytest.skip("there is no Chromium (Debian, Ubuntu: apt install chromium)")
-    os.environ["DEBUG"] = ""
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
         yield running

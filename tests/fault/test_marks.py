@@ -31,7 +31,7 @@ def test_a_streamed_answer_shows_only_marks_that_were_given(stack: Stack, models
     assert stack.answer(plain)["final_answer"] == REPLY
 
 
-def test_a_model_that_condenses_is_told_to_keep_numbers(stack: Stack, models: ModelServer, user: UUID) -> None:
+def test_a_model_that_condenses_keeps_numbers(stack: Stack, models: ModelServer, user: UUID) -> None:
     """Of what it wrote only numbers of lines count that were in the draft."""
     models.replies["assembler"] = "Alma lives in Lisbon [1], they say [55]."
     models.replies["responder"] = "In Lisbon [1][55][2]."

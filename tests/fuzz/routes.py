@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import httpx2
 
 from maas.http.attachments import FORM_TYPE
-from maas.http.openapi import REQUEST_EXAMPLES
+from maas.http.examples import REQUEST_EXAMPLES
 from maas.http.routes import ROUTES, Route
 from tests.fuzz.residents import Resident
 from tests.pictures import picture

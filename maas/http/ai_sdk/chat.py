@@ -16,13 +16,13 @@ from structlog.contextvars import bind_contextvars
 
 from maas.conversations import Mode
 from maas.conversations.attachments import store_upload
+from maas.http.ai_sdk.stream import stream_parts
 from maas.http.auth.authorize import principal_of, read_body
 from maas.http.request_input import read_parameter
 from maas.http.runs import with_marks
 from maas.http.schemas import AssistantName, Name, QueryText, Schema
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS
 from maas.http.state import app_state
-from maas.http.ui.stream import stream_parts
 from maas.http.users import find_user_by_name, read_user_header, resolve_user
 from maas.runs.submit import Submission
 from shared.db import Database

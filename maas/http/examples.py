@@ -1,0 +1,41 @@
+"""An example of each request body, for the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+EXAMPLE_USER = "5f0c2c1e-8f2f-4f0e-9d6a-2f6a3f1f7a10"
+REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
+    "NewRun": {
+        "user_id": EXAMPLE_USER, "query": "My sister Alma moved to Lisbon in May.", "metadata": {"channel": "web"},
+    },
+    "NewConversation": {"user_id": EXAMPLE_USER, "assistant": "mentor", "mode": "ask"},
+    "ConversationChange": {"title": "Alma in Lisbon"},
+    "ActionDecision": {"user_id": EXAMPLE_USER},
+    "ActionEdit": {"user_id": EXAMPLE_USER, "arguments": {"to": "alma@example.org"}},
+    "ButtonPress": {"user_id": EXAMPLE_USER, "button": "confirm"},
+    "SearchQuery": {
+        "user_id": EXAMPLE_USER, "query": "Where does Alma live?", "limit": 5, "from": "2025-01-01T00:00:00Z",
+    },
+    "ContextQuery": {"user_id": EXAMPLE_USER, "query": "Where does Alma live?", "max_tokens": 500},
+    "ChatRequest": {
+        "model": "mentor", "user": "alma@example.org", "messages": [{"role": "user", "content": "Who am I?"}],
+    },
+    "BrainMessage": {"user": "alma@example.org", "message": "What did we spend today?", "assistant": "mentor"},
+    "TelegramMessage": {"telegramChatId": 123456789, "message": "What did we spend today?", "assistant": "mentor"},
+    "TelegramModeChange": {"telegramChatId": 123456789, "mode": "plan", "assistant": "mentor"},
+    "NewSpecs": {"specs": {"report_currency": "KZT"}},
+    "NewToolCall": {
+        "user_id": EXAMPLE_USER, "assistant": "mentor", "tool": "getLeads", "arguments": {"period": "last_7d"},
+    },
+    "SignUp": {"email": "alma@example.org", "password": "the cello of Lisbon", "data": {"name": "Alma"}},
+    "TokenRequest": {"email": "alma@example.org", "password": "the cello of Lisbon"},
+    "Verification": {"type": "recovery", "token_hash": "8c6QmJ0e1qg2Jb0vZ3xWkS5f"},
+    "UserChange": {"data": {"name": "Alma"}},
+    "UIChat": {
+        "id": "tea", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "I like tea."}]}],
+        "trigger": "submit-message", "user": "ann@example.org",
+    },
+    "NewCorrection": {"user_id": EXAMPLE_USER, "memory": "I play the viola, not the cello."},
+    "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
+}  # fmt: skip
