@@ -24,7 +24,7 @@ from maas.memory.dates import local
 from maas.memory.health import MemoryReason
 from maas.memory.notes import NOTES_HEADING, Note, newest_notes
 from maas.memory.query import SearchFilter
-from maas.memory.replacements import Replacements
+from maas.memory.replacements import CorrectedSummary, Replacements
 from maas.memory.search import EVIDENCE, Hit, is_search_failure
 from maas.prompting.prompts import (
     MARKS_RULE,
@@ -74,7 +74,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if analysis.get("needs_context"):
         chosen = analysis.get("context_found") or {}
         if chosen.get("lsm_record_id"):
-            focus += await _summary_lines(run, deps, chosen, sources)
+            focus += await _summary_lines(run, deps, chosen, sources, has_corrections=inputs.has_corrections)
         search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
         context = await _search(run, deps, search_room, [*known, *sources.shown])
         for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
@@ -144,10 +144,13 @@ def _note_lines(notes: Sequence[Note], sources: Sources) -> list[str]:
     return [NOTES_HEADING, *lines] if lines else []
 
 
-async def _summary_lines(run: Run, deps: Deps, chosen: Mapping[str, Any], sources: Sources) -> list[str]:
+async def _summary_lines(
+    run: Run, deps: Deps, chosen: Mapping[str, Any], sources: Sources, *, has_corrections: bool
+) -> list[str]:
     """Return the chosen summary, behind the corrections of what it says."""
     summary_id, score = UUID(str(chosen["lsm_record_id"])), chosen["relevance_score"]
-    corrected = await Replacements(deps.db, run.user_id, deps.settings.zone, run.as_of).of_summary(summary_id)
+    replacements = Replacements(deps.db, run.user_id, deps.settings.zone, run.as_of)
+    corrected = await replacements.of_summary(summary_id) if has_corrections else CorrectedSummary(())
     lines = [
         sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0})
         for hit in corrected.corrections if not sources.has(hit.id)
@@ -161,7 +164,8 @@ async def _summary_lines(run: Run, deps: Deps, chosen: Mapping[str, Any], source
 async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) -> MemoryContext:
     """Return what memory holds on the query, without what is `shown`; nothing where the search fails."""
     scope = (run.analysis or {}).get("time_scope")
-    filters = SearchFilter(before_seq=run.seq, scope=scope, zone=deps.settings.zone)
+    zone = deps.settings.zone
+    filters = SearchFilter(before_seq=run.seq, as_of=run.as_of, scope=scope, zone=zone)
     try:
         context = await build_context(
             deps.db, run.user_id, run.user_query, max_tokens, filters=filters, query_embedder=deps.query_embedder,
@@ -205,13 +209,15 @@ class _Inputs:
     """The last messages of the run's conversation, or of its user without one, the notes, and the client's context.
 
     Messages and notes are in order of time, but a correction stands before what it corrects; `corrections` are those
-    of notes. `has_marks`: the answer may cite lines by their numbers.
+    of notes. `has_corrections`: some memory of the user is corrected. `has_marks`: the answer may cite lines by their
+    numbers.
     """
 
     messages: list[RecentMessage]
     notes: list[Note]
     client: ClientContext
     corrections: list[Hit]
+    has_corrections: bool
     has_marks: bool
 
 
@@ -227,11 +233,13 @@ async def _read_inputs(run: Run, deps: Deps) -> _Inputs:
     client = await without_known_messages(db, run.id, run.user_id, stored)
     messages = [RecentMessage.from_row(row, deps.settings.zone) for row in turns]
     corrections: list[Hit] = []
-    if any(row["kind"] == "corrected" for row in rows):
+    has_corrections = any(row["kind"] == "corrected" for row in rows)
+    if has_corrections:
         replacements = Replacements(db, run.user_id, deps.settings.zone, run.as_of)
         messages, notes, corrections = await replacements.mark(messages, notes)
     marks = next((row["client"] for row in rows if row["kind"] == "marks"), None)
-    return _Inputs(messages, notes, client, corrections, deps.settings.marks if marks is None else marks is True)
+    has_marks = deps.settings.marks if marks is None else marks is True
+    return _Inputs(messages, notes, client, corrections, has_corrections, has_marks)
 
 
 def _count_lines(lines: Sequence[str]) -> int:

@@ -216,7 +216,7 @@ ROUTES = (
           error_schema=openai.OpenAIError),
     Route("POST", "/v1/ui/chat", ai_sdk.post_ui_chat, "ask", ai_sdk.UIChat, errors=(400, 404, 409, 413, 415, 422, 429),
           response_types=(EVENT_STREAM,)),
-    Route("GET", "/v1/ui/chat/{chat}/stream", ai_sdk.get_ui_stream, "read", errors=(400, 404),
+    Route("GET", "/v1/ui/chat/{chat}/stream", ai_sdk.get_ui_stream, "read", errors=(400, 404, 422),
           response_types=(EVENT_STREAM,), query={
               "user": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user by name; else X-MaaS-User."),
           }),

@@ -20,6 +20,15 @@ FOREIGN = [word for word in os.environ.get("FUZZ_FOREIGN", "").split(",") if wor
 LONG = [one * (60_000 // len(one.encode())) + "?" for one in PIECES]
 USER = "2b4a0c1e-8f2f-4f0e-9d6a-2f6a3f1f7a11"
 SAID: Any = {"role": "user", "content": "hello"}
+SHOWN: Any = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}
+WHO: Any = {"assistant": "mentor", "user": OWN or USER}
+VALID: dict[str, dict[str, Any]] = {  # fields of good bodies
+    "POST /v1/chat/completions": {"model": "mentor", "user": OWN or USER, "metadata": None, "messages": [SAID]},
+    "POST /v1/ui/chat": WHO | {"messages": [SHOWN]},
+    "POST /api/brain/chat": WHO,
+    "POST /api/brain/chat/stream": WHO,
+    "POST /api/brain/telegram/chat": {"assistant": "mentor", "adAccountId": None},
+}
 IMPORT_TYPES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
@@ -49,9 +58,9 @@ def filter_case(context: HookContext, case: Case[Any]) -> bool:
 def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
     """Make valid what only looks so.
 
-    Of a form with a file, schemathesis takes files of any kind, and leaves other fields empty. Of a completion no
-    schema can say that the last message is the user's, that the model is there, and that the key is bound to nobody;
-    nor of other messages that the assistant who answers by default is not configured.
+    Of a form with a file, schemathesis takes files of any kind, and leaves other fields empty. Of a completion
+    and of a chat no schema can say that the last message is the user's, that the model is there, and that the key is
+    bound to nobody; nor of other messages that the assistant who answers by default is not configured.
     """
     is_good = case.meta is not None and case.meta.generation.mode.is_positive
     if is_good and case.operation.label == "POST /v1/attachments" and isinstance(case.body, dict):
@@ -59,12 +68,8 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
         body["user_id"] = body.get("user_id") or USER
         if body.get("file") not in PICTURES:
             body["file"] = PICTURES[0]
-    if is_good and case.operation.label == "POST /v1/chat/completions" and isinstance(case.body, dict):
-        case.body |= {"model": "mentor", "user": OWN or USER, "metadata": None, "messages": [SAID]}
-    if is_good and case.operation.label.startswith("POST /api/brain/chat") and isinstance(case.body, dict):
-        case.body |= {"assistant": "mentor", "user": OWN or USER}
-    if is_good and case.operation.label == "POST /api/brain/telegram/chat" and isinstance(case.body, dict):
-        case.body |= {"assistant": "mentor", "adAccountId": None}
+    if is_good and isinstance(case.body, dict):
+        case.body |= VALID.get(case.operation.label, {})
     if is_good and isinstance(case.body, dict) and len(query := str(case.body.get("query", ""))) % 5 == 1:
         case.body["query"] = LONG[len(query) % len(LONG)]
     if case.operation.label == "GET /v1/users/{id}/events" and "wait" not in (case.query or {}):
@@ -103,9 +108,14 @@ def after_call(context: HookContext, case: Case[Any], response: Response) -> Non
 
 @schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
-    """A user takes everything along when erased, and is nothing that could be missing: the export is empty then."""
+    """A user takes everything along when erased, and is nothing that could be missing: the export is empty then.
+
+    To another user than its own a thing is not there.
+    """
     if isinstance(failure, UseAfterFree) and case.operation.label == "GET /v1/users/{id}/export":
         return response.text.count("\n") > 1
     if isinstance(failure, EnsureResourceAvailability):
-        return owners.get(str(case.path_parameters["id"])) not in erased
+        owner = owners.get(str(case.path_parameters["id"]))
+        asking = case.body.get("user_id", owner) if isinstance(case.body, dict) else owner
+        return owner not in erased and str(asking) == str(owner)
     return True

@@ -28,7 +28,7 @@ from maas.runs.submit import Submission
 from shared.db import Database
 from shared.errors import MaasError, problems_of
 
-MAX_MESSAGES = 10_000
+MAX_MESSAGES, MAX_PARTS = 1000, 500
 MAX_IMAGES = 10
 UI_HEADERS = EVENT_STREAM_HEADERS | {"x-vercel-ai-ui-message-stream": "v1"}
 _DATA_URL = re.compile(r"data:image/[\w.+-]{1,40};base64,", re.ASCII)
@@ -43,7 +43,7 @@ class UIMessage(Schema):
     id: Annotated[str, Field(max_length=200)] = ""
     role: Literal["system", "user", "assistant"]
     parts: list[dict[str, Any]] = Field(
-        max_length=1000, description="Parts of the types `text` and `file` (images as data: URLs)."
+        max_length=MAX_PARTS, description="Parts of the types `text` and `file` (images as data: URLs)."
     )
 
 
@@ -92,7 +92,7 @@ async def get_ui_stream(request: Request) -> Response:
     """Stream the answer that a chat waits for, from its beginning; 204 when it waits for none."""
     state = app_state(request)
     name: str | None = read_parameter(request, "user", str)
-    name = name or read_user_header(request)
+    name = read_user_header(request) if name is None else name
     user_id = await find_user_by_name(request, name) if name is not None else await resolve_user(request, None)
     state.check_followers(principal_of(request))
     run_id: UUID | None = None
