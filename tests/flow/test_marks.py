@@ -73,9 +73,9 @@ def test_marks_are_a_part_of_the_request(stack: Stack, user: UUID) -> None:
 
 
 @pytest.mark.parametrize("marks", ["True", None])
-def test_as_the_setting_says(fresh_database: str, tmp_path: Any, user: UUID, marks: str | None) -> None:
+def test_as_the_setting_says(database: str, tmp_path: Any, user: UUID, marks: str | None) -> None:
     """What a request says goes first."""
-    stack = Stack(fresh_database, tmp_path, **({"MAAS_MARKS": marks} if marks else {}))
+    stack = Stack(database, tmp_path, **({"MAAS_MARKS": marks} if marks else {}))
     with stack:
         stack.start_server()
         stack.start_orchestrator()

@@ -68,8 +68,8 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
         body["user_id"] = body.get("user_id") or USER
         if body.get("file") not in PICTURES:
             body["file"] = PICTURES[0]
-    if is_good and isinstance(case.body, dict):
-        case.body |= VALID.get(case.operation.label, {})
+    if is_good and isinstance(case.body, dict) and (valid := VALID.get(case.operation.label)):
+        case.body |= valid
     if is_good and isinstance(case.body, dict) and len(query := str(case.body.get("query", ""))) % 5 == 1:
         case.body["query"] = LONG[len(query) % len(LONG)]
     if case.operation.label == "GET /v1/users/{id}/events" and "wait" not in (case.query or {}):
