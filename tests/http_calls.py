@@ -30,6 +30,8 @@ MORE: dict[str, dict[str, Any]] = {
     "post_telegram_mode": {"mode": "plan", "assistant": "mentor"},
     "get_telegram_status": {"assistant": "mentor"},
     "get_tools": {"assistant": "mentor"},
+    "put_prompt": {"is_active": True, "version": 0},
+    "put_roles": {"is_admin": True},
     "post_tool_call": {"assistant": "mentor", "tool": "getLeads"},
     "post_brain_stream": {"message": "hello", "assistant": "mentor"},
     "post_chat_completion": {"model": "mentor", "messages": SAID, "stream": True},
@@ -80,7 +82,9 @@ def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **h
         options["headers"] = headers | {"content-type": route.request_types[0]}
     elif route.body is not None:
         options["json"] = {name: _value(field) for name, field in _required(route.body) if name not in more} | more
-    path = route.path.replace("{id}", str(thing)).replace("{model}", "mentor").replace("{chat}", "tea")
+    path = route.path.replace("{id}", str(thing))
+    for name, value in (("model", "mentor"), ("chat", "tea"), ("role", "Mentor")):
+        path = path.replace(f"{{{name}}}", value)
     with stack.client.stream(route.method, path, **options) as reply:
         is_stream = reply.headers.get("content-type", "").startswith("text/event-stream")
         body = "" if is_stream else reply.read().decode(errors="replace")

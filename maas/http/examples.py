@@ -25,6 +25,10 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "TelegramMessage": {"telegramChatId": 123456789, "message": "What did we spend today?", "assistant": "mentor"},
     "TelegramModeChange": {"telegramChatId": 123456789, "mode": "plan", "assistant": "mentor"},
     "NewSpecs": {"specs": {"report_currency": "KZT"}},
+    "NewProfile": {"name": "Alma", "position": "Marketing", "language": "en"},
+    "PromptChange": {"text": "You answer in one sentence.", "is_active": True, "version": 3},
+    "RoleChange": {"is_admin": True},
+    "NewApiKey": {"name": "web shop", "scopes": ["ask", "read"], "prefix": "shop:", "per_minute": 600},
     "NewToolCall": {
         "user_id": EXAMPLE_USER, "assistant": "mentor", "tool": "getLeads", "arguments": {"period": "last_7d"},
     },

@@ -38,6 +38,7 @@ TAGS = {
     "ui": "The stream that useChat of the AI SDK reads, with memory.",
     "models": "The assistants, as models of OpenAI's API.",
     "brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use.",
+    "admin": "What administrators of all users see and change.",
     "caller": "The rights of a key or token.",
     "auth": "Sign-in with email and password (MAAS_AUTH=local), in the shapes of GoTrue, the auth server of Supabase.",
     "operations": "Health, metrics and documentation of this server.",
@@ -51,7 +52,6 @@ ERROR_DESCRIPTIONS = {
     503: "The database does not answer or is not migrated, or this process is at capacity",
     504: "There is no answer yet; the run goes on",
 }  # fmt: skip
-PATH_NAMES = {"model": "The name of an assistant.", "chat": "The `id` of a chat of useChat."}
 CODES_WITHOUT_STATUS = ("internal", "http_error")
 UUID_SCHEMA, TEXT_SCHEMA = {"type": "string", "format": "uuid"}, {"type": "string"}
 RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}}
@@ -70,6 +70,10 @@ SECURITY_SCHEMES = {
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key", "schema": {"type": "string", "pattern": IDEMPOTENCY_KEY_PATTERN},
     "example": "order-4711", "description": "A repeated key with the same body returns the same run.",
+}  # fmt: skip
+PATH_PARAMETERS = {
+    "model": "The name of an assistant.", "chat": "The `id` of a chat of useChat.", "role": "The role of a prompt.",
+    "key": "The id of a key.",
 }  # fmt: skip
 REMEMBER = {
     "name": "X-MaaS-Remember", "schema": {"type": "string", "enum": ["on", "off"]},
@@ -284,7 +288,7 @@ def _parameters(route: Route, is_authenticated: bool) -> list[dict[str, Any]]:
     parameters: list[dict[str, Any]] = [
         {
             "name": name, "in": "path", "required": True, "schema": UUID_SCHEMA if name == "id" else TEXT_SCHEMA,
-            "description": PATH_NAMES.get(name) or f"The id of the {route.resource}.",
+            "description": f"The id of the {route.resource}." if name == "id" else PATH_PARAMETERS[name],
         }
         for name in re.findall(r"\{(\w+)\}", route.path)
     ]  # fmt: skip

@@ -22,6 +22,7 @@ from maas.http import (
     memories,
     openai,
     operations,
+    profiles,
     runs,
     schemas,
     sign_in,
@@ -32,6 +33,7 @@ from maas.http import (
     user_events,
     users,
 )
+from maas.http.admin import overview, people, prompts
 from maas.http.ai_sdk import chat as ai_sdk
 from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
@@ -67,7 +69,11 @@ _PAGE: Parameters = {
 }  # fmt: skip
 
 _TIME = {"type": "string", "format": "date-time"}
+_TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pattern": schemas.STORABLE_PATTERN}
 _SEARCH = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pattern": schemas.VISIBLE_PATTERN}
+_AUDIT_PAGE: Parameters = {
+    **_PAGE, "before": ({"type": "string", "pattern": overview.AUDIT_CURSOR_PATTERN}, "`next` of the previous page."),
+}  # fmt: skip
 _FILTERS: Parameters = {
     "status": (_one_of(Status), "Only runs in this status."),
     "kind": (_one_of(RunKind), "Only runs of this kind."),
@@ -197,6 +203,9 @@ ROUTES = (
     Route("GET", "/v1/users/{id}/specs", specs.get_specs, "read", response=specs.Specs, errors=(404,)),
     Route("PUT", "/v1/users/{id}/specs", specs.put_specs, "ask", specs.NewSpecs, specs.Specs,
           errors=(400, 404, 413, 415, 422)),
+    Route("GET", "/v1/users/{id}/profile", profiles.get_profile, "read", response=profiles.Profile, errors=(404,)),
+    Route("PUT", "/v1/users/{id}/profile", profiles.put_profile, "ask", profiles.NewProfile, profiles.Profile,
+          errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), response_types=(users.NDJSON,)),
     Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
           errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),
@@ -261,6 +270,33 @@ ROUTES = (
           errors=(404, 429), error_schema=sign_in.AuthError),
     Route("GET", "/auth/v1/health", sessions.get_auth_health, "open", response=sign_in.AuthHealth, errors=(404, 429),
           error_schema=sign_in.AuthError),
+    Route("GET", "/v1/admin/metrics", overview.get_admin_metrics, "admin", response=overview.AdminMetrics,
+          errors=(400,), query={
+              "from": (_TIME, "By default 30 days, today included."), "to": (_TIME, "At most 400 days after `from`.")}),
+    Route("GET", "/v1/admin/runs", overview.get_admin_runs, "admin", response=runs.RunPage, errors=(400,),
+          query={**_USER, **_FILTERS, "assistant": (_TEXT, "Only runs of this assistant."), **_PAGE}),
+    Route("GET", "/v1/admin/memories", overview.get_admin_memories, "admin", response=overview.AdminMemoryPage,
+          errors=(400,), query={
+              **_USER, "tag": (_TEXT, "Only summaries with this tag."),
+              "level": ({"type": "integer", "minimum": 0, "maximum": overview.MAX_LEVEL}, "Only summaries of it."),
+              **_PAGE}),
+    Route("GET", "/v1/admin/prompts", prompts.get_prompts, "admin", response=prompts.PromptList),
+    Route("GET", "/v1/admin/prompts/{role}", prompts.get_prompt, "admin", response=prompts.PromptState,
+          errors=(404,)),
+    Route("PUT", "/v1/admin/prompts/{role}", prompts.put_prompt, "admin", prompts.PromptChange, prompts.PromptState,
+          errors=(400, 404, 409, 413, 415, 422)),
+    Route("GET", "/v1/admin/prompts/{role}/history", prompts.get_prompt_history, "admin",
+          response=prompts.PromptHistory, errors=(404,)),
+    Route("GET", "/v1/admin/users", people.get_users, "admin", response=people.AdminUserPage, errors=(400,),
+          query={"q": (_SEARCH, "A part of a name, or a user id."), **_PAGE}),
+    Route("PUT", "/v1/admin/users/{id}/roles", people.put_roles, "admin", people.RoleChange, people.AdminUser,
+          errors=(400, 404, 413, 415, 422)),
+    Route("GET", "/v1/admin/keys", people.get_keys, "admin", response=people.ApiKeyList),
+    Route("POST", "/v1/admin/keys", people.post_key, "admin", people.NewApiKey, people.CreatedKey, 201,
+          errors=(400, 404, 413, 415, 422)),
+    Route("DELETE", "/v1/admin/keys/{key}", people.delete_key, "admin", status=204, errors=(404,)),
+    Route("GET", "/v1/admin/audit", overview.get_admin_audit, "admin", response=overview.AuditPage, errors=(400,),
+          query={**_USER, "action": (_TEXT, "Only rows of this action."), **_AUDIT_PAGE}),
     Route("GET", "/healthz", operations.healthz, "open", response=operations.Health),
     Route("GET", "/readyz", operations.readyz, "open", response=operations.Readiness, errors=(503,)),
     Route("GET", "/metrics", operations.metrics, "metrics", response_types=("text/plain",)),

@@ -37,12 +37,12 @@ begin
   end if;
   perform maas.maas_write_audit(tg_argv[0], case when one ? 'user_id' then (one->>'user_id')::uuid end, null, jsonb_build_object('how', lower(tg_op))
     || case when tg_op = 'UPDATE' then jsonb_build_object('changed', changed) else '{}' end
-    || (select jsonb_object_agg(k, one->k) from unnest(tg_argv[1:]) k), null);
+    || (select jsonb_object_agg(k, one->k) from unnest(tg_argv[1:]) k), nullif(current_setting('maas.actor', true), ''));
   return null;
 end
 $$;
 comment on function maas.audit_change is
-  'Writes to audit that a row was added, changed or removed: the columns that identify it, and which ones changed';
+  'Writes to audit that a row was added, changed or removed: the columns that identify it, and which ones changed. The setting maas.actor names the actor, to those who may name one';
 
 create or replace trigger audit_change after insert or update or delete on maas.system_prompts
   for each row execute function maas.audit_change('prompt_change', 'role_name', 'version');

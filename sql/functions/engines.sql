@@ -14,7 +14,7 @@ begin
   insert into maas.engines (owner, host, pid, stages, concurrency, lease_until)
   values (me, p_host, p_pid, p_stages, p_concurrency, maas.maas_now() + p_lease)
   on conflict (owner) do update set host = excluded.host, pid = excluded.pid, stages = excluded.stages,
-    concurrency = excluded.concurrency, started_at = now(), lease_until = excluded.lease_until;
+    concurrency = excluded.concurrency, started_at = now(), heartbeat_at = now(), lease_until = excluded.lease_until;
   return me;
 end
 $$;
@@ -22,7 +22,7 @@ comment on function maas.maas_register is 'Returns a new owner number, alive as 
 
 create or replace function maas.maas_heartbeat(p_owner int, p_lease interval)
 returns boolean language sql security definer set search_path = pg_catalog, pg_temp as $$
-  with beat as (update maas.engines set lease_until = maas.maas_now() + p_lease where owner = p_owner returning 1)
+  with beat as (update maas.engines set lease_until = maas.maas_now() + p_lease, heartbeat_at = maas.maas_now() where owner = p_owner returning 1)
   select exists (select from beat)
 $$;
 comment on function maas.maas_heartbeat is 'Extends the lease; false if the owner was reaped';

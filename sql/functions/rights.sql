@@ -41,8 +41,8 @@ language sql immutable as $$
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'telegram_bots', 'telegram_updates', 'telegram_replies', 'telegram_messages',
-      'forgotten_memories', 'memory_corrections', 'api_keys', 'ai_conversations',
-      'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_sessions', 'v_telegram', 'schema_files']),
+      'forgotten_memories', 'memory_corrections', 'api_keys', 'ai_conversations', 'audit', 'user_profiles',
+      'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'v_telegram', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
@@ -67,7 +67,8 @@ create or replace function maas.maas_function_rights() returns table (role_name 
     ('maas_ops', formats || array['maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
       'maas_delete_secret']),
 
-    ('maas_server', formats || search || array['maas_search_terms', 'maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_correct', 'maas_erase',
+    ('maas_server', formats || search || array['maas_search_terms', 'maas_set_prompt', 'maas_set_admin', 'maas_set_profile',
+      'maas_create_key', 'maas_revoke_key', 'maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_correct', 'maas_erase',
       'maas_forget', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
       'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button',
       'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_specs',

@@ -20,7 +20,7 @@ comment on function maas.maas_resolve_user is 'The user of this name; creates on
 
 create or replace function maas.maas_create_key(p_id text, p_name text, p_hash bytea, p_scopes text[], p_user uuid, p_prefix text,
   p_per_minute int, p_days int, p_actor text default null)
-returns void language plpgsql as $$
+returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into maas.api_keys (id, name, secret_hash, scopes, user_id, prefix, per_minute, expires_at)
   values (p_id, p_name, p_hash, p_scopes, p_user, p_prefix, p_per_minute, maas.maas_now() + make_interval(days => p_days));
@@ -30,7 +30,8 @@ end
 $$;
 comment on function maas.maas_create_key is 'Stores a key of which only the hash is known, and writes the audit';
 
-create or replace function maas.maas_revoke_key(p_id text, p_actor text default null) returns text language plpgsql as $$
+create or replace function maas.maas_revoke_key(p_id text, p_actor text default null) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   revoked record;
 begin

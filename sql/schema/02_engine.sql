@@ -23,7 +23,8 @@ create table maas.engines (
   stages text[] not null,
   concurrency int not null,
   started_at timestamptz not null default now(),
-  lease_until timestamptz not null
+  lease_until timestamptz not null,
+  heartbeat_at timestamptz not null default now()
 );
 comment on table maas.engines is 'One row per orchestrator connection; it is alive while advisory lock (4711, owner) is held and the lease has not expired';
 

@@ -49,6 +49,16 @@ comment on column maas.api_keys.per_minute is 'Requests per minute that each ser
 comment on column maas.api_keys.last_used_at is 'Up to a minute late';
 create index idx_api_keys_user_id on maas.api_keys (user_id) where user_id is not null;
 
+create table maas.user_profiles (
+  user_id uuid primary key,
+  name text check (char_length(name) between 1 and 200),
+  position text check (char_length(position) between 1 and 200),
+  language varchar(2) check (language in ('ru', 'en')),
+  updated_at timestamptz not null default now()
+);
+comment on table maas.user_profiles is 'What a user tells about themselves in the web interface';
+comment on column maas.user_profiles.language is 'Of the interface; null: that of the browser';
+
 create table maas.user_secrets (
   user_id uuid not null,
   name varchar(50) not null,

@@ -14,6 +14,7 @@ comment on column maas.audit.actor is 'The caller: its name, cli, retention, or 
 comment on column maas.audit.user_id is 'Whose memory it was; null for what concerns no single user';
 comment on column maas.audit.subject is 'The memory or the run';
 create index idx_audit_at on maas.audit (at);
+create index idx_audit_prompts on maas.audit ((details->>'role_name'), (details->>'version')) where action = 'prompt_change';
 create index idx_audit_user_id on maas.audit (user_id, at);
 
 create table maas.forgotten_memories (

@@ -58,7 +58,7 @@ comment on view maas.v_queue is
 
 create view maas.v_orchestrators as
 select e.owner, e.host, e.pid, e.stages, e.is_alive, coalesce(f.runs, 0) as in_flight, e.concurrency,
-  e.lease_until - maas.maas_now() as lease_left, now() - e.started_at as up_for
+  e.lease_until - maas.maas_now() as lease_left, now() - e.started_at as up_for, e.heartbeat_at
 from maas.v_engines e left join (
   select r.owner, count(*) as runs from maas.pipeline_runs r where r.queue_state in (0, 1) and r.owner is not null group by r.owner) f using (owner);
 comment on view maas.v_orchestrators is 'Each orchestrator: its stages, its runs in flight, the rest of its lease';

@@ -1,0 +1,207 @@
+"""/v1/admin/metrics, runs, memories and audit: lists and figures of all users."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from maas.http.admin import admin_of, note_read
+from maas.http.request_input import (
+    in_zone,
+    read_cursor,
+    read_limit,
+    read_parameter,
+    to_storable_text,
+    to_time,
+    write_cursor,
+)
+from maas.http.runs import read_page
+from maas.http.schemas import Schema, json_response
+from maas.http.state import app_state
+from shared.errors import MaasError
+
+DEFAULT_DAYS = 30
+MAX_DAYS = 400
+MAX_STUCK = 100
+MAX_LEVEL = 3
+AUDIT_CURSOR_PATTERN = "^[0-9]{1,18}$"  # JSON Schema; `_to_audit_id` checks with the same one
+MICRO_DOLLARS = 1_000_000
+
+
+class Figures(Schema):
+    requests: int = Field(description="Questions; runs of other kinds are not counted.")
+    completed: int
+    failed: int
+    average_ms: float | None = Field(description="From the question to its answer, of completed ones.")
+    p95_ms: float | None
+    tokens: int = Field(description="Of the model calls of all runs, of whatever kind.")
+    dollars: float = Field(description="Of those calls that have a price.")
+
+
+class DayFigures(Figures):
+    day: date = Field(description="Of MAAS_TIMEZONE; days without runs are left out.")
+
+
+class QueueFigures(Schema):
+    inbox: int
+    waiting: int
+    runnable: int
+    deferred: int
+    in_flight: int
+
+
+class EngineState(Schema):
+    name: str = Field(description="Host and process id.")
+    heartbeat_at: datetime
+    in_flight: int
+    concurrency: int
+    stages: list[str]
+    is_alive: bool
+
+
+class StuckRun(Schema):
+    request_id: UUID
+    user_id: UUID
+    status: str
+    why: str
+    since: datetime
+
+
+class EmbeddingState(Schema):
+    model: str
+    waiting: int = Field(description="Messages without a vector.")
+
+
+class AdminMetrics(Schema):
+    days: list[DayFigures]
+    total: Figures
+    queue: QueueFigures
+    engines: list[EngineState]
+    stuck: list[StuckRun] = Field(description="At most 100, those that have waited longest first.")
+    embedding: EmbeddingState | None = Field(description="null where no embedding model is in use.")
+
+
+class AdminMemory(Schema):
+    id: UUID
+    user_id: UUID
+    level: int = Field(description="0: an exchange, 1: a day, 2: a week, 3: a month.")
+    period: str
+    tags: list[str]
+    memory: str
+    messages: int = Field(description="The number of messages that it was made of.")
+    created_at: datetime
+    superseded_by: UUID | None
+
+
+class AdminMemoryPage(Schema):
+    results: list[AdminMemory]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
+class AuditRow(Schema):
+    id: int
+    at: datetime
+    actor: str
+    action: str
+    user_id: UUID | None
+    subject: UUID | None
+    details: dict[str, Any]
+
+
+class AuditPage(Schema):
+    results: list[AuditRow]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
+async def get_admin_metrics(request: Request) -> Response:
+    """Return the figures of each day, the queue, the orchestrators and the runs that are stuck."""
+    admin_of(request)
+    since, until = _read_span(request)
+    db = app_state(request).db
+    rows = await db.rows("admin_metrics", since, until)
+    queue, embedding = await db.row("admin_queue"), await db.row("admin_embedding")
+    assert queue is not None
+    days = [DayFigures(day=row["day"], **_figures(row)) for row in rows if row["day"] is not None]
+    metrics = AdminMetrics(
+        days=days,
+        total=Figures(**_figures(rows[-1])),
+        queue=QueueFigures(**queue),
+        engines=[EngineState(**row) for row in await db.rows("admin_engines")],
+        stuck=[StuckRun(**row) for row in await db.rows("admin_stuck", MAX_STUCK)],
+        embedding=EmbeddingState(**embedding) if embedding is not None else None,
+    )
+    return json_response(metrics)
+
+
+async def get_admin_runs(request: Request) -> Response:
+    """List runs of all users, newest first."""
+    admin_of(request)
+    user_id: UUID | None = read_parameter(request, "user_id", UUID)
+    page = await read_page(request, user_id)
+    filters = sorted({"status", "kind", "assistant", "q", "from", "to"} & request.query_params.keys())
+    await note_read(request, "runs_list", user_id, filters=filters, runs=len(page.results))
+    return json_response(page)
+
+
+async def get_admin_memories(request: Request) -> Response:
+    """List the summaries of all users, newest first, those that were merged included."""
+    admin_of(request)
+    user_id: UUID | None = read_parameter(request, "user_id", UUID)
+    limit = read_limit(request)
+    at, last = read_cursor(request) or (None, None)
+    rows = await app_state(request).db.rows(
+        "admin_memories", user_id, read_parameter(request, "tag", to_storable_text),
+        read_parameter(request, "level", _to_level), at, last, limit,
+    )  # fmt: skip
+    await note_read(request, "memories_list", user_id, memories=len(rows))
+    memories = [AdminMemory(**row) for row in rows]
+    return json_response(AdminMemoryPage(results=memories, next=write_cursor(rows, limit)))
+
+
+async def get_admin_audit(request: Request) -> Response:
+    """List the audit, newest first: who did what to whose data, without the data."""
+    admin_of(request)
+    limit = read_limit(request)
+    rows = await app_state(request).db.rows(
+        "admin_audit", read_parameter(request, "user_id", UUID), read_parameter(request, "action", to_storable_text),
+        read_parameter(request, "before", _to_audit_id), limit,
+    )  # fmt: skip
+    cursor = str(rows[-1]["id"]) if len(rows) == limit else None
+    return json_response(AuditPage(results=[AuditRow(**row) for row in rows], next=cursor))
+
+
+def _read_span(request: Request) -> tuple[datetime, datetime]:
+    """Return `from` and `to`; by default the last DEFAULT_DAYS days, today included. Raises bad_parameter."""
+    zone = app_state(request).settings.zone
+    until = in_zone(zone, read_parameter(request, "to", to_time)) or datetime.now(UTC) + timedelta(seconds=1)
+    since = in_zone(zone, read_parameter(request, "from", to_time))
+    if since is None:
+        first = (until.astimezone(zone) - timedelta(DEFAULT_DAYS - 1)).date()
+        since = datetime.combine(first, time(), zone)
+    if until - since > timedelta(MAX_DAYS):
+        raise MaasError("bad_parameter", f"from: must be at most {MAX_DAYS} days before `to`")
+    return since, until
+
+
+def _figures(row: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("requests", "completed", "failed", "average_ms", "p95_ms", "tokens")
+    return {name: row[name] for name in names} | {"dollars": row["price"] / MICRO_DOLLARS}
+
+
+def _to_level(text: str) -> int:
+    if text not in map(str, range(MAX_LEVEL + 1)):
+        raise ValueError(f"must be a whole number from 0 to {MAX_LEVEL}")
+    return int(text)
+
+
+def _to_audit_id(text: str) -> int:
+    if not re.fullmatch(AUDIT_CURSOR_PATTERN, text):
+        raise ValueError("must be `next` of the previous page, unchanged")
+    return int(text)

@@ -1,0 +1,144 @@
+"""/v1/admin/users and keys: all users, their roles, and the keys of programs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import ConfigDict, Field, StrictBool, model_validator
+from starlette.requests import Request
+from starlette.responses import Response
+
+from maas.http.admin import admin_of, note_read
+from maas.http.auth.authorize import read_body
+from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_search_text
+from maas.http.schemas import Integer, Name, RequestBody, Schema, json_response
+from maas.http.state import app_state
+from maas.users import MAX_DAYS, MAX_KEY_NAME_CHARS, MAX_PREFIX_CHARS, NewKey, create_key, list_keys, revoke_key
+from shared.errors import MaasError
+
+FIRST_USER = UUID(int=0)
+MAX_PER_MINUTE = 1_000_000
+KeyScope = Literal["ask", "read", "metrics", "admin"]
+PRINTABLE_PATTERN = "^ *[!-~А-яЁё][ -~А-яЁё]*$"  # what keys are named in lists and logs
+
+
+class AdminUser(Schema):
+    user_id: UUID
+    names: list[str] = Field(description="At most 10 names by which clients know the user.")
+    email: str | None
+    name: str | None
+    is_admin: bool
+    runs: int
+    last_run_at: datetime | None
+    created_at: datetime | None
+
+
+class AdminUserPage(Schema):
+    results: list[AdminUser]
+    next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
+class RoleChange(RequestBody):
+    is_admin: StrictBool
+
+
+class ApiKey(Schema):
+    id: str
+    name: str
+    scopes: list[str]
+    user_id: UUID | None
+    prefix: str | None
+    per_minute: int | None
+    state: Literal["active", "expired", "revoked"]
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
+class ApiKeyList(Schema):
+    results: list[ApiKey]
+
+
+class NewApiKey(RequestBody):
+    """A key for one user, for users with a name that begins with `prefix`, or for all users."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"properties": {"user_id": {"type": "null"}}}, {"properties": {"prefix": {"type": "null"}}}]
+        }
+    )
+
+    name: Annotated[str, Field(min_length=1, max_length=MAX_KEY_NAME_CHARS, pattern=PRINTABLE_PATTERN)]
+    scopes: list[KeyScope] = Field(["ask", "read"], min_length=1, max_length=4)
+    user_id: UUID | None = None
+    prefix: Annotated[Name, Field(max_length=MAX_PREFIX_CHARS, pattern=PRINTABLE_PATTERN)] | None = None
+    per_minute: Annotated[Integer, Field(ge=1, le=MAX_PER_MINUTE)] | None = None
+    days: Annotated[Integer, Field(ge=1, le=MAX_DAYS)] | None = Field(None, description="Until the key expires.")
+
+    @model_validator(mode="after")
+    def _is_bound_once(self) -> NewApiKey:
+        if self.user_id is not None and self.prefix is not None:
+            raise ValueError("send user_id or prefix, not both")
+        return self
+
+
+class CreatedKey(Schema):
+    id: str
+    key: str = Field(description="The key itself; it is shown this once.")
+
+
+async def get_users(request: Request) -> Response:
+    """List users by id; `q` is a part of a name, or a user id."""
+    admin_of(request)
+    limit, text = read_limit(request), read_parameter(request, "q", to_search_text)
+    _, last = read_cursor(request) or (None, FIRST_USER)
+    user_id = _as_user_id(text)
+    rows = await app_state(request).db.rows("admin_users", text if user_id is None else None, user_id, last, limit)
+    await note_read(request, "users_list", user_id, users=len(rows))
+    cursor = f"0_{rows[-1]['user_id']}" if len(rows) == limit and user_id is None else None
+    return json_response(AdminUserPage(results=[AdminUser(email=None, name=None, **row) for row in rows], next=cursor))
+
+
+async def put_roles(request: Request) -> Response:
+    """Make a user an administrator of all users, or one no longer; in force within a second."""
+    principal, user_id = admin_of(request), read_id(request, "user")
+    body = await read_body(request, RoleChange)
+    db = app_state(request).db
+    await db.value("set_admin", user_id, body.is_admin, principal.name)
+    row = await db.row("admin_users", None, user_id, FIRST_USER, 1)
+    assert row is not None
+    return json_response(AdminUser(email=None, name=None, **row))
+
+
+async def get_keys(request: Request) -> Response:
+    """List all keys, the oldest first, without their secrets."""
+    admin_of(request)
+    rows = await list_keys(app_state(request).db)
+    return json_response(ApiKeyList(results=[ApiKey(**row) for row in rows]))
+
+
+async def post_key(request: Request) -> Response:
+    """Create a key. The response alone shows it: only its hash is stored."""
+    principal = admin_of(request)
+    body = await read_body(request, NewApiKey)
+    new = NewKey(body.name, body.scopes, body.user_id, body.prefix, body.per_minute, body.days)
+    key = await create_key(app_state(request).db, new, principal.name)
+    return json_response(CreatedKey(id=key.split("_")[1], key=key), 201)
+
+
+async def delete_key(request: Request) -> Response:
+    """Revoke a key; a server accepts it for a second more at most."""
+    principal, key_id = admin_of(request), str(request.path_params["key"])
+    if "\0" in key_id:
+        raise MaasError("not_found", "there is no such key")
+    await revoke_key(app_state(request).db, key_id, principal.name)
+    return Response(status_code=204)
+
+
+def _as_user_id(text: str | None) -> UUID | None:
+    try:
+        return UUID(text) if text is not None else None
+    except ValueError:
+        return None

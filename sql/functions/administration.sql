@@ -1,0 +1,51 @@
+-- What administrators change over HTTP: prompts and roles. The server has no right to write the tables. Triggers write the audit
+-- and the versions; the setting maas.actor tells them who acts.
+
+create or replace function maas.maas_set_prompt(p_role text, p_text text, p_is_active boolean, p_version int, p_actor text)
+returns table (verdict text, version int, actor text, changed_at timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  prompt record;
+begin
+  select * into prompt from maas.system_prompts where role_name = p_role for update;
+  if not found then
+    return query select 'not_found', null::int, null::text, null::timestamptz;
+    return;
+  elsif prompt.version <> p_version then
+    return query select 'conflict', prompt.version, (
+        select a.actor from maas.audit a
+        where a.action = 'prompt_change' and a.details->>'role_name' = p_role and a.details->>'version' = prompt.version::text
+        order by a.id desc limit 1), prompt.updated_at;
+    return;
+  end if;
+  perform set_config('maas.actor', coalesce(p_actor, ''), true);
+  update maas.system_prompts set prompt_template = p_text, is_active = p_is_active
+  where role_name = p_role and (prompt_template, is_active) is distinct from (p_text, p_is_active);
+  perform set_config('maas.actor', '', true);
+  return query select 'saved', s.version, p_actor, s.updated_at from maas.system_prompts s where s.role_name = p_role;
+end
+$$;
+comment on function maas.maas_set_prompt is
+  'Replaces a prompt that was edited from p_version. verdict: saved, not_found, or conflict with the version that was saved meanwhile, and by whom';
+
+create or replace function maas.maas_set_admin(p_user uuid, p_is_admin boolean, p_actor text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('maas.actor', coalesce(p_actor, ''), true);
+  if p_is_admin then
+    insert into maas.user_roles (user_id, role) values (p_user, 'admin') on conflict do nothing;
+  else
+    delete from maas.user_roles where user_id = p_user and role = 'admin';
+  end if;
+  perform set_config('maas.actor', '', true);
+end
+$$;
+comment on function maas.maas_set_admin is 'Makes a user an administrator of all users, or one no longer';
+
+create or replace function maas.maas_set_profile(p_user uuid, p_name text, p_position text, p_language text) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  insert into maas.user_profiles (user_id, name, position, language) values (p_user, p_name, p_position, p_language)
+  on conflict (user_id) do update set name = excluded.name, position = excluded.position, language = excluded.language, updated_at = now()
+$$;
+comment on function maas.maas_set_profile is 'Replaces the profile of a user';

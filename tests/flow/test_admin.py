@@ -1,0 +1,344 @@
+"""What administrators of all users see and change over HTTP, against the tables."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx2
+import pytest
+
+from maas.http.routes import ROUTES
+from maas.users import NewKey, create_key
+from shared.db import open_database
+from tests.logins import login
+from tests.polling import poll
+from tests.stack import Stack
+
+ADMIN_ROUTES = [
+    pytest.param(route, id=f"{route.method} {route.path}") for route in ROUTES if route.path.startswith("/v1/admin/")
+]
+ZONE = "Asia/Almaty"
+METRICS = """
+  select {day} as day, count(*) filter (where r.kind = 'ask') as requests,
+    count(*) filter (where r.kind = 'ask' and r.status = 'COMPLETED') as completed,
+    count(*) filter (where r.kind = 'ask' and r.status = 'FAILED') as failed,
+    avg(extract(epoch from r.completed_at - r.created_at) * 1000)
+      filter (where r.kind = 'ask' and r.status = 'COMPLETED')::float8 as average_ms,
+    percentile_cont(0.95) within group (order by extract(epoch from r.completed_at - r.created_at)::float8 * 1000)
+      filter (where r.kind = 'ask' and r.status = 'COMPLETED') as p95_ms,
+    coalesce(sum((select sum(c.tokens_in + c.tokens_out) from llm_calls c where c.run_id = r.id)), 0)::bigint as tokens,
+    coalesce(sum((select sum(c.price) from llm_calls c where c.run_id = r.id)), 0)::float8 / 1e6 as dollars
+  from pipeline_runs r where r.created_at >= %s and r.created_at < %s {group}"""
+RUNS = """
+  set session_replication_role = replica;
+  insert into pipeline_runs (user_id, user_query, queue_key, kind, status, queue_state, created_at, completed_at, seq)
+  select md5((n % 7)::text)::uuid, 'q', gen_random_uuid(), case n % 5 when 0 then 'action' else 'ask' end,
+    case n % 4 when 0 then 'FAILED' else 'COMPLETED' end, 2, at, at + n * interval '13 ms', n
+  from generate_series(1, 120) n
+  cross join lateral (select '2026-03-01T10:00:00Z'::timestamptz + n * interval '97 min' as at) a"""
+CALLS = """
+  insert into llm_calls (run_id, try, stage, round, attempt, provider, model, role_name, finish, tokens_in, tokens_out,
+    ms, price)
+  select id, 1, 'final_responder', c, 1, 'p', 'm', 'Mentor', 'stop', seq, 3 * c, 1,
+    case when seq % 3 > 0 then seq * 10 + c end
+  from pipeline_runs cross join generate_series(1, 2) c where created_at < '2026-04-01'"""
+
+
+@pytest.fixture(scope="module")
+def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A server that asks for keys, as a login with the rights of servers alone; and an orchestrator."""
+    folder = tmp_path_factory.mktemp("stack")
+    with login(fresh_database, "maas_server") as dsn, Stack(fresh_database, folder, MAAS_AUTH="keys") as running:
+        running.start_server(DATABASE_URL=dsn, MAAS_TIMEZONE=ZONE)
+        running.start_orchestrator(MAAS_TIMEZONE=ZONE)
+        running.client.headers["authorization"] = f"Bearer {new_key(running, 'root', scopes=('admin',))}"
+        yield running
+
+
+def new_key(stack: Stack, name: str, **fields: Any) -> str:
+    async def create() -> str:
+        async with open_database(stack.dsn, 1, "test") as db:
+            return await create_key(db, NewKey(name, **fields), "test")
+
+    return asyncio.run(create())
+
+
+@pytest.fixture(scope="module")
+def root(stack: Stack) -> str:
+    """The name of the administrator in the audit."""
+    return f"key:{stack.client.headers['authorization'].split('_')[1]}"
+
+
+@pytest.fixture
+def other(stack: Stack) -> Iterator[httpx2.Client]:
+    """Another administrator."""
+    headers = {"authorization": f"Bearer {new_key(stack, 'other', scopes=('admin',))}"}
+    with httpx2.Client(base_url=stack.client.base_url, timeout=30, trust_env=False, headers=headers) as client:
+        yield client
+
+
+def get(stack: Stack, path: str, **parameters: Any) -> Any:
+    reply = stack.client.get(f"/v1/admin/{path}", params=parameters)
+    assert reply.status_code == 200, reply.text
+    return reply.json()
+
+
+def last_audit(stack: Stack, action: str) -> dict[str, Any]:
+    (row,) = stack.rows("select * from audit where action = %s order by id desc limit 1", action)
+    return row
+
+
+@pytest.mark.parametrize("route", ADMIN_ROUTES)
+def test_only_unbound_administrators_are_let_in(stack: Stack, route: Any) -> None:
+    user = uuid4()
+    path = route.path.replace("{role}", "Mentor").replace("{id}", str(user)).replace("{key}", "0" * 12)
+    bound = new_key(stack, "bound", scopes=("admin",), user_id=user)
+    for key in (bound, new_key(stack, "no admin", scopes=("ask", "read", "metrics"))):
+        body = None if route.body is None else {"is_admin": True}
+        headers = {"authorization": f"Bearer {key}"}
+        reply = stack.client.request(route.method, path, headers=headers, json=body)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden"), reply.text
+
+
+def test_metrics_equal_the_tables(stack: Stack) -> None:
+    stack.rows(RUNS)
+    stack.rows(CALLS)
+    for since, until in (("2026-03-02T00:00:00+05:00", "2026-03-08T12:00:00+05:00"), ("2026-03-01", "2026-04-01")):
+        got = get(stack, "metrics", **{"from": since, "to": until})
+        zoned = [f"{at}T00:00:00+05:00" if "T" not in at else at for at in (since, until)]
+        day = f"(r.created_at at time zone '{ZONE}')::date"
+        days = stack.rows(METRICS.format(day=day, group="group by 1 order by 1"), *zoned)
+        (total,) = stack.rows(METRICS.format(day="null", group=""), *zoned)
+        assert len(days) > 5 and total["failed"] and total["dollars"]
+        assert [one["day"] for one in got["days"]] == [str(row["day"]) for row in days]
+        for figures, row in zip([*got["days"], got["total"]], [*days, total], strict=True):
+            assert figures == pytest.approx({name: row[name] for name in row if name in figures and name != "day"} | (
+                {"day": figures["day"]} if "day" in figures else {})), (figures, row)  # fmt: skip
+    empty = get(stack, "metrics", **{"from": "2020-01-01", "to": "2020-02-01"})
+    assert empty["days"] == [] and empty["total"] == {
+        "requests": 0, "completed": 0, "failed": 0, "average_ms": None, "p95_ms": None, "tokens": 0, "dollars": 0.0,
+    }  # fmt: skip
+
+
+def test_metrics_show_the_engine(stack: Stack) -> None:
+    run_id = uuid4()
+    stack.rows(
+        """insert into pipeline_runs (id, user_id, user_query) values (%s, gen_random_uuid(), 'hello there')""", run_id
+    )
+    stack.wait_archived(run_id)
+    got = get(stack, "metrics")
+    assert got["days"][-1]["requests"] >= 1 and got["total"]["completed"] >= 1
+    assert got["queue"] == {"inbox": 0, "waiting": 0, "runnable": 0, "deferred": 0, "in_flight": 0}
+    (engine,) = got["engines"]
+    assert engine["is_alive"] and engine["name"].partition(":")[2].isdigit() and engine["in_flight"] == 0
+    assert got["embedding"] is None and got["stuck"] == []
+    poll(lambda: get(stack, "metrics")["engines"][0]["heartbeat_at"] > engine["heartbeat_at"], 20, "a heartbeat")
+    for wrong in ({"from": "x"}, {"from": "2020-01-01", "to": "2026-01-01"}):
+        assert stack.client.get("/v1/admin/metrics", params=wrong).status_code == 400
+
+
+def test_runs_and_memories_of_all_users_are_audited(stack: Stack, root: str) -> None:
+    user = uuid4()
+    texts = ("My sister Alma moved to Lisbon in May.", "My brother Bert lives in Bergen since June.")
+    runs = [_ask(stack, user, text) for text in texts]
+    stack.wait_archived(*runs)
+    found = get(stack, "runs", q="lisbon")["results"]
+    assert str(runs[0]) in [run["request_id"] for run in found]
+    row = last_audit(stack, "runs_list")
+    assert (row["actor"], row["user_id"], row["details"]) == (root, None, {"filters": ["q"], "runs": len(found)})
+    page = get(stack, "runs", user_id=user, status="COMPLETED", assistant="mentor", limit=1)
+    assert [run["request_id"] for run in page["results"]] == [str(runs[1])]
+    rest = get(stack, "runs", user_id=user, before=page["next"])
+    assert [run["request_id"] for run in rest["results"]] == [str(runs[0])] and rest["next"] is None
+    assert last_audit(stack, "runs_list")["user_id"] == user
+    assert get(stack, "runs", user_id=user, assistant="stickers")["results"] == []
+
+    memories = get(stack, "memories", user_id=user)["results"]
+    assert {one["user_id"] for one in memories} == {str(user)} and len(memories) == 2
+    assert memories[0]["level"] == 0 and memories[0]["messages"] == 2 and memories[0]["superseded_by"] is None
+    assert (last_audit(stack, "memories_list")["user_id"], last_audit(stack, "memories_list")["actor"]) == (user, root)
+    tag = memories[0]["tags"][0]
+    assert memories[0]["id"] in [one["id"] for one in get(stack, "memories", tag=tag, level=0)["results"]]
+    assert get(stack, "memories", user_id=user, level=3)["results"] == []
+    first = get(stack, "memories", user_id=user, limit=1)
+    assert first["results"] + get(stack, "memories", user_id=user, before=first["next"])["results"] == memories
+    for wrong in ("level=4", "level=x", "tag=", "tag=%00", "before=x", "user_id=x"):
+        assert stack.client.get(f"/v1/admin/memories?{wrong}").status_code == 400
+
+
+def _ask(stack: Stack, user: UUID, text: str) -> UUID:
+    (row,) = stack.rows("insert into pipeline_runs (user_id, user_query) values (%s, %s) returning id", user, text)
+    return UUID(str(row["id"]))
+
+
+def test_a_prompt_is_changed_and_its_history_says_by_whom(stack: Stack, root: str, other: httpx2.Client) -> None:
+    before = get(stack, "prompts/Compactor")
+    assert before["version"] == 1 and len(before["variables"]) >= 2
+    body = {"text": "Merge {records}, please.", "is_active": True, "version": 1}
+    changed = stack.client.put("/v1/admin/prompts/Compactor", json=body)
+    assert changed.status_code == 200, changed.text
+    assert changed.json() == get(stack, "prompts/Compactor")
+    assert (changed.json()["version"], changed.json()["text"]) == (2, body["text"])
+    late = other.put("/v1/admin/prompts/Compactor", json=body | {"text": "Mine"})
+    error = late.json()["error"]
+    assert (late.status_code, error["code"]) == (409, "conflict")
+    assert root in error["message"] and error["details"]["version"] == 2 and error["details"]["changed_by"] == root
+    assert other.put("/v1/admin/prompts/Compactor", json=body | {"version": 2, "is_active": False}).status_code == 200
+    same = stack.client.put("/v1/admin/prompts/Compactor", json=body | {"version": 3, "is_active": False})
+    assert same.json()["version"] == 3  # nothing has changed, so there is no new version
+    history = get(stack, "prompts/Compactor/history")["results"]
+    assert [one["version"] for one in history] == [3, 2, 1]
+    assert [one["is_active"] for one in history] == [False, True, True]
+    assert history[1]["changed_by"] == root and history[0]["changed_by"] not in (root, None)
+    assert history[2]["text"] == before["text"]
+    listed = {one["role"]: one for one in get(stack, "prompts")["results"]}
+    assert (listed["Compactor"]["version"], listed["Compactor"]["is_active"]) == (3, False)
+    assert listed["Compactor"]["characters"] == len(str(body["text"]))
+    details = last_audit(stack, "prompt_change")["details"]
+    assert details == {"how": "update", "changed": ["is_active"], "role_name": "Compactor", "version": 3}
+    restored = {"text": before["text"], "is_active": True, "version": 3}
+    assert stack.client.put("/v1/admin/prompts/Compactor", json=restored).status_code == 200
+
+
+def test_of_many_who_save_at_once_one_does(stack: Stack) -> None:
+    version = get(stack, "prompts/Archivist")["version"]
+
+    def save(number: int) -> int:
+        body = {"text": f"text {number}", "is_active": True, "version": version}
+        headers = {"authorization": stack.client.headers["authorization"]}
+        reply = httpx2.put(
+            f"{stack.client.base_url}/v1/admin/prompts/Archivist", json=body, headers=headers, trust_env=False
+        )
+        return reply.status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = sorted(pool.map(save, range(8)))
+    assert statuses == [200, *[409] * 7]
+    assert get(stack, "prompts/Archivist")["version"] == version + 1
+
+
+@pytest.mark.parametrize(
+    ("role", "change", "status"),
+    [
+        ("Nobody", {}, 404), ("%00", {}, 404), ("..%2F..%2Fschema", {}, 404), ("Mentor", {"text": ""}, 422),
+        ("Mentor", {"text": "a\x00b"}, 422), ("Mentor", {"text": "x" * 100_001}, 422), ("Mentor", {"text": " "}, 422),
+        ("Mentor", {"version": -1}, 422), ("Mentor", {"version": 2**31}, 422), ("Mentor", {"is_active": None}, 422),
+        ("Mentor", {"more": 1}, 422), ("Mentor", {"version": 99}, 409),
+    ],
+)  # fmt: skip
+def test_a_wrong_prompt_changes_nothing(stack: Stack, role: str, change: dict[str, Any], status: int) -> None:
+    before = get(stack, "prompts/Mentor")
+    body = {"text": "You answer.", "is_active": True, "version": before["version"]} | change
+    assert stack.client.put(f"/v1/admin/prompts/{role}", json=body).status_code == status
+    assert get(stack, "prompts/Mentor") == before
+    if role != "Mentor":
+        for path in (role, f"{role}/history"):
+            assert stack.client.get(f"/v1/admin/prompts/{path}").status_code == 404
+
+
+def test_users_are_found_by_name_and_become_administrators(stack: Stack, root: str) -> None:
+    names = [f"shop:{uuid4()}" for _ in range(3)]
+    users = [UUID(str(stack.rows("select maas_resolve_user('api', %s) as id", name)[0]["id"])) for name in names]
+    unnamed = uuid4()
+    run_id = _ask(stack, unnamed, "I have no name.")
+    stack.wait_archived(run_id)
+    (found,) = get(stack, "users", q=names[0].upper())["results"]
+    assert found | {"created_at": None} == {
+        "user_id": str(users[0]), "names": [names[0]], "email": None, "name": None, "is_admin": False, "runs": 0,
+        "last_run_at": None, "created_at": None,
+    }  # fmt: skip
+    assert last_audit(stack, "users_list")["details"] == {"users": 1}
+    (found,) = get(stack, "users", q=str(unnamed))["results"]
+    assert (found["names"], found["runs"]) == ([], 1) and found["last_run_at"] == found["created_at"]
+    seen, cursor = list[str](), None
+    while True:
+        page = get(stack, "users", limit=2, **({"before": cursor} if cursor else {}))
+        seen += [user["user_id"] for user in page["results"]]
+        if (cursor := page["next"]) is None:
+            break
+    everybody = stack.rows("select user_id from user_identities union select user_id from pipeline_runs order by 1")
+    assert seen == [str(row["user_id"]) for row in everybody]
+    path = f"/v1/admin/users/{users[0]}/roles"
+    for is_admin in (True, True, False):
+        changed = stack.client.put(path, json={"is_admin": is_admin}).json()
+        assert (changed["user_id"], changed["is_admin"]) == (str(users[0]), is_admin)
+    rows = stack.rows("select * from audit where action = 'role_change' and user_id = %s order by id", users[0])
+    assert [(row["actor"], row["details"]["how"]) for row in rows] == [(root, "insert"), (root, "delete")]
+    assert stack.client.put(path, json={"is_admin": "yes"}).status_code == 422
+    assert stack.client.put("/v1/admin/users/x/roles", json={"is_admin": True}).status_code == 404
+    for text in ("%", "'", "\\", "😀", "' or true --"):
+        assert get(stack, "users", q=text)["results"] == []
+
+
+def test_keys_are_made_used_and_revoked(stack: Stack, root: str) -> None:
+    user = uuid4()
+    body = {"name": "веб page", "scopes": ["read", "ask"], "user_id": str(user), "per_minute": 60, "days": 3}
+    reply = stack.client.post("/v1/admin/keys", json=body)
+    assert reply.status_code == 201, reply.text
+    made = reply.json()
+    headers = {"authorization": f"Bearer {made['key']}"}
+    assert stack.client.get("/v1/runs", headers=headers).json() == {"results": [], "next": None}
+    listed = {key["id"]: key for key in get(stack, "keys")["results"]}
+    key = listed[made["id"]]
+    assert (key["name"], key["scopes"], key["user_id"], key["state"]) == (
+        "веб page",
+        ["ask", "read"],
+        str(user),
+        "active",
+    )
+    assert made["key"].split("_")[2] not in str(listed) + stack.log()
+    assert last_audit(stack, "key_create")["actor"] == root
+    assert [stack.client.delete(f"/v1/admin/keys/{made['id']}").status_code for _ in range(2)] == [204, 204]
+    assert last_audit(stack, "key_revoke")["actor"] == root
+    poll(lambda: stack.client.get("/v1/runs", headers=headers).status_code == 401, 5, "the key is refused")
+    for unknown in ("0" * 12, "x", "%00", "%F0%9F%98%80"):
+        assert stack.client.delete(f"/v1/admin/keys/{unknown}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scopes": ["root"]}, {"scopes": []}, {"scopes": ["open"]}, {"name": ""}, {"name": " "}, {"name": "x" * 101},
+        {"name": "a\x00"}, {"name": "a\nb"}, {"prefix": "p", "user_id": str(uuid4())}, {"per_minute": 0}, {"days": 0},
+        {"days": 36_501}, {"prefix": ""}, {"secret": "mine"},
+    ],
+)  # fmt: skip
+def test_a_wrong_key_is_not_made(stack: Stack, change: dict[str, Any]) -> None:
+    before = get(stack, "keys")
+    assert stack.client.post("/v1/admin/keys", json={"name": "wrong"} | change).status_code == 422
+    assert get(stack, "keys") == before
+
+
+def test_the_audit_is_read_in_pages(stack: Stack, user: UUID) -> None:
+    for number in range(5):
+        stack.rows("select maas_write_audit('test_row', %s, null, %s, null)", user, f'{{"n": {number}}}')
+    page = get(stack, "audit", user_id=user, action="test_row", limit=2)
+    rest = get(stack, "audit", user_id=user, before=page["next"])
+    rows = page["results"] + rest["results"]
+    assert [row["details"]["n"] for row in rows] == [4, 3, 2, 1, 0] and rest["next"] is None
+    assert {row["action"] for row in rows} == {"test_row"} and rows[0]["user_id"] == str(user)
+    assert get(stack, "audit", action="'; drop")["results"] == []
+    for wrong in ("before=x", "before=-1", "before=" + "9" * 19, "action=", "action=%00", "limit=0"):
+        assert stack.client.get(f"/v1/admin/audit?{wrong}").status_code == 400
+
+
+def test_a_profile_is_the_users_own(stack: Stack, user: UUID) -> None:
+    path, empty = f"/v1/users/{user}/profile", {"name": None, "position": None, "language": None}
+    headers = {"authorization": f"Bearer {new_key(stack, 'own', user_id=user)}"}
+    foreign = {"authorization": f"Bearer {new_key(stack, 'foreign', user_id=uuid4())}"}
+    assert stack.client.get(path, headers=headers).json() == empty
+    profile = {"name": "Алма", "position": "Marketing", "language": "ru"}
+    assert stack.client.put(path, json=profile, headers=headers).json() == profile
+    assert stack.client.get(path, headers=headers).json() == profile
+    assert stack.client.get(path, headers=foreign).status_code == 404
+    assert stack.client.put(path, json={}, headers=foreign).status_code == 404
+    for wrong in ({"language": "de"}, {"name": ""}, {"name": "x" * 201}, {"position": "\x00"}, {"age": 7}):
+        assert stack.client.put(path, json=wrong, headers=headers).status_code == 422
+    assert stack.client.put(path, json={"name": "Alma"}, headers=headers).json() == empty | {"name": "Alma"}
+    assert stack.client.delete(f"/v1/users/{user}").status_code == 200
+    assert last_audit(stack, "erase")["details"]["user_profiles"] == 1
+    assert stack.client.get(path).json() == empty
