@@ -31,6 +31,7 @@ MORE: dict[str, dict[str, Any]] = {
     "get_telegram_status": {"assistant": "mentor"},
     "get_tools": {"assistant": "mentor"},
     "put_prompt": {"is_active": True, "version": 0},
+    "post_trial": {"run_id": str(NOBODY)},
     "put_roles": {"is_admin": True},
     "post_tool_call": {"assistant": "mentor", "tool": "getLeads"},
     "post_brain_stream": {"message": "hello", "assistant": "mentor"},

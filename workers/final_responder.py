@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import random
 from time import monotonic
 
@@ -12,16 +13,19 @@ from maas.agents.runtime import open_assistant
 from maas.engine.claims import Deferred, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
+from maas.engine.states import RunKind
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.model_calls import ask
-from maas.prompting.prompts import Draft, Payload
+from maas.prompting.prompts import Draft, Payload, read_prompts, read_role_name, role_text
 from maas.runs.debug_info import debug_log, run_events
+from shared.errors import MaasError
 from shared.marks import MarkFilter, numbers_in, numbers_of_lines
 from shared.models import Message, ModelError, Reply, Request
 from shared.text import clean, is_blank, offload
 
 NAME = "final_responder"
 MIN_WAIT_S = 1.0
+TRIAL_VERSION = -1  # of a prompt text that is in no row
 log = structlog.get_logger()
 
 
@@ -44,21 +48,20 @@ async def run(run: Run, deps: Deps) -> Outcome:
 
 async def _respond(run: Run, deps: Deps) -> Outcome:
     async with run_events(run, deps) as events:
-        outcome = await (_ask(run, deps, events) if run.kind == "ask" else _act(run, deps, events))
+        match run.kind:
+            case RunKind.ASK:
+                outcome = await _ask(run, deps, events)
+            case RunKind.TRIAL:
+                outcome = await _try(run, deps, events)
+            case _:
+                outcome = await _act(run, deps, events)
         await debug_log().info(10, "answer", {"chars": len(outcome.answer or "")})
         return outcome
 
 
 async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     payload = Payload.parse(run.payload or "")
-    request = Request(
-        role="FinalResponder",
-        system=payload.system_text(),
-        messages=(Message("user", payload.query),),
-        temperature=deps.settings.temperature,
-        max_tokens=deps.settings.max_tokens,
-        inputs={"user_query": payload.query, "memory": payload.memory.split("\n")},
-    )
+    request = _to_request(payload, deps)
     marks = await _given_marks(run, payload)
     if marks is not None and events is not None:
         events.marks = MarkFilter(marks)
@@ -70,6 +73,40 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
         log.warning("answered_by_rule", cause=error.message)
         spoken = await dialogue_language(deps.db, run.id, "auto", run.user_query)
         return Outcome(answer=spent_answer(run, deps.settings, spoken))
+    answer = _read_answer(reply, deps)
+    return Outcome(answer=answer) if marks is None else await _cited(run, deps, answer, MarkFilter(marks))
+
+
+async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
+    """Answer the recorded context of another run with the prompt text that is on trial; no tool is offered.
+
+    Raises MaasError('not_replayable') when that run was erased meanwhile.
+    """
+    row = await deps.db.row("trial_input", run.id)
+    if row is None:
+        raise MaasError("not_replayable", "the run that is answered again was erased; try another one")
+    name = await read_role_name(deps.db, run.assistant)
+    prompts = await read_prompts(deps.db, "FinalResponder", name)
+    role = role_text(prompts | {row["role"]: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
+    payload = Payload.parse(row["final_context_payload"])
+    payload = replace(payload, system=Draft.parse(row["draft_context"]).system(role) if row["draft_context"] else role)
+    _, deps, request = await open_assistant(run, deps, _to_request(payload, deps))
+    prompt = Prompt("FinalResponder", payload.system, TRIAL_VERSION)
+    return Outcome(answer=_read_answer(await _ask_model(run, deps, prompt, request, events), deps))
+
+
+def _to_request(payload: Payload, deps: Deps) -> Request:
+    return Request(
+        role="FinalResponder",
+        system=payload.system_text(),
+        messages=(Message("user", payload.query),),
+        temperature=deps.settings.temperature,
+        max_tokens=deps.settings.max_tokens,
+        inputs={"user_query": payload.query, "memory": payload.memory.split("\n")},
+    )
+
+
+def _read_answer(reply: Reply, deps: Deps) -> str:
     answer = clean(reply.text).strip()
     if is_blank(answer):
         model = deps.models["FinalResponder"]
@@ -77,7 +114,7 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
             "filtered" if reply.finish == "filtered" else "malformed",
             f"{model.provider}:{model.name} sent no text (finish: {reply.finish})",
         )
-    return Outcome(answer=answer) if marks is None else await _cited(run, deps, answer, MarkFilter(marks))
+    return answer
 
 
 async def _given_marks(run: Run, payload: Payload) -> frozenset[int] | None:
@@ -112,6 +149,10 @@ async def _call_model(run: Run, deps: Deps, prompt: Prompt, request: Request, ev
         definition, deps, request = await open_assistant(run, deps, request)
         if definition is not None and not definition.is_plain:
             return await runtime.answer(definition, run, deps, prompt, request, events)
+    return await _ask_model(run, deps, prompt, request, events)
+
+
+async def _ask_model(run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None) -> Reply:
     # The built-in model answers in one piece: no text could be sent before the answer.
     is_streamed = deps.settings.stream and deps.models["FinalResponder"].provider != deps.builtin_model.provider
     stream = events if is_streamed else None

@@ -148,12 +148,14 @@ class Run:
     def skip_outcome(self) -> Outcome | None:
         """The outcome of the present stage where the stage is skipped; None where it must run.
 
-        Runs of other kinds than `ask` skip the stages before the Archivist; an approved action or a task is executed by
-        the Responder. An `answer` in the analysis (of a note command) skips all later stages.
+        Runs of other kinds than `ask` skip the stages before the Archivist; an approved action, a task or a trial is
+        executed by the Responder, and a trial is not archived. An `answer` in the analysis (of a note command) skips
+        all later stages.
         """
         if self.kind != "ask":
-            is_execution = self.kind in ("action", "task") and self.status is Status.RESPONDING
-            return None if is_execution or self.status is Status.COMPLETED else Outcome()
+            is_execution = self.kind in ("action", "task", "trial") and self.status is Status.RESPONDING
+            is_archived = self.kind != "trial" and self.status is Status.COMPLETED
+            return None if is_execution or is_archived else Outcome()
         answer = (self.analysis or {}).get("answer")
         if answer is None:
             return None

@@ -36,6 +36,7 @@ STATUS = {
     "already_decided": 409,
     "expired": 409,
     "not_offered": 409,
+    "not_replayable": 409,
     "too_large": 413,
     "unsupported_media_type": 415,
     "invalid_request": 422,

@@ -27,6 +27,7 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "NewSpecs": {"specs": {"report_currency": "KZT"}},
     "NewProfile": {"name": "Alma", "position": "Marketing", "language": "en"},
     "PromptChange": {"text": "You answer in one sentence.", "is_active": True, "version": 3},
+    "PromptTrial": {"run_id": EXAMPLE_USER, "text": "You answer in one sentence."},
     "RoleChange": {"is_admin": True},
     "NewApiKey": {"name": "web shop", "scopes": ["ask", "read"], "prefix": "shop:", "per_minute": 600},
     "NewToolCall": {

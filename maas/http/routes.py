@@ -287,6 +287,8 @@ ROUTES = (
           errors=(400, 404, 409, 413, 415, 422)),
     Route("GET", "/v1/admin/prompts/{role}/history", prompts.get_prompt_history, "admin",
           response=prompts.PromptHistory, errors=(404,)),
+    Route("POST", "/v1/admin/prompts/{role}/try", prompts.post_trial, "admin", prompts.PromptTrial,
+          schemas.RunAccepted, 202, errors=(400, 404, 409, 413, 415, 422)),
     Route("GET", "/v1/admin/users", people.get_users, "admin", response=people.AdminUserPage, errors=(400,),
           query={"q": (_SEARCH, "A part of a name, or a user id."), **_PAGE}),
     Route("PUT", "/v1/admin/users/{id}/roles", people.put_roles, "admin", people.RoleChange, people.AdminUser,

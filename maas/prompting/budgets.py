@@ -14,6 +14,7 @@ from uuid import UUID
 from maas.engine.claims import Run, StageLog
 from maas.engine.spending import MICRO_DOLLARS, next_day
 from maas.engine.stages import Deps
+from maas.engine.states import RunKind
 from shared.errors import MaasError
 from shared.models import NamedModel
 from shared.settings import Settings
@@ -58,6 +59,8 @@ async def check_budget(spender: Spender, deps: Deps, model: NamedModel) -> None:
     """
     settings = deps.settings
     run_limit = settings.run_max_tokens if isinstance(spender, Run) else None
+    if isinstance(spender, Run) and spender.kind == RunKind.TRIAL:
+        return  # an administrator's, not the user's
     limits = (run_limit, settings.user_daily_tokens, settings.user_daily_dollars)
     if limits == (None, None, None) or model.provider == FREE_PROVIDER:
         return

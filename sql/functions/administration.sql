@@ -29,6 +29,36 @@ $$;
 comment on function maas.maas_set_prompt is
   'Replaces a prompt that was edited from p_version. verdict: saved, not_found, or conflict with the version that was saved meanwhile, and by whom';
 
+create or replace function maas.maas_insert_trial(p_run uuid, p_role text, p_text text, p_actor text)
+returns table (verdict text, id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  origin record;
+  trial uuid;
+begin
+  select r.user_id, r.user_query, r.assistant, r.source, r.kind, r.final_context_payload is not null as has_payload, a.role_name
+  into origin from maas.pipeline_runs r left join maas.assistants a on a.name = r.assistant and a.is_active where r.id = p_run;
+  if not found then
+    return query select 'not_found', null::uuid;
+    return;
+  elsif origin.kind <> 'ask' or not origin.has_payload or origin.role_name is null then
+    return query select 'not_replayable', null::uuid;
+    return;
+  elsif p_role not in ('FinalResponder', origin.role_name) then
+    return query select 'other_role', null::uuid;
+    return;
+  end if;
+  insert into maas.pipeline_runs as r (user_id, user_query, assistant, kind, source, metadata, caller, is_remembered)
+  values (origin.user_id, origin.user_query, origin.assistant, 'trial', origin.source,
+    jsonb_build_object('trial', jsonb_build_object('run_id', p_run, 'role', p_role, 'text', p_text)), coalesce(p_actor, ''), false)
+  returning r.id into trial;
+  perform maas.maas_write_audit('prompt_try', origin.user_id, p_run, jsonb_build_object('role_name', p_role, 'trial', trial), p_actor);
+  return query select 'inserted', trial;
+end
+$$;
+comment on function maas.maas_insert_trial is
+  'Inserts a run of kind trial, which answers p_run again with another prompt text. verdict: inserted, not_found, not_replayable (it is no question, or its final context is not there), other_role (its answer does not use that prompt)';
+
 create or replace function maas.maas_set_admin(p_user uuid, p_is_admin boolean, p_actor text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -245,6 +245,7 @@ begin
   end;
   counts := counts || jsonb_build_object('answers', cardinality(logs) - coalesce(cardinality(words), 0));
   delete from maas.forgotten_memories f where f.user_id = target_user and f.memory_id = p_id;
+  delete from maas.pipeline_runs r where r.user_id = target_user and r.kind = 'trial';  -- they may hold it, and nobody misses them
   if doubtful <> '{}' then
     insert into maas.forgotten_memories (user_id, memory_id, runs) values (target_user, p_id, doubtful);
   end if;

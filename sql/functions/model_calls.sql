@@ -3,7 +3,7 @@
 create or replace function maas.maas_add_calls(p_calls jsonb) returns void language plpgsql as $$
 begin
   with owned as materialized (
-    select r.user_id, r.try, c.*, coalesce(c.cached, 0) as tokens_cached, coalesce(c.images, 0) as drawn,
+    select r.user_id, r.try, r.kind, c.*, coalesce(c.cached, 0) as tokens_cached, coalesce(c.images, 0) as drawn,
       maas.maas_price(c.provider, c.model, c.tokens_in, coalesce(c.cached, 0), c.tokens_out, coalesce(c.images, 0)) as price
     from jsonb_to_recordset(p_calls) as c(run_id uuid, attempt int, stage text, round int, provider text, model text,
       role_name text, prompt_version int, request_hash text, reply text, calls jsonb, parts jsonb, finish text, attempts int,
@@ -24,7 +24,7 @@ begin
   )
   insert into maas.token_usage (user_id, day, tokens, price)
   select user_id, maas.maas_day(now()), sum(tokens_in + tokens_out), coalesce(sum(price), 0) from owned
-  where tokens_in + tokens_out + drawn > 0 group by user_id order by user_id  -- in one order, so that two batches never deadlock
+  where tokens_in + tokens_out + drawn > 0 and kind <> 'trial' group by user_id order by user_id  -- in one order, so that two batches never deadlock
   on conflict (user_id, day) do update set tokens = token_usage.tokens + excluded.tokens, price = token_usage.price + excluded.price;
 end
 $$;

@@ -20,7 +20,7 @@ begin
   end if;
   new.queue_key := case
     when new.kind = 'archive' then md5('archive:' || new.user_id)::uuid
-    when new.kind = 'task' then new.id
+    when new.kind in ('task', 'trial') then new.id
     when (select value from maas.engine_settings where key = 'blocking_scope') = 'global' then '00000000-0000-0000-0000-000000000000'
     else new.user_id
   end;
@@ -179,11 +179,11 @@ begin
   return new;
 end
 $$;
-comment on function maas.skip_archive is 'Leaves a note command, which was answered without a draft, without a summary';
+comment on function maas.skip_archive is 'Leaves a trial, and a note command, which was answered without a draft, without a summary';
 
 create or replace trigger skip_archive before update of archive_status on maas.pipeline_runs
-  for each row when (new.archive_status = 'ARCHIVED' and old.archive_status = 'ARCHIVING' and new.kind = 'ask'
-    and new.draft_context is null and new.analysis_result->>'fast_path' = 'memory_command')
+  for each row when (new.archive_status = 'ARCHIVED' and old.archive_status = 'ARCHIVING' and (new.kind = 'trial' or new.kind = 'ask'
+    and new.draft_context is null and new.analysis_result->>'fast_path' = 'memory_command'))
   execute function maas.skip_archive();
 
 create or replace function maas.touch_updated_at()

@@ -73,6 +73,15 @@ order by v.version desc limit $2;
 -- name: set_prompt  -- $1 role, $2 text, $3 is_active, $4 the version that it was edited from, $5 actor
 select verdict, version, actor, changed_at from maas.maas_set_prompt($1, $2, $3, $4, $5);
 
+-- name: insert_trial  -- $1 run, $2 role, $3 text, $4 actor
+select verdict, id from maas.maas_insert_trial($1, $2, $3, $4);
+
+-- name: trial_input  -- $1 run of kind trial: its prompt, and the context of the run that it answers again; none if that was erased
+select r.metadata->'trial'->>'role' as role, r.metadata->'trial'->>'text' as text, o.draft_context, o.final_context_payload
+from maas.pipeline_runs r
+join maas.pipeline_runs o on o.id = (r.metadata->'trial'->>'run_id')::uuid and o.user_id = r.user_id
+where r.id = $1 and r.kind = 'trial' and o.final_context_payload is not null;
+
 -- name: admin_users  -- $1 part of a name in any case, or null, $2 a user, or null: the only one, $3 after this user, $4 how many
 -- By id. Users are found by steps in the index of runs, so that the number of runs does not matter.
 with recursive askers as (

@@ -41,13 +41,13 @@ left join lateral (
     p.next_xid - ((p.next_xid & 4294967295) - n.xmin & 4294967295) as xid  -- xmin without its epoch
   from (
     (select id, conversation_id, kind, status, archive_status, updated_at, xmin::text::bigint as xmin
-     from maas.pipeline_runs where user_id = f.user_id order by seq desc limit f.newest)
+     from maas.pipeline_runs where user_id = f.user_id and kind <> 'trial' order by seq desc limit f.newest)
     union
     (select id, conversation_id, kind, status, archive_status, updated_at, xmin::text::bigint
      from maas.pipeline_runs where user_id = f.user_id and queue_state < 2 and kind in ('ask', 'action'))
     union
     (select id, conversation_id, kind, status, archive_status, updated_at, xmin::text::bigint
-     from maas.pipeline_runs where id = any(f.notified::uuid[]) and user_id = f.user_id)) n
+     from maas.pipeline_runs where id = any(f.notified::uuid[]) and user_id = f.user_id and kind <> 'trial')) n
   offset 0) r
   on f.next_xid is null or r.id = any(f.notified::uuid[])
     or (r.xid >= f.next_xid or r.xid = any(f.in_flight::bigint[])) and not coalesce(r.xid = f.last_xid and r.id <= f.last_id, false);

@@ -80,4 +80,4 @@ select json_build_object('type', 'run', 'id', id, 'kind', kind, 'steps', (
   'archive_status', archive_status, 'error_code', error_code, 'error_message', error_message, 'degraded', degraded, 'limited', limited, 'memory', memory, 'memory_reasons', memory_reasons,
   'sources', sources, 'is_remembered', is_remembered, 'try', try, 'created_at', created_at, 'analyzing_at', analyzing_at, 'completed_at', completed_at,
   'failed_at', failed_at, 'archived_at', archived_at)::text as line
-from maas.pipeline_runs where user_id = $1 order by seq;
+from maas.pipeline_runs where user_id = $1 and kind <> 'trial' order by seq;

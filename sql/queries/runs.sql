@@ -93,16 +93,16 @@ where user_id = $1 and queue_state < 2 and kind in ('ask', 'action') and convers
 order by seq desc limit 1;
 
 -- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation, $8 assistant, $9 from, $10 to
--- nulls mean any; newest first. One branch for a user and one for all: each has its index, and one plan serves both
+-- nulls mean any, but trials are listed only as such; newest first. One branch for a user and one for all: each has its index, and one plan serves both
 select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
   left(final_answer, 300) as answer, error_code, error_message, limited, memory, created_at, completed_at
 from (
-  (select * from maas.pipeline_runs where user_id = $1 and ($2::text is null or status = $2) and ($6::text is null or kind = $6)
+  (select * from maas.pipeline_runs where user_id = $1 and ($2::text is null or status = $2) and kind = coalesce($6::text, nullif(kind, 'trial'))
     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)
   union all
-  (select * from maas.pipeline_runs where $1::uuid is null and ($2::text is null or status = $2) and ($6::text is null or kind = $6)
+  (select * from maas.pipeline_runs where $1::uuid is null and ($2::text is null or status = $2) and kind = coalesce($6::text, nullif(kind, 'trial'))
     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
     and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)) r
@@ -129,7 +129,7 @@ select id, seq, user_id, kind, assistant, conversation_id, source, status, archi
   left(final_answer, 300) as answer, error_code, error_message, limited, memory, created_at, completed_at
 from (
   (select r.* from chosen c join maas.pipeline_runs r on r.id = c.run_id
-   where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2) and ($6::text is null or r.kind = $6)
+   where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2) and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
     and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
     and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
     and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
@@ -141,7 +141,7 @@ from (
   (select r.* from (
      select r.id, r.user_id, r.created_at from maas.pipeline_runs r
      where r.user_id = $1 and exists (select from asked) and not exists (select from found where not is_common)
-      and r.kind <> 'archive' and ($2::text is null or r.status = $2) and ($6::text is null or r.kind = $6)
+      and r.kind <> 'archive' and ($2::text is null or r.status = $2) and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
     and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
     and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
     and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
@@ -154,7 +154,7 @@ from (
   union all
   (select r.* from maas.pipeline_runs r
    where $1::uuid is null and exists (select from asked) and not exists (select from found where not is_common)
-    and r.kind <> 'archive' and ($2::text is null or r.status = $2) and ($6::text is null or r.kind = $6)
+    and r.kind <> 'archive' and ($2::text is null or r.status = $2) and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
     and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
     and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
     and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))

@@ -16,7 +16,7 @@ create table maas.pipeline_runs (
   queue_key uuid not null,
   assistant varchar(50) not null default 'mentor',
   conversation_id uuid,
-  kind varchar(10) not null default 'ask' check (kind in ('ask', 'archive', 'action', 'task')),
+  kind varchar(10) not null default 'ask' check (kind in ('ask', 'archive', 'action', 'task', 'trial')),
   source varchar(20) not null default 'sql',
   metadata jsonb,
   caller text not null default '',

@@ -204,6 +204,66 @@ def test_a_prompt_is_changed_and_its_history_says_by_whom(stack: Stack, root: st
     assert stack.client.put("/v1/admin/prompts/Compactor", json=restored).status_code == 200
 
 
+def test_a_prompt_is_tried_on_a_recorded_run(stack: Stack, root: str) -> None:
+    """The user sees nothing of it: no message, no memory, no run, no cost; and their next run does not wait for it."""
+    user = uuid4()
+    run_id = _ask(stack, user, "My sister Alma moved to Lisbon in May.")
+    stack.wait_archived(run_id)
+    counted = [
+        f"select count(*) as n from {table} where user_id = %s"
+        for table in ("raw_logs", "lsm_storage", "chat_messages", "token_usage", "user_notes")
+    ]
+    before = [stack.rows(count, user)[0]["n"] for count in counted]
+    tokens = stack.rows("select tokens from token_usage where user_id = %s", user)
+    for role in ("FinalResponder", "Mentor"):
+        body = {"run_id": str(run_id), "text": f"You are on trial as {role}."}
+        reply = stack.client.post(f"/v1/admin/prompts/{role}/try", json=body)
+        assert reply.status_code == 202, reply.text
+        trial = stack.answer(UUID(reply.json()["request_id"]))
+        assert (trial["status"], trial["kind"]) == ("COMPLETED", "trial")
+        assert trial["query"] == "My sister Alma moved to Lisbon in May." and trial["final_answer"]
+        trial_id = UUID(trial["request_id"])
+        stack.wait_archived(trial_id)
+        (row,) = stack.rows("select archive_status, is_remembered from pipeline_runs where id = %s", trial_id)
+        assert row == {"archive_status": "SKIPPED", "is_remembered": False}
+        (call,) = stack.rows("select * from llm_calls where run_id = %s", trial_id)
+        assert (call["role_name"], call["prompt_version"], call["price"]) == ("FinalResponder", -1, 0)
+        audit = last_audit(stack, "prompt_try")
+        assert (audit["actor"], audit["user_id"], audit["subject"]) == (root, user, run_id)
+        assert "on trial" not in str(audit)
+    assert [stack.rows(count, user)[0]["n"] for count in counted] == before
+    assert stack.rows("select tokens from token_usage where user_id = %s", user) == tokens
+    headers = {"authorization": f"Bearer {new_key(stack, 'own', user_id=user)}"}
+    runs = stack.client.get("/v1/runs", headers=headers).json()["results"]
+    assert [run["request_id"] for run in runs] == [str(run_id)]
+    events = stack.client.get(f"/v1/users/{user}/events", params={"wait": 0}, headers=headers).text
+    assert str(trial_id) not in events and str(run_id) in events
+    assert "trial" not in stack.client.get(f"/v1/users/{user}/export").text
+    assert len(get(stack, "runs", user_id=user, kind="trial")["results"]) == 2
+    assert [run["request_id"] for run in get(stack, "runs", user_id=user)["results"]] == [str(run_id)]
+    second = _ask(stack, user, "Where does Alma live?")
+    stack.wait_archived(second)
+    assert "on trial" not in str(stack.rows("select * from pipeline_runs where id = %s", second))
+    (log,) = stack.rows("select id from raw_logs where run_id = %s and message_type = 'user_query'", run_id)
+    assert stack.client.delete(f"/v1/memories/{log['id']}", params={"user_id": str(user)}).status_code == 200
+    assert stack.rows("select from pipeline_runs where user_id = %s and kind = 'trial'", user) == []
+
+
+def test_what_cannot_be_tried_is_refused(stack: Stack) -> None:
+    user = uuid4()
+    run_id = _ask(stack, user, "My brother Bert lives in Bergen.")
+    stack.wait_archived(run_id)
+    path, body = "/v1/admin/prompts/FinalResponder/try", {"run_id": str(run_id), "text": "Be brief."}
+    trial = stack.client.post(path, json=body).json()["request_id"]
+    for other, change, status, code in (
+        (path, {"run_id": str(uuid4())}, 404, "not_found"), (path, {"run_id": trial}, 409, "not_replayable"),
+        ("/v1/admin/prompts/Stickers/try", {}, 409, "not_replayable"),
+        ("/v1/admin/prompts/Nobody/try", {}, 404, "not_found"), (path, {"text": ""}, 422, "invalid_request"),
+    ):  # fmt: skip
+        reply = stack.client.post(other, json=body | change)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (status, code), reply.text
+
+
 def test_of_many_who_save_at_once_one_does(stack: Stack) -> None:
     version = get(stack, "prompts/Archivist")["version"]
 

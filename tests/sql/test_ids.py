@@ -77,6 +77,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
         USER,
         "the run that starts it is p_user's, and so is the conversation; its key holds that run's id",
     ),
+    "maas_insert_trial": (ROUTE, "the run and its trial are of one user; an administrator of all users is asked first"),
     "maas_insert_call": (USER, "the run is p_user's; a key gives back only the same call of p_user"),
     "maas_next_step": (CLAIM, "by run and attempt"),
     "maas_end_step": (CLAIM, "by run and attempt"),
@@ -238,11 +239,11 @@ QUERIES: Mapping[str, tuple[str, str]] = {
         "client_context",
         "open_session", "open_pressed_session", "keep_session", "pressed_button", "run_source", "own_call",
         "count_tool_call",
-        "begin_tool", "finish_tool",
+        "begin_tool", "finish_tool", "trial_input",
         "note_read", "open_domains", "run_account", "active_agent", "name_agent", "next_step", "end_step", "task_steps",
     )},
     **{name: (ALL, "administrators of all users") for name in (
-        "admin_audit", "admin_memories", "admin_users", "set_admin", "create_key",
+        "admin_audit", "admin_memories", "admin_users", "set_admin", "create_key", "insert_trial",
     )},
     "secret_times": (ALL, "the users who are connected"),
     **{name: (ALL, "commands of operators") for name in (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import Field, StrictBool
 from starlette.requests import Request
@@ -14,8 +15,9 @@ from starlette.responses import Response
 
 from maas.http.admin import admin_of
 from maas.http.auth.authorize import read_body
-from maas.http.schemas import Integer, MessageText, RequestBody, Schema, json_response
+from maas.http.schemas import Integer, MessageText, RequestBody, RunAccepted, Schema, json_response
 from maas.http.state import app_state
+from maas.runs.submit import not_found
 from shared.db import SQL
 from shared.errors import MaasError
 
@@ -69,6 +71,11 @@ class PromptChange(RequestBody):
     )
 
 
+class PromptTrial(RequestBody):
+    run_id: UUID = Field(description="The run whose final context is answered again.")
+    text: PromptText
+
+
 async def get_prompts(request: Request) -> Response:
     """List the prompts of all roles."""
     admin_of(request)
@@ -103,6 +110,29 @@ async def put_prompt(request: Request) -> Response:
     if row["verdict"] == "conflict":
         raise _conflict(body.version, row)
     return json_response(await _read_prompt(request))
+
+
+async def post_trial(request: Request) -> Response:
+    """Answer a recorded run again with another text of a prompt, which is not saved.
+
+    The trial is a run of its own: without tools, neither logged, remembered nor shown to the user. Its model calls are
+    recorded with their price and do not count towards the user's budget. FinalResponder and the role of the run's
+    assistant can be tried.
+    """
+    principal, role = admin_of(request), await _read_role(request)
+    body = await read_body(request, PromptTrial)
+    row = await app_state(request).db.row("insert_trial", body.run_id, role, body.text, principal.name)
+    assert row is not None
+    match row["verdict"]:
+        case "not_found":
+            raise not_found(body.run_id)
+        case "not_replayable":
+            message = "holds no final context of an active assistant; take a question that was answered"
+            raise MaasError("not_replayable", f"run {body.run_id} {message}")
+        case "other_role":
+            message = f"did not use the prompt {role} for its answer; try FinalResponder or the role of its assistant"
+            raise MaasError("not_replayable", f"run {body.run_id} {message}")
+    return json_response(RunAccepted(request_id=row["id"], poll_url=f"/v1/runs/{row['id']}"), 202)
 
 
 def _conflict(edited: int, row: Mapping[str, Any]) -> MaasError:
