@@ -33,13 +33,12 @@ export function Dashboard() {
       {!data && !metrics.error && <Skeleton lines={2} className="h-56" />}
       {data && (
         <>
-          {!data.total.requests && <Empty>{say("admin.noData")}</Empty>}
-          <div className="grid gap-4 md:grid-cols-2">
+          {!data.total.requests ? <Empty>{say("admin.noData")}</Empty> : <div className="grid gap-4 md:grid-cols-2">
             <Chart title={say("admin.requestsADay")} value={formatNumber(data.total.requests)} days={dates} values={data.days.map((day) => day.requests)} />
             <Chart title={`${say("admin.average")} · ${say("admin.p95")} ${milliseconds(data.total.p95_ms)}`} value={milliseconds(data.total.average_ms)} days={dates} values={data.days.map((day) => day.average_ms)} />
             <Chart title={say("admin.failed")} value={formatNumber(data.total.failed)} days={dates} values={data.days.map((day) => day.failed)} />
             <Chart title={say("admin.cost")} value={formatNumber(data.total.dollars, 4)} days={dates} values={data.days.map((day) => day.dollars)} />
-          </div>
+          </div>}
           <section>
             <h2 className="mb-2 text-lead font-semibold">{say("admin.queue")}</h2>
             <dl className="flex flex-wrap gap-4">

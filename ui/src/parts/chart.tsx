@@ -35,20 +35,20 @@ export function Chart({ title, value, days, values }: { title: string; value: st
     };
   }, [shown]);
   return (
-    <figure className="card min-w-0">
+    <figure className="card relative min-w-0 overflow-hidden">
       <figcaption>
         <span className="text-small text-quiet">{title}</span>
         <span className="tabular block text-title font-semibold">{value}</span>
       </figcaption>
       <div ref={place} className="mt-2 h-40 min-w-0" aria-hidden="true" />
-      <table className="sr-only">
+      <div className="sr-only"><table>
         <caption>{title}</caption>
         <tbody>
           {days.map((day, index) => (
             <tr key={day}><th scope="row">{day}</th><td>{values[index] == null ? "–" : formatNumber(values[index]!)}</td></tr>
           ))}
         </tbody>
-      </table>
+      </table></div>
     </figure>
   );
 }
