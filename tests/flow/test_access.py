@@ -27,7 +27,11 @@ from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
 GUARDED = [pytest.param(route, id=f"{route.method} {route.path}") for route in ROUTES if route.scope != "open"]
-OF_SOMEBODY = [pytest.param(route, id=f"{route.method} {route.path}") for route in ROUTES if takes_user(route)]
+OF_SOMEBODY = [  # what is for administrators of all users refuses bound keys before it looks whose a thing is
+    pytest.param(route, id=f"{route.method} {route.path}")
+    for route in ROUTES
+    if takes_user(route) and not route.path.startswith("/v1/admin/")
+]
 OTHERS = {
     "ask": ("read", "metrics"),
     "read": ("ask", "metrics"),

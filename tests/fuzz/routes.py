@@ -52,7 +52,11 @@ class HttpRoute:
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client
         self._routes = [route for route in ROUTES if route.resource is not None or _takes_user(route)]
-        self._reading = [route for route in self._routes if route.method == "GET" or route.handler.__name__ in ASKING]
+        self._reading = [
+            route
+            for route in self._routes
+            if (route.method == "GET" or route.handler.__name__ in ASKING) and not route.path.startswith("/v1/admin/")
+        ]
 
     def attempt(self, draw: random.Random, caller: Resident, owner: Resident) -> Tried:
         is_own = caller is owner
