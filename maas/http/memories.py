@@ -13,7 +13,16 @@ from starlette.responses import Response
 
 from maas.engine.states import Status
 from maas.http.auth.authorize import principal_of, read_body, read_user
-from maas.http.request_input import in_zone, read_cursor, read_id, read_limit, read_parameter, to_bool, write_cursor
+from maas.http.request_input import (
+    in_zone,
+    read_cursor,
+    read_id,
+    read_limit,
+    read_parameter,
+    to_bool,
+    to_level,
+    write_cursor,
+)
 from maas.http.schemas import (
     Integer,
     MessageText,
@@ -127,6 +136,7 @@ class Memory(Schema):
     score: float | None = None
     speaker: str | None = None
     period: str
+    level: int | None = Field(None, description="Of a summary: 0 an exchange, 1 a day, 2 a week, 3 a month.")
     tags: list[str]
     raw_log_ids: list[UUID] = Field(description="The messages that it was made of.")
     occurred_at: datetime
@@ -227,9 +237,9 @@ async def post_search(request: Request) -> Response:
 
 
 async def get_memories(request: Request) -> Response:
-    """List the summaries of a user, newest first."""
+    """List the summaries of a user, newest first: those in force, or all of one level."""
     limit, user_id, db = read_limit(request), read_user(request), app_state(request).db
-    rows = await list_memories(db, user_id, read_cursor(request), limit)
+    rows = await list_memories(db, user_id, read_cursor(request), limit, read_parameter(request, "level", to_level))
     results = await _with_links(db, user_id, [_from_row(row) for row in rows])
     return json_response(MemoryPage(results=results, next=write_cursor(rows, limit)))
 
@@ -356,7 +366,7 @@ async def _with_corrections(
 
 def _from_hit(hit: Hit) -> Memory:
     return Memory(
-        id=hit.id, kind="turn", memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
+        id=hit.id, kind="turn", level=None, memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
         tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
         corrected_by=hit.correction.corrected_by, corrects=hit.correction.corrects,
     )  # fmt: skip

@@ -22,6 +22,7 @@ from shared.text import is_blank
 MAX_JSON_BODY_BYTES = 1024 * 1024
 MAX_PAGE_SIZE = 100
 DEFAULT_PAGE_SIZE = 50
+MAX_LEVEL = 3  # of summaries: months
 CURSOR_EPOCH = datetime.fromtimestamp(0, UTC)
 MAX_CURSOR_US = 60_000_000_000_000_000  # 1,900 years: a datetime can hold the epoch plus or minus as much
 
@@ -61,6 +62,13 @@ def to_bool(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError("must be true or false")
     return text == "true"
+
+
+def to_level(text: str) -> int:
+    """Convert the level of a summary. Raises ValueError."""
+    if text not in map(str, range(MAX_LEVEL + 1)):
+        raise ValueError(f"must be a whole number from 0 to {MAX_LEVEL}")
+    return int(text)
 
 
 def to_seconds(text: str) -> float:

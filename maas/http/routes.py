@@ -38,7 +38,7 @@ from maas.http.ai_sdk import chat as ai_sdk
 from maas.http.auth import Scope
 from maas.http.auth.authorize import Resource
 from maas.http.openai import completions
-from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
+from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_LEVEL, MAX_PAGE_SIZE, MAX_SEARCH_CHARS
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import sessions
 from maas.runs.user_events import USER_CURSOR_PATTERN
@@ -59,6 +59,7 @@ def _one_of(values: type[StrEnum]) -> dict[str, Any]:
 _UUID = {"type": "string", "format": "uuid"}
 _EVENT_ID = {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN}
 _USER_EVENT_ID = {"type": "string", "format": "user-event-id", "pattern": USER_CURSOR_PATTERN}
+_LEVEL = {"type": "integer", "minimum": 0, "maximum": MAX_LEVEL}
 _USER: Parameters = {"user_id": (_UUID, "The user whose resources are listed.")}
 _OWNER: Parameters = {"user_id": (_UUID, "The user that must own the resource.")}
 _PAGE: Parameters = {
@@ -169,7 +170,8 @@ ROUTES = (
     Route("POST", "/v1/memories/search", memories.post_search, "read", memories.SearchQuery, memories.MemoryPage,
           errors=(400, 413, 415, 422)),
     Route("GET", "/v1/memories", memories.get_memories, "read", response=memories.MemoryPage, errors=(400,),
-          query={**_USER, **_PAGE}, required=("user_id",)),
+          query={**_USER, "level": (_LEVEL, "Only summaries of it, also those that later ones include."), **_PAGE},
+          required=("user_id",)),
     Route("POST", "/v1/memories", memories.post_memories, "ask", memories.NewMemories, memories.MemoriesAccepted, 202,
           errors=(400, 413, 415, 422)),
     Route("GET", "/v1/memories/{id}", memories.get_memory, "read", response=memories.Memory, errors=(400, 404),
@@ -278,7 +280,7 @@ ROUTES = (
     Route("GET", "/v1/admin/memories", overview.get_admin_memories, "admin", response=overview.AdminMemoryPage,
           errors=(400,), query={
               **_USER, "tag": (_TEXT, "Only summaries with this tag."),
-              "level": ({"type": "integer", "minimum": 0, "maximum": overview.MAX_LEVEL}, "Only summaries of it."),
+              "level": (_LEVEL, "Only summaries of it."),
               **_PAGE}),
     Route("GET", "/v1/admin/prompts", prompts.get_prompts, "admin", response=prompts.PromptList),
     Route("GET", "/v1/admin/prompts/{role}", prompts.get_prompt, "admin", response=prompts.PromptState,
@@ -293,6 +295,7 @@ ROUTES = (
           query={"q": (_SEARCH, "A part of a name, or a user id."), **_PAGE}),
     Route("PUT", "/v1/admin/users/{id}/roles", people.put_roles, "admin", people.RoleChange, people.AdminUser,
           errors=(400, 404, 413, 415, 422)),
+    Route("POST", "/v1/admin/users/{id}/reset", people.post_reset, "admin", response=people.ResetLink, errors=(404,)),
     Route("GET", "/v1/admin/keys", people.get_keys, "admin", response=people.ApiKeyList),
     Route("POST", "/v1/admin/keys", people.post_key, "admin", people.NewApiKey, people.CreatedKey, 201,
           errors=(400, 404, 413, 415, 422)),

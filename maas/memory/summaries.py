@@ -83,14 +83,18 @@ async def search_summaries_without_messages(
 
 
 async def list_memories(
-    db: Database, user_id: UUID, before: tuple[datetime, UUID] | None = None, limit: int = 50
+    db: Database,
+    user_id: UUID,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+    level: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Return a page of the valid summaries of a user, newest first.
+    """Return a page of the valid summaries of a user, or of all summaries of one level, newest first.
 
     `before` is the cursor: created_at and id of the last summary on the page before.
     """
     at, last = before or (None, None)
-    return [dict(row) for row in await db.rows("list_memories", user_id, at, last, limit)]
+    return [dict(row) for row in await db.rows("list_memories", user_id, at, last, limit, level)]
 
 
 async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None) -> dict[str, Any]:

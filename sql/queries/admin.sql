@@ -95,6 +95,9 @@ with recursive askers as (
   (select distinct i.user_id from maas.user_identities i
    where $2::uuid is null and i.user_id > $3 and ($1::text is null or strpos(lower(i.external_id), lower($1)) > 0) order by 1 limit $4)
   union
+  (select a.user_id from maas.auth_users a where $2::uuid is null and a.user_id > $3
+     and ($1::text is null or strpos(lower(concat_ws(' ', a.email, a.name)), lower($1)) > 0) order by 1 limit $4)
+  union
   (select l.user_id from maas.user_roles l where $1::text is null and $2::uuid is null and l.user_id > $3 order by 1 limit $4)
   union
   (select a.user_id from (select user_id from askers limit $4) a where a.user_id is not null)
@@ -107,8 +110,9 @@ select p.user_id, array(
   (select count(*) from maas.pipeline_runs r where r.user_id = p.user_id) as runs,
   (select r.created_at from maas.pipeline_runs r where r.user_id = p.user_id order by r.seq desc limit 1) as last_run_at,
   least((select min(i.created_at) from maas.user_identities i where i.user_id = p.user_id),
-    (select r.created_at from maas.pipeline_runs r where r.user_id = p.user_id order by r.seq limit 1)) as created_at
-from page p order by p.user_id;
+    (select r.created_at from maas.pipeline_runs r where r.user_id = p.user_id order by r.seq limit 1), a.created_at) as created_at,
+  a.email, a.name
+from page p left join maas.auth_users a on a.user_id = p.user_id order by p.user_id;
 
 -- name: set_admin  -- $1 user, $2 is_admin, $3 actor
 select maas.maas_set_admin($1, $2, $3);

@@ -112,10 +112,11 @@ where l.user_id = $1 and l.words_gone and not l.is_provisional
   and ($6::text[] is null or l.tags && $6)
 order by score desc, l.occurred_at desc limit $7;
 
--- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many
+-- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many, $5 level, or null for all valid summaries
 select id, level, maas.maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
   is_degraded, occurred_at, created_at
-from maas.lsm_storage where user_id = $1 and not is_provisional and superseded_at is null
+from maas.lsm_storage where user_id = $1 and not is_provisional
+  and case when $5::int is null then superseded_at is null else level = $5 and (superseded_at is null or superseded_by is not null) end
   and ($2::timestamptz is null or (created_at, id) < ($2, $3))
 order by created_at desc, id desc limit $4;
 

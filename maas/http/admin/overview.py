@@ -18,6 +18,7 @@ from maas.http.request_input import (
     read_cursor,
     read_limit,
     read_parameter,
+    to_level,
     to_storable_text,
     to_time,
     write_cursor,
@@ -30,7 +31,6 @@ from shared.errors import MaasError
 DEFAULT_DAYS = 30
 MAX_DAYS = 400
 MAX_STUCK = 100
-MAX_LEVEL = 3
 AUDIT_CURSOR_PATTERN = "^[0-9]{1,18}$"  # JSON Schema; `_to_audit_id` checks with the same one
 MICRO_DOLLARS = 1_000_000
 
@@ -158,7 +158,7 @@ async def get_admin_memories(request: Request) -> Response:
     at, last = read_cursor(request) or (None, None)
     rows = await app_state(request).db.rows(
         "admin_memories", user_id, read_parameter(request, "tag", to_storable_text),
-        read_parameter(request, "level", _to_level), at, last, limit,
+        read_parameter(request, "level", to_level), at, last, limit,
     )  # fmt: skip
     await note_read(request, "memories_list", user_id, memories=len(rows))
     memories = [AdminMemory(**row) for row in rows]
@@ -193,12 +193,6 @@ def _read_span(request: Request) -> tuple[datetime, datetime]:
 def _figures(row: Mapping[str, Any]) -> dict[str, Any]:
     names = ("requests", "completed", "failed", "average_ms", "p95_ms", "tokens")
     return {name: row[name] for name in names} | {"dollars": row["price"] / MICRO_DOLLARS}
-
-
-def _to_level(text: str) -> int:
-    if text not in map(str, range(MAX_LEVEL + 1)):
-        raise ValueError(f"must be a whole number from 0 to {MAX_LEVEL}")
-    return int(text)
 
 
 def _to_audit_id(text: str) -> int:

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, StrictBool, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas.accounts import create_reset_path
 from maas.http.admin import admin_of, note_read
 from maas.http.auth.authorize import read_body
 from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_search_text
@@ -42,6 +43,10 @@ class AdminUserPage(Schema):
 
 class RoleChange(RequestBody):
     is_admin: StrictBool
+
+
+class ResetLink(Schema):
+    url_path: str = Field(description="The path of the link, valid for 24 hours; hand it over yourself.")
 
 
 class ApiKey(Schema):
@@ -98,7 +103,7 @@ async def get_users(request: Request) -> Response:
     rows = await app_state(request).db.rows("admin_users", text if user_id is None else None, user_id, last, limit)
     await note_read(request, "users_list", user_id, users=len(rows))
     cursor = f"0_{rows[-1]['user_id']}" if len(rows) == limit and user_id is None else None
-    return json_response(AdminUserPage(results=[AdminUser(email=None, name=None, **row) for row in rows], next=cursor))
+    return json_response(AdminUserPage(results=[AdminUser(**row) for row in rows], next=cursor))
 
 
 async def put_roles(request: Request) -> Response:
@@ -109,7 +114,13 @@ async def put_roles(request: Request) -> Response:
     await db.value("set_admin", user_id, body.is_admin, principal.name)
     row = await db.row("admin_users", None, user_id, FIRST_USER, 1)
     assert row is not None
-    return json_response(AdminUser(email=None, name=None, **row))
+    return json_response(AdminUser(**row))
+
+
+async def post_reset(request: Request) -> Response:
+    """Make a one-time link by which a person who has an account sets a new password."""
+    principal, user_id = admin_of(request), read_id(request, "user")
+    return json_response(ResetLink(url_path=await create_reset_path(app_state(request).db, user_id, principal.name)))
 
 
 async def get_keys(request: Request) -> Response:

@@ -9,13 +9,14 @@ import { useEffect, useRef } from "react";
 Object.assign(self, { MonacoEnvironment: { getWorker: () => new EditorWorker() } });
 
 interface Props {
-  value: string;
+  value: string; // shown at first, and again with each new revision; typing is faster than a controlled value
+  revision: number;
   original: string | null; // what it is compared with
   label: string;
   onChange: (value: string) => void;
 }
 
-export function Editor({ value, original, label, onChange }: Props) {
+export function Editor({ value, revision, original, label, onChange }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const model = useRef<monaco.editor.ITextModel>(null);
   useEffect(() => {
@@ -24,12 +25,12 @@ export function Editor({ value, original, label, onChange }: Props) {
     const listening = made.onDidChangeContent(() => onChange(made.getValue()));
     return () => {
       listening.dispose();
-      made.dispose();
+      queueMicrotask(() => made.dispose()); // after the editors that show it
     };
   }, []);
   useEffect(() => {
     if (model.current && model.current.getValue() !== value) model.current.setValue(value);
-  }, [value]);
+  }, [revision]);
   useEffect(() => {
     const options = {
       theme: isDark() ? "vs-dark" : "vs", wordWrap: "on" as const, minimap: { enabled: false }, automaticLayout: true,
@@ -43,6 +44,7 @@ export function Editor({ value, original, label, onChange }: Props) {
     const editor = monaco.editor.createDiffEditor(place.current!, { ...options, originalEditable: false, renderSideBySide: window.innerWidth > 900 });
     editor.setModel({ original: before, modified: model.current! });
     return () => {
+      editor.setModel(null);
       editor.dispose();
       before.dispose();
     };

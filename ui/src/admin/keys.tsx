@@ -31,8 +31,8 @@ export function KeysPage() {
             onSubmit={async (form) => {
               const scopes = SCOPES.filter((scope) => form.has(`scope-${scope}`));
               const user = form.get("user")?.trim();
-              const made = await post<{ secret: string }>("/v1/admin/keys", { name: form.get("name"), scopes, ...(user ? { user_id: user } : {}) });
-              setSecret(made.secret);
+              const made = await post<{ key: string }>("/v1/admin/keys", { name: form.get("name"), scopes, ...(user ? { user_id: user } : {}) });
+              setSecret(made.key);
               await refresh();
             }}
           >
@@ -59,7 +59,7 @@ export function KeysPage() {
               <td className="font-mono">{key.user_id?.slice(0, 8) ?? (key.prefix ? `${visible(key.prefix)}…` : say("app.all"))}</td>
               <td><Time at={key.created_at} /></td>
               <td>{key.last_used_at ? <Time at={key.last_used_at} /> : "–"}</td>
-              <td>{key.revoked_at ? <span className="text-quiet">{say("admin.revoked")}</span> : <button type="button" className="button small danger" onClick={() => revoke.mutate(key.id)}>{say("admin.revoke")}</button>}</td>
+              <td>{key.state !== "active" ? <span className="text-quiet">{say(`admin.${key.state}`)}</span> : <button type="button" className="button small danger" onClick={() => revoke.mutate(key.id)}>{say("admin.revoke")}</button>}</td>
             </tr>
           ))}
         </Table>

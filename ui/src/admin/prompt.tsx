@@ -16,7 +16,7 @@ import { Sheet } from "./admin";
 import { Editor } from "./editor";
 import { wholeId } from "./filters";
 
-const VARIABLE = /\{\{\s*(\w+)\s*\}\}/g;
+const VARIABLE = /\{([a-z_]{1,50})\}/g;
 
 export default function PromptPage() {
   const role = decodeURIComponent(useParams<{ role: string }>().role);
@@ -35,6 +35,7 @@ export default function PromptPage() {
 function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: PromptVersion[]; path: string }) {
   const queries = useQueryClient();
   const [text, setText] = useState(prompt.text);
+  const [revision, setRevision] = useState(0);
   const [isActive, setActive] = useState(prompt.is_active);
   const [compared, setCompared] = useState<number | null>(null);
   const others = versions.filter((version) => version.version !== prompt.version);
@@ -56,7 +57,7 @@ function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: Pr
             {others.map((one) => <option key={one.version} value={one.version}>{one.version} · {formatDate(one.valid_from)} · {visible(one.changed_by ?? "–")}</option>)}
           </select>
         </label>
-        {original !== null && compared !== prompt.version && <button type="button" className="button" onClick={() => setText(original)}>{say("admin.restore")}</button>}
+        {original !== null && compared !== prompt.version && <button type="button" className="button" onClick={() => (setText(original), setRevision(revision + 1))}>{say("admin.restore")}</button>}
         <label className="flex min-h-11 items-center gap-2"><input type="checkbox" className="min-h-0!" checked={isActive} onChange={(event) => setActive(event.target.checked)} /> {say("admin.active")}</label>
         <button type="button" className="button primary" disabled={!isChanged || save.isPending} onClick={() => save.mutate()}>{say("app.save")}</button>
         {isChanged && <span className="text-small text-warn">{say("admin.unsaved")}</span>}
@@ -64,7 +65,7 @@ function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: Pr
       </div>
       {isConflict ? <p role="alert" className="text-bad">{say("admin.conflict", { cause: (save.error as Error).message })}</p> : <ErrorNotice error={save.error} />}
       <Variables text={text} known={prompt.variables} />
-      <Editor value={text} original={original} label={prompt.role} onChange={setText} />
+      <Editor value={text} revision={revision} original={original} label={prompt.role} onChange={setText} />
       <Trial path={path} text={text} />
     </>
   );

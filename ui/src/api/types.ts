@@ -268,10 +268,9 @@ export interface Key {
   user_id: string | null;
   prefix: string | null;
   per_minute: number | null;
-  state?: string;
+  state: "active" | "expired" | "revoked";
   created_at: string;
   expires_at: string | null;
-  revoked_at: string | null;
   last_used_at: string | null;
 }
 

@@ -318,6 +318,7 @@ export const en = {
   "admin.keyOnce": "This is shown once. Keep it now:",
   "admin.revoke": "Revoke",
   "admin.revoked": "revoked",
+  "admin.expired": "expired",
   "admin.lastUsed": "Last used",
   "admin.actor": "Actor",
   "admin.action": "Action",

@@ -318,6 +318,7 @@ export const ru: Record<Key, string> = {
   "admin.keyOnce": "Показывается один раз. Сохраните сейчас:",
   "admin.revoke": "Отозвать",
   "admin.revoked": "отозван",
+  "admin.expired": "истёк",
   "admin.lastUsed": "Использован",
   "admin.actor": "Кто",
   "admin.action": "Действие",

@@ -1,0 +1,116 @@
+"""What an administrator sees and does in a browser."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from playwright.sync_api import expect
+
+from maas.users import LOCAL_USER
+from tests.browser.conftest import Visitor, shot
+from tests.stack import Stack
+
+FIGURES = """select count(*)::int as requests, count(*) filter (where status = 'FAILED')::int as failed,
+round(avg(extract(epoch from completed_at - created_at) * 1000))::int as average
+from pipeline_runs where kind = 'ask' and created_at > now() - interval '6 days'"""
+
+
+def answered(stack: Stack, text: str) -> str:
+    run = stack.ask(LOCAL_USER, text)
+    stack.wait_archived(run)
+    return str(run)
+
+
+def test_the_dashboard_shows_what_sql_counts(stack: Stack, visit: Visitor, word: str) -> None:
+    for count in range(3):
+        answered(stack, f"{word} {count}")
+    (figures,) = stack.rows(FIGURES)
+    page = visit("admin")
+    requests = page.get_by_role("figure").filter(has_text="Requests a day")
+    expect(requests).to_contain_text(f"{figures['requests']:,}")
+    expect(requests.locator("canvas")).to_be_visible()
+    expect(page.get_by_role("figure").filter(has_text="Average response")).to_contain_text(f"{figures['average']:,}")
+    expect(page.get_by_text("Orchestrators")).to_be_visible()
+    shot(page, "dashboard")
+
+
+def test_requests_are_filtered_and_traced(stack: Stack, visit: Visitor, word: str) -> None:
+    run = answered(stack, f"Filter {word}.")
+    page = visit(f"admin/runs?q={word}")
+    rows = page.locator("tr[data-run]")
+    expect(rows).to_have_count(1)
+    page.get_by_label("Status").select_option("FAILED")
+    expect(rows).to_have_count(0)
+    page.get_by_label("Status").select_option("")
+    expect(rows).to_have_count(1)
+    rows.get_by_role("link").first.click()
+    expect(page.get_by_text("Final Responder").first).to_be_visible()
+    assert run in page.url
+    shot(page, "request")
+
+
+def test_a_prompt_is_saved_compared_and_restored(stack: Stack, visit: Visitor, word: str) -> None:
+    (before,) = stack.rows("select version, prompt_template from system_prompts where role_name = 'Mentor'")
+    page, other = visit("admin/prompts/Mentor"), visit("admin/prompts/Mentor")
+    for one in (page, other):
+        editor = one.locator("[data-editor] .view-lines")
+        expect(editor).to_be_visible()
+        editor.click()
+        one.keyboard.press("Control+End")
+        one.keyboard.type(f" {word}")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text(f"Version {before['version'] + 1}")).to_be_visible()
+    (now,) = stack.rows("select version, prompt_template from system_prompts where role_name = 'Mentor'")
+    assert now["version"] == before["version"] + 1 and now["prompt_template"].endswith(word)
+    other.get_by_role("button", name="Save").click()
+    expect(other.get_by_text("Somebody saved meanwhile")).to_be_visible()
+    assert stack.rows("select version from system_prompts where role_name = 'Mentor'")[0]["version"] == now["version"]
+    page.reload()
+    page.get_by_label("Compare with").select_option(str(before["version"]))
+    expect(page.locator("[data-editor] .diffOverview, [data-editor] .monaco-diff-editor").first).to_be_visible()
+    shot(page, "prompt-compared")
+    page.get_by_role("button", name="Take this text").click()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text(f"Version {before['version'] + 2}")).to_be_visible()
+    (after,) = stack.rows("select prompt_template from system_prompts where role_name = 'Mentor'")
+    assert after["prompt_template"] == before["prompt_template"]
+
+
+def test_a_prompt_is_tried_before_it_is_saved(stack: Stack, visit: Visitor, word: str) -> None:
+    run = answered(stack, f"My cat is called {word}.")
+    page = visit("admin/prompts/FinalResponder")
+    page.get_by_label("Its id").fill(run)
+    page.get_by_role("button", name="Try", exact=True).click()
+    expect(page.get_by_role("heading", name="With this text")).to_be_visible()
+    expect(page.locator(".card").filter(has_text="With this text").locator(".prose")).not_to_be_empty()
+    assert stack.rows("select from raw_logs where run_id in (select id from pipeline_runs where kind = 'trial')") == []
+    shot(page, "trial")
+
+
+def test_a_key_is_created_and_revoked(stack: Stack, visit: Visitor) -> None:
+    name = f"key {uuid4().hex[:8]}"
+    page = visit("admin/keys")
+    page.get_by_text("Create a key").first.click()
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("button", name="Create a key").click()
+    expect(page.get_by_role("dialog").locator("pre")).to_contain_text("maas_")
+    page.keyboard.press("Escape")
+    row = page.get_by_role("row").filter(has_text=name)
+    row.get_by_role("button", name="Revoke").click()
+    expect(row).to_contain_text("revoked")
+    assert stack.rows("select from api_keys where name = %s and revoked_at is not null", name)
+
+
+def test_looking_at_others_is_noted(stack: Stack, visit: Visitor, word: str) -> None:
+    stranger = uuid4()
+    run = stack.ask(stranger, f"Nobody knows {word}.")
+    stack.wait_archived(run)
+    page = visit(f"admin/runs?user={stranger}")
+    expect(page.locator("tr[data-run]")).to_have_count(1)
+    page.goto(f"http://127.0.0.1:{stack.port}/ui/runs/{run}")
+    expect(page.get_by_text(word).first).to_be_visible()
+    page.goto(f"http://127.0.0.1:{stack.port}/ui/admin/audit?user={stranger}")
+    expect(page.get_by_role("cell", name="trace_read").first).to_be_visible()
+    for place in ("memories", "users"):
+        page.goto(f"http://127.0.0.1:{stack.port}/ui/admin/{place}")
+        expect(page.get_by_role("table")).to_be_visible()
