@@ -274,7 +274,8 @@ ROUTES = (
           error_schema=sign_in.AuthError),
     Route("GET", "/v1/admin/metrics", overview.get_admin_metrics, "admin", response=overview.AdminMetrics,
           errors=(400,), query={
-              "from": (_TIME, "By default 30 days, today included."), "to": (_TIME, "At most 400 days after `from`.")}),
+              "from": (_TIME, "By default 30 days, today included."),
+              "to": (_TIME, "By default now; at most 400 days before it are shown.")}),
     Route("GET", "/v1/admin/runs", overview.get_admin_runs, "admin", response=runs.RunPage, errors=(400,),
           query={**_USER, **_FILTERS, "assistant": (_TEXT, "Only runs of this assistant."), **_PAGE}),
     Route("GET", "/v1/admin/memories", overview.get_admin_memories, "admin", response=overview.AdminMemoryPage,

@@ -141,7 +141,8 @@ AssistantName = Annotated[
     StorableText, Field(min_length=1, max_length=50), WithJsonSchema({"type": "string", "format": "assistant"})
 ]  # the format is not a JSON Schema one: fuzzers generate it from the names of known assistants
 JsonObject = Annotated[dict[str, Any], AfterValidator(_check_json_object), WithJsonSchema(_JSON_OBJECT_SCHEMA)]
-Integer = Annotated[int, BeforeValidator(_require_number)]
+NUMBER = BeforeValidator(_require_number)  # behind bounds in an Annotated, so that the JSON schema has them
+Integer = Annotated[int, NUMBER]
 
 
 class RunAccepted(Schema):

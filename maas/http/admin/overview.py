@@ -26,7 +26,6 @@ from maas.http.request_input import (
 from maas.http.runs import read_page
 from maas.http.schemas import Schema, json_response
 from maas.http.state import app_state
-from shared.errors import MaasError
 
 DEFAULT_DAYS = 30
 MAX_DAYS = 400
@@ -178,16 +177,14 @@ async def get_admin_audit(request: Request) -> Response:
 
 
 def _read_span(request: Request) -> tuple[datetime, datetime]:
-    """Return `from` and `to`; by default the last DEFAULT_DAYS days, today included. Raises bad_parameter."""
+    """Return `from`, at most MAX_DAYS before `to`, and `to`; by default the last DEFAULT_DAYS days, today included."""
     zone = app_state(request).settings.zone
     until = in_zone(zone, read_parameter(request, "to", to_time)) or datetime.now(UTC) + timedelta(seconds=1)
     since = in_zone(zone, read_parameter(request, "from", to_time))
     if since is None:
         first = (until.astimezone(zone) - timedelta(DEFAULT_DAYS - 1)).date()
         since = datetime.combine(first, time(), zone)
-    if until - since > timedelta(MAX_DAYS):
-        raise MaasError("bad_parameter", f"from: must be at most {MAX_DAYS} days before `to`")
-    return since, until
+    return max(since, until - timedelta(MAX_DAYS)), until
 
 
 def _figures(row: Mapping[str, Any]) -> dict[str, Any]:

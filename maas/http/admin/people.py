@@ -14,7 +14,7 @@ from maas.accounts import create_reset_path
 from maas.http.admin import admin_of, note_read
 from maas.http.auth.authorize import read_body
 from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, to_search_text
-from maas.http.schemas import Integer, Name, RequestBody, Schema, json_response
+from maas.http.schemas import NUMBER, RequestBody, Schema, json_response
 from maas.http.state import app_state
 from maas.users import MAX_DAYS, MAX_KEY_NAME_CHARS, MAX_PREFIX_CHARS, NewKey, create_key, list_keys, revoke_key
 from shared.errors import MaasError
@@ -78,9 +78,9 @@ class NewApiKey(RequestBody):
     name: Annotated[str, Field(min_length=1, max_length=MAX_KEY_NAME_CHARS, pattern=PRINTABLE_PATTERN)]
     scopes: list[KeyScope] = Field(["ask", "read"], min_length=1, max_length=4)
     user_id: UUID | None = None
-    prefix: Annotated[Name, Field(max_length=MAX_PREFIX_CHARS, pattern=PRINTABLE_PATTERN)] | None = None
-    per_minute: Annotated[Integer, Field(ge=1, le=MAX_PER_MINUTE)] | None = None
-    days: Annotated[Integer, Field(ge=1, le=MAX_DAYS)] | None = Field(None, description="Until the key expires.")
+    prefix: Annotated[str, Field(min_length=1, max_length=MAX_PREFIX_CHARS, pattern=PRINTABLE_PATTERN)] | None = None
+    per_minute: Annotated[int, Field(ge=1, le=MAX_PER_MINUTE), NUMBER] | None = None
+    days: Annotated[int, Field(ge=1, le=MAX_DAYS), NUMBER] | None = Field(None, description="Until the key expires.")
 
     @model_validator(mode="after")
     def _is_bound_once(self) -> NewApiKey:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from maas.http.admin import admin_of
 from maas.http.auth.authorize import read_body
-from maas.http.schemas import Integer, MessageText, RequestBody, RunAccepted, Schema, json_response
+from maas.http.schemas import NUMBER, MessageText, RequestBody, RunAccepted, Schema, json_response
 from maas.http.state import app_state
 from maas.runs.submit import not_found
 from shared.db import SQL
@@ -66,7 +66,7 @@ PromptText = Annotated[MessageText, Field(max_length=MAX_PROMPT_CHARS)]
 class PromptChange(RequestBody):
     text: PromptText
     is_active: StrictBool
-    version: Annotated[Integer, Field(ge=0, le=2_147_483_647)] = Field(
+    version: Annotated[int, Field(ge=0, le=2_147_483_647), NUMBER] = Field(
         description="The version that the text was edited from."
     )
 
