@@ -45,10 +45,10 @@ def fresh_database(postgres: EmbeddedPostgres, template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Server and orchestrator with the built-in model, open to this machine."""
+    """Server and orchestrator with the built-in model, open to this machine, with a few tools."""
     with Stack(fresh_database, tmp_path_factory.mktemp("stack")) as running:
         running.start_server()
-        running.start_orchestrator()
+        running.start_orchestrator(MAAS_TOOLS="tests.toolbox:TOOLS", TOOLBOX=str(running.folder))
         yield running
 
 

@@ -195,3 +195,45 @@ def test_an_unknown_conversation_is_said_to_be_unknown(visit: Visitor) -> None:
     expect(page.get_by_text("There is no such conversation, or it is not yours.")).to_be_visible()
     page = visit("nowhere")
     expect(page.get_by_text("There is no such page.")).to_be_visible()
+
+
+def propose(stack: Stack, page: Page, text: str) -> str:
+    """A tool call of the last answer of the open conversation that waits for a decision; its id."""
+    conversation = urlsplit(page.url).path.rpartition("/")[2]
+    (row,) = stack.rows(
+        "select maas_propose_action(r.id, %s, 'wipe', jsonb_build_object('text', %s::text), 'dangerous', t.version)"
+        " as id from pipeline_runs r, tools t where conversation_id = %s and t.name = 'wipe' order by seq desc limit 1",
+        text, text, conversation,
+    )  # fmt: skip
+    return str(row["id"])
+
+
+def test_an_action_is_changed_approved_and_rejected(stack: Stack, visit: Visitor) -> None:
+    page = visit()
+    say(page, "Wipe a line for me.")
+    wait_for_answers(page, 1)
+    approved, rejected = propose(stack, page, "one"), propose(stack, page, "two")
+    page.reload()
+    cards = page.get_by_role("region", name="Approve: wipe?")
+    expect(cards).to_have_count(2)
+    card = cards.filter(has_text="one")
+    expect(card).to_contain_text("This cannot be taken back.")
+    shot(page, "approval")
+    card.get_by_role("button", name="Change the arguments").click()
+    card = cards.filter(has=page.get_by_role("textbox"))
+    card.get_by_role("textbox").fill("no JSON")
+    card.get_by_role("button", name="Approve").click()
+    expect(card.get_by_text("This is not valid JSON.")).to_be_visible()
+    card.get_by_role("textbox").fill('{"text": "three"}')
+    card.get_by_role("button", name="Approve").click()
+    expect(cards).to_have_count(1)
+    cards.get_by_role("button", name="Reject").click()
+    expect(cards).to_have_count(0)
+    expect(page.get_by_text(re.compile("wipe: rejected"))).to_be_visible()
+    expect(page.get_by_text(re.compile("wipe: failed"))).to_be_visible()  # the mentor has no such tool
+    expect(page.locator(".prose").get_by_text("Nothing was done")).to_be_visible()
+    shot(page, "decided")
+    states = {str(row["id"]): row["status"] for row in stack.rows("select id, status from v_actions")}
+    assert (states[approved], states[rejected]) == ("failed", "rejected")
+    (row,) = stack.rows("select arguments from v_actions where id = %s", approved)
+    assert row["arguments"] == {"text": "three"}
