@@ -45,7 +45,7 @@ def test_the_client_of_supabase_signs_in(stack: Stack) -> None:
     assert got["signOut"] == {"error": None} and got["runs"] == 200 and got["elsewhereHasNoSession"]
     assert got["verified"]["id"] == forgetful.id
     for name, status, code in (
-        ("again", 422, "user_already_exists"), ("wrong", 400, "invalid_credentials"), ("same", 422, "same_password"),
+        ("again", 422, "user_already_exists"), ("wrong", 401, "invalid_credentials"), ("same", 422, "same_password"),
         ("elsewhereIsOut", 400, "refresh_token_not_found"), ("afterwards", 400, "refresh_token_not_found"),
         ("usedLink", 403, "otp_expired"),
     ):  # fmt: skip
@@ -73,7 +73,7 @@ def test_the_client_of_supabase_for_python_signs_in(stack: Stack) -> None:
         signed_up = client.sign_up({"email": email, "password": password, "options": {"data": {"name": "Ann"}}})
         user = signed_up.user.id
         assert signed_up.user.user_metadata == {"name": "Ann"} and signed_up.session.expires_in == 900
-        assert refused(lambda: sign_in("wrong password")) == (400, "invalid_credentials")
+        assert refused(lambda: sign_in("wrong password")) == (401, "invalid_credentials")
         assert sign_in(password).user.id == user
         assert client.refresh_session().session.refresh_token != signed_up.session.refresh_token
         assert client.get_user().user.email == email and client.get_claims()["claims"]["sub"] == user

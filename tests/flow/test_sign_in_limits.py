@@ -110,7 +110,7 @@ def test_many_passwords_at_once_leave_the_server_responsive(stack: Stack) -> Non
         replies = [one.result() for one in sent]
     counts = Counter(refusal(reply) for reply in replies)
     assert set(counts) == {(401, "invalid_credentials"), (503, "busy")}
-    assert counts[400, "invalid_credentials"] >= 34 and slowest_s < 2
+    assert counts[401, "invalid_credentials"] >= 34 and slowest_s < 2
     assert all(reply.headers["retry-after"] == "2" for reply in replies if reply.status_code == 503)
 
 

@@ -72,8 +72,6 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
         case.body |= valid
     if is_good and isinstance(case.body, dict) and len(query := str(case.body.get("query", ""))) % 5 == 1:
         case.body["query"] = LONG[len(query) % len(LONG)]
-    if case.operation.label == "GET /v1/users/{id}/events" and "wait" not in (case.query or {}):
-        case.query["wait"] = 0  # it has no end
     if is_good and OWN is not None:
         _name_own_user(case)
     return case
