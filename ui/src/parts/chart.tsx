@@ -5,6 +5,8 @@ import "uplot/dist/uPlot.min.css";
 import { formatNumber, language } from "../texts";
 
 const HEIGHT = 160;
+const DAY_S = 86_400;
+const TICKS_S = [1, 2, 4, 7, 14, 30, 90].map((days) => days * DAY_S);
 
 /** One measure by day, its number above; the values can be read as a table by a screen reader. */
 export function Chart({ title, value, days, values }: { title: string; value: string; days: string[]; values: (number | null)[] }) {
@@ -20,8 +22,8 @@ export function Chart({ title, value, days, values }: { title: string; value: st
     const plot = new uPlot(
       {
         width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false },
-        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
-        axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => format.format(tick * 1000)), space: 70 }, { ...axis, size: 56 }],
+        scales: { x: { range: (_, min, max) => (min === max ? [min - DAY_S, max + DAY_S] : [min, max]) }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+        axes: [{ ...axis, incrs: TICKS_S, values: (_, ticks) => ticks.map((tick) => format.format(tick * 1000)), space: 70 }, { ...axis, size: 56 }],
         series: [{}, { stroke: accent!, width: 2, points: { show: days.length < 40 } }],
       },
       [days.map((day) => Date.parse(day) / 1000), values],
