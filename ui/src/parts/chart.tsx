@@ -19,14 +19,17 @@ export function Chart({ title, value, days, values }: { title: string; value: st
     const [accent, quiet, line] = ["--accent", "--quiet", "--line"].map((name) => resolve(element, style.getPropertyValue(name)));
     const axis = { stroke: quiet!, grid: { stroke: line!, width: 1 }, ticks: { show: false }, font: "12px system-ui" };
     const format = new Intl.DateTimeFormat(language(), { day: "numeric", month: "short", timeZone: "UTC" });
+    const times = days.map((day) => Date.parse(day) / 1000);
+    const margin = times.length > 1 ? 0 : DAY_S; // a single day is in the middle
+    const span: [number, number] = [times[0]! - margin, times[times.length - 1]! + margin];
     const plot = new uPlot(
       {
         width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false },
-        scales: { x: { range: (_, min, max) => (min === max ? [min - DAY_S, max + DAY_S] : [min, max]) }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+        scales: { x: { range: () => span }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
         axes: [{ ...axis, incrs: TICKS_S, values: (_, ticks) => ticks.map((tick) => format.format(tick * 1000)), space: 70 }, { ...axis, size: 56 }],
         series: [{}, { stroke: accent!, width: 2, points: { show: days.length < 40 } }],
       },
-      [days.map((day) => Date.parse(day) / 1000), values],
+      [times, values],
       element,
     );
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
