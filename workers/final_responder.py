@@ -74,7 +74,8 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
         spoken = await dialogue_language(deps.db, run.id, "auto", run.user_query)
         return Outcome(answer=spent_answer(run, deps.settings, spoken))
     answer = _read_answer(reply, deps)
-    return Outcome(answer=answer) if marks is None else await _cited(run, deps, answer, MarkFilter(marks))
+    outcome = Outcome(answer=answer) if marks is None else await _cited(run, deps, answer, MarkFilter(marks))
+    return replace(outcome, degraded=run.log.degraded)
 
 
 async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
@@ -85,7 +86,7 @@ async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     row = await deps.db.row("trial_input", run.id)
     if row is None:
         raise MaasError("not_replayable", "the run that is answered again was erased; try another one")
-    name = await read_role_name(deps.db, run.assistant)
+    name = await read_role_name(deps.db, run.assistant, run.user_id)
     prompts = await read_prompts(deps.db, "FinalResponder", name)
     role = role_text(prompts | {row["role"]: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
     payload = Payload.parse(row["final_context_payload"])

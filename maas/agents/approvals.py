@@ -168,7 +168,7 @@ async def narrate_outcome(
 
 
 async def _ask_model(run: Run, deps: Deps, outcome: ActionOutcome, events: RunEvents) -> str:
-    name = await read_role_name(deps.db, run.assistant, run.assistants_version)
+    name = await read_role_name(deps.db, run.assistant, run.user_id, run.assistants_version)
     prompts = await read_prompts(deps.db, "FinalResponder", name, version=run.assistants_version)
     prompt = Prompt("FinalResponder", role_text(prompts, name), prompts["FinalResponder"].version)
     result = json.dumps({"status": outcome.status, "result": outcome.body}, ensure_ascii=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -12,18 +13,19 @@ from maas.agents.collector import Collector, Word
 from maas.agents.executor import MAX_CALLS
 from maas.agents.optional_slots import TOOL as OPTIONAL_TOOL
 from maas.agents.tools import Mode, Toolset
+from maas.prompting.variants import Variant, choose_variant
 from shared.errors import MaasError, problems_of
 from shared.models.registry import check_access
 from shared.settings import Settings, variable_of
 
 Routing = Literal["single", "meta_tools", "classifier", "handoff"]
 AgentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=50)]
-_OPTIONAL_AGENT_FIELDS = ("keywords", "toolset", "handoffs", "slots")
+_OPTIONAL_AGENT_FIELDS = ("keywords", "toolset", "handoffs", "slots", "successor")
 _FIELDS_READ_BY: dict[Routing, frozenset[str]] = {
     "single": frozenset(),
     "meta_tools": frozenset(),
     "classifier": frozenset({"keywords", "toolset", "slots"}),
-    "handoff": frozenset({"handoffs", "toolset", "slots"}),
+    "handoff": frozenset({"handoffs", "toolset", "slots", "successor"}),
 }
 
 
@@ -47,7 +49,8 @@ class Agent(Collector):
 
     `about` tells models what the agent is good for. `handoffs` names the agents to which it may hand the dialogue over.
     `role_prompt` is a row of system_prompts, `model` a `provider:model`. `keywords` are words or phrases; Russian ones
-    match in any inflection. With `slots` it collects values of its own, see Collector.
+    match in any inflection. With `slots` it collects values of its own, see Collector; once all are used, code hands
+    the dialogue over to `successor`, which answers the next message.
     """
 
     name: AgentName
@@ -56,6 +59,7 @@ class Agent(Collector):
     keywords: tuple[Word, ...] = ()
     toolset: tuple[str, ...] = ()
     handoffs: tuple[str, ...] = ()
+    successor: str | None = None
     model: str | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
@@ -116,6 +120,8 @@ class Definition(Collector):
     `opening`: the message that opens a conversation, so that the assistant speaks first. Said again, it begins the
     dialogue that collects values anew, unless that goes on in every conversation of its user.
     `needs`: what must be configured before it can be used.
+    `strict_language`: an answer in another language than `language` is said again, else marked as degraded.
+    `variants` replace it for shares of its users. `voice` is that of speech; channels of text do not use it.
     Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """
 
@@ -140,6 +146,9 @@ class Definition(Collector):
     channels: tuple[Word, ...] = ()
     opening: Annotated[str | None, Field(pattern=r"\S", max_length=200)] = None
     needs: Needs = Needs()
+    strict_language: bool = False
+    variants: tuple[Variant, ...] = ()
+    voice: Word | None = None
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
@@ -154,7 +163,22 @@ class Definition(Collector):
             raise ValueError("forbidden_words: a streamed answer is read before it is checked; set stream: false")
         if self.slots and self.routing != "single":
             raise ValueError(f"slots: under {self.routing} it has no voice of its own; name them on an agent")
+        if self.strict_language and self.language == "auto":
+            raise ValueError("strict_language: name the language, ru or en")
+        if sum(variant.share for variant in self.variants) > 100:
+            raise ValueError("variants: their shares are more than 100 percent together")
+        if len({variant.name for variant in self.variants}) < len(self.variants):
+            raise ValueError("variants: two have one name; rename one")
         return self
+
+    def variant_of(self, user_id: UUID) -> Variant | None:
+        """The variant that answers this user; None for the main form."""
+        return choose_variant(self.variants, self.name, user_id)
+
+    def as_variant(self, variant: Variant) -> Definition:
+        """The definition of a variant: one voice with the same opening tools and context providers."""
+        voice = {"role_prompt": variant.role_prompt, "toolset": variant.toolset, "routing": "single"}
+        return self.model_copy(update=voice | {"agents": (), "opening_routes": (), "variants": ()})
 
     def collector(self, agent: str | None) -> Collector | None:
         """The assistant, or its agent of this name, if that collects values."""
@@ -259,6 +283,8 @@ def _problem_of_agents(routing: Routing, agents: Sequence[Agent]) -> str | None:
         for field in _OPTIONAL_AGENT_FIELDS:
             if getattr(agent, field) and field not in _FIELDS_READ_BY[routing]:
                 return f"agents.{agent.name}.{field}: {routing} does not read it; leave it out"
+        if agent.successor is not None and (not agent.slots or agent.successor not in agent.handoffs):
+            return f"agents.{agent.name}.successor: it needs slots, and must be one of its handoffs"
         for target in agent.handoffs:
             if target not in names or target == agent.name:
                 others = ", ".join(name for name in names if name != agent.name) or "none"

@@ -21,7 +21,7 @@ from maas.agents.tool_loop import AnswerContext, LoopResult, fenced_json, tell
 from maas.agents.tools import Tool, Toolset, tool
 from maas.runs.debug_info import debug_log
 from shared.json import json_object
-from shared.models import Message, ModelError, Reply, Request
+from shared.models import Message, ModelError, Reply, Request, ToolCall
 from shared.text import is_blank
 
 MIXED = "mixed"
@@ -207,12 +207,22 @@ async def answer_by_handoff(context: AnswerContext) -> Reply:
                 own_executor = executor.narrowed(active.name, (one.name for one in tools))
                 loop = await context.run_tool_loop(model, request, own_executor, rounds_left, transfer.is_requested)
         if transfer.target is None:
-            await context.record_agent(active.name)
+            await context.record_agent(await _holder_after(context, active, steps.get(active.name), executor))
             return loop.reply
         active, transfer.target = transfer.target, None
         rounds_left = max(rounds_left - loop.rounds, 1)
         transfers += 1
         messages = without_calls(loop.messages)
+
+
+async def _holder_after(context: AnswerContext, active: Agent, step: SlotStep | None, executor: Executor) -> str:
+    """Return who holds the dialogue now: the successor of an agent whose values were used in this run."""
+    if active.successor is None or step is None or not (step.is_completed and step.session.is_confirmed):
+        return active.name
+    call = ToolCall("successor", transfer_name(active.successor), "{}")
+    await context.calls.announce(call)
+    await executor.run([call])
+    return active.successor
 
 
 def without_calls(messages: Sequence[Message]) -> tuple[Message, ...]:

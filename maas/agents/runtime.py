@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import structlog
 
+from maas.agents.answer_language import in_own_language
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
 from maas.agents.forbidden_words import without_forbidden_words
@@ -24,12 +25,13 @@ from maas.agents.slot_loop import CheckedReply, answer_with_slots
 from maas.agents.slot_step import press
 from maas.agents.tasks import TaskWork
 from maas.agents.tool_ledger import CallLog
-from maas.agents.tool_loop import AnswerContext, ResponderModel
+from maas.agents.tool_loop import AnswerContext, ResponderModel, ToolReply
 from maas.agents.tools import Mode, ToolContext, Toolset
 from maas.conversations.actions import find_pressed_button
 from maas.engine.claims import Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
+from maas.prompting.variants import MAIN
 from maas.runs.debug_info import debug_log
 from maas.user_secrets import UserSecrets
 from shared.db import Database
@@ -252,7 +254,12 @@ async def _read_definition(run: Run, deps: Deps) -> Definition | None:
     if known is None or known[0] is not rows[0]:
         row = rows[0]
         known = _definitions[run.assistant] = (row, read_definition(row["name"], row["role_name"], row["definition"]))
-    return known[1]
+    definition = known[1]
+    if not definition.variants:
+        return definition
+    variant = definition.variant_of(run.user_id)
+    run.log.variant = MAIN if variant is None else variant.name
+    return definition if variant is None else definition.as_variant(variant)
 
 
 async def _answer(context: AnswerContext) -> Reply:
@@ -263,6 +270,8 @@ async def _answer(context: AnswerContext) -> Reply:
         if isinstance(reply, CheckedReply):
             return reply
         text = await without_forbidden_words(context.definition, context.model, context.request, reply.text)
+        if not isinstance(reply, ToolReply):
+            text = await in_own_language(context.definition, context.model, context.request, text)
         return replace(reply, text=text)
 
 

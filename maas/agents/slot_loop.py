@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from maas.agents.answer_language import in_own_language
 from maas.agents.bounds import MAX_DIALOGUE_TOKENS, fit_round
 from maas.agents.definition import Definition
 from maas.agents.executor import Executor
@@ -138,6 +139,7 @@ async def _say(
 ) -> Reply:
     """The whole answer, which ends the step."""
     text = await without_forbidden_words(context.definition, model, request, text)
+    text = await in_own_language(context.definition, model, request, text)
     question = step.session.next_question or NO_WORDS[step.session.language]
     whole = "\n\n".join(step.paragraphs(text) or [question])
     said = clean(reply.text)  # and streamed

@@ -162,7 +162,7 @@ class TaskWork:
 
     async def _ask(self, step: Step) -> tuple[dict[str, Any], StepStatus]:
         run, deps = self.run, self.deps
-        name = await read_role_name(deps.db, run.assistant, run.assistants_version)
+        name = await read_role_name(deps.db, run.assistant, run.user_id, run.assistants_version)
         prompts = await read_prompts(deps.db, "FinalResponder", name, version=run.assistants_version)
         prompt = Prompt("FinalResponder", role_text(prompts, name), prompts["FinalResponder"].version)
         results = tokens.fit(json.dumps(step.results or {}, ensure_ascii=False), MAX_RESULTS_TOKENS)

@@ -148,7 +148,9 @@ class AnswerContext:
         stored: dict[str, Any] | None = await self.db.value("start_results", self.run.id)
         if stored is not None:
             return stored
-        bodies = await self._call_quietly("opening", self.openings)
+        bodies: dict[str, Any] = {}
+        for one in self.openings:  # in their order: the ledger shows it
+            bodies |= await self._call_quietly("opening", Toolset([one]))
         is_whole = len(bodies) == len(self.openings)
         if is_whole and not await self.db.value("keep_start", self.run.id, self.run.attempt, bodies):
             raise LostRun
@@ -302,12 +304,17 @@ def final_text(results: Sequence[ToolResult]) -> str | None:
     return next((result.final for result in results if result.final is not None), None)
 
 
+@dataclass(frozen=True)
+class ToolReply(Reply):
+    """A reply whose words are those of a tool, to be told as they are."""
+
+
 def tell(model: ResponderModel, reply: Reply, text: str) -> Reply:
-    """Return the reply with this text in place of its own, streamed once."""
+    """Return a reply with the text of a tool in place of its own, streamed once."""
     if model.listener is not None:
         model.listener.begin()
         model.listener.text(text)
-    return replace(reply, text=text, calls=())
+    return ToolReply(text, reply.finish, (), reply.usage, reply.raw)
 
 
 def result_message(result: ToolResult) -> Message:

@@ -156,15 +156,19 @@ async def _check(deps: Deps, definition: Definition, known: Toolset) -> None:
     if problem := definition.needs.unmet(deps.settings, known):
         raise bad_assistant(definition.name, problem)
     definition.tools(known)
+    for variant in definition.variants:
+        definition.as_variant(variant).tools(known)
     for model in (definition.model, *(agent.model for agent in definition.agents)):
         try:
             deps.with_responder_model(model)
         except MaasError as error:
             raise bad_assistant(definition.name, f"model: {error.message}") from error
-    roles = [agent.role_prompt for agent in definition.agents]
-    active = {prompt["role_name"] for prompt in await deps.db.rows("prompts", roles)}
-    if inactive := [role for role in roles if role not in active]:
-        message = f"agents: system_prompts has no active row {inactive[0]!r}; insert it or activate it"
+    roles = [("agents", one.role_prompt) for one in definition.agents]
+    roles += [("variants", one.role_prompt) for one in definition.variants]
+    active = {prompt["role_name"] for prompt in await deps.db.rows("prompts", [role for _, role in roles])}
+    if inactive := [one for one in roles if one[1] not in active]:
+        field, role = inactive[0]
+        message = f"{field}: system_prompts has no active row {role!r}; insert it or activate it"
         raise bad_assistant(definition.name, message)
 
 

@@ -68,7 +68,8 @@ class StageLog:
     `messages`: tool calls and their results as rows of chat_messages, written together with the answer.
     `earlier`: calls that an earlier owner of the run has stored, None until they are read. `next_round`: the number of
     the next call. `limited`: the limit for which the stage works by rule; `memory_reasons`: why memory was incomplete,
-    as codes. `pin_lock` is held while calls are stored. `answer_by`: when the answer must be there, by
+    as codes. `degraded`: what the answer of an assistant lacks; `variant`: the form of the assistant that answers, None
+    if it has one only. `pin_lock` is held while calls are stored. `answer_by`: when the answer must be there, by
     `time.monotonic`; None before the stage has asked.
     """
 
@@ -81,6 +82,8 @@ class StageLog:
     pin_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     answer_by: float | None = None
     limited: str | None = None
+    degraded: str | None = None
+    variant: str | None = None
     memory_reasons: set[str] = field(default_factory=set)
 
 

@@ -31,6 +31,7 @@ LABELS = {
     "model_calls": ("provider", "model", "finish"),
     "model_tokens": ("provider", "model", "kind"),
     "tool_calls": ("tool", "outcome"),
+    "variant_answers": ("assistant", "variant", "outcome"),
 }
 FLUSH_INTERVAL_S = 1.0
 FLUSH_TIMEOUT_S = 5.0
@@ -63,6 +64,11 @@ class Metrics:
         self.count("runs_finished", run.kind, "COMPLETED", "")
         if run.kind == "ask" and (age := run.age()) is not None:
             self.observe("answer", age)
+
+    def count_variant(self, run: Run, outcome: str) -> None:
+        """Add an answer of an assistant that has variants; `outcome` is `answered` or `failed`."""
+        if run.log.variant is not None:
+            self.count("variant_answers", run.assistant, run.log.variant, outcome)
 
     def count_model_calls(self, calls: Iterable[Mapping[str, Any]]) -> None:
         """Add model calls and their tokens, as `maas.prompting.model_calls` records them."""

@@ -336,7 +336,11 @@ class _Session:
             with tracing.span(f"stage {name}", {"maas.stage": name}) as span:
                 outcome = await self._stages[name](run, self._deps)
                 span.note({"maas.degraded": outcome.degraded})
+                self._metrics.count_variant(run, "answered")
                 return outcome
+        except MaasError:
+            self._metrics.count_variant(run, "failed")
+            raise
         except asyncio.CancelledError:
             if not drive.is_interrupted or drive.task is None or drive.task.uncancel() > 0:
                 raise  # the session ends

@@ -44,6 +44,7 @@ COUNTERS = {
     "model_calls": "Model calls",
     "model_tokens": "Tokens of model calls; cached tokens are part of the input tokens",
     "tool_calls": "Tool calls by outcome",
+    "variant_answers": "Answers of assistants that have variants, by variant and outcome",
 }
 SWAGGER_START = 'SwaggerUIBundle({url: "/openapi.json", dom_id: "#ui", deepLinking: true, validatorUrl: null})'
 SWAGGER_PAGE = f"""<!doctype html>

@@ -102,7 +102,10 @@ class RunState(Schema):
     final_answer: str | None
     error_code: str | None
     error_message: str | None
-    degraded: list[str] = Field(description="Stages that used the built-in rules instead of a model.")
+    degraded: list[str] = Field(
+        description="Stages that used the built-in rules instead of a model; `language`: the "
+        "answer is in another language than its assistant's."
+    )
     limited: Literal["budget"] | None = Field(
         description="budget: the user's budget of the day was spent, so rules did what models would have done."
     )

@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+from uuid import UUID
 
 import structlog
 
 from maas.engine.stages import Deps, Prompt
+from maas.prompting.variants import Variant, choose_variant
 from shared import tokens
 from shared.db import SQL, Database, queries
 from shared.errors import MaasError
@@ -69,13 +71,16 @@ async def read_prompts(db: Database, *roles: str, version: str | None = None) ->
     return prompts
 
 
-async def read_role_name(db: Database, assistant: str, version: str | None = None) -> str:
-    """The name of the role that an assistant answers in. Raises MaasError('missing_role')."""
+async def read_role_name(db: Database, assistant: str, user_id: UUID, version: str | None = None) -> str:
+    """The name of the role that an assistant answers this user in. Raises MaasError('missing_role')."""
     rows = await db.shared_rows("assistant_role", assistant, version=version)
     if not rows:
         raise MaasError("missing_role", f"there is no active assistant {assistant!r} in the table assistants")
     name: str = rows[0]["role_name"]
-    return name
+    if not (stored := rows[0]["variants"]):
+        return name
+    variant = choose_variant([Variant.model_validate(one) for one in stored], assistant, user_id)
+    return name if variant is None else variant.role_prompt
 
 
 def role_text(prompts: Mapping[str, Prompt], name: str) -> str:

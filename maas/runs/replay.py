@@ -183,7 +183,7 @@ async def _rebuild_run(db: Database, row: Row, stage: str) -> tuple[Run, bool | 
             return run, prompt.text != draft.instruction, ("today's text of Assembler stands in the recorded draft",)
         case "final_responder":
             draft, payload = Draft.parse(row["draft_context"]), Payload.parse(row["final_context_payload"])
-            name = await read_role_name(db, row["assistant"])
+            name = await read_role_name(db, row["assistant"], row["user_id"])
             prompts = await read_prompts(db, "FinalResponder", name)
             role = role_text(prompts, name)
             text = replace(draft, role=role, role_version=prompts["FinalResponder"].version).render()

@@ -5,7 +5,7 @@ select role_name, prompt_template, version from maas.system_prompts where role_n
 insert into maas.system_prompts (role_name, prompt_template) values ($1, $2) on conflict (role_name) do nothing;
 
 -- name: assistant_role
-select role_name from maas.assistants where name = $1 and is_active;
+select role_name, definition->'variants' as variants from maas.assistants where name = $1 and is_active;
 
 -- name: assistant_profile
 select coalesce(definition->>'memory', 'full') as memory from maas.assistants where name = $1;

@@ -78,7 +78,7 @@ comment on column maas.pipeline_runs.queue_key is
   'Runs of one key are executed one after another: the user, a constant for all users, or a background key';
 comment on column maas.pipeline_runs.caller is 'Who sent the idempotency key; keys are unique per caller';
 comment on column maas.pipeline_runs.sources is 'The messages and summaries that the draft contains: [{id, kind, score}]';
-comment on column maas.pipeline_runs.degraded is 'Stages that finished by rules because their model did not answer';
+comment on column maas.pipeline_runs.degraded is 'Stages that finished by rules because their model did not answer; language: the answer is in another one than its assistant''s';
 comment on column maas.pipeline_runs.queue_state is
   '-2 inbox, -1 waiting, 0 runnable, 1 in_flight, 2 finished; only maas_step, maas_reap and functions that hold the engine lock change it';
 comment on column maas.pipeline_runs.owner is 'The orchestrator connection that works on it; owner and attempt fence every write';
