@@ -23,7 +23,7 @@ import uvloop
 from maas.agents.mcp_client import read_servers
 from maas.agents.openers import bind_openers
 from maas.agents.runtime import Runtime, Toolbox
-from maas.assistants import built_in, load_openers, load_tools, register, sync_tools
+from maas.assistants import built_in, load_openers, load_servers, load_tools, register, sync_tools
 from maas.builtin_model import PROVIDERS, BuiltinModel
 from maas.engine.events import EventLog
 from maas.engine.orchestrator import Orchestrator
@@ -110,7 +110,7 @@ def add_tools(deps: Deps) -> tuple[Deps, Toolbox]:
     settings = deps.settings
     tools = load_tools(settings.tools, deps)
     openers = bind_openers(load_openers(settings.tools, tools), deps)
-    servers = read_servers(settings.mcp_servers, os.environ)
+    servers = load_servers(settings, read_servers(settings.mcp_servers, os.environ))
     toolbox = Toolbox(tools, servers, openers, UserSecrets(deps.db))
     return replace(deps, runtime=Runtime(toolbox)), toolbox
 

@@ -22,6 +22,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from shared.access_settings import AccessSettings
 from shared.assistant_settings import AssistantSettings
+from shared.corporate_settings import CorporateSettings
 from shared.errors import MaasError, problems_of
 from shared.log import hide
 from shared.page_settings import PageSettings
@@ -58,7 +59,7 @@ def _default_embedding_model() -> str:
     return NO_EMBEDDING_MODEL if source.get(name) == "" else DEFAULT_EMBEDDING_MODEL
 
 
-class Settings(AssistantSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings):
+class Settings(AssistantSettings, CorporateSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings):
     """All settings; times are in seconds unless the name says otherwise."""
 
     model_config = SettingsConfigDict(

@@ -16,6 +16,7 @@ import structlog
 from pydantic import ValidationError
 
 from maas.agents.definition import Definition, bad_assistant, read_definition
+from maas.agents.mcp_client import McpServer
 from maas.agents.openers import Opener
 from maas.agents.runtime import Toolbox
 from maas.agents.tools import Tool, Toolset, wrong_tool
@@ -115,6 +116,13 @@ def load_openers(paths: tuple[str, ...], tools: Toolset) -> dict[str, Opener]:
             message = f"{one.name} needs {one.needs}, but no opener says so of its domain {one.domain!r}: add OPENERS"
             raise MaasError("bad_setting", message)
     return openers
+
+
+def load_servers(settings: Settings, configured: Sequence[McpServer]) -> tuple[McpServer, ...]:
+    """`configured` MCP servers, and those of built-in assistants (SERVERS of their modules) that have no such name."""
+    names = {server.name for server in configured}
+    own = [one for module in _modules() if hasattr(module, "SERVERS") for one in module.SERVERS(settings)]
+    return (*configured, *(one for one in own if one.name not in names))
 
 
 async def register(deps: Deps, known: Toolset, built_ins: Sequence[BuiltIn]) -> None:

@@ -1,7 +1,8 @@
-"""/v1/users/{id}/profile: what a user tells about themselves in the web interface."""
+"""/v1/users/{id}/profile and /v1/users/{id}/preferences: who a user is, and how they want to work."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -13,8 +14,11 @@ from maas.http.request_input import read_id
 from maas.http.schemas import QueryText, RequestBody, Schema, json_response
 from maas.http.state import app_state
 
+MAX_PREFERENCES = 20
 ProfileText = Annotated[QueryText, Field(max_length=200)]
 Language = Literal["ru", "en"]
+SlotName = Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,49}$")]
+PreferenceText = Annotated[QueryText, Field(max_length=500)]
 
 
 class NewProfile(RequestBody):
@@ -22,24 +26,61 @@ class NewProfile(RequestBody):
 
     name: ProfileText | None = None
     position: ProfileText | None = None
+    department: ProfileText | None = None
     language: Language | None = Field(None, description="Of the interface; null: that of the browser.")
 
 
 class Profile(Schema):
     name: str | None
     position: str | None
+    department: str | None
     language: Language | None
+
+
+class NewPreferences(RequestBody):
+    """All preferences; what is left out is deleted."""
+
+    preferences: dict[SlotName, PreferenceText] = Field(
+        max_length=MAX_PREFERENCES, description="By the name of the question, such as focus_time."
+    )
+
+
+class Preference(Schema):
+    value: str
+    answered_at: datetime
+
+
+class Preferences(Schema):
+    preferences: dict[str, Preference] = Field(description="By the name of the question of the interview.")
 
 
 async def get_profile(request: Request) -> Response:
     """Return the profile of a user."""
     row = await app_state(request).db.row("user_profile", read_id(request, "user"))
-    return json_response(Profile(**row) if row is not None else Profile(name=None, position=None, language=None))
+    empty = Profile(name=None, position=None, department=None, language=None)
+    return json_response(Profile(**row) if row is not None else empty)
 
 
 async def put_profile(request: Request) -> Response:
     """Replace the profile of a user."""
     user_id = read_id(request, "user")
     body = await read_body(request, NewProfile)
-    await app_state(request).db.value("set_profile", user_id, body.name, body.position, body.language)
+    await app_state(request).db.value(
+        "set_profile", user_id, body.name, body.position, body.department, body.language
+    )  # fmt: skip
     return json_response(Profile(**body.model_dump()))
+
+
+async def get_preferences(request: Request) -> Response:
+    """Return how a user wants to work, as the interview of the corporate assistant has asked."""
+    rows = await app_state(request).db.rows("user_preferences", read_id(request, "user"))
+    found = {row["slot"]: Preference(value=row["value"], answered_at=row["answered_at"]) for row in rows}
+    return json_response(Preferences(preferences=found))
+
+
+async def put_preferences(request: Request) -> Response:
+    """Replace the preferences of a user."""
+    user_id = read_id(request, "user")
+    body = await read_body(request, NewPreferences)
+    await app_state(request).db.value("set_preferences", user_id, dict(body.preferences))
+    return await get_preferences(request)

@@ -72,10 +72,3 @@ begin
 end
 $$;
 comment on function maas.maas_set_admin is 'Makes a user an administrator of all users, or one no longer';
-
-create or replace function maas.maas_set_profile(p_user uuid, p_name text, p_position text, p_language text) returns void
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-  insert into maas.user_profiles (user_id, name, position, language) values (p_user, p_name, p_position, p_language)
-  on conflict (user_id) do update set name = excluded.name, position = excluded.position, language = excluded.language, updated_at = now()
-$$;
-comment on function maas.maas_set_profile is 'Replaces the profile of a user';

@@ -41,13 +41,13 @@ language sql immutable as $$
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'telegram_bots', 'telegram_updates', 'telegram_replies', 'telegram_messages',
-      'forgotten_memories', 'memory_corrections', 'api_keys', 'ai_conversations', 'audit', 'user_profiles',
+      'forgotten_memories', 'memory_corrections', 'api_keys', 'ai_conversations', 'audit', 'user_profiles', 'user_preferences',
       'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'v_telegram', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
     ('maas_worker', 'select', memory || array['pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
-      'assistants', 'tools', 'engine_settings', 'app_users', 'memory_corrections', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
+      'assistants', 'tools', 'engine_settings', 'app_users', 'memory_corrections', 'user_profiles', 'user_preferences', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
       'v_engines', 'schema_files']),
     ('maas_worker', 'select, insert, update', business), ('maas_worker', 'select', array['user_specs', 'brain_actions']),
     ('maas_server', 'select', array['user_accounts', 'ad_accounts', 'user_specs', 'auth_sessions']),
@@ -68,6 +68,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_delete_secret']),
 
     ('maas_server', formats || search || array['maas_search_terms', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_admin', 'maas_set_profile',
+      'maas_set_preferences',
       'maas_create_key', 'maas_revoke_key', 'maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_correct', 'maas_erase',
       'maas_forget', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
       'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button',
@@ -85,7 +86,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_propose_action', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
       'maas_purge_expired', 'maas_open_session', 'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
-      'maas_active_agent', 'maas_keep_start', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_temperature'])
+      'maas_active_agent', 'maas_keep_start', 'maas_begin_interview', 'maas_keep_interview', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_temperature'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';

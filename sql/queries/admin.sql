@@ -121,9 +121,3 @@ select maas.maas_set_admin($1, $2, $3);
 select id, at, actor, action, user_id, subject, details from maas.audit
 where ($1::uuid is null or user_id = $1) and ($2::text is null or action = $2) and ($3::bigint is null or id < $3)
 order by id desc limit $4;
-
--- name: user_profile  -- $1 user
-select name, position, language from maas.user_profiles where user_id = $1;
-
--- name: set_profile  -- $1 user, $2 name, $3 position, $4 language
-select maas.maas_set_profile($1, $2, $3, $4);

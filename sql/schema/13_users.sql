@@ -53,11 +53,24 @@ create table maas.user_profiles (
   user_id uuid primary key,
   name text check (char_length(name) between 1 and 200),
   position text check (char_length(position) between 1 and 200),
+  department text check (char_length(department) between 1 and 200),
   language varchar(2) check (language in ('ru', 'en')),
+  interviewed_at timestamptz,
   updated_at timestamptz not null default now()
 );
-comment on table maas.user_profiles is 'What a user tells about themselves in the web interface';
+comment on table maas.user_profiles is 'Who a user is, as they or an operator have said';
 comment on column maas.user_profiles.language is 'Of the interface; null: that of the browser';
+comment on column maas.user_profiles.interviewed_at is 'When the user had answered the questions of the interview that every one must answer; null before';
+
+create table maas.user_preferences (
+  user_id uuid not null,
+  slot varchar(50) not null check (slot ~ '^[a-z][a-z_]*$'),
+  value text not null check (char_length(value) between 1 and 500),
+  answered_at timestamptz not null default now(),
+  primary key (user_id, slot)
+);
+comment on table maas.user_preferences is 'How a user wants to work: the answers of the interview, and what the user has changed since';
+comment on column maas.user_preferences.slot is 'The name of the question''s slot, such as focus_time';
 
 create table maas.user_secrets (
   user_id uuid not null,

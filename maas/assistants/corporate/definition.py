@@ -1,0 +1,86 @@
+"""The definition of `corporate`: a router that acts, an agent that searches, an agent that gets to know the user."""
+
+from __future__ import annotations
+
+from maas.agents.definition import Agent, Definition, Limits, Needs, OpeningRoute
+from maas.assistants.corporate.interview import COMPLETION, SLOTS
+from maas.assistants.corporate.mail import MAIL_TOOLS, find_mail_server
+from maas.assistants.corporate.user_tools import OPENING_TOOLS, PASSED, STATUS_TOOL, WORKING_CONTEXT
+from maas.prompting.variants import Variant
+from shared.models.registry import model_or_default
+from shared.settings import Settings
+
+MODEL = "openai:gpt-5.2"
+BUILT_IN = "extractive:"
+MAX_CALLS, MAX_SECONDS = 40, 300.0
+KNOWLEDGE_TOOLS = ("lightrag_query", "lightrag_query_data", "lightrag_track_status", "lightrag_get_pipeline_status")
+DELEGATION_TOOLS = ("delegateToPlanningAgent", "delegateToComplexTaskAgent")
+INTERVIEW_TOOLS = ("startInitialInterview", "conductInitialInterview", COMPLETION)
+
+
+def define_corporate(settings: Settings) -> Definition:
+    """The assistant as the settings make it: mail and calendar where a server is named, its model, its variant."""
+    model = model_or_default(settings.corporate_model, MODEL, settings)
+    mail = MAIL_TOOLS if find_mail_server(settings) is not None else ()
+    router = (*mail, *OPENING_TOOLS, *DELEGATION_TOOLS)
+    share = 100 if settings.corporate_variant == "legacy" else settings.corporate_legacy_share
+    return Definition(
+        name="corporate",
+        role_prompt="CorporateRouter",
+        title="Colleague",
+        description="Reads mail and calendar, finds what is written in documents, plans, and learns how you work.",
+        routing="handoff",
+        agents=(
+            Agent(
+                name="router",
+                role_prompt="CorporateRouter",
+                about="mail, calendar, plans, long tasks, and whatever else comes up",
+                toolset=router,
+                handoffs=("knowledge", "interview"),
+            ),
+            Agent(
+                name="knowledge",
+                role_prompt="CorporateKnowledge",
+                about="finds what documents, notes and past correspondence say, with sources; it only searches",
+                toolset=KNOWLEDGE_TOOLS,
+                handoffs=("router",),
+            ),
+            Agent(
+                name="interview",
+                role_prompt="CorporateInterview",
+                about="gets to know the user and how they want to work; for new users and for wishes of that kind",
+                toolset=(OPENING_TOOLS[0], *INTERVIEW_TOOLS),
+                handoffs=("router",),
+                slots=SLOTS,
+                completion=COMPLETION,
+                confirm=False,
+                optional="offer",
+                session="user",
+                successor="router",
+            ),
+        ),
+        opening_tools=OPENING_TOOLS,
+        opening_routes=(OpeningRoute(tool=STATUS_TOOL, field=PASSED, equals=False, agent="interview"),),
+        context_providers=(WORKING_CONTEXT,),
+        limits=Limits(calls=MAX_CALLS, seconds=MAX_SECONDS),
+        model=model,
+        language="ru",
+        strict_language=True,
+        opening="/start",
+        voice="sage",
+        variants=(
+            Variant(
+                name="legacy",
+                share=share,
+                role_prompt="CorporateLegacy",
+                toolset=(*router, *KNOWLEDGE_TOOLS),
+            ),
+        ),
+        needs=_needs(model, settings),
+    )
+
+
+def _needs(model: str | None, settings: Settings) -> Needs:
+    """A key, where nothing but the built-in model would answer: it calls no tools."""
+    is_built_in = (settings.responder_model or settings.model).startswith(BUILT_IN)
+    return Needs(keys=("openai",)) if model is None and is_built_in else Needs()

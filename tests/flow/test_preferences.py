@@ -1,0 +1,61 @@
+"""Profiles and preferences over HTTP: what a user changes there counts in the interview, too."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.stack import Stack
+
+PREFERENCES = {"focus_time": "с 9 до 11", "communication_style": "коротко"}
+
+
+def test_a_profile_is_replaced(stack: Stack, user: UUID) -> None:
+    body = {"name": "Мария", "position": "закупки", "department": "снабжение", "language": "ru"}
+    assert stack.client.put(f"/v1/users/{user}/profile", json=body).json() == body
+    assert stack.client.put(f"/v1/users/{user}/profile", json={"name": "Мария"}).json()["department"] is None
+
+
+def test_preferences_are_replaced_and_keep_their_time(stack: Stack, user: UUID) -> None:
+    path = f"/v1/users/{user}/preferences"
+    assert stack.client.get(path).json() == {"preferences": {}}
+    first = stack.client.put(path, json={"preferences": PREFERENCES}).json()["preferences"]
+    assert {slot: one["value"] for slot, one in first.items()} == PREFERENCES
+    changed = stack.client.put(path, json={"preferences": {"focus_time": "с 9 до 11", "career_goals": "мастер"}}).json()
+    assert changed["preferences"]["focus_time"] == first["focus_time"]
+    assert set(changed["preferences"]) == {"focus_time", "career_goals"}
+
+
+def test_the_interview_takes_up_what_was_changed(stack: Stack, user: UUID) -> None:
+    stack.rows(
+        "insert into assistant_sessions (user_id, assistant, agent, slots) values (%s, 'corporate', 'interview', "
+        '\'{"focus_time": "утром"}\')',
+        user,
+    )
+    stack.client.put(f"/v1/users/{user}/preferences", json={"preferences": PREFERENCES})
+    (session,) = stack.rows("select slots from assistant_sessions where user_id = %s", user)
+    assert session["slots"] == PREFERENCES
+
+
+@pytest.mark.parametrize(
+    "preferences",
+    [
+        {"focus_time": "x" * 501}, {"focus_time": ""}, {"focus_time": None}, {"Focus": "x"}, {"a" * 51: "x"},
+        {"focus_time": ["x"]}, {f"slot_{chr(97 + n)}": "x" for n in range(21)}, [], None,
+    ],
+)  # fmt: skip
+def test_wrong_preferences_change_nothing(stack: Stack, user: UUID, preferences: object) -> None:
+    path = f"/v1/users/{user}/preferences"
+    stack.client.put(path, json={"preferences": PREFERENCES})
+    assert stack.client.put(path, json={"preferences": preferences}).status_code == 422
+    assert set(stack.client.get(path).json()["preferences"]) == set(PREFERENCES)
+
+
+def test_an_erased_user_has_neither(stack: Stack) -> None:
+    user = uuid4()
+    stack.client.put(f"/v1/users/{user}/profile", json={"name": "Мария"})
+    stack.client.put(f"/v1/users/{user}/preferences", json={"preferences": PREFERENCES})
+    receipt = stack.client.delete(f"/v1/users/{user}").json()["erased"]
+    assert (receipt["user_profiles"], receipt["user_preferences"]) == (1, 2)
+    assert stack.client.get(f"/v1/users/{user}/preferences").json() == {"preferences": {}}
