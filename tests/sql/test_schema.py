@@ -148,6 +148,7 @@ def test_assistants_and_prompts_are_seeded(connection: Connection) -> None:
         (role, 1, True)
         for role in (
             *("AdsAgent", "AdsAssistant", "AdsOrchestrator", "Analyzer", "Archivist", "Assembler", "Compactor"),
+            *("CorporateInterview", "CorporateKnowledge", "CorporateLegacy", "CorporateRouter"),
             *("CreativeAgent", "CreativeAnalyst", "CrmAgent", "DialogAnalyst", "FinalResponder", "Mentor"),
             *("Stickers", "WhatsappAgent"),
         )

@@ -18,7 +18,7 @@ from maas.assistants.corporate.user_tools import REQUIRED, UserArguments, check_
 from maas.engine.claims import LostRun
 from maas.engine.stages import Deps
 
-DOMAIN = "interview"
+DOMAIN = "onboarding"
 COMPLETION = "completeInitialInterview"
 MAX_POSITION_CHARS = 200
 _QUESTIONS = {

@@ -48,14 +48,14 @@ def make_user_tools(deps: Deps) -> list[Tool]:
         assert row is not None
         return dict(row)
 
-    @tool(domain="user", effect="read", name=INFO_TOOL)
+    @tool(domain="employee", effect="read", name=INFO_TOOL)
     async def get_current_user_info(context: ToolContext) -> Any:
         """Say who the user is: id, name, position and department, null where unknown."""
         row = await who(context)
         known = {name: row[name] for name in ("name", "position", "department")}
         return {"userId": str(context.user_id)} | known
 
-    @tool(domain="user", effect="read", name=STATUS_TOOL)
+    @tool(domain="employee", effect="read", name=STATUS_TOOL)
     async def check_interview_status(arguments: UserArguments, context: ToolContext) -> Any:
         """Say whether the user has answered the questions of the interview that everybody is asked."""
         check_user(arguments, context)
@@ -63,7 +63,7 @@ def make_user_tools(deps: Deps) -> list[Tool]:
         missing = [] if row["is_interviewed"] else [one for one in REQUIRED if one not in row["preferences"]]
         return {PASSED: row["is_interviewed"], "missing": missing}
 
-    @tool(domain="user", effect="read", name=WORKING_CONTEXT)
+    @tool(domain="employee", effect="read", name=WORKING_CONTEXT)
     async def get_working_context(context: ToolContext) -> Any:
         """Say how the user wants to work, and whether mail and calendar are connected, as it is now."""
         row = await who(context)
