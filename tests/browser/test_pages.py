@@ -109,12 +109,14 @@ def test_a_profile_is_kept_and_speaks_another_language(stack: Stack, visit: Visi
     page = visit("profile")
     page.get_by_label("Name").fill("Анна")
     page.get_by_label("Position").fill("Инженер")
+    page.get_by_label("Department").fill("Снабжение")
     page.get_by_label("Language").select_option("ru")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Профиль")).to_be_visible()
     page.reload()
     expect(page.get_by_label("Имя")).to_have_value("Анна")
     expect(page.get_by_label("Должность")).to_have_value("Инженер")
+    expect(page.get_by_label("Отдел")).to_have_value("Снабжение")
     page.get_by_label("Язык").select_option("en")
     page.get_by_role("button", name="Сохранить").click()
     expect(page.get_by_role("heading", name="Profile")).to_be_visible()
@@ -167,3 +169,18 @@ def test_pages_fit_every_screen_and_keep_nobody_out(
             found[place] = violations
     assert not found, found
     assert bool(re.search("[а-яё]", page.locator("h1").first.inner_text())) == (language == "ru-RU")
+
+
+def test_preferences_are_changed_and_cleared(stack: Stack, visit: Visitor) -> None:
+    page = visit("profile")
+    expect(page.get_by_role("heading", name="Profile")).to_be_visible()
+    expect(page.get_by_text("How you want to work")).to_have_count(0)
+    path = f"/v1/users/{stack.client.get('/ui/config.json').json()['local_user_id']}/preferences"
+    stack.client.put(path, json={"preferences": {"focus_time": "nine to eleven", "career_goals": "more"}})
+    page.reload()
+    page.get_by_label("When you work in focus").fill("at night")
+    page.get_by_label("What you want to reach").fill("")
+    page.locator("[data-preferences]").get_by_role("button", name="Save").click()
+    expect(page.locator("[data-preferences]").get_by_role("button", name="Saved")).to_be_visible()
+    kept = stack.client.get(path).json()["preferences"]
+    assert {slot: one["value"] for slot, one in kept.items()} == {"focus_time": "at night"}

@@ -153,9 +153,14 @@ export interface Assistant {
   description: string | null;
 }
 
+export interface Preferences {
+  preferences: Record<string, { value: string; answered_at: string }>;
+}
+
 export interface Profile {
   name: string | null;
   position: string | null;
+  department: string | null;
   language: "ru" | "en" | null;
 }
 

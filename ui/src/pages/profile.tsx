@@ -4,12 +4,12 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { get, put } from "../api/http";
-import type { Profile, Spending } from "../api/types";
+import type { Preferences, Profile, Spending } from "../api/types";
 import { isNotifying, setNotifying } from "../chat/notification";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { chooseScheme, chosenScheme, type Scheme } from "../session/appearance";
 import { session, useUser } from "../session/session";
-import { chooseLanguage, chosenLanguage, formatNumber, say } from "../texts";
+import { chooseLanguage, chosenLanguage, formatNumber, say, sayOr } from "../texts";
 import { Field, Form } from "./sign_in";
 
 const SCHEMES: Scheme[] = ["auto", "light", "dark"];
@@ -26,6 +26,7 @@ export function ProfilePage() {
         {user.email && <p data-email>{user.name ? `${user.name}, ` : ""}{user.email}</p>}
         <ErrorNotice error={profile.error} />
         {profile.isPending ? <Skeleton /> : profile.data && <Person profile={profile.data} />}
+        <Wishes />
         <Look />
         <section>
           <h2 className="mb-2 text-lead font-semibold">{say("profile.spending")}</h2>
@@ -70,11 +71,12 @@ function Person({ profile }: { profile: Profile }) {
       submit={save.isSuccess ? say("app.saved") : say("app.save")}
       onSubmit={async (form) => {
         const language = form.get("language") || null;
-        await save.mutateAsync({ name: form.get("name")?.trim() || null, position: form.get("position")?.trim() || null, language: language as Profile["language"] });
+        await save.mutateAsync({ name: form.get("name")?.trim() || null, position: form.get("position")?.trim() || null, department: form.get("department")?.trim() || null, language: language as Profile["language"] });
       }}
     >
       <Field label={say("profile.name")} name="name" defaultValue={profile.name ?? ""} maxLength={200} autoComplete="name" />
       <Field label={say("profile.position")} name="position" defaultValue={profile.position ?? ""} maxLength={200} autoComplete="organization-title" />
+      <Field label={say("profile.department")} name="department" defaultValue={profile.department ?? ""} maxLength={200} />
       <label className="field">
         <span>{say("profile.language")}</span>
         <select name="language" defaultValue={profile.language ?? chosenLanguage() ?? ""}>
@@ -84,6 +86,39 @@ function Person({ profile }: { profile: Profile }) {
         </select>
       </label>
     </Form>
+  );
+}
+
+const SLOTS = ["competencies", "communication_style", "meeting_preferences", "focus_time", "working_style", "career_goals", "problem_solving"];
+
+function Wishes() {
+  const { userId } = useUser();
+  const queries = useQueryClient();
+  const path = `/v1/users/${userId}/preferences`;
+  const kept = useQuery({ queryKey: ["preferences"], queryFn: ({ signal }) => get<Preferences>(path, {}, signal) });
+  const save = useMutation({
+    mutationFn: (preferences: Record<string, string>) => put<Preferences>(path, { preferences }),
+    onSuccess: (next) => queries.setQueryData(["preferences"], next),
+  });
+  const found = kept.data?.preferences ?? {};
+  const names = [...SLOTS.filter((name) => name in found), ...Object.keys(found).filter((name) => !SLOTS.includes(name))];
+  if (names.length === 0) return null;
+  return (
+    <section data-preferences>
+      <h2 className="mb-2 text-lead font-semibold">{say("profile.preferences")}</h2>
+      <p className="mb-3 text-quiet">{say("profile.preferencesHelp")}</p>
+      <Form
+        submit={save.isSuccess ? say("app.saved") : say("app.save")}
+        onSubmit={async (form) => {
+          const answers = names.map((name) => [name, form.get(name)?.trim() ?? ""] as const);
+          await save.mutateAsync(Object.fromEntries(answers.filter(([, answer]) => answer !== "")));
+        }}
+      >
+        {names.map((name) => (
+          <Field key={name} label={sayOr(`slot.${name}`, name)} name={name} defaultValue={found[name]?.value ?? ""} maxLength={500} />
+        ))}
+      </Form>
+    </section>
   );
 }
 
