@@ -79,18 +79,18 @@ class Colleague:
         self.stack.rows("select maas_replace_preferences(%s, %s)", self.user, json.dumps(ANSWERS))
         self.stack.rows("update user_profiles set interviewed_at = now() where user_id = %s", self.user)
 
-    def ask(self, query: str, user: UUID | None = None) -> UUID:
+    def ask(self, query: str) -> UUID:
         (row,) = self.stack.rows(
             "insert into pipeline_runs (user_id, user_query, assistant, conversation_id) "
             "values (%s, %s, 'corporate', %s) returning id",
-            user or self.user, query, self.conversation if user is None else None,
+            self.user, query, self.conversation,
         )  # fmt: skip
         return UUID(str(row["id"]))
 
-    def say(self, query: str, user: UUID | None = None, **agents: list[Calls | str]) -> dict[str, Any]:
+    def say(self, query: str, **agents: list[Calls | str]) -> dict[str, Any]:
         """The finished run of a message. Each agent named makes these rounds of calls; a text is its last words."""
         self.script(**agents)
-        return self.finish(self.ask(query, user))
+        return self.finish(self.ask(query))
 
     def script(self, **agents: list[Calls | str]) -> None:
         self.models.rounds.clear()
