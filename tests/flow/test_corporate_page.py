@@ -20,8 +20,8 @@ HEAD = """# Dialogues with the corporate assistant, as they run
 
 Each transcript is recorded from a running system: real processes, Postgres, an MCP server made with the official SDK.
 A test runs the dialogues again and compares. Only the words and calls of the model are scripted. `.` is a call that
-code made, `!` one that the model made, with its error if it has one; `=` is who holds the dialogue then and what waits for
-the user, or how many letters and events the mail server has got.
+code made, `!` one that the model made, with its error if it has one; `=` is who holds the dialogue then and what waits
+for the user, or how many letters and events the mail server has got.
 
 """
 LETTER = {"to": "ivan@example.com", "subject": "Смета", "text": "Смета будет завтра."}
