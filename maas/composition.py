@@ -20,7 +20,6 @@ from uuid import UUID
 import structlog
 import uvloop
 
-from maas.agents.mcp_client import read_servers
 from maas.agents.openers import bind_openers
 from maas.agents.runtime import Runtime, Toolbox
 from maas.assistants import built_in, load_openers, load_servers, load_tools, register, sync_tools
@@ -110,7 +109,7 @@ def add_tools(deps: Deps) -> tuple[Deps, Toolbox]:
     settings = deps.settings
     tools = load_tools(settings.tools, deps)
     openers = bind_openers(load_openers(settings.tools, tools), deps)
-    servers = load_servers(settings, read_servers(settings.mcp_servers, os.environ))
+    servers = load_servers(settings, os.environ)
     toolbox = Toolbox(tools, servers, openers, UserSecrets(deps.db))
     return replace(deps, runtime=Runtime(toolbox)), toolbox
 

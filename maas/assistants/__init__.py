@@ -16,7 +16,7 @@ import structlog
 from pydantic import ValidationError
 
 from maas.agents.definition import Definition, bad_assistant, read_definition
-from maas.agents.mcp_client import McpServer
+from maas.agents.mcp_client import McpServer, read_servers
 from maas.agents.openers import Opener
 from maas.agents.runtime import Toolbox
 from maas.agents.tools import Tool, Toolset, wrong_tool
@@ -118,8 +118,12 @@ def load_openers(paths: tuple[str, ...], tools: Toolset) -> dict[str, Opener]:
     return openers
 
 
-def load_servers(settings: Settings, configured: Sequence[McpServer]) -> tuple[McpServer, ...]:
-    """`configured` MCP servers, and those of built-in assistants (SERVERS of their modules) that have no such name."""
+def load_servers(settings: Settings, environment: Mapping[str, str]) -> tuple[McpServer, ...]:
+    """The MCP servers of MAAS_MCP_SERVERS, and those of built-in assistants (SERVERS) that have no such name.
+
+    Raises MaasError('bad_setting').
+    """
+    configured = read_servers(settings.mcp_servers, environment)
     names = {server.name for server in configured}
     own = [one for module in _modules() if hasattr(module, "SERVERS") for one in module.SERVERS(settings)]
     return (*configured, *(one for one in own if one.name not in names))

@@ -16,9 +16,10 @@ import typer
 import uvloop
 from pydantic import SecretStr
 
-from maas.agents.mcp_client import McpServer, read_servers
+from maas.agents.mcp_client import McpServer
 from maas.agents.runtime import Toolbox
 from maas.agents.tools import Toolset
+from maas.assistants import load_servers
 from maas.builtin_model import PROVIDERS
 from maas.cli.keys import describe_access
 from maas.cli.output import Table, note, show, styled, write
@@ -88,7 +89,7 @@ def doctor(
     """Print failed checks, settings and passed checks; exit status 1 if a check fails. Raises MaasError."""
     settings = load_settings()
     log.configure("error", settings.log_format)
-    servers = read_servers(settings.mcp_servers, environ)
+    servers = load_servers(settings, environ)
     if dsn:
         with find_postgres(settings, note) as postgres:
             write(postgres.query)
