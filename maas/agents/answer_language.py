@@ -16,6 +16,7 @@ from shared.text import clean, is_blank
 DEGRADED = "language"
 MIN_LETTERS = 20  # of a text that is checked: a shorter one may be a name and a number
 MIN_SHARE = 0.5
+MAX_READ_CHARS = 10_000  # what a longer answer begins with says enough
 SAY_AGAIN = {
     "ru": "Скажи то же самое по-русски. Имена, цитаты и код оставь как есть.",
     "en": "Say the same in English. Leave names, quotations and code as they are.",
@@ -29,7 +30,7 @@ log = structlog.get_logger()
 
 def is_in(language: Spoken, text: str) -> bool:
     """Whether at least half of the letters outside of code, quotations and addresses are those of the language."""
-    own_words = _FOREIGN.sub(" ", text)
+    own_words = _FOREIGN.sub(" ", text[:MAX_READ_CHARS])
     letters = len(_LETTER.findall(own_words))
     return letters < MIN_LETTERS or len(_LETTERS[language].findall(own_words)) >= MIN_SHARE * letters
 
