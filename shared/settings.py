@@ -173,6 +173,10 @@ class Settings(AssistantSettings, CorporateSettings, VendorSettings, TelegramSet
         DEFAULT_ATTACHMENT_BYTES, ge=1024, le=20 * 1024 * 1024, description="size limit of an uploaded image, in bytes"
     )
 
+    knowledge_bytes: int = Field(
+        50 * 1024 * 1024, ge=1024, le=200 * 1024 * 1024, description="size limit of a document of knowledge, in bytes"
+    )
+
     otlp_endpoint: str | None = Field(
         None,
         validation_alias=_alias("OTEL_EXPORTER_OTLP_ENDPOINT"),

@@ -21,6 +21,8 @@ USUAL: dict[object, Any] = {str: "hello", dict: {}}
 SAID = [{"role": "user", "content": "hello"}]
 MORE: dict[str, dict[str, Any]] = {
     "post_memories": {"memory": "I like tea."},
+    "post_document": {"name": "a.txt"},
+    "get_passages": {"q": "hello"},
     "post_correct": {"memory": "I like coffee."},
     "post_ui_chat": {"id": "tea", "messages": [{"role": "user", "parts": [{"type": "text", "text": "hello"}]}]},
     "patch_conversation": {"title": "Tea"},
@@ -77,7 +79,7 @@ def call(stack: Stack, route: Route, user: UUID | str, thing: UUID = NOBODY, **h
     if route.body is None:
         options["params"] = more
     if FORM_TYPE in route.request_types:
-        options |= {"data": whose, "files": {"file": ("a.png", picture(), "image/png")}}
+        options |= {"data": more, "files": {"file": ("a.png", picture(), "image/png")}}
     elif route.request_types:
         options |= {"content": b'{"role": "user", "content": "I like tea."}\n'}
         options["headers"] = headers | {"content-type": route.request_types[0]}
@@ -120,6 +122,9 @@ def make(stack: Stack, owned: Resource | None, user: UUID, key: str) -> UUID:
             return UUID(post("/v1/conversations", json=whose)["id"])
         case "attachment":
             return UUID(post("/v1/attachments", data=whose, files={"file": ("a.png", picture(), "image/png")})["id"])
+        case "document":
+            files = {"file": ("a.txt", f"A note of {user}.".encode(), "text/plain")}
+            return UUID(post("/v1/knowledge", data=whose | {"name": "a.txt"}, files=files)["id"])
         case "memory":
             return UUID(post("/v1/memories", json=whose | {"memory": "I like tea."})["raw_log_ids"][0])
         case "action":

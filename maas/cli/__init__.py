@@ -89,6 +89,10 @@ COMMANDS = (
     ),
     Entry("tool", "maas.cli.tools:call_tool", "Call one tool and print its result; no run is created."),
     Entry("secrets", "maas.cli.secrets:cli", "Manage the tokens of users for MCP servers."),
+    Entry(
+        "knowledge", "maas.cli.knowledge:cli",
+        "Add documents that a user, or everybody, may find things in; list, search and remove them.",
+    ),
     Entry("ads", "maas.cli.ads:cli", "Manage the accounts of the advertising assistants and their connections."),
     Entry(
         "users", "maas.cli.users:cli",

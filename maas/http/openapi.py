@@ -32,6 +32,7 @@ TAGS = {
     "tools": "The tools of an assistant.",
     "tool_calls": "Calls of tools that a client makes itself.",
     "memories": "What is remembered of a user, and the messages that it was made of.",
+    "knowledge": "Documents of a user, and what is found in them.",
     "context": "Evidence for clients that call their own model.",
     "users": "Users by external id, and the export, import and erasure of all data of one user.",
     "chat": "OpenAI's Chat Completions API, with memory.",

@@ -19,6 +19,7 @@ from maas.http import (
     brain,
     conversations,
     corrections,
+    knowledge,
     memories,
     openai,
     operations,
@@ -46,7 +47,7 @@ from maas.runs.user_events import USER_CURSOR_PATTERN
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {
     "runs": "run", "conversations": "conversation", "actions": "action", "attachments": "attachment",
-    "memories": "memory", "users": "user",
+    "memories": "memory", "users": "user", "knowledge": "document",
 }  # fmt: skip
 Handler = Callable[[Request], Awaitable[Response]]
 Parameters = dict[str, tuple[dict[str, Any], str]]  # name -> JSON schema, description
@@ -193,6 +194,19 @@ ROUTES = (
           errors=(404,)),
     Route("POST", "/v1/context", memories.post_context, "read", memories.ContextQuery, memories.ContextResult,
           errors=(400, 413, 415, 422)),
+    Route("POST", "/v1/knowledge", knowledge.post_document, "ask", knowledge.NewDocument, knowledge.AddedDocument, 201,
+          errors=(400, 404, 413, 415, 422, 429), request_types=(attachments.FORM_TYPE,)),
+    Route("GET", "/v1/knowledge", knowledge.get_documents, "read", response=knowledge.DocumentPage, errors=(400,),
+          query={**_USER, **_PAGE}, required=("user_id",)),
+    Route("GET", "/v1/knowledge/search", knowledge.get_passages, "read", response=knowledge.PassageList,
+          errors=(400, 422), query={
+              **_USER, "q": (_SEARCH, "What to look for, in words of the documents."),
+              "mode": ({"type": "string", "enum": list(knowledge.MODES), "default": "mix"}, "How passages are ranked."),
+              "limit": ({"type": "integer", "minimum": 1, "maximum": 100, "default": 10}, "At most so many."),
+          },
+          required=("user_id", "q")),
+    Route("DELETE", "/v1/knowledge/{id}", knowledge.delete_document, "ask", status=204, errors=(400, 404),
+          query=_OWNER, required=("user_id",)),
     Route("POST", "/v1/users", users.post_user, "ask", users.NewUser, users.User, errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/users", users.get_user, "read", response=users.User, errors=(400, 404, 422),
           query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user's external id.")},

@@ -29,6 +29,7 @@ from shared.settings import Settings
 
 MAX_CONCURRENT_IMPORT_UPLOADS = 8  # each may take 64 MiB of disk until its import has ended
 MAX_CONCURRENT_IMAGE_UPLOADS = 1
+MAX_CONCURRENT_DOCUMENT_UPLOADS = 2
 MAX_RATE_BUCKETS = 100_000
 FOLLOWER_SHARE = 10  # a bound principal may hold one in so many of the followers of a process
 COUNTED_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -143,7 +144,8 @@ class AppState:
     """The parts of the application; `sign_in` is None unless MAAS_AUTH=local.
 
     The semaphores bound what uploads occupy: `import_uploads` the temporary files of imports, `imports` the imports
-    that run, `image_uploads` the images in memory.
+    that run, `image_uploads` the images in memory, `document_uploads` the
+    documents.
     """
 
     db: Database
@@ -161,6 +163,7 @@ class AppState:
     import_uploads: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMPORT_UPLOADS))
     imports: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMPORTS))
     image_uploads: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMAGE_UPLOADS))
+    document_uploads: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_DOCUMENT_UPLOADS))
 
     def check_followers(self, principal: Principal) -> None:
         """Raise when this process cannot serve the principal one more event stream: busy, too_many_followers."""

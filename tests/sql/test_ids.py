@@ -120,6 +120,9 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_create_key": (USER, "the key is p_user's, or an administrator's, who is asked first"),
     "maas_set_admin": (USER, "the role is p_user's; an administrator of all users is asked first"),
     "maas_set_profile": (USER, "the profile is p_user's"),
+    "maas_add_document": (USER, "the document and its chunks are p_user's, or everybody's for an operator"),
+    "maas_remove_document": (USER, "the document is p_user's, or everybody's for an operator"),
+    "maas_count_knowledge": (INSIDE, "counts of the document's user"),
     "maas_set_preferences": (USER, "the preferences and the sessions are p_user's"),
     "maas_replace_preferences": (INSIDE, "the preferences are p_user's"),
     "maas_begin_interview": (CLAIM, "the profile of the run's user"),
@@ -184,6 +187,8 @@ OF_USER = {
     "add_usage": 1, "insert_call": 1, "action": 2, "forget": 2, "list_runs": 1, "insert_task": 1, "own_account": 1,
     "search_runs": 1, "list_conversations": 1, "user_profile": 1, "set_profile": 1,
     "user_preferences": 1, "set_preferences": 1, "who_is_user": 1,
+    "add_document": 1, "remove_document": 1, "known_document": 1, "list_documents": 1, "tracked_documents": 1,
+    "knowledge_state": 1, "knowledge_terms": 1, "knowledge_candidates": 1,
     "chat_conversation": 2, "chat_status": 2, "telegram_follow": 3,
     "set_secret": 1, "delete_secret": 1, "read_secrets": 1, "list_secrets": 1,
     "user_specs": 1, "set_specs": 1, "add_ads_account": 1, "list_ads_accounts": 1, "remove_ads_account": 1,
@@ -233,7 +238,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "list_messages": (ROUTE, "conversation; images of the message's user"),
     "memory": (ROUTE, "memory; the record of a turn is of its user"),
     **{f"owner_of_{name}": (ROUTE, f"{name}: the question itself")
-       for name in ("run", "conversation", "action", "attachment", "memory")},
+       for name in ("run", "conversation", "action", "attachment", "memory", "document")},
     **{name: (CLAIM, "the engine's run") for name in (
         "propose_action", "undecided_actions", "decide_by_words", "failures_in_a_row", "dialogue", "start_results",
         "keep_start", "begin_interview", "keep_interview",

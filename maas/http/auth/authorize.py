@@ -15,7 +15,7 @@ from maas.http.state import app_state
 from maas.users import has_name_prefix
 from shared.errors import MaasError
 
-Resource = Literal["run", "conversation", "action", "attachment", "memory", "user"]
+Resource = Literal["run", "conversation", "action", "attachment", "memory", "user", "document"]
 Model = TypeVar("Model", bound=BaseModel)
 log = structlog.get_logger()
 

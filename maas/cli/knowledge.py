@@ -1,0 +1,135 @@
+"""`maas knowledge`: documents that a user, or everybody, may find things in."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, get_args
+from uuid import UUID
+
+import typer
+
+from maas.cli.invocation import LOCAL_USER, read_uuid, with_database
+from maas.cli.output import Table, note, progress_bar, show
+from maas.knowledge.documents import ingestion_status, list_documents, remove
+from maas.knowledge.ingestion import Added, add_document, files_in, new_track_id
+from maas.knowledge.search import Mode, search_knowledge
+from shared.db import Database
+from shared.errors import MaasError
+from shared.settings import Settings
+from shared.text import one_line, shorten
+
+MAX_SHOWN = 1000
+MAX_PASSAGE_CHARS = 400
+READERS_AT_ONCE = 2
+User = Annotated[
+    str,
+    typer.Option("--user", "-u", help="user whose documents they are, a UUID", show_default="a user of this machine"),
+]
+Everybody = Annotated[bool, typer.Option("--everybody", help="everybody's documents instead of those of a user")]
+cli = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+def _owner(user: str, is_everybodys: bool) -> UUID | None:
+    return None if is_everybodys else read_uuid(user, "--user")
+
+
+@cli.command("add")
+def add(
+    files: Annotated[list[Path], typer.Argument(help="files and folders: txt, md, html, docx, pdf")],
+    user: User = LOCAL_USER,
+    everybody: Everybody = False,
+) -> None:
+    """Read files into documents. Run it again after an interruption or a change: what has not changed is left alone."""
+    found = list(files_in(files))
+    if not found:
+        raise MaasError("bad_parameter", "FILES: there is no txt, md, html, docx or pdf file among them")
+    owner, track_id = _owner(user, everybody), new_track_id()
+
+    async def work(db: Database, settings: Settings) -> list[Added]:
+        slots = asyncio.Semaphore(READERS_AT_ONCE)
+        with progress_bar() as progress:
+            task = progress.add_task("files read", total=len(found))
+
+            async def read(path: Path, name: str) -> Added:
+                async with slots:
+                    try:
+                        content = await asyncio.to_thread(path.read_bytes)
+                        added = await add_document(
+                            db, owner, name, content, track_id=track_id, max_bytes=settings.knowledge_bytes
+                        )
+                    except OSError as error:
+                        added = Added(None, name, "failed", error=error.strerror)
+                    except MaasError as error:
+                        added = Added(None, name, "failed", error=error.message)
+                    progress.advance(task)
+                    return added
+
+            return list(await asyncio.gather(*(read(path, name) for path, name in found)))
+
+    results = with_database(work)
+    for one in results:
+        if one.error is not None:
+            note(f"{one.name}: {one.error}")
+    counts = Counter(one.outcome for one in results)
+    chunks = sum(one.chunks for one in results)
+    outcomes = f"{counts['unchanged']} unchanged, {counts['failed']} failed"
+    show(f"{counts['added']} added ({chunks} chunks), {outcomes}; {track_id}")
+    if counts["failed"]:
+        sys.exit(1)
+
+
+@cli.command("list")
+def list_all(user: User = LOCAL_USER) -> None:
+    """List the documents that a user may find things in, everybody's included."""
+    documents = with_database(lambda db, _: list_documents(db, read_uuid(user, "--user"), MAX_SHOWN))
+    table = Table("id", "whose", "name", "pages", "chunks", "status")
+    for one in documents:
+        whose = "everybody's" if one.is_everybodys else "own"
+        status = one.status if one.error is None else f"{one.status}: {one.error}"
+        pages = "" if one.pages is None else str(one.pages)
+        table.add_row(str(one.id), whose, one_line(one.name), pages, str(one.chunks), one_line(status))
+    show(table)
+
+
+@cli.command("remove")
+def remove_one(
+    document: Annotated[str, typer.Argument(help="id of the document, see `maas knowledge list`")],
+    user: User = LOCAL_USER,
+    everybody: Everybody = False,
+) -> None:
+    """Remove a document."""
+    with_database(lambda db, _: remove(db, _owner(user, everybody), read_uuid(document, "DOCUMENT")))
+    show("removed")
+
+
+@cli.command("search")
+def search(
+    query: Annotated[str, typer.Argument(help="what to look for")],
+    user: User = LOCAL_USER,
+    mode: Annotated[str, typer.Option(help=f"one of {', '.join(get_args(Mode))}")] = "mix",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="maximum number of passages")] = 5,
+) -> None:
+    """Print the passages that answer a query, best first."""
+    if mode not in get_args(Mode):
+        raise MaasError("bad_parameter", f"--mode: one of {', '.join(get_args(Mode))}")
+    chosen: Mode = mode  # type: ignore[assignment]
+    found = with_database(
+        lambda db, _: search_knowledge(db, read_uuid(user, "--user"), query, mode=chosen, limit=limit)
+    )
+    for one in found.passages:
+        place = ", ".join(
+            part for part in (one.name, one.heading, f"page {one.page}" if one.page is not None else "") if part
+        )
+        show(f"{one.score:.2f}  {one_line(place)}\n      {shorten(one_line(one.text), MAX_PASSAGE_CHARS)}")
+    show(f"{found.total} found" if found.total else "nothing found: try other words")
+
+
+@cli.command("status")
+def status(user: User = LOCAL_USER) -> None:
+    """Print how many documents and chunks there are."""
+    state = with_database(lambda db, _: ingestion_status(db, read_uuid(user, "--user")))
+    counts = ", ".join(f"{state[name]} {name}" for name in ("documents", "chunks", "processed", "failed"))
+    show(counts)

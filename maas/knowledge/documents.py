@@ -1,0 +1,66 @@
+"""Documents as the database holds them: those of a user, and everybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from maas.knowledge.chunks import Chunk
+from shared.db import Database
+from shared.errors import MaasError
+
+Status = Literal["processing", "processed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document of a user, or of everybody. `pages` is None for formats without pages."""
+
+    id: UUID
+    is_everybodys: bool
+    name: str
+    media_type: str
+    bytes: int
+    pages: int | None
+    chunks: int
+    status: Status
+    error: str | None
+    track_id: str
+    created_at: datetime
+    updated_at: datetime
+
+
+async def store(db: Database, user_id: UUID | None, fields: dict[str, Any], chunks: Sequence[Chunk]) -> UUID:
+    """Store a document in place of the one of its name; `user_id` None: everybody's."""
+    stored: UUID = await db.value("add_document", user_id, fields, [asdict(chunk) for chunk in chunks])
+    return stored
+
+
+async def list_documents(
+    db: Database, user_id: UUID, limit: int, before: tuple[datetime, UUID] | None = None
+) -> list[Document]:  # fmt: skip
+    """The documents that this user may read, newest first."""
+    rows = await db.rows("list_documents", user_id, *(before or (None, None)), limit)
+    return [Document(**row) for row in rows]
+
+
+async def remove(db: Database, user_id: UUID | None, document_id: UUID) -> None:
+    """Remove a document of this user, or of everybody. Raises MaasError('not_found')."""
+    if not await db.value("remove_document", user_id, document_id):
+        raise MaasError("not_found", f"there is no document {document_id}")
+
+
+async def tracked(db: Database, user_id: UUID, track_id: str) -> list[dict[str, Any]]:
+    """The documents of one ingestion that this user may read: name, status, error, chunks and times."""
+    return [dict(row) for row in await db.rows("tracked_documents", user_id, track_id[:64])]
+
+
+async def ingestion_status(db: Database, user_id: UUID) -> dict[str, Any]:
+    """Whether documents of this user or everybody's are being read, and how many there are in each status."""
+    row = await db.row("knowledge_state", user_id)
+    assert row is not None
+    counts = {name: int(row[name]) for name in ("documents", "chunks", "processing", "processed", "failed")}
+    return {"busy": counts["processing"] > 0, "pending": 0, **counts}

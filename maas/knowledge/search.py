@@ -1,0 +1,144 @@
+"""Search: the passages that answer a query, best first, among a user's documents and everybody's.
+
+Candidates are the chunks that hold one of the query's rarest terms. They are scored by the weight of the terms in the
+chunk, in its headings, and in the document as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+from shared.db import Database
+from shared.errors import MaasError
+from shared.models.calls import QueryEmbedder
+from shared.text import is_blank
+
+Mode = Literal["mix", "local", "global", "hybrid"]
+MIN_QUERY_CHARS = 3
+MAX_QUERY_CHARS = 2000
+RARE_CHUNKS = 3000  # that the chosen rare terms may occur in together
+CANDIDATES = 200
+MAX_TOTAL = 1000
+MAX_PER_DOCUMENT = 3  # among the passages of `global`
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weight of the query's terms in each place; 1.0 is as much as holding all of them in the chunk."""
+
+    chunk: float
+    heading: float
+    document: float  # in the name, the headings and the beginning of the document
+    together: float  # in all candidates of the document
+    length: float  # taken off for the logarithm of how much longer than usual the chunk is
+
+
+WEIGHTS: Mapping[Mode, Weights] = {
+    "local": Weights(1.0, 0.2, 0.0, 0.1, 0.05),
+    "global": Weights(0.4, 0.5, 0.6, 0.4, 0.0),
+    "hybrid": Weights(1.0, 0.3, 0.2, 0.2, 0.05),
+    "mix": Weights(1.0, 0.3, 0.2, 0.2, 0.05),
+}
+USUAL_TERMS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that was found. `score` is 0 to 1, `page` None for formats without pages."""
+
+    document_id: UUID
+    chunk: int
+    name: str
+    heading: str
+    page: int | None
+    position: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best passages, and how many chunks answer the query nearly as well as the best one, at most MAX_TOTAL."""
+
+    passages: list[Passage]
+    total: int
+
+
+async def search_knowledge(
+    db: Database, user_id: UUID, query: str, *, mode: Mode = "mix", limit: int = 10,
+    query_embedder: QueryEmbedder | None = None,
+) -> Found:  # fmt: skip
+    """Return at most `limit` passages of this user's documents and everybody's. Raises MaasError('invalid_request')."""
+    if len(query.strip()) < MIN_QUERY_CHARS or is_blank(query):
+        raise MaasError("invalid_request", f"query: must have at least {MIN_QUERY_CHARS} characters")
+    rows = await db.rows("knowledge_terms", user_id, query[:MAX_QUERY_CHARS])
+    terms = [row["term"] for row in rows]
+    if not rows or not (total := int(rows[0]["total"])):
+        return Found([], 0)
+    frequency = [int(row["chunks"]) for row in rows]
+    weights = [math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) if df else 0.0 for df in frequency]
+    wanted = _rare(terms, frequency)
+    if not wanted:
+        return Found([], 0)
+    candidates = await db.rows("knowledge_candidates", user_id, terms, weights, wanted, CANDIDATES)
+    return Found(_rank(candidates, weights, mode)[:limit], min(candidates[0]["total"], MAX_TOTAL) if candidates else 0)
+
+
+def _rare(terms: Sequence[str], frequency: Sequence[int]) -> list[str]:
+    """The rarest known terms that occur in RARE_CHUNKS chunks together, at least one."""
+    chosen: list[str] = []
+    left = RARE_CHUNKS
+    for df, term in sorted((df, term) for df, term in zip(frequency, terms, strict=True) if df):
+        if chosen and df > left:
+            break
+        chosen.append(term)
+        left -= df
+    return chosen
+
+
+def _rank(rows: Sequence[Mapping[str, Any]], weights: Sequence[float], mode: Mode) -> list[Passage]:
+    whole = sum(weights) or 1.0
+    of = WEIGHTS[mode]
+    best = of.chunk + of.heading + of.document + of.together
+
+    def share(mask: int) -> float:
+        return sum(weight for bit, weight in enumerate(weights) if mask >> bit & 1) / whole
+
+    together: defaultdict[UUID, int] = defaultdict(int)
+    for row in rows:
+        together[row["document_id"]] |= row["mask"]
+    scored = []
+    for row in rows:
+        score = (
+            of.chunk * share(row["mask"])
+            + of.heading * share(row["heading_mask"])
+            + of.document * share(row["document_mask"])
+            + of.together * share(together[row["document_id"]])
+            - of.length * math.log(max(row["tsv_length"], 1) / USUAL_TERMS)
+        )
+        scored.append((score, row))
+    scored.sort(key=lambda one: (-one[0], one[1]["name"], one[1]["number"]))
+    passages = [
+        Passage(
+            row["document_id"], row["number"], row["name"], row["heading"], row["page"], row["position"], row["text"],
+            round(min(max(score / best, 0.0), 1.0), 4),
+        )
+        for score, row in scored
+    ]  # fmt: skip
+    return _spread(passages) if mode == "global" else passages
+
+
+def _spread(passages: Sequence[Passage]) -> list[Passage]:
+    """The best passages of each document first, so that one document does not hide the others."""
+    count: defaultdict[UUID, int] = defaultdict(int)
+    first: list[Passage] = []
+    later: list[Passage] = []
+    for one in passages:
+        count[one.document_id] += 1
+        (first if count[one.document_id] <= MAX_PER_DOCUMENT else later).append(one)
+    return first + later

@@ -1,0 +1,54 @@
+-- Knowledge: a document is replaced as a whole, and the counts of its terms with it.
+
+create or replace function maas.maas_count_knowledge(p_document uuid, p_sign int) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  insert into maas.knowledge_terms as k (user_id, term, chunks)
+  select c.user_id, t.lexeme, p_sign * count(*) from maas.knowledge_chunks c cross join lateral unnest(c.tsv) t
+  where c.document_id = p_document group by c.user_id, t.lexeme order by t.lexeme
+  on conflict (user_id, term) do update set chunks = k.chunks + excluded.chunks;
+$$;
+comment on function maas.maas_count_knowledge is 'Adds the terms of a document to the counts, or takes them off (p_sign -1)';
+
+create or replace function maas.maas_add_document(p_user uuid, p_document jsonb, p_chunks jsonb)
+returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  stored uuid;
+begin
+  perform pg_advisory_xact_lock(4716, hashtext(coalesce(p_user::text, '')));  -- the counts of one owner are changed by one at a time
+  select d.id into stored from maas.knowledge_documents d where d.user_id is not distinct from p_user and d.name = p_document->>'name';
+  if found then
+    perform maas.maas_count_knowledge(stored, -1);
+    delete from maas.knowledge_chunks where document_id = stored;
+  end if;
+  insert into maas.knowledge_documents as d (user_id, name, media_type, sha256, bytes, pages, chunks, summary, track_id, status, error)
+  values (p_user, p_document->>'name', p_document->>'media_type', p_document->>'sha256', (p_document->>'bytes')::bigint,
+    (p_document->>'pages')::int, jsonb_array_length(p_chunks), coalesce(p_document->>'summary', ''), p_document->>'track_id',
+    p_document->>'status', p_document->>'error')
+  on conflict (user_id, name) do update set media_type = excluded.media_type, sha256 = excluded.sha256, bytes = excluded.bytes,
+    pages = excluded.pages, chunks = excluded.chunks, summary = excluded.summary, track_id = excluded.track_id,
+    status = excluded.status, error = excluded.error, updated_at = clock_timestamp()
+  returning d.id into stored;
+  insert into maas.knowledge_chunks (document_id, number, user_id, heading, page, position, text)
+  select stored, c.number::int, p_user, c.chunk->>'heading', (c.chunk->>'page')::int, (c.chunk->>'position')::int, c.chunk->>'text'
+  from jsonb_array_elements(p_chunks) with ordinality c(chunk, number);
+  perform maas.maas_count_knowledge(stored, 1);
+  return stored;
+end
+$$;
+comment on function maas.maas_add_document is
+  'Stores a document with its chunks [{heading, page, position, text}] in place of the one of its name; p_user null: for everybody';
+
+create or replace function maas.maas_remove_document(p_user uuid, p_document uuid)
+returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock(4716, hashtext(coalesce(p_user::text, '')));
+  perform from maas.knowledge_documents d where d.id = p_document and d.user_id is not distinct from p_user for update;
+  if not found then
+    return false;
+  end if;
+  perform maas.maas_count_knowledge(p_document, -1);
+  delete from maas.knowledge_documents where id = p_document;
+  return true;
+end
+$$;
+comment on function maas.maas_remove_document is 'Removes a document of p_user, or of everybody where that is null; false if there is none';

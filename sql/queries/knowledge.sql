@@ -1,0 +1,52 @@
+-- Knowledge: documents and their chunks. Whoever reads names a user, and gets the user's rows and everybody's.
+
+-- name: add_document  -- $1 user, null for everybody, $2 document, $3 chunks
+select maas.maas_add_document($1, $2, $3);
+
+-- name: remove_document  -- $1 user, null for everybody, $2 document
+select maas.maas_remove_document($1, $2);
+
+-- name: owner_of_document  -- $1 document
+select user_id from maas.knowledge_documents where id = $1 and user_id is not null;
+
+-- name: known_document  -- $1 user, null for everybody, $2 name: the hash of the file that was read
+select id, sha256, status from maas.knowledge_documents where user_id is not distinct from $1 and name = $2;
+
+-- name: list_documents  -- $1 user, $2 before this time and $3 this id, nulls for the first, $4 how many; everybody's, too
+select id, user_id is null as is_everybodys, name, media_type, bytes, pages, chunks, status, error, track_id, created_at, updated_at
+from maas.knowledge_documents where (user_id = $1 or user_id is null) and ($2::timestamptz is null or (created_at, id) < ($2, $3::uuid))
+order by created_at desc, id desc limit $4;
+
+-- name: tracked_documents  -- $1 user, $2 ingestion
+select name, status, error, chunks, created_at, updated_at from maas.knowledge_documents
+where (user_id = $1 or user_id is null) and track_id = $2 order by name limit 1000;
+
+-- name: knowledge_state  -- $1 user
+select count(*) as documents, coalesce(sum(chunks), 0) as chunks, count(*) filter (where status = 'processing') as processing,
+  count(*) filter (where status = 'processed') as processed, count(*) filter (where status = 'failed') as failed
+from maas.knowledge_documents where user_id = $1 or user_id is null;
+
+-- name: knowledge_terms  -- $1 user, $2 query: its lexemes, the longest first, and in how many of the user's chunks each occurs
+select w.lexeme as term, (
+    select coalesce(sum(k.chunks), 0) from maas.knowledge_terms k where k.term = w.lexeme and (k.user_id = $1 or k.user_id is null)) as chunks,
+  (select coalesce(sum(d.chunks), 0) from maas.knowledge_documents d where d.user_id = $1 or d.user_id is null) as total
+from unnest(maas.maas_lexemes($2)) w order by length(w.lexeme) desc, w.lexeme limit 32;
+
+-- name: knowledge_candidates  -- $1 user, $2 terms, $3 weight of each, $4 those that a candidate must have one of, $5 how many
+with question as materialized (
+  select maas.maas_any_term($4) as wanted, maas.maas_terms($2) as terms
+), found as materialized (
+  select f.document_id, f.number, maas.maas_term_mask(f.tsv, q.terms) as mask, f.tsv_length
+  from question q cross join lateral (
+    (select c.document_id, c.number, c.tsv, length(c.tsv) as tsv_length from maas.knowledge_chunks c where c.user_id = $1 and c.tsv @@ q.wanted limit 5000)
+    union all
+    (select c.document_id, c.number, c.tsv, length(c.tsv) from maas.knowledge_chunks c where c.user_id is null and c.tsv @@ q.wanted limit 5000)
+  ) f
+), best as (
+  select f.*, maas.maas_mask_weight(f.mask, $3) as weight, max(maas.maas_mask_weight(f.mask, $3)) over () as top from found f
+)
+select b.document_id, b.number, b.mask, b.tsv_length, count(*) filter (where b.weight >= 0.7 * b.top) over () as total,
+  maas.maas_term_mask(maas.maas_lexemes(c.heading), q.terms) as heading_mask, maas.maas_term_mask(d.tsv, q.terms) as document_mask,
+  d.name, c.heading, c.page, c.position, c.text
+from best b cross join question q join maas.knowledge_chunks c using (document_id, number) join maas.knowledge_documents d on d.id = b.document_id
+order by b.weight desc, b.tsv_length, b.document_id, b.number limit $5;
