@@ -37,7 +37,9 @@ _ROLE_PREFIX = {
     "Compactor": "archivist",
 }
 ROLES = tuple(_ROLE_PREFIX)
-ORCHESTRATOR_SECRETS = ("openai_api_key", "gemini_api_key", "anthropic_api_key", "evolution_api_key", "mcp_servers")
+ORCHESTRATOR_SECRETS = (
+    "openai_api_key", "gemini_api_key", "anthropic_api_key", "evolution_api_key", "lightrag_api_key", "mcp_servers",
+)  # fmt: skip
 DEFAULT_ATTACHMENT_BYTES = 10 * 1024 * 1024
 PREFIX = "MAAS_"
 DEFAULT_EMBEDDING_MODEL = "local:e5-small"

@@ -1,4 +1,4 @@
-"""Clients of services: advertisements, customers, messages. Here is the error that they share."""
+"""Clients of services: advertisements, customers, messages, documents. Here is the error that they share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from shared.errors import MaasError
 
-Vendor = Literal["facebook", "amocrm", "evolution", "telegram"]
+Vendor = Literal["facebook", "amocrm", "evolution", "telegram", "lightrag"]
 ErrorCode = Literal[
     "unreachable", "timeout", "unauthorized", "forbidden", "not_found", "rate_limited", "invalid", "unavailable",
     "bad_reply", "conflict",

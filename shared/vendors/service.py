@@ -32,6 +32,7 @@ NAMES: Mapping[Vendor, str] = {
     "amocrm": "amoCRM",
     "evolution": "WhatsApp",
     "telegram": "Telegram",
+    "lightrag": "LightRAG",
 }
 _SENTENCES: Mapping[ErrorCode, str] = {
     "unreachable": "{} cannot be reached",
@@ -111,14 +112,15 @@ def refusal_of_status(status: int, headers: Mapping[str, str], cause: object = N
 class Service:
     """The API of a vendor under `base_url`. `header` carries the secret: its name, and a prefix such as "Bearer ".
 
-    Without `header` the secret is a part of `base_url`.
+    Without `header` the secret is a part of `base_url`; None: the API asks for none.
 
     `read_refusal` gets the status, the headers and the JSON value of a body that is no success (None if it is no JSON).
     """
 
     def __init__(
-        self, http: httpx2.AsyncClient, vendor: Vendor, base_url: str, header: tuple[str, str] | None, secret: str,
-        read_refusal: Callable[[int, Mapping[str, str], Any], Refusal], limits: Limits = DEFAULT_LIMITS,
+        self, http: httpx2.AsyncClient, vendor: Vendor, base_url: str, header: tuple[str, str] | None,
+        secret: str | None, read_refusal: Callable[[int, Mapping[str, str], Any], Refusal],
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:  # fmt: skip
         self._http, self._vendor, self._limits = http, vendor, limits
         self._base_url = base_url.rstrip("/")
@@ -152,7 +154,7 @@ class Service:
         self, code: ErrorCode, cause: str = "", retry_after: float | None = None, is_outcome_unknown: bool = False
     ) -> VendorError:
         """Return a VendorError whose message has the cause without secrets and phone numbers."""
-        cause = shorten(one_line(mask(masker(self._secret)(clean(cause)))), MAX_CAUSE_CHARS)
+        cause = shorten(one_line(mask(masker(self._secret or "")(clean(cause)))), MAX_CAUSE_CHARS)
         message = _SENTENCES[code].format(NAMES[self._vendor]) + (f": {cause}" if cause else "")
         if retry_after is not None:
             message += f"; try again in {retry_after:.0f} s"
@@ -199,13 +201,13 @@ class Service:
             is_address = False
         if not is_address:
             raise self.error("invalid", "its address must begin with http:// or https://")
-        if not _HEADER_VALUE.fullmatch(self._secret):
+        if self._secret is not None and not _HEADER_VALUE.fullmatch(self._secret):
             raise self.error("unauthorized", "a token has no spaces and no letters other than ASCII")
 
     async def _attempt(self, request: _Request, parse: Callable[[Any], T], is_write: bool) -> T:
         """Send the request once. No error of a library is chained: it may quote the request or the reply."""
         headers = {"accept": "application/json, */*;q=0.5"}
-        if self._header is not None:
+        if self._header is not None and self._secret is not None:
             name, prefix = self._header
             headers[name] = prefix + self._secret
         timeout = httpx2.Timeout(request.read_s or self._limits.read_s, connect=self._limits.connect_s)

@@ -15,7 +15,7 @@ import httpx2
 from tests.polling import poll
 from tests.programs import ROOT, start
 
-Kind = Literal["facebook", "amocrm", "evolution", "telegram"]
+Kind = Literal["facebook", "amocrm", "evolution", "telegram", "lightrag"]
 END_S = 5
 
 

@@ -27,7 +27,7 @@ from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 CONTROL = "/__control/"
-SECRETS = ("authorization", "apikey")
+SECRETS = ("authorization", "apikey", "x-api-key")
 Json = dict[str, Any]
 _transports: dict[tuple[str, int], asyncio.Transport] = {}
 

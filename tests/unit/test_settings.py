@@ -156,6 +156,7 @@ def test_secrets_are_masked(text: str, gone: str) -> None:
         ("FB_BASE_URL", "graph.facebook.com"), ("FB_BASE_URL", "file:///etc/passwd"), ("FB_BASE_URL", "https://"),
         ("FB_API_VERSION", "v24.0/me"), ("AMOCRM_BASE_URL", "https://a.example?b=c"),
         ("EVOLUTION_BASE_URL", "https://a b"), ("EVOLUTION_INSTANCE", "../all"),
+        ("LIGHTRAG_BASE_URL", "localhost:9621"), ("LIGHTRAG_USERS", "everybody"), ("LIGHTRAG_USERS", "*,1"),
     ],
 )  # fmt: skip
 def test_addresses_of_services(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
