@@ -16,6 +16,12 @@ class CorporateSettings(BaseSettings):
         validation_alias=AliasChoices("CORPORATE_MODEL"),
         description="model of the assistant corporate; unset: openai:gpt-5.2 with a key, else the Responder's",
     )
+    corporate_planner_model: str | None = Field(
+        None,
+        validation_alias=AliasChoices("CORPORATE_PLANNER_MODEL"),
+        description="model of the planner and of complex tasks; unset: openai:gpt-4.1 with a key of openai, else the "
+        "Responder's",
+    )
     corporate_mcp_url: str | None = Field(
         None,
         pattern=r"^https?://[^\s/]",

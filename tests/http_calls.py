@@ -36,6 +36,7 @@ MORE: dict[str, dict[str, Any]] = {
     "post_trial": {"run_id": str(NOBODY)},
     "put_roles": {"is_admin": True},
     "post_tool_call": {"assistant": "mentor", "tool": "getLeads"},
+    "post_supervisor": {"complexity": "low"},
     "post_brain_stream": {"message": "hello", "assistant": "mentor"},
     "post_chat_completion": {"model": "mentor", "messages": SAID, "stream": True},
 }
@@ -54,7 +55,7 @@ class Answer:
 def user_field(route: Route) -> str | None:
     """The field of the body or of the query that says whose memory is meant."""
     fields = {one.alias or name for name, one in route.body.model_fields.items()} if route.body else route.query or {}
-    return next((name for name in ("user_id", "user", "external_id", CHAT) if name in fields), None)
+    return next((name for name in ("user_id", "userId", "user", "external_id", CHAT) if name in fields), None)
 
 
 def chat_of(user: UUID | str) -> str:

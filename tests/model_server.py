@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pytest_httpserver import HTTPServer
@@ -23,6 +23,8 @@ REPLIES = {
     "archivist": json.dumps(RECORD | {"summary": "A model was asked and answered."}),
 }
 
+Script = Callable[[list[dict[str, Any]]], tuple[str, Sequence[tuple[str, str]]]]
+
 
 class ModelServer:
     """Each role is a model name; `hold(role)` keeps its calls waiting, `replies[role]` is what it says.
@@ -30,6 +32,7 @@ class ModelServer:
     `rounds[role]` are the calls, as (tool, arguments), that it answers with before it says that: which ones, it sees
     from the turns it is sent, so a dialogue that begins anew gets the same. A word of `speakers` that stands in the
     system text of a call is the name of who speaks: it has rounds, replies and holds of its own, as a role has.
+    `scripts[name]` decides by the messages what it says in place of all that: a text and calls.
     With a `window` it refuses a call that has more tokens, by `count_tokens`, as providers do.
     """
 
@@ -38,6 +41,7 @@ class ModelServer:
         self.speakers: tuple[str, ...] = ()
         self.statuses: dict[str, int] = {}
         self.rounds: dict[str, list[list[tuple[str, str]]]] = {}
+        self.scripts: dict[str, Script] = {}
         self.calls: Counter[str] = Counter()
         self.requests: list[dict[str, Any]] = []
         self.window: int | None = None
@@ -117,10 +121,7 @@ class ModelServer:
         if status := self.statuses.get(name):
             error = {"error": {"message": "on purpose", "type": "test", "code": None}}
             return Response(json.dumps(error), status, content_type="application/json")
-        calls, text = (
-            self._calls(name, body["messages"]),
-            self.replies.get(name, self.replies[role]),
-        )
+        calls, text = self._said(name, role, body["messages"])
         if body.get("stream"):
             return Response(self._pieces(role, calls, text), content_type="text/event-stream")
         message = {"role": "assistant"} | ({"tool_calls": calls} if calls else {"content": text})
@@ -131,14 +132,17 @@ class ModelServer:
         system = "".join(str(one["content"]) for one in body["messages"] if one["role"] == "system")
         return next((name for name in self.speakers if name in system), body["model"])
 
+    def _said(self, name: str, role: str, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+        if (script := self.scripts.get(name)) is None:
+            return self._calls(name, messages), self.replies.get(name, self.replies[role])
+        text, calls = script(messages)
+        number = sum(message["role"] == "assistant" for message in messages)
+        return _as_calls(number, calls), text
+
     def _calls(self, name: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Those of the round that comes now; none when it is time for words."""
         number = sum(message["role"] == "assistant" for message in messages)
-        return [
-            {"id": f"call-{number}-{place}", "type": "function", "function": {"name": tool, "arguments": arguments}}
-            for rounds in self.rounds.get(name, [])[number : number + 1]
-            for place, (tool, arguments) in enumerate(rounds)
-        ]
+        return [call for calls in self.rounds.get(name, [])[number : number + 1] for call in _as_calls(number, calls)]
 
     def _pieces(self, role: str, calls: list[dict[str, Any]], text: str) -> Iterator[str]:
         """The answer word by word; `pause(role)` keeps it waiting before the last one."""
@@ -158,6 +162,13 @@ class ModelServer:
         yield _event(_reply(role, "chat.completion.chunk", {"finish_reason": _finish(calls), "delta": {}}))
         yield _event(_reply(role, "chat.completion.chunk", None) | {"usage": USAGE})
         yield "data: [DONE]\n\n"
+
+
+def _as_calls(number: int, calls: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    return [
+        {"id": f"call-{number}-{place}", "type": "function", "function": {"name": tool, "arguments": arguments}}
+        for place, (tool, arguments) in enumerate(calls)
+    ]
 
 
 def _finish(calls: list[dict[str, Any]]) -> str:

@@ -154,7 +154,9 @@ def _status(body: Mapping[str, Any]) -> ActionStatus:
 async def narrate_outcome(
     run: Run, deps: Deps, outcome: ActionOutcome, language: Language, events: RunEvents
 ) -> Outcome:
-    """The answer in the model's words, or a built-in sentence where the model gives none. Raises LostRun."""
+    """The answer in the words of the tool or of the model, or a built-in sentence without either. Raises LostRun."""
+    if outcome.status == "done" and (final := outcome.body.get("final")) is not None:
+        return Outcome(answer=final)
     spoken = await dialogue_language(deps.db, run.id, language, outcome.request)
     built_in = outcome_sentence(outcome, spoken)
     if deps.models["FinalResponder"].provider == "extractive":

@@ -20,6 +20,7 @@ from shared.settings import Settings, variable_of
 
 Routing = Literal["single", "meta_tools", "classifier", "handoff"]
 AgentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=50)]
+Sentence = Annotated[str, Field(pattern=r"\S", max_length=200)]
 _OPTIONAL_AGENT_FIELDS = ("keywords", "toolset", "handoffs", "slots", "successor")
 _FIELDS_READ_BY: dict[Routing, frozenset[str]] = {
     "single": frozenset(),
@@ -104,6 +105,15 @@ class OpeningRoute(BaseModel):
     agent: AgentName
 
 
+class Preamble(BaseModel):
+    """Sentences in both languages; one of them is said before a tool is called."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ru: Annotated[tuple[Sentence, ...], Field(min_length=1, max_length=20)]
+    en: Annotated[tuple[Sentence, ...], Field(min_length=1, max_length=20)]
+
+
 class Definition(Collector):
     """One assistant. `role_prompt` is a row of system_prompts; `toolset` names tools or whole domains.
 
@@ -122,6 +132,8 @@ class Definition(Collector):
     `needs`: what must be configured before it can be used.
     `strict_language`: an answer in another language than `language` is said again, else marked as degraded.
     `variants` replace it for shares of its users. `voice` is that of speech; channels of text do not use it.
+    `preambles`, by tool or domain: what a follower reads before a call that its model has put no words before. It is
+    no part of the answer, and it is not said where whole replies are asked for.
     Under `classifier` and `handoff` each agent has the assistant's toolset and its own.
     """
 
@@ -149,6 +161,7 @@ class Definition(Collector):
     strict_language: bool = False
     variants: tuple[Variant, ...] = ()
     voice: Word | None = None
+    preambles: dict[Word, Preamble] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
@@ -192,6 +205,16 @@ class Definition(Collector):
         return self.routing == "single" and not (self.toolset or self.context_providers or self.opening_tools)
 
     @property
+    def completions(self) -> frozenset[str]:
+        """The tools that use the values of a dialogue: only that dialogue may call them."""
+        return frozenset(one.completion for one in (self, *self.agents) if one.completion is not None)
+
+    def nested_tools(self, tools: Toolset) -> frozenset[str]:
+        """The names of those of `tools` that another tool may call: not those of a dialogue that collects values."""
+        domains = {one.domain for one in tools if one.name in self.completions}
+        return frozenset(one.name for one in within(tools, self.names) if one.domain not in domains)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of tools and domains that it or one of its agents may call."""
         return (*self.toolset, *(name for one in self.agents for name in one.toolset))
@@ -203,6 +226,7 @@ class Definition(Collector):
             ("context_providers: ", self.context_providers),
             ("opening_tools: ", self.opening_tools),
             *((f"agents.{one.name}.toolset: ", one.toolset) for one in self.agents),
+            ("preambles: ", tuple(self.preambles)),
         ]
         for field, toolset in toolsets:
             if unknown := [name for name in toolset if not known.may_hold(name)]:

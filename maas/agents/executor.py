@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
@@ -13,17 +14,16 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import structlog
 
+from maas.agents.call_failures import advice_on, approval_required, crashed_body, failed_body
+from maas.agents.nested_calls import NestedCalls, NestedLog
 from maas.agents.openers import OpenDomains, OpenedDomain
 from maas.agents.tool_calls import (
     HANDLER_CODES,
-    MAX_DATA_BYTES,
     ToolAnswer,
     ToolArguments,
-    ToolDoubt,
     ToolFailure,
     ToolResult,
     WrongArguments,
-    cut,
     diagnostic,
     fingerprint,
     read_arguments,
@@ -33,12 +33,10 @@ from maas.agents.tool_calls import (
 )
 from maas.agents.tools import Mode, Tool, ToolContext, Toolset, Verify, decide
 from maas.engine.claims import LostRun
-from maas.engine.stages import failure_message
 from maas.runs.debug_info import debug_log
 from shared import tracing
 from shared.errors import MaasError
-from shared.json import map_texts
-from shared.log import conceal, concealing, mask
+from shared.log import concealing
 from shared.models import ToolCall
 from shared.text import shorten
 
@@ -59,7 +57,7 @@ log = structlog.get_logger()
 class Permissions:
     """What a dialogue may call: names of tools, the mode, the number of calls, and fingerprints of approved calls.
 
-    The mode of the `unasked` tools is always `auto`.
+    The mode of the `unasked` tools is always `auto`. `nested` are the tools that others may call.
     """
 
     allowed: frozenset[str]
@@ -67,6 +65,7 @@ class Permissions:
     limit: int = MAX_CALLS
     approved: frozenset[str] = frozenset()
     unasked: frozenset[str] = frozenset()
+    nested: frozenset[str] = frozenset()
 
 
 CountCall = Callable[[], Awaitable[int]]
@@ -108,7 +107,7 @@ class Executor:
 
     `count` increments the number of calls and returns it; `record` stores each result; `writes` makes writes safe
     against crashes; `domains` gives the handlers their values and says which tools can be used; `via` is a label of
-    the results.
+    the results; `nested` hears of the calls that tools make, without it they make none.
     """
 
     def __init__(
@@ -121,8 +120,10 @@ class Executor:
         writes: WriteLedger | None = None,
         domains: OpenDomains | None = None,
         via: Via = "mcp",
+        nested: NestedLog | None = None,
     ) -> None:
         self._via = via
+        self._nested = nested
         self._tools = tools
         self._permissions = permissions
         self._context = context
@@ -132,6 +133,11 @@ class Executor:
         self._domains = domains
         self._history = _History()
         self._agent: str | None = None
+
+    @property
+    def tools(self) -> Toolset:
+        """The tools that it knows, also those that this dialogue may not call."""
+        return self._tools
 
     def narrowed(self, agent: str | None, allowed: Iterable[str]) -> Executor:
         """An executor for an agent that may call only these tools. Both share one history: no call is repeated."""
@@ -146,6 +152,18 @@ class Executor:
         other._tools = Toolset([*self._tools, added])
         other._permissions = replace(self._permissions, allowed=self._permissions.allowed | {added.name})
         return other
+
+    def _others(self, call: ToolCall, tool: Tool) -> NestedCalls | None:
+        """What the handler of this call may call: every open tool of other domains, whichever agent made the call."""
+        if self._nested is None:
+            return None
+        permitted = self._permissions.nested
+        tools = (one for one in self._tools if one.name in permitted and not one.is_meta and one.domain != tool.domain)
+        other = copy(self)
+        other._tools = Toolset(tools)
+        other._nested = None
+        other._permissions = replace(self._permissions, allowed=permitted)
+        return NestedCalls(call.id, other._tools, other.run, self._nested)
 
     async def run(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Make the calls of one reply and return their results in order. Reads run concurrently, writes one by one."""
@@ -215,15 +233,36 @@ class Executor:
         except WrongArguments as error:
             return refused("validation_error", f"{error}. Correct the arguments and call {tool.name} again"), None
         except Exception as error:
-            return _crashed(tool, error, "Nothing was done: answer without it"), None
+            return crashed_body(tool, error, "Nothing was done: answer without it"), None
         digest = fingerprint(tool, arguments.values)
         if decision == "ask" and not tool.is_meta and digest not in permissions.approved:
-            opened = await self._open(tool)
-            return opened.refusal(tool.needs) or _approval_required(tool, arguments), arguments
+            return await self._propose(call, tool, arguments)
         if not tool.is_meta and debug_log().is_enabled:
             shown = diagnostic(arguments.values, MAX_DEBUG_BYTES)
             await debug_log().info(7, tool.name, {"effect": tool.effect, "arguments": shown})
         return await self._make(call, tool, arguments, digest), arguments
+
+    async def _propose(
+        self, call: ToolCall, tool: Tool, arguments: ToolArguments
+    ) -> tuple[dict[str, Any], ToolArguments]:
+        """The call as it waits for its user, with the arguments that the tool has prepared."""
+        opened = await self._open(tool)
+        if (body := opened.refusal(tool.needs)) is not None:
+            return body, arguments
+        if (prepare := tool.prepare) is not None:
+            prepared: list[ToolArguments] = []
+
+            async def complete(model: Any, context: ToolContext) -> None:
+                values = await prepare(model, context)
+                prepared.append(read_arguments(tool, json.dumps(values, ensure_ascii=False)))
+
+            preparing = replace(tool, handler=complete, effect="read", prepare=None)
+            with concealing(opened.secrets):
+                body = await self._call_in_time(preparing, arguments, opened, self._others(call, tool))
+            if not prepared:
+                return body, arguments
+            arguments = prepared[0]
+        return approval_required(tool, arguments), arguments
 
     async def _make(self, call: ToolCall, tool: Tool, arguments: ToolArguments, digest: str) -> dict[str, Any]:
         """Make the call unless this run has made the same one; the result of a read is reused until the next write."""
@@ -231,7 +270,7 @@ class Executor:
             return await self._call_meta_tool(tool, arguments)
         history = self._history
         if tool.effect == "read":
-            return await self._once((history.writes, digest), lambda: self._call_handler(tool, arguments))
+            return await self._once((history.writes, digest), lambda: self._call_handler(call, tool, arguments))
         async with history.write_lock:
             history.writes += 1
             try:
@@ -247,11 +286,11 @@ class Executor:
 
     async def _write(self, call: ToolCall, tool: Tool, arguments: ToolArguments, digest: str) -> dict[str, Any]:
         if self._writes is None:
-            return await self._call_handler(tool, arguments)
+            return await self._call_handler(call, tool, arguments)
         if (stored := await self._writes.begin(call, tool, digest, arguments.values)) is not None:
             return stored
         started = monotonic()
-        body = await self._call_handler(tool, arguments)
+        body = await self._call_handler(call, tool, arguments)
         body["_meta"] = self._meta(call, tool, started) | body.get("_meta", {})
         await self._writes.finish(tool, digest, body, (monotonic() - started) * 1000)
         return body
@@ -274,14 +313,15 @@ class Executor:
         except ToolFailure as error:
             return refused("failed", error.message)
 
-    async def _call_handler(self, tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
+    async def _call_handler(self, call: ToolCall, tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
         opened = await self._open(tool)
         if (body := opened.refusal(tool.needs)) is not None:
             return body
         await debug_log().start(8, tool.name)
         attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool.name}
         with concealing(opened.secrets), tracing.span(f"execute_tool {tool.name}", attributes) as span:
-            body = await self._call_in_time(tool, arguments, opened)
+            others = self._others(call, tool) if tool.effect == "read" else None  # a write holds the lock of writes
+            body = await self._call_in_time(tool, arguments, opened, others)
             if not body["success"]:
                 span.fail(body["error_code"])
             elif tool.effect != "read" and tool.verify is not None and "verification" not in body:
@@ -306,26 +346,31 @@ class Executor:
             log.warning("write_not_verified", tool=tool.name, cause=str(error) or type(error).__name__)
             return UNVERIFIED
 
-    async def _call_in_time(self, tool: Tool, arguments: ToolArguments, opened: OpenedDomain) -> dict[str, Any]:
+    async def _call_in_time(
+        self, tool: Tool, arguments: ToolArguments, opened: OpenedDomain, others: NestedCalls | None
+    ) -> dict[str, Any]:
         """The body without the secrets of the domain; nothing of them is left where a long text is cut."""
         timeout = asyncio.timeout(tool.timeout)
         try:
             async with timeout:
-                returned = await tool.handler(arguments.model, opened.fill(self._context))
+                returned = await tool.handler(arguments.model, replace(opened.fill(self._context), others=others))
             return succeeded(returned, opened.secrets)
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task and task.cancelling():
                 raise
-            return _crashed(tool, error, _advice(tool))  # something within the handler was cancelled, not this run
+            # Something within the handler was cancelled, not this run.
+            return crashed_body(tool, error, advice_on(tool))
         except LostRun:
             raise
         except Exception as error:
+            if others is not None and others.error is not None:
+                raise others.error from error
             if timeout.expired():
-                return refused("timeout", f"{tool.name} gave no result within {tool.timeout:g} s. {_advice(tool)}")
+                return refused("timeout", f"{tool.name} gave no result within {tool.timeout:g} s. {advice_on(tool)}")
             if isinstance(error, MaasError):
-                return _failed(tool, error)
-            return _crashed(tool, error, _advice(tool))
+                return failed_body(tool, error)
+            return crashed_body(tool, error, advice_on(tool))
 
     def _meta(self, call: ToolCall, tool: Tool | None, started: float) -> dict[str, Any]:
         """`_meta` of a result; `started` is a time of the monotonic clock."""
@@ -335,40 +380,6 @@ class Executor:
             "latency_ms": round((monotonic() - started) * 1000),
             "via": self._via,
         }
-
-
-def _approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
-    return refused(
-        "approval_required",
-        "not done yet, it waits for the user's approval: say what will happen, do not call it again",
-        approval_required=True,
-        arguments=cut(arguments.values, MAX_DATA_BYTES)[0],
-        reason=tool.reason or tool.description.strip().splitlines()[0],
-    )
-
-
-def _failed(tool: Tool, error: MaasError) -> dict[str, Any]:
-    log.warning("tool_failed", tool=tool.name, cause=str(error))
-    message = shorten(mask(failure_message(error)), 500)  # without what a provider says
-    if isinstance(error, ToolDoubt):
-        return refused("failed" if _is_repeatable(tool) else "in_doubt", f"{message}. {_advice(tool)}")
-    details = error.details if isinstance(error, ToolFailure) else None
-    return refused("failed", message, **map_texts(details or {}, conceal))
-
-
-def _crashed(tool: Tool, error: BaseException, advice: str) -> dict[str, Any]:
-    log.error("tool_crashed", tool=tool.name, exc_info=error)
-    return refused("failed", f"{tool.name} failed. {advice}")
-
-
-def _is_repeatable(tool: Tool) -> bool:
-    return tool.effect == "read" or tool.is_idempotent
-
-
-def _advice(tool: Tool) -> str:
-    if _is_repeatable(tool):
-        return "Call it once more or answer without it"
-    return "It may have taken effect all the same: look before you repeat it, and tell the user"
 
 
 async def run_concurrently(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

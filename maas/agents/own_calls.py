@@ -36,12 +36,13 @@ async def execute_own_call(
         channels = ", ".join(definition.channels)
         raise MaasError("wrong_channel", f"{definition.name} answers requests of {channels}, not of {source}")
     mode: Mode | None = await deps.db.value("run_mode", run.id)
-    completions = {one.completion for one in (definition, *definition.agents)}
-    allowed = frozenset(one.name for one in tools if one.name not in completions)
-    permissions = Permissions(allowed, mode or definition.default_mode, 1)
+    allowed = frozenset(one.name for one in tools) - definition.completions
+    limit, nested = definition.limits.calls, definition.nested_tools(tools)
+    permissions = Permissions(allowed, mode or definition.default_mode, limit, nested=nested)
     context = ToolContext(run.user_id, run.id, run.conversation_id, models=RunModels(run, deps))
+    via = deps.settings.tools_via
     executor = Executor(
-        tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains, deps.settings.tools_via
+        tools, permissions, context, calls.ledger.count, calls.record, calls.ledger, domains, via, nested=calls
     )
     call = ToolCall(CALL_ID, wanted["tool"], json.dumps(wanted["arguments"], ensure_ascii=False))
     await calls.announce(call)

@@ -164,6 +164,10 @@ class CallLog:
         self._number(call)
         await self._events.emit(EventType.TOOL_START, {"call_id": call.id, "tool": call.name})
 
+    async def keep(self, results: Sequence[ToolResult]) -> None:
+        """Have the results of calls that a tool made written to the messages of the conversation."""
+        await add_messages(self._run, results)
+
     async def record(self, result: ToolResult) -> None:
         """Record a result, propose an action if it needs approval, and emit `tool_result`."""
         await self.record_quietly(result)

@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from maas.agents.bounds import MAX_CONTEXT_TOKENS, MAX_DIALOGUE_TOKENS, fit_round, fit_together
-from maas.agents.definition import Agent, Definition
+from maas.agents.definition import Agent, Definition, Preamble
 from maas.agents.dialogue_language import Language, dialogue_language
 from maas.agents.executor import CountCall, Executor, Permissions, RecordResult
 from maas.agents.openers import OpenDomains
@@ -193,12 +193,15 @@ class AnswerContext:
     ) -> Executor:  # fmt: skip
         """An executor for these tools with the assistant's limits; handlers get `values` in their ToolContext."""
         run, ledger = self.run, self.calls.ledger
-        permissions = Permissions(frozenset(one.name for one in tools), self.mode, self.definition.limits.calls)
+        permissions = Permissions(
+            frozenset(one.name for one in tools), self.mode, self.definition.limits.calls,
+            nested=self.definition.nested_tools(self.tools),
+        )  # fmt: skip
         models = RunModels(run, self.model.deps, self.model.deadline)
         context = ToolContext(run.user_id, run.id, run.conversation_id, values or {}, models=models)
         counted, recorded = count or self.calls.count, record or self.calls.record
-        via = self.model.deps.settings.tools_via
-        return Executor(tools, permissions, context, counted, recorded, ledger, self.domains, via)
+        via, nested = self.model.deps.settings.tools_via, self.calls if record is None else None
+        return Executor(tools, permissions, context, counted, recorded, ledger, self.domains, via, nested)
 
     async def run_tool_loop(
         self, model: ResponderModel, request: Request, executor: Executor, max_rounds: int | None = None,
@@ -208,7 +211,10 @@ class AnswerContext:
         max_rounds = self.definition.limits.rounds if max_rounds is None else max_rounds
         language = self.definition.language
         first = self.deciding.take()
-        return await run_tool_loop(model, request, executor, self.calls.announce, max_rounds, language, is_over, first)
+        preamble = RoundPreamble(self.definition, executor.tools, model)
+        return await run_tool_loop(
+            model, request, executor, self.calls.announce, max_rounds, language, is_over, first, preamble.say
+        )
 
     async def agent_request(
         self, agent: Agent, tools: Toolset, messages: Sequence[Message]
@@ -239,6 +245,40 @@ class AnswerContext:
             raise LostRun
 
 
+@dataclass(frozen=True, slots=True)
+class RoundPreamble:
+    """The sentence before the calls of a round for which the model had no words, as the assistant's definition says.
+
+    Which one, the run and the round decide: another round has another sentence, and a crash changes none.
+    """
+
+    definition: Definition
+    tools: Toolset
+    model: ResponderModel
+
+    async def say(self, reply: Reply, number: int) -> None:
+        """Stream it as text that the next reply replaces."""
+        listener, run = self.model.listener, self.model.run
+        preamble = None if listener is None or not is_blank(clean(reply.text)) else self._first(reply.calls)
+        if listener is None or preamble is None:
+            return
+        spoken = await dialogue_language(self.model.deps.db, run.id, self.definition.language, run.user_query)
+        sentences = getattr(preamble, spoken)
+        listener.begin()
+        listener.text(sentences[(run.id.int + number) % len(sentences)])
+
+    def _first(self, calls: Sequence[ToolCall]) -> Preamble | None:
+        """The preamble of the first call that has one; a tool's own goes before that of its domain."""
+        preambles = self.definition.preambles
+        for call in calls if preambles else ():
+            tool = self.tools.get(call.name)
+            if tool is not None and not tool.is_meta:
+                found = preambles.get(tool.name) or preambles.get(tool.domain)
+                if found is not None:
+                    return found
+        return None
+
+
 async def _uncounted() -> int:
     return 0
 
@@ -246,6 +286,7 @@ async def _uncounted() -> int:
 async def run_tool_loop(
     model: ResponderModel, request: Request, executor: Executor, announce: Announce, max_rounds: int,
     language: Language, is_over: Callable[[], bool], first: Tool | None = None,
+    say_preamble: Callable[[Reply, int], Awaitable[None]] | None = None,
 ) -> LoopResult:  # fmt: skip
     """Ask at most `max_rounds` times, or until `is_over` after a round of calls. Replies are pinned before their calls.
 
@@ -265,6 +306,8 @@ async def run_tool_loop(
             break
         await model.pin()
         await debug_log().info(3, "round", {"number": number, "calls": [call.name for call in reply.calls]})
+        if say_preamble is not None:
+            await say_preamble(reply, number)
         for call in reply.calls:
             await announce(call)
         results = await making.run(reply.calls)

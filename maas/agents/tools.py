@@ -11,13 +11,16 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Literal, Protocol, assert_never, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Protocol, assert_never, get_args, get_type_hints
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request, ToolSpec
+
+if TYPE_CHECKING:
+    from maas.agents.tool_calls import ToolResult
 
 Effect = Literal["read", "write", "dangerous"]
 Mode = Literal["auto", "plan", "ask"]
@@ -48,13 +51,23 @@ class ToolModels(Protocol):
     async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image: ...
 
 
+class OtherTools(Protocol):
+    """The tools of a run that one of its tools may call: those that are open to the run, but for its own domain."""
+
+    @property
+    def tools(self) -> Toolset: ...
+
+    async def call(self, name: str, arguments: str) -> ToolResult: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """The user and the run that a tool acts for. `values` are those of its domain's opener and of its assistant.
 
     `values`, which may hold access tokens, never appear in logs. `account_id` is for openers: the account that the
     request or its conversation names. A client wrote it, so an opener checks that it is the user's. `models` is None
-    for a call by hand, outside of a run.
+    for a call by hand, outside of a run. `others` are the tools that this one may call, see
+    maas.agents.nested_calls; None where it may call none.
     """
 
     user_id: UUID
@@ -63,6 +76,7 @@ class ToolContext:
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     account_id: str | None = None
     models: ToolModels | None = field(default=None, repr=False, compare=False)
+    others: OtherTools | None = field(default=None, repr=False, compare=False)
 
     async def ask(self, request: Request, *, model: str | None = None, timeout: float = 60.0) -> Reply:
         """Ask the model of `request.role`, or `model` as `provider:model`, within `timeout` seconds.
@@ -85,6 +99,7 @@ class ToolContext:
 
 Handler = Callable[[Any, ToolContext], Awaitable[Any]]
 Verify = Callable[[Any, ToolContext, Any], Awaitable[Any]]
+Prepare = Callable[[Any, ToolContext], Awaitable[Mapping[str, Any]]]
 Schema = Mapping[str, Any]
 
 
@@ -103,6 +118,8 @@ class Tool:
     `verify` gets the arguments, the context and the data that a write returned; it looks what became of the write and
     returns that as JSON without times, the `verification` of the result. Only foreign tools that write have none: see
     maas.assistants.load_tools.
+    `prepare` completes the arguments of a dangerous call before its user is asked: what it returns is what is shown,
+    approved and executed. It changes nothing outside.
     Raises MaasError('wrong_tool') for a declaration that no model could call.
     """
 
@@ -119,6 +136,7 @@ class Tool:
     is_meta: bool = False
     needs: Need | None = None
     verify: Verify | None = field(default=None, repr=False, compare=False)
+    prepare: Prepare | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -132,6 +150,8 @@ class Tool:
             raise wrong_tool(f"{self.name}: its effect is one of {', '.join(get_args(Effect))}, not {self.effect!r}")
         if self.needs not in (None, *get_args(Need)):
             raise wrong_tool(f"{self.name}: it needs {' or '.join(get_args(Need))}, or None, not {self.needs!r}")
+        if self.prepare is not None and self.effect != "dangerous":
+            raise wrong_tool(f"{self.name}: only a dangerous tool prepares its calls; others are not always shown")
         if not 0 < self.timeout <= MAX_TIMEOUT_S:
             raise wrong_tool(f"{self.name}: its timeout is more than 0 and at most {MAX_TIMEOUT_S:.0f} seconds")
         try:
@@ -162,6 +182,7 @@ def tool(
     reason: str = "",
     needs: Need | None = None,
     verify: Verify | None = None,
+    prepare: Prepare | None = None,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Tool]:
     """Make a Tool of an async function; its docstring is the description.
 
@@ -180,7 +201,7 @@ def tool(
         timeout_s = DEFAULT_TIMEOUT_S.get(effect, MAX_TIMEOUT_S) if timeout is None else timeout
         return Tool(
             tool_name, domain, description, effect, handle, model, {}, timeout_s, idempotent, reason, needs=needs,
-            verify=verify,
+            verify=verify, prepare=prepare,
         )  # fmt: skip
 
     return declare

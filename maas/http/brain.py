@@ -168,7 +168,7 @@ async def answer_when_finished(request: Request, run_id: UUID) -> Response:
     with state.follower_limit.counting(principal_of(request)):
         completion = await wait_for_completion(state, run_id)
     if completion.status is Status.FAILED:
-        raise _error_of(run_id, completion.error_code, completion.error_message)
+        raise error_of_failed_run(run_id, completion.error_code, completion.error_message)
     return json_response(await _to_answer(state.db, completion))
 
 
@@ -193,7 +193,7 @@ async def stream_answer(
 
 async def _last_line(db: Database, run_id: UUID, kind: str, data: Mapping[str, Any]) -> str:
     if kind == "error":
-        return _error_line(_error_of(run_id, data["code"], data["message"]))
+        return _error_line(error_of_failed_run(run_id, data["code"], data["message"]))
     try:
         answer = await _to_answer(db, await read_answer(db, run_id))
     except (MaasError, *CONNECTION_LOST):
@@ -218,8 +218,8 @@ async def _to_answer(db: Database, completion: RunAnswer) -> BrainAnswer:
     )
 
 
-def _error_of(run_id: UUID, code: str | None, message: str | None) -> MaasError:
-    """The error of a run that FAILED."""
+def error_of_failed_run(run_id: UUID, code: str | None, message: str | None) -> MaasError:
+    """The error of a run that FAILED, for a client that waited for it."""
     known = code if code in _CODES_OF_FAILED_RUNS else "run_failed"
     return MaasError(known, f"{message or 'the run failed'} (run {run_id})", {"runId": str(run_id), "error_code": code})
 

@@ -37,6 +37,7 @@ STATUS = {
     "expired": 409,
     "not_offered": 409,
     "not_replayable": 409,
+    "not_executed": 409,
     "too_large": 413,
     "unsupported_media_type": 415,
     "invalid_request": 422,

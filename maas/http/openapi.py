@@ -39,6 +39,8 @@ TAGS = {
     "ui": "The stream that useChat of the AI SDK reads, with memory.",
     "models": "The assistants, as models of OpenAI's API.",
     "brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use.",
+    "supervisor": "Work of a few steps that a planner does at once, for outside callers.",
+    "complex-task": "Large tasks that begin in the background once their user has approved the steps.",
     "admin": "What administrators of all users see and change.",
     "caller": "The rights of a key or token.",
     "auth": "Sign-in with email and password (MAAS_AUTH=local), in the shapes of GoTrue, the auth server of Supabase.",
@@ -85,6 +87,8 @@ REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
     "post_brain_chat": (IDEMPOTENCY_KEY,),
     "post_brain_stream": (IDEMPOTENCY_KEY,),
     "post_telegram_chat": (IDEMPOTENCY_KEY,),
+    "post_supervisor": (IDEMPOTENCY_KEY,),
+    "post_complex_task": (IDEMPOTENCY_KEY,),
     "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER),
     "get_events": ({
         "name": "Last-Event-ID", "example": "1.6.12",
@@ -242,7 +246,8 @@ def _component_schemas(routes: Sequence[Route]) -> dict[str, Any]:
         *((route.body, "validation") for route in routes if route.body is not None),
         *(
             (model, "serialization")
-            for route in routes for model in (route.response, route.error_schema) if model is not None
+            for route in routes
+            for model in (route.response, route.accepted, route.error_schema) if model is not None
         ),
     ]  # fmt: skip
     modes = sorted(dict.fromkeys(modes), key=lambda mode: mode[0].__name__)
@@ -320,6 +325,9 @@ def _responses(route: Route, is_authenticated: bool) -> dict[str, Any]:
     if headers := RESPONSE_HEADERS.get(name):
         success["headers"] = headers
     responses: dict[str, dict[str, Any]] = {str(route.status): success}
+    if route.accepted is not None:
+        content = _json_content(route.accepted.__name__)
+        responses["202"] = {"description": "It takes longer and goes on.", "content": content}
     for status, text in OTHER_STATUSES.get(name, {}).items():
         responses[str(status)] = {"description": text}
     errors = {*route.errors, *_common_errors(route, is_authenticated)}

@@ -19,6 +19,7 @@ from maas.http import (
     brain,
     conversations,
     corrections,
+    delegation,
     knowledge,
     memories,
     openai,
@@ -76,6 +77,10 @@ _SEARCH = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pat
 _AUDIT_PAGE: Parameters = {
     **_PAGE, "before": ({"type": "string", "pattern": overview.AUDIT_CURSOR_PATTERN}, "`next` of the previous page."),
 }  # fmt: skip
+_DELEGATION: Parameters = {
+    "wait": ({"type": "number", "minimum": 0, "maximum": delegation.MAX_WAIT_S, "default": delegation.DEFAULT_WAIT_S},
+             "Seconds to wait for the answer; then 202."),
+}  # fmt: skip
 _FILTERS: Parameters = {
     "status": (_one_of(Status), "Only runs in this status."),
     "kind": (_one_of(RunKind), "Only runs of this kind."),
@@ -93,7 +98,7 @@ class Route:
     `scope` is what the principal needs. `body` and `response` are the schemas of JSON bodies; `request_types` and
     `response_types` are the media types of other bodies. `query` are the query parameters, of which `required` must be
     sent. `errors` are the statuses that a client must expect beside those of every route. `error_schema` is the shape
-    of errors where it differs from ours.
+    of errors where it differs from ours. `accepted` is the body of 202 where the route may not wait for the end.
     """
 
     method: str
@@ -109,6 +114,7 @@ class Route:
     request_types: tuple[str, ...] = ()
     response_types: tuple[str, ...] = ()
     error_schema: type[BaseModel] | None = None
+    accepted: type[BaseModel] | None = None
 
     @property
     def resource(self) -> Resource | None:
@@ -270,6 +276,12 @@ ROUTES = (
               "telegramChatId": (telegram_chats.CHAT_SCHEMA, "The id of a private chat."),
               "assistant": ({"type": "string", "format": "assistant"}, f"By default {brain.ASSISTANT}."),
           }),
+    Route("POST", "/api/supervisor", delegation.post_supervisor, "ask", delegation.SupervisorTask,
+          delegation.SupervisorAnswer, errors=(400, 404, 409, 413, 415, 422, 429, 500), query=_DELEGATION,
+          accepted=delegation.DelegationPending),
+    Route("POST", "/api/complex-task", delegation.post_complex_task, "ask", delegation.NewComplexTask,
+          delegation.ComplexTaskAnswer, errors=(400, 404, 409, 413, 415, 422, 429, 500), query=_DELEGATION,
+          accepted=delegation.DelegationPending),
     Route("POST", "/auth/v1/signup", sessions.post_sign_up, "open", sign_in.SignUp, sign_in.AuthSession,
           errors=(400, 403, 404, 413, 415, 422, 429, 503), error_schema=sign_in.AuthError),
     Route("POST", "/auth/v1/token", sessions.post_token, "open", sign_in.TokenRequest, sign_in.AuthSession,

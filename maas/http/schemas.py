@@ -133,6 +133,9 @@ QueryText = Annotated[
 MessageText = Annotated[
     str, AfterValidator(_check_message), Field(json_schema_extra=_text_schema(VISIBLE_PATTERN, MAX_MESSAGE_BYTES))
 ]  # fmt: skip
+SentenceText = Annotated[
+    str, AfterValidator(_check_visible), Field(max_length=2000, json_schema_extra=_text_schema(VISIBLE_PATTERN))
+]  # fmt: skip
 StorableText = Annotated[str, AfterValidator(_check_storable), Field(json_schema_extra=_text_schema(STORABLE_PATTERN))]
 Timestamp = Annotated[datetime, BeforeValidator(_require_text_or_datetime), AfterValidator(_check_timestamp)]
 OccurredAt = Annotated[datetime, BeforeValidator(_require_text_or_datetime), AfterValidator(to_utc)]

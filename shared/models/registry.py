@@ -143,6 +143,11 @@ def model_or_default(chosen: str | None, default: str, settings: Settings) -> st
     return default
 
 
+def named_model(model: str | None) -> str | None:
+    """Return a model that a setting names as `provider:model`; one without a provider is of openai."""
+    return f"openai:{model}" if model is not None and ":" not in model else model
+
+
 class ModelCache:
     """Models by `provider:model`, each opened when it is first requested; `local` as in `open_model`."""
 

@@ -10,7 +10,6 @@ from typing import Any, get_args
 from uuid import UUID, uuid4
 
 import pytest
-from maas.knowledge.search import Found, Passage
 from structlog.testing import capture_logs
 
 from maas.agents.executor import Executor, Permissions
@@ -22,6 +21,7 @@ from maas.assistants.corporate.lightrag import LightragBackend
 from maas.assistants.corporate.own_knowledge import OwnBackend, listed, quoted
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps
+from maas.knowledge.search import Found, Passage
 from shared.db import Database, open_database
 from shared.models import ToolCall
 from shared.settings import load_settings

@@ -79,8 +79,8 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
 
 def _name_own_user(case: Case[Any]) -> None:
     for part in (case.body, case.query):
-        if isinstance(part, dict) and "user_id" in part:
-            part["user_id"] = OWN
+        if isinstance(part, dict):
+            part.update({name: OWN for name in ("user_id", "userId") if name in part})
 
 
 @schemathesis.check

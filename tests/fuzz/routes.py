@@ -115,7 +115,8 @@ def _options(route: Route, claimed: Resident) -> dict[str, Any]:
     if route.body is not None:
         body = REQUEST_EXAMPLES[route.body.__name__]
         asked = QUESTION | {"from": None} if route.handler.__name__ == "post_search" else QUESTION
-        return {"json": body | (whose if "user_id" in body else {}) | (asked if "query" in body else {})}
+        named = {name: str(claimed.user_id) for name in ("user_id", "userId") if name in body}
+        return {"json": body | named | (asked if "query" in body else {})}
     if route.handler.__name__ == "get_user_events":
         return {"params": {"wait": 0}}
     return {"params": whose} if "user_id" in (route.query or {}) else {}

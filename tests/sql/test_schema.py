@@ -150,7 +150,7 @@ def test_assistants_and_prompts_are_seeded(connection: Connection) -> None:
             *("AdsAgent", "AdsAssistant", "AdsOrchestrator", "Analyzer", "Archivist", "Assembler", "Compactor"),
             *("CorporateInterview", "CorporateKnowledge", "CorporateLegacy", "CorporateRouter"),
             *("CreativeAgent", "CreativeAnalyst", "CrmAgent", "DialogAnalyst", "FinalResponder", "Mentor"),
-            *("Stickers", "WhatsappAgent"),
+            *("Planner", "Stickers", "TaskDecomposer", "WhatsappAgent"),
         )
     ]
     assert connection.execute("select name, role_name from assistants").fetchall() == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from maas.agents.definition import Agent, Definition, Limits, Needs
 from maas.assistants.ads.account import DOMAINS
 from maas.assistants.ads.context import PROVIDERS
-from shared.models.registry import model_or_default
+from shared.models.registry import model_or_default, named_model
 from shared.settings import Settings
 
 ORCHESTRATOR_MODEL, AGENT_MODEL = "openai:gpt-5.2", "openai:gpt-4o-mini"
@@ -46,7 +46,7 @@ KEYWORDS = {
 
 def define_ads(settings: Settings) -> Definition:
     """`ads`: the model opens domains of tools by meta tools; an agent of each domain puts its results into words."""
-    model = model_or_default(_named(settings.meta_orchestrator_model), ORCHESTRATOR_MODEL, settings)
+    model = model_or_default(named_model(settings.meta_orchestrator_model), ORCHESTRATOR_MODEL, settings)
     return Definition(
         name="ads",
         role_prompt="AdsOrchestrator",
@@ -65,7 +65,7 @@ def define_ads(settings: Settings) -> Definition:
 
 def define_ads_v1(settings: Settings) -> Definition:
     """`ads_v1`: a question goes to the agent whose words it holds, else to those that a model names."""
-    model = model_or_default(_named(settings.domain_agent_model), AGENT_MODEL, settings)
+    model = model_or_default(named_model(settings.domain_agent_model), AGENT_MODEL, settings)
     return Definition(
         name="ads_v1",
         role_prompt="AdsAssistant",
@@ -83,7 +83,7 @@ def define_ads_v1(settings: Settings) -> Definition:
 
 def _agents(settings: Settings, *, has_tools: bool) -> tuple[Agent, ...]:
     """The agents of the domains; those of `ads` get results, those of `ads_v1` call the tools themselves."""
-    model = model_or_default(_named(settings.domain_agent_model), AGENT_MODEL, settings)
+    model = model_or_default(named_model(settings.domain_agent_model), AGENT_MODEL, settings)
     return tuple(
         Agent(
             name=name,
@@ -97,11 +97,6 @@ def _agents(settings: Settings, *, has_tools: bool) -> tuple[Agent, ...]:
         )
         for name in DOMAINS
     )
-
-
-def _named(model: str | None) -> str | None:
-    """A model that a setting names; without a provider it is one of openai."""
-    return f"openai:{model}" if model is not None and ":" not in model else model
 
 
 def _needs(model: str | None, settings: Settings) -> Needs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maas.agents.definition import Agent, Definition, Limits, Needs, OpeningRoute
+from maas.agents.definition import Agent, Definition, Limits, Needs, OpeningRoute, Preamble
 from maas.assistants.corporate.interview import COMPLETION, SLOTS
 from maas.assistants.corporate.mail import MAIL_TOOLS, find_mail_server
 from maas.assistants.corporate.user_tools import OPENING_TOOLS, PASSED, STATUS_TOOL, WORKING_CONTEXT
@@ -12,10 +12,40 @@ from shared.settings import Settings
 
 MODEL = "openai:gpt-5.2"
 BUILT_IN = "extractive:"
-MAX_CALLS, MAX_SECONDS = 40, 300.0
+MAX_CALLS, MAX_SECONDS = 40, 600.0  # a plan of seven steps may need most of it
 KNOWLEDGE_TOOLS = ("lightrag_query", "lightrag_query_data", "lightrag_track_status", "lightrag_get_pipeline_status")
 DELEGATION_TOOLS = ("delegateToPlanningAgent", "delegateToComplexTaskAgent")
 INTERVIEW_TOOLS = ("startInitialInterview", "conductInitialInterview", COMPLETION)
+# What is said before a call that the model has put no words before.
+PREAMBLES = {
+    "read_latest_email": Preamble(
+        ru=("Смотрю почту.", "Проверяю последнее письмо."), en=("I look into your mail.", "I read the latest letter.")
+    ),
+    "get_calendar_events": Preamble(
+        ru=("Открываю календарь.", "Смотрю ваши встречи."), en=("I open the calendar.", "I look at your meetings.")
+    ),
+    "send_email": Preamble(
+        ru=("Готовлю письмо.", "Оформляю письмо."), en=("I prepare the letter.", "I put the letter together.")
+    ),
+    "create_calendar_event": Preamble(
+        ru=("Готовлю событие.", "Вношу в календарь."), en=("I prepare the event.", "I put it into the calendar.")
+    ),
+    "lightrag_query": Preamble(
+        ru=("Ищу в документах.", "Смотрю, что написано.", "Поднимаю переписку."),
+        en=("I search the documents.", "I look at what is written.", "I go through the correspondence."),
+    ),
+    "lightrag_query_data": Preamble(
+        ru=("Собираю места в документах.", "Проверяю заметки."),
+        en=("I collect the passages.", "I check the notes."),
+    ),
+    "delegateToPlanningAgent": Preamble(
+        ru=("Одну минуту, продумаю порядок.", "Минуту, составлю план."),
+        en=("One moment, I think it through.", "One moment, I make a plan."),
+    ),
+    "delegateToComplexTaskAgent": Preamble(
+        ru=("Разложу задачу на шаги.", "Готовлю список шагов."), en=("I work out the steps.", "I list the steps.")
+    ),
+}
 
 
 def define_corporate(settings: Settings) -> Definition:
@@ -76,6 +106,7 @@ def define_corporate(settings: Settings) -> Definition:
                 toolset=(*router, *KNOWLEDGE_TOOLS),
             ),
         ),
+        preambles=PREAMBLES,
         needs=_needs(model, settings),
     )
 

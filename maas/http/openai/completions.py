@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -94,12 +95,13 @@ async def get_model(request: Request) -> Response:
     return _with_request_id(request, json_response(_to_model(name, found[name])))
 
 
-async def wait_for_completion(state: AppState, run_id: UUID) -> RunAnswer:
+async def wait_for_completion(state: AppState, run_id: UUID, seconds: float = math.inf) -> RunAnswer:
     """Wait until the run is finished, also across a lost database connection: a retry would insert a second run.
 
+    It waits for `seconds` and for MAAS_OPENAI_WAIT at most.
     Raises MaasError: `answer_timeout`, `not_found` for a run that was erased.
     """
-    deadline = time.monotonic() + state.settings.openai_wait
+    deadline = time.monotonic() + min(seconds, state.settings.openai_wait)
     while (remaining_s := deadline - time.monotonic()) > 0 and not state.run_watcher.is_closing:
         try:
             await state.run_watcher.wait_for_answer(run_id, remaining_s)

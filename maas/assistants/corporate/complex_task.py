@@ -1,0 +1,135 @@
+"""delegateToComplexTaskAgent: long work is divided into steps before its user consents, then done in the background.
+
+The steps are part of the arguments that wait for approval, so what the user sees is what is inserted: an approval is of
+one version of one list of steps. Because the user has approved each of them, none waits for a second approval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from maas.agents.tool_calls import ToolAnswer, ToolFailure
+from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.corporate.plan import (
+    MAX_PROMPT_CHARS,
+    MAX_STEPS,
+    MAX_TITLE_CHARS,
+    MIN_COMPLEX_STEPS,
+    BadPlan,
+    PlanStep,
+    execution_order,
+    is_complex,
+)
+from maas.assistants.corporate.planning import (
+    DOMAIN,
+    MAX_TOKENS,
+    TEMPERATURE,
+    ask_for_plan,
+    planner_model,
+    task_message,
+)
+from maas.engine.stages import Deps
+from maas.prompting.prompts import read_prompts
+from maas.runs.tasks import TaskStep, insert_task
+from shared.models import Request
+
+DECOMPOSER = "TaskDecomposer"
+NAME = "delegateToComplexTaskAgent"
+TIMEOUT_S = 150.0  # two replies of the model, and a margin
+REASON = "Большая задача: её шаги выполнятся в фоне, это может занять несколько минут"
+STARTED = "Задача начата, шагов: {steps}. Когда всё будет сделано, пришлю отчёт."
+SAY_TOO_SMALL = "Для этого не нужна большая задача: это можно сделать сразу."
+PLAN_TOKENS = 2 * MAX_TOKENS
+_Text = Annotated[str, Field(pattern=r"\S", max_length=2000)]
+
+
+class ApprovedStep(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
+
+    title: Annotated[str, Field(pattern=r"\S", max_length=MAX_TITLE_CHARS)]
+    tool: Annotated[str | None, Field(max_length=64)] = None
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    prompt: Annotated[str | None, Field(max_length=MAX_PROMPT_CHARS)] = None
+    depends_on: Annotated[list[int], Field(max_length=MAX_STEPS)] = Field(default_factory=list)
+
+
+class ComplexTask(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True)
+
+    task_description: _Text = Field(description="The whole task, in 3 to 5 sentences.")
+    conversation_context: _Text = Field(description="What the dialogue is about, in 2 or 3 sentences.")
+    steps: Annotated[list[ApprovedStep], Field(max_length=MAX_STEPS)] = Field(
+        default_factory=list, description="Leave it out: the steps are worked out and shown to the user."
+    )
+
+
+def make_complex_task_tool(deps: Deps) -> Tool:
+    model = planner_model(deps.settings)
+
+    async def prepare(task: ComplexTask, context: ToolContext) -> dict[str, Any]:
+        """The task with its steps, as the user is asked about it; steps that a model sent are not used."""
+        if context.others is None:
+            raise ToolFailure("a task is begun from an answer of an assistant only: tell the user")
+        prompt = (await read_prompts(deps.db, DECOMPOSER))[DECOMPOSER]
+        fields = task.model_dump(by_alias=True, include={"task_description", "conversation_context"})
+        asked = task_message(fields, context.others)
+        request = Request("FinalResponder", (asked,), prompt.text, temperature=TEMPERATURE, max_tokens=PLAN_TOKENS)
+        _, steps = await ask_for_plan(context, request, model, context.others, is_task=True)
+        _check_size(steps)
+        return fields | {"steps": [_shown(step) for step in steps]}
+
+    async def verify(_: ComplexTask, __: ToolContext, data: Any) -> Any:
+        """How many steps of the task are there."""
+        return {"steps": len(await deps.db.rows("task_steps", UUID(data["taskRunId"])))}
+
+    @tool(
+        name=NAME, domain=DOMAIN, effect="dangerous", timeout=TIMEOUT_S, idempotent=True, reason=REASON, verify=verify,
+        prepare=prepare,
+    )  # fmt: skip
+    async def delegate(task: ComplexTask, context: ToolContext) -> Any:
+        """Have 8 or more steps, or an operation on 10 or more people or events, done in the background, with a report.
+
+        Warn the user that it may take minutes. It begins only after the user has approved its steps. Not for fewer
+        steps, and not for search alone.
+        """
+        steps = [
+            PlanStep(one.title, one.tool, tuple(one.depends_on), 1, one.arguments, one.prompt) for one in task.steps
+        ]
+        _check_steps(steps)
+        run_id = await insert_task(
+            deps.db, context.user_id, task.task_description,
+            [TaskStep(one.title, one.tool, one.arguments, one.prompt, one.depends_on) for one in steps],
+            parent_run_id=context.run_id, is_approved=True,
+        )  # fmt: skip
+        data = {"taskRunId": str(run_id), "steps": len(steps)}
+        return ToolAnswer(data, final=STARTED.format(steps=len(steps)))
+
+    return delegate
+
+
+def _shown(step: PlanStep) -> dict[str, Any]:
+    """A step as it stands in the arguments that the user approves."""
+    done = {"tool": step.tool, "arguments": step.arguments} if step.tool is not None else {"prompt": step.prompt}
+    return {"title": step.title, **done, "dependsOn": list(step.depends_on)}
+
+
+def _check_size(steps: Sequence[PlanStep]) -> None:
+    if not is_complex(steps):
+        message = f"this has {len(steps)} steps, a complex task has {MIN_COMPLEX_STEPS} or more: "
+        raise ToolFailure(f"{message}call delegateToPlanningAgent, or do it directly if it is one step", SAY_TOO_SMALL)
+
+
+def _check_steps(steps: Sequence[PlanStep]) -> None:
+    """Refuse what no decomposition gives, for steps that the user has edited. Raises ToolFailure."""
+    try:
+        execution_order(steps)
+    except BadPlan as error:
+        raise ToolFailure(str(error)) from error
+    if any(step.tool in (NAME, "delegateToPlanningAgent") for step in steps):
+        raise ToolFailure("a step of a task begins no other task: leave it out")
+    _check_size(steps)
