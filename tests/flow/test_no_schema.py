@@ -81,7 +81,9 @@ def test_every_endpoint(empty: str, tmp_path: Path) -> None:
         refused = {}
         for path in read - WITHOUT_DATABASE - SIGN_IN:
             url = re.sub(r"{\w+}", str(NOBODY), path)
-            refused[path] = stack.client.get(url, params={"user_id": USER, "telegramChatId": 1, "assistant": "mentor"})
+            refused[path] = stack.client.get(
+                url, params={"user_id": USER, "telegramChatId": 1, "assistant": "mentor", "q": "hello"}
+            )
         assert any(path.endswith("/events") for path in refused)
         assert {"/v1/models", "/readyz", "/metrics"} <= set(refused)
         refused |= {f"POST {path}": stack.client.post(path, json=body) for path, body in POSTED.items()}

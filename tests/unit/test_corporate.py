@@ -107,7 +107,7 @@ def test_a_prompt_names_no_tool_that_its_agent_lacks() -> None:
         ("Напишите на ivan.petrov@example-company.com или https://example.com/a/very/long/path/of/words сюда.", True),
         ("Команда: `select * from the_table where something_is_true` покажет всё.", True),
         ("Yes, и это всё, что I can say about the matter today.", False),
-        ("«" * 50_000 + "a" * 50_000, False),
+        ("«" * 5_000 + "a" * 50_000, False),
     ],
 )
 def test_the_language_of_an_answer(text: str, expected: bool) -> None:

@@ -106,7 +106,7 @@ def define_corporate(settings: Settings) -> Definition:
                 toolset=(*router, *KNOWLEDGE_TOOLS),
             ),
         ),
-        preambles=PREAMBLES,
+        preambles={name: one for name, one in PREAMBLES.items() if name in (*router, *KNOWLEDGE_TOOLS)},
         needs=_needs(model, settings),
     )
 
