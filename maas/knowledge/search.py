@@ -1,7 +1,8 @@
 """Search: the passages that answer a query, best first, among a user's documents and everybody's.
 
-Candidates are the chunks that hold one of the query's rarest terms. They are scored by the weight of the terms in the
-chunk, in its headings, and in the document as a whole.
+Candidates are the chunks that hold one of the query's rarest terms, and where there are vectors those that are near to
+the query in meaning. They are scored by the weight of the terms in the chunk, in its headings, and in the document as a
+whole, and by their meaning.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
-from shared.db import Database
+import asyncpg
+import structlog
+
+from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
-from shared.models.calls import QueryEmbedder
+from shared.models.calls import NoVector, QueryEmbedder
 from shared.text import is_blank
 
 Mode = Literal["mix", "local", "global", "hybrid"]
@@ -25,6 +29,14 @@ RARE_CHUNKS = 3000  # that the chosen rare terms may occur in together
 CANDIDATES = 200
 MAX_TOTAL = 1000
 MAX_PER_DOCUMENT = 3  # among the passages of `global`
+MAX_COMPARED = 20_000  # chunks whose vectors are all compared with the query; among more, words alone are used
+NEAREST = 50  # chunks that may be candidates for their meaning alone
+NEAR, MAX_NEARNESS = (
+    2.5,
+    5.0,
+)  # standard deviations above the mean: of such candidates, and from which more is no better
+Key = tuple[UUID, int]  # a document and the number of a chunk
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +47,15 @@ class Weights:
     heading: float
     document: float  # in the name, the headings and the beginning of the document
     together: float  # in all candidates of the document
+    meaning: float  # of a chunk that stands out in meaning by MAX_NEARNESS
     length: float  # taken off for the logarithm of how much longer than usual the chunk is
 
 
 WEIGHTS: Mapping[Mode, Weights] = {
-    "local": Weights(1.0, 0.2, 0.0, 0.1, 0.05),
-    "global": Weights(0.4, 0.5, 0.6, 0.4, 0.0),
-    "hybrid": Weights(1.0, 0.3, 0.2, 0.2, 0.05),
-    "mix": Weights(1.0, 0.3, 0.2, 0.2, 0.05),
+    "local": Weights(1.0, 0.2, 0.0, 0.1, 0.0, 0.05),
+    "global": Weights(0.4, 0.5, 0.6, 0.4, 0.0, 0.0),
+    "hybrid": Weights(1.0, 0.3, 0.2, 0.2, 0.0, 0.05),
+    "mix": Weights(1.0, 0.3, 0.2, 0.2, 0.6, 0.05),
 }
 USUAL_TERMS = 80
 
@@ -83,10 +96,36 @@ async def search_knowledge(
     frequency = [int(row["chunks"]) for row in rows]
     weights = [math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) if df else 0.0 for df in frequency]
     wanted = _rare(terms, frequency)
-    if not wanted:
-        return Found([], 0)
-    candidates = await db.rows("knowledge_candidates", user_id, terms, weights, wanted, CANDIDATES)
-    return Found(_rank(candidates, weights, mode)[:limit], min(candidates[0]["total"], MAX_TOTAL) if candidates else 0)
+    candidates = await db.rows("knowledge_candidates", user_id, terms, weights, wanted, CANDIDATES) if wanted else []
+    nearness: dict[Key, float] = {}
+    if query_embedder is not None and WEIGHTS[mode].meaning and total <= MAX_COMPARED:
+        known = [_key(row) for row in candidates]
+        nearness = await _nearness(db, user_id, query, query_embedder, known)
+        if missing := [key for key in nearness.keys() - set(known) if nearness[key] >= NEAR]:
+            documents, numbers = zip(*missing, strict=True)
+            candidates += await db.rows("knowledge_chunks", user_id, terms, documents, numbers)
+    count = candidates[0].get("total") or len(candidates) if candidates else 0
+    return Found(_rank(candidates, weights, mode, nearness)[:limit], min(count, MAX_TOTAL))
+
+
+async def _nearness(
+    db: Database, user_id: UUID, query: str, embedder: QueryEmbedder, known: Sequence[Key]
+) -> dict[Key, float]:
+    """How far the nearest chunks and the known ones stand out in meaning, in standard deviations; empty on failure."""
+    documents, numbers = [one[0] for one in known], [one[1] for one in known]
+    try:
+        vector = await embedder.vector(query)
+        rows = await db.rows("nearest_chunks", user_id, embedder.model, vector, documents, numbers, NEAREST)
+    except (NoVector, asyncpg.PostgresError) as error:
+        if isinstance(error, CONNECTION_LOST):
+            raise
+        log.info("knowledge_without_meaning", cause=str(error))
+        return {}
+    return {_key(row): row["nearness"] for row in rows}
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return row["document_id"], row["number"]
 
 
 def _rare(terms: Sequence[str], frequency: Sequence[int]) -> list[str]:
@@ -101,10 +140,12 @@ def _rare(terms: Sequence[str], frequency: Sequence[int]) -> list[str]:
     return chosen
 
 
-def _rank(rows: Sequence[Mapping[str, Any]], weights: Sequence[float], mode: Mode) -> list[Passage]:
+def _rank(
+    rows: Sequence[Mapping[str, Any]], weights: Sequence[float], mode: Mode, nearness: Mapping[Key, float]
+) -> list[Passage]:
     whole = sum(weights) or 1.0
     of = WEIGHTS[mode]
-    best = of.chunk + of.heading + of.document + of.together
+    best = of.chunk + of.heading + of.document + of.together + (of.meaning if nearness else 0.0)
 
     def share(mask: int) -> float:
         return sum(weight for bit, weight in enumerate(weights) if mask >> bit & 1) / whole
@@ -119,6 +160,7 @@ def _rank(rows: Sequence[Mapping[str, Any]], weights: Sequence[float], mode: Mod
             + of.heading * share(row["heading_mask"])
             + of.document * share(row["document_mask"])
             + of.together * share(together[row["document_id"]])
+            + of.meaning * min(max(nearness.get(_key(row), 0.0), 0.0), MAX_NEARNESS) / MAX_NEARNESS
             - of.length * math.log(max(row["tsv_length"], 1) / USUAL_TERMS)
         )
         scored.append((score, row))

@@ -1,12 +1,12 @@
 -- Vectors of messages, where pgvector 0.7 or later is available. Search works without them.
 --
--- A vector is made of the text of one message, and is deleted with it.
+-- A vector is made of the text of one message, or of one chunk of a document, and is deleted with it.
 
 create or replace function maas.maas_prepare_embeddings() returns boolean language plpgsql as $$
 declare
   vector_schema text := coalesce((select name from unnest(current_schemas(false)) name where name <> 'maas' limit 1), 'public');
 begin
-  if to_regclass('maas.embeddings') is not null then
+  if to_regclass('maas.embeddings') is not null and to_regclass('maas.knowledge_embeddings') is not null then
     return true;
   end if;
   begin
@@ -19,21 +19,33 @@ begin
     return false;
   end if;
   -- Vectors are stored inline up to a page: fetching each one from TOAST would more than double the time of a scan.
-  execute format('create table maas.embeddings (
+  execute format('create table if not exists maas.embeddings (
     log_id uuid not null references maas.raw_logs (id) on delete cascade,
     user_id uuid not null,
     model text not null,
     embedding %I.halfvec,
     primary key (log_id, model)
   ) with (toast_tuple_target = 8160)', vector_schema);
-  create index idx_embeddings_user on maas.embeddings (user_id, model);
+  create index if not exists idx_embeddings_user on maas.embeddings (user_id, model);
   comment on table maas.embeddings is 'Vectors of raw_logs with length 1, per model; can be computed again at any time';
   comment on column maas.embeddings.embedding is 'Null where the provider rejected the text';
+  execute format('create table if not exists maas.knowledge_embeddings (
+    document_id uuid not null,
+    number int not null,
+    user_id uuid,
+    model text not null,
+    embedding %I.halfvec not null,
+    primary key (document_id, number, model),
+    foreign key (document_id, number) references maas.knowledge_chunks on delete cascade
+  ) with (toast_tuple_target = 8160)', vector_schema);
+  create index if not exists idx_knowledge_embeddings_user on maas.knowledge_embeddings (user_id, model);
+  comment on table maas.knowledge_embeddings is 'Vectors of knowledge_chunks with length 1, per model; can be computed again at any time';
+  comment on column maas.knowledge_embeddings.user_id is 'That of the document';
   perform maas.maas_grant_rights();
   return true;
 end $$;
 comment on function maas.maas_prepare_embeddings is
-  'Creates the table embeddings if pgvector 0.7 or later is available; returns whether the table exists';
+  'Creates the tables embeddings and knowledge_embeddings if pgvector 0.7 or later is available; returns whether they exist';
 
 create or replace function maas.maas_log_horizon()
 returns timestamptz language sql security definer set search_path = pg_catalog, pg_temp as $$

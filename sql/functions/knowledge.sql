@@ -14,7 +14,7 @@ returns uuid language plpgsql security definer set search_path = pg_catalog, pg_
 declare
   stored uuid;
 begin
-  perform pg_advisory_xact_lock(4716, hashtext(coalesce(p_user::text, '')));  -- the counts of one owner are changed by one at a time
+  perform pg_advisory_xact_lock(4718, hashtext(coalesce(p_user::text, '')));  -- the counts of one owner are changed by one at a time
   select d.id into stored from maas.knowledge_documents d where d.user_id is not distinct from p_user and d.name = p_document->>'name';
   if found then
     perform maas.maas_count_knowledge(stored, -1);
@@ -26,7 +26,7 @@ begin
     p_document->>'status', p_document->>'error')
   on conflict (user_id, name) do update set media_type = excluded.media_type, sha256 = excluded.sha256, bytes = excluded.bytes,
     pages = excluded.pages, chunks = excluded.chunks, summary = excluded.summary, track_id = excluded.track_id,
-    status = excluded.status, error = excluded.error, updated_at = clock_timestamp()
+    status = excluded.status, error = excluded.error, embedded_by = null, embedding_until = null, updated_at = clock_timestamp()
   returning d.id into stored;
   insert into maas.knowledge_chunks (document_id, number, user_id, heading, page, position, text)
   select stored, c.number::int, p_user, c.chunk->>'heading', (c.chunk->>'page')::int, (c.chunk->>'position')::int, c.chunk->>'text'
@@ -41,7 +41,7 @@ comment on function maas.maas_add_document is
 create or replace function maas.maas_remove_document(p_user uuid, p_document uuid)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  perform pg_advisory_xact_lock(4716, hashtext(coalesce(p_user::text, '')));
+  perform pg_advisory_xact_lock(4718, hashtext(coalesce(p_user::text, '')));
   perform from maas.knowledge_documents d where d.id = p_document and d.user_id is not distinct from p_user for update;
   if not found then
     return false;
@@ -52,3 +52,47 @@ begin
 end
 $$;
 comment on function maas.maas_remove_document is 'Removes a document of p_user, or of everybody where that is null; false if there is none';
+
+create or replace function maas.maas_claim_embedding(p_model text, p_for interval, p_limit int)
+returns table (document_id uuid, version timestamptz, number int, heading text, text text) language sql security definer set search_path = pg_catalog, pg_temp as $$
+  with claimed as (
+    update maas.knowledge_documents d set embedding_until = clock_timestamp() + p_for
+    where d.id = (
+      select o.id from maas.knowledge_documents o
+      where o.chunks > 0 and o.embedded_by is distinct from p_model and coalesce(o.embedding_until, '-infinity') < clock_timestamp()
+      order by o.updated_at limit 1 for update skip locked)
+    returning d.id, d.updated_at
+  )
+  select c.document_id, claimed.updated_at, c.number, c.heading, c.text from claimed join maas.knowledge_chunks c on c.document_id = claimed.id
+  where not exists (select from maas.knowledge_embeddings e
+    where e.document_id = c.document_id and e.number = c.number and e.model = p_model)
+  order by c.number limit p_limit
+$$;
+comment on function maas.maas_claim_embedding is
+  'The next chunks without a vector of this model, all of one document, which no other process gets until p_for is over';
+
+create or replace function maas.maas_embed_chunks(p_model text, p_document uuid, p_version timestamptz, p_numbers int[], p_vectors real[])
+returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  dimensions constant int := case when cardinality(p_numbers) > 0 then cardinality(p_vectors) / cardinality(p_numbers) end;
+  written int;
+begin
+  -- The lock waits for a replacement in progress, after which the chunks have other texts.
+  perform from maas.knowledge_documents d where d.id = p_document and d.updated_at = p_version for update;
+  if not found then
+    return 0;
+  end if;
+  insert into maas.knowledge_embeddings (document_id, number, user_id, model, embedding)
+  select c.document_id, c.number, c.user_id, p_model, l2_normalize(p_vectors[(u.n - 1) * dimensions + 1 : u.n * dimensions]::vector)::halfvec
+  from unnest(p_numbers) with ordinality u(number, n) join maas.knowledge_chunks c on c.document_id = p_document and c.number = u.number
+  on conflict do nothing;
+  get diagnostics written = row_count;
+  update maas.knowledge_documents d set embedding_until = null, embedded_by = case when not exists (
+      select from maas.knowledge_chunks c where c.document_id = p_document and not exists (
+        select from maas.knowledge_embeddings e where e.document_id = c.document_id and e.number = c.number and e.model = p_model)) then p_model end
+  where d.id = p_document;
+  return written;
+end
+$$;
+comment on function maas.maas_embed_chunks is
+  'Stores vectors, concatenated, of chunks that maas_claim_embedding gave; none where the document was replaced meanwhile';

@@ -50,3 +50,31 @@ select b.document_id, b.number, b.mask, b.tsv_length, count(*) filter (where b.w
   d.name, c.heading, c.page, c.position, c.text
 from best b cross join question q join maas.knowledge_chunks c using (document_id, number) join maas.knowledge_documents d on d.id = b.document_id
 order by b.weight desc, b.tsv_length, b.document_id, b.number limit $5;
+
+-- name: claim_embedding  -- $1 model, $2 for how long, $3 how many: chunks of one document without a vector
+select document_id, version, number, heading, text from maas.maas_claim_embedding($1, $2, $3);
+
+-- name: embed_chunks  -- $1 model, $2 document, $3 its version, $4 numbers, $5 their vectors, concatenated
+select maas.maas_embed_chunks($1, $2, $3, $4, $5::real[]);
+
+-- name: nearest_chunks  -- $1 user, $2 model, $3 vector of the query, $4 documents and $5 numbers of known candidates, $6 how many more
+-- The nearest chunks of the user and of everybody and the known ones: cosines in standard deviations above the mean of all
+with question as materialized (select l2_normalize($3::real[]::vector)::halfvec as vector), scored as materialized (
+  select e.document_id, e.number, -(e.embedding <#> q.vector) as cosine from maas.knowledge_embeddings e cross join question q
+  where (e.user_id = $1 or e.user_id is null) and e.model = $2 and vector_dims(e.embedding) = cardinality($3::real[])
+), spread as (select avg(cosine) as mean, nullif(stddev_pop(cosine), 0) as deviation from scored)
+select n.document_id, n.number, coalesce((n.cosine - s.mean) / s.deviation, 0)::float8 as nearness
+from (
+  (select * from scored order by cosine desc limit $6)
+  union
+  select c.* from scored c join unnest($4::uuid[], $5::int[]) k(document_id, number) using (document_id, number)
+) n cross join spread s;
+
+-- name: knowledge_chunks  -- $1 user, $2 terms, $3 documents, $4 numbers: as by knowledge_candidates, without a total
+select c.document_id, c.number, maas.maas_term_mask(c.tsv, q.terms) as mask, length(c.tsv) as tsv_length,
+  maas.maas_term_mask(maas.maas_lexemes(c.heading), q.terms) as heading_mask, maas.maas_term_mask(d.tsv, q.terms) as document_mask,
+  d.name, c.heading, c.page, c.position, c.text
+from (select maas.maas_terms($2) as terms) q
+cross join unnest($3::uuid[], $4::int[]) k(document_id, number)
+join maas.knowledge_chunks c using (document_id, number) join maas.knowledge_documents d on d.id = c.document_id
+where c.user_id = $1 or c.user_id is null;

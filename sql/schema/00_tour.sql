@@ -54,6 +54,7 @@
 --   4714, hash(user)   memory lock of a user: compaction, forgetting, erasing, retry, retention
 --   4715, hash(user)   one process counts the terms of a user
 --   4716, 1            one process purges what has expired
+--   4718, hash(user)   the documents of one owner are changed by one at a time
 --   0x6D616173         `maas migrate` (shared/migrate.py)
 --
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09 conversations and

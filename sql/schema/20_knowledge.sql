@@ -11,8 +11,10 @@ create table maas.knowledge_documents (
   chunks int not null default 0,
   summary text not null default '',
   track_id varchar(64) not null,
-  status varchar(10) not null check (status in ('processing', 'processed', 'failed')),
+  status varchar(10) not null check (status in ('pending', 'processing', 'processed', 'failed')),
   error text,
+  embedded_by text,
+  embedding_until timestamptz,
   tsv tsvector not null generated always as (maas.maas_lexemes(name || ' ' || summary)) stored,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
@@ -22,6 +24,8 @@ comment on column maas.knowledge_documents.user_id is 'Who may read it; null: ev
 comment on column maas.knowledge_documents.name is 'Its path, as references show it';
 comment on column maas.knowledge_documents.sha256 is 'Of the file: the same one is not read again';
 comment on column maas.knowledge_documents.summary is 'Title, headings and first sentences, made by rule';
+comment on column maas.knowledge_documents.embedded_by is 'The model that has embedded all of its chunks; null while chunks wait for vectors';
+comment on column maas.knowledge_documents.embedding_until is 'Until then a process is embedding its chunks';
 comment on column maas.knowledge_documents.track_id is 'The ingestion that read it last';
 create unique index idx_knowledge_documents_name on maas.knowledge_documents (user_id, name) nulls not distinct;
 create index idx_knowledge_documents_track_id on maas.knowledge_documents (track_id);
