@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import islice
 
 from shared.text import clean
 
@@ -16,6 +19,9 @@ MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 MAX_RATIO = 200  # of a part of a docx: what unpacks to more is a bomb
 MAX_HEADING_CHARS = 200
 MAX_DEPTH = 6
+MAX_TITLES = 10_000  # of an outline
+MARGIN_LINES, MIN_MARGINS, MARGIN_SHARE = 2, 3, 0.4  # lines at an edge of that share of the pages are no text
+_CUT_WORD = re.compile("[\ufffe\x02\xad]\n?|(?<=[a-zа-яё])-\n(?=[a-zа-яё])")
 
 
 class Unreadable(Exception):
@@ -40,9 +46,9 @@ class Outline:
         self._chars = 0
         self.sections: list[Section] = []
 
-    def heading(self, level: int, text: str) -> None:
-        """Begin a section; `level` counts from 1."""
-        self.flush()
+    def heading(self, level: int, text: str, page: int | None = None) -> None:
+        """Begin a section; `level` counts from 1. `page` is that of the section before, which ends."""
+        self.flush(page)
         level = max(1, min(level, MAX_DEPTH))
         title = " ".join(text.split())[:MAX_HEADING_CHARS]
         self._headings = [*self._headings[: level - 1], title] if title else self._headings
@@ -87,9 +93,15 @@ def read_markdown(content: bytes) -> list[Section]:
 class _Page(HTMLParser):
     """The visible text of a page. What a browser does not show is not read."""
 
-    SILENT = frozenset({"script", "style", "noscript", "template", "head", "svg", "math", "iframe", "object", "select"})
-    BLOCKS = frozenset({"p", "div", "li", "tr", "table", "ul", "ol", "pre", "section", "article", "blockquote", "dt", "dd", "br"})  # fmt: skip  # noqa: E501
-    VOID = frozenset({"br", "img", "hr", "input", "meta", "link", "wbr", "col", "area", "base", "embed", "source", "track"})  # fmt: skip  # noqa: E501
+    SILENT = frozenset(
+        {"script", "style", "noscript", "template", "head", "svg", "math", "iframe", "object", "select", "nav"}
+    )
+    BLOCKS = frozenset(
+        {"p", "div", "li", "tr", "table", "ul", "ol", "pre", "section", "article", "blockquote", "dt", "dd", "br"}
+    )
+    VOID = frozenset(
+        {"br", "img", "hr", "input", "meta", "link", "wbr", "col", "area", "base", "embed", "source", "track"}
+    )
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -192,46 +204,68 @@ def read_docx(content: bytes) -> list[Section]:
 
 
 def read_pdf(content: bytes) -> list[Section]:
-    """A section for each page; headings are those of the outline. Raises Unreadable."""
-    from pypdf import PdfReader
-    from pypdf.errors import PdfReadError
+    """Sections below the titles of the outline, a new one on each page. Raises Unreadable."""
+    import pypdfium2
 
     try:
-        reader = PdfReader(io.BytesIO(content))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise Unreadable("it is encrypted: save it without a password and add it again")
-        if len(reader.pages) > MAX_PAGES:
-            raise Unreadable(f"it has more than {MAX_PAGES} pages: split it")
-        titles = dict(_bookmarks(reader))
-        outline = Outline()
-        for number, page in enumerate(reader.pages, 1):
-            if number - 1 in titles:
-                level, title = titles[number - 1]
-                outline.heading(level, title)
-            outline.add(_unwrapped(page.extract_text() or ""))
-            outline.flush(number)
-    except (PdfReadError, RecursionError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        document = pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower() or "security" in str(error).lower():
+            raise Unreadable("it is encrypted: save it without a password and add it again") from error
         raise Unreadable("it is no pdf file, or a damaged one") from error
+    if len(document) > MAX_PAGES:
+        raise Unreadable(f"it has more than {MAX_PAGES} pages: split it")
+    titles: dict[int, list[tuple[int, str]]] = {}
+    for item in islice(document.get_toc(max_depth=MAX_DEPTH), MAX_TITLES):
+        target = item.get_dest()
+        if target is not None and (index := target.get_index()) is not None:
+            titles.setdefault(index, []).append((item.level + 1, item.get_title()))
+    pages = []
+    for index in range(len(document)):
+        try:
+            pages.append(_joined(document[index].get_textpage().get_text_range()).split("\n"))
+        except pypdfium2.PdfiumError:
+            pages.append([])
+    outline = Outline()
+    for index, lines in enumerate(_without_margins(pages)):
+        rest = lines
+        for level, title in titles.get(index, ()):
+            place = next((at for at, line in enumerate(rest) if _is_title(line, title)), 0)
+            outline.add("\n".join(rest[:place]))
+            outline.heading(level, title, page=index + 1)
+            rest = rest[place:]
+        outline.add("\n".join(rest))
+        outline.flush(index + 1)
     return outline.sections
 
 
-def _bookmarks(reader: object) -> Iterator[tuple[int, tuple[int, str]]]:
-    """The page (from 0) of each bookmark, with its level and title; of several on a page the last."""
-
-    def walk(items: list[object], level: int) -> Iterator[tuple[int, tuple[int, str]]]:
-        for item in items[:MAX_PAGES]:
-            if isinstance(item, list):
-                if level < MAX_DEPTH:
-                    yield from walk(item, level + 1)
-            elif (number := reader.get_destination_page_number(item)) is not None:  # type: ignore[attr-defined]
-                yield number, (level, str(getattr(item, "title", "") or ""))
-
-    yield from walk(reader.outline, 1)  # type: ignore[attr-defined]
+def _joined(text: str) -> str:
+    """The text of a page; words that the end of a line cut are put together."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CUT_WORD.sub("", text).strip()
 
 
-def _unwrapped(text: str) -> str:
-    """The text of a page with a word that a line break has cut put together."""
-    return text.replace("\u00ad\n", "").replace("-\n", "-").strip()
+def _without_margins(pages: list[list[str]]) -> Iterator[list[str]]:
+    """Lines without those that stand at the top or the bottom of most pages but for numbers."""
+
+    def alike(line: str) -> str:
+        return "".join(filter(str.isalpha, line)) or "0"
+
+    edges = Counter(alike(line) for lines in pages for line in {*lines[:MARGIN_LINES], *lines[-MARGIN_LINES:]} if line)
+    usual = {line for line, count in edges.items() if count >= max(MIN_MARGINS, MARGIN_SHARE * len(pages))}
+    for lines in pages:
+        last = len(lines) - MARGIN_LINES
+        yield [
+            line
+            for at, line in enumerate(lines)
+            if not ((at < MARGIN_LINES or at >= last) and alike(line) in usual)
+        ]  # fmt: skip
+
+
+def _is_title(line: str, title: str) -> bool:
+    """Whether a line is the title, with a number before it or without."""
+    line, title = "".join(line.split()).casefold(), "".join(title.split()).casefold()
+    return bool(title) and line.endswith(title) and not line.removesuffix(title).strip("0123456789.")
 
 
 def _decode(content: bytes) -> str:

@@ -25,8 +25,8 @@ from shared.text import is_blank
 Mode = Literal["mix", "local", "global", "hybrid"]
 MIN_QUERY_CHARS = 3
 MAX_QUERY_CHARS = 2000
-RARE_CHUNKS = 3000  # that the chosen rare terms may occur in together
-CANDIDATES = 200
+RARE_CHUNKS = 2000  # that the chosen rare terms may occur in together
+CANDIDATES = 150
 MAX_TOTAL = 1000
 MAX_PER_DOCUMENT = 3  # among the passages of `global`
 MAX_COMPARED = 20_000  # chunks whose vectors are all compared with the query; among more, words alone are used
@@ -104,8 +104,24 @@ async def search_knowledge(
         if missing := [key for key in nearness.keys() - set(known) if nearness[key] >= NEAR]:
             documents, numbers = zip(*missing, strict=True)
             candidates += await db.rows("knowledge_chunks", user_id, terms, documents, numbers)
-    count = candidates[0].get("total") or len(candidates) if candidates else 0
-    return Found(_rank(candidates, weights, mode, nearness)[:limit], min(count, MAX_TOTAL))
+    count = candidates[0]["total"] or len(candidates) if candidates else 0
+    ranked = _rank(candidates, weights, mode, nearness)[:limit]
+    return Found(await _read(db, user_id, ranked), min(count, MAX_TOTAL))
+
+
+async def _read(db: Database, user_id: UUID, ranked: Sequence[tuple[Key, float]]) -> list[Passage]:
+    """The passages with these scores; one whose document was removed meanwhile is left out."""
+    keys = [key for key, _ in ranked]
+    rows = await db.rows("passages", user_id, [one[0] for one in keys], [one[1] for one in keys]) if keys else []
+    found = {_key(row): row for row in rows}
+    return [
+        Passage(
+            row["document_id"], row["number"], row["name"], row["heading"], row["page"], row["position"], row["text"],
+            score,
+        )
+        for key, score in ranked
+        if (row := found.get(key)) is not None
+    ]  # fmt: skip
 
 
 async def _nearness(
@@ -142,7 +158,7 @@ def _rare(terms: Sequence[str], frequency: Sequence[int]) -> list[str]:
 
 def _rank(
     rows: Sequence[Mapping[str, Any]], weights: Sequence[float], mode: Mode, nearness: Mapping[Key, float]
-) -> list[Passage]:
+) -> list[tuple[Key, float]]:
     whole = sum(weights) or 1.0
     of = WEIGHTS[mode]
     best = of.chunk + of.heading + of.document + of.together + (of.meaning if nearness else 0.0)
@@ -164,23 +180,18 @@ def _rank(
             - of.length * math.log(max(row["tsv_length"], 1) / USUAL_TERMS)
         )
         scored.append((score, row))
-    scored.sort(key=lambda one: (-one[0], one[1]["name"], one[1]["number"]))
-    passages = [
-        Passage(
-            row["document_id"], row["number"], row["name"], row["heading"], row["page"], row["position"], row["text"],
-            round(min(max(score / best, 0.0), 1.0), 4),
-        )
-        for score, row in scored
-    ]  # fmt: skip
-    return _spread(passages) if mode == "global" else passages
+    scored.sort(key=lambda one: (-one[0], *_key(one[1])))
+    ranked = [(_key(row), round(min(max(score / best, 0.0), 1.0), 4)) for score, row in scored]
+    return _spread(ranked) if mode == "global" else ranked
 
 
-def _spread(passages: Sequence[Passage]) -> list[Passage]:
-    """The best passages of each document first, so that one document does not hide the others."""
+def _spread(ranked: Sequence[tuple[Key, float]]) -> list[tuple[Key, float]]:
+    """The best of each document first, so that one document does not hide the others."""
     count: defaultdict[UUID, int] = defaultdict(int)
-    first: list[Passage] = []
-    later: list[Passage] = []
-    for one in passages:
-        count[one.document_id] += 1
-        (first if count[one.document_id] <= MAX_PER_DOCUMENT else later).append(one)
+    first: list[tuple[Key, float]] = []
+    later: list[tuple[Key, float]] = []
+    for one in ranked:
+        document_id = one[0][0]
+        count[document_id] += 1
+        (first if count[document_id] <= MAX_PER_DOCUMENT else later).append(one)
     return first + later

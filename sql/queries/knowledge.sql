@@ -33,23 +33,40 @@ select w.lexeme as term, (
 from unnest(maas.maas_lexemes($2)) w order by length(w.lexeme) desc, w.lexeme limit 32;
 
 -- name: knowledge_candidates  -- $1 user, $2 terms, $3 weight of each, $4 those that a candidate must have one of, $5 how many
+-- `total`: how many chunks hold at least seven tenths of what the best one holds. Bit i of a mask: term i is there.
 with question as materialized (
   select maas.maas_any_term($4) as wanted, maas.maas_terms($2) as terms
 ), found as materialized (
-  select f.document_id, f.number, maas.maas_term_mask(f.tsv, q.terms) as mask, f.tsv_length
-  from question q cross join lateral (
-    (select c.document_id, c.number, c.tsv, length(c.tsv) as tsv_length from maas.knowledge_chunks c where c.user_id = $1 and c.tsv @@ q.wanted limit 5000)
-    union all
-    (select c.document_id, c.number, c.tsv, length(c.tsv) from maas.knowledge_chunks c where c.user_id is null and c.tsv @@ q.wanted limit 5000)
-  ) f
-), best as (
-  select f.*, maas.maas_mask_weight(f.mask, $3) as weight, max(maas.maas_mask_weight(f.mask, $3)) over () as top from found f
+  select f.document_id, f.number, f.tsv_length, f.mask, maas.maas_mask_weight(f.mask, $3) as weight
+  from (
+    select h.document_id, h.number, length(h.tsv) as tsv_length, maas.maas_term_mask(h.tsv, q.terms) as mask
+    from question q cross join lateral (
+      (select c.document_id, c.number, (array[c.tsv])[1] as tsv from maas.knowledge_chunks c where c.user_id = $1 and c.tsv @@ q.wanted limit 5000)
+      union all
+      (select c.document_id, c.number, (array[c.tsv])[1] from maas.knowledge_chunks c where c.user_id is null and c.tsv @@ q.wanted limit 5000)
+    ) h offset 0) f
+), best as materialized (
+  select f.* from found f order by f.weight desc, f.tsv_length, f.document_id, f.number limit $5
+), documents as materialized (
+  select d.id, maas.maas_term_mask(d.tsv, q.terms) as mask from question q join maas.knowledge_documents d on d.id in (select document_id from best)
 )
-select b.document_id, b.number, b.mask, b.tsv_length, count(*) filter (where b.weight >= 0.7 * b.top) over () as total,
-  maas.maas_term_mask(maas.maas_lexemes(c.heading), q.terms) as heading_mask, maas.maas_term_mask(d.tsv, q.terms) as document_mask,
-  d.name, c.heading, c.page, c.position, c.text
-from best b cross join question q join maas.knowledge_chunks c using (document_id, number) join maas.knowledge_documents d on d.id = b.document_id
-order by b.weight desc, b.tsv_length, b.document_id, b.number limit $5;
+select b.document_id, b.number, b.mask, b.tsv_length, maas.maas_term_mask(c.heading_tsv, q.terms) as heading_mask, d.mask as document_mask,
+  (select count(*) from found where weight >= 0.7 * (select max(weight) from found)) as total
+from best b cross join question q join maas.knowledge_chunks c using (document_id, number) join documents d on d.id = b.document_id;
+
+-- name: knowledge_chunks  -- $1 user, $2 terms, $3 documents, $4 numbers: as by knowledge_candidates
+select c.document_id, c.number, maas.maas_term_mask(c.tsv, q.terms) as mask, length(c.tsv) as tsv_length,
+  maas.maas_term_mask(c.heading_tsv, q.terms) as heading_mask, maas.maas_term_mask(d.tsv, q.terms) as document_mask, 0 as total
+from (select maas.maas_terms($2) as terms) q
+cross join unnest($3::uuid[], $4::int[]) k(document_id, number)
+join maas.knowledge_chunks c using (document_id, number) join maas.knowledge_documents d on d.id = c.document_id
+where c.user_id = $1 or c.user_id is null;
+
+-- name: passages  -- $1 user, $2 documents, $3 numbers
+select c.document_id, c.number, d.name, c.heading, c.page, c.position, c.text
+from unnest($2::uuid[], $3::int[]) k(document_id, number)
+join maas.knowledge_chunks c using (document_id, number) join maas.knowledge_documents d on d.id = c.document_id
+where c.user_id = $1 or c.user_id is null;
 
 -- name: claim_embedding  -- $1 model, $2 for how long, $3 how many: chunks of one document without a vector
 select document_id, version, number, heading, text from maas.maas_claim_embedding($1, $2, $3);
@@ -69,12 +86,3 @@ from (
   union
   select c.* from scored c join unnest($4::uuid[], $5::int[]) k(document_id, number) using (document_id, number)
 ) n cross join spread s;
-
--- name: knowledge_chunks  -- $1 user, $2 terms, $3 documents, $4 numbers: as by knowledge_candidates, without a total
-select c.document_id, c.number, maas.maas_term_mask(c.tsv, q.terms) as mask, length(c.tsv) as tsv_length,
-  maas.maas_term_mask(maas.maas_lexemes(c.heading), q.terms) as heading_mask, maas.maas_term_mask(d.tsv, q.terms) as document_mask,
-  d.name, c.heading, c.page, c.position, c.text
-from (select maas.maas_terms($2) as terms) q
-cross join unnest($3::uuid[], $4::int[]) k(document_id, number)
-join maas.knowledge_chunks c using (document_id, number) join maas.knowledge_documents d on d.id = c.document_id
-where c.user_id = $1 or c.user_id is null;

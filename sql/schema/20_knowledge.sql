@@ -39,11 +39,14 @@ create table maas.knowledge_chunks (
   position int not null,
   text text not null,
   tsv tsvector not null generated always as (maas.maas_lexemes(heading || ' ' || text)) stored,
+  heading_tsv tsvector not null generated always as (maas.maas_lexemes(heading)) stored,
   primary key (document_id, number)
 );
+alter table maas.knowledge_chunks alter column tsv set storage main, alter column heading_tsv set storage main;
 comment on table maas.knowledge_chunks is 'Documents in pieces of about two hundred words, numbered from 1';
 comment on column maas.knowledge_chunks.user_id is 'That of the document';
 comment on column maas.knowledge_chunks.heading is 'The headings above it, the outermost first';
+comment on column maas.knowledge_chunks.tsv is 'Kept in the row itself: a search reads those of thousands of chunks';
 comment on column maas.knowledge_chunks.position is 'Of its first character in the text of the document';
 
 create table maas.knowledge_terms (
