@@ -16,6 +16,7 @@ from uuid import UUID, uuid4
 from tests.contract.test_mcp import listening
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
+from tests.office import DECOMPOSER, PLANNER
 from tests.polling import poll
 from tests.stack import Stack, free_port
 
@@ -40,8 +41,11 @@ class Colleague:
         self.mail_url = mail_url
         self.user = uuid4()
         self.conversation: UUID | None = uuid4()
-        models.speakers = tuple(SPEAKERS.values())
-        for speaker in models.speakers:
+        self.plan: list[dict[str, Any]] = []
+        self.plan_words = "Готово."
+        models.speakers = (*SPEAKERS.values(), PLANNER, DECOMPOSER)
+        models.scripts = {PLANNER: self._plan, DECOMPOSER: self._plan}
+        for speaker in SPEAKERS.values():
             models.replies[speaker] = "Хорошо, понял вас."
 
     def settings(self) -> dict[str, str]:
@@ -50,6 +54,7 @@ class Colleague:
             self.models.settings()
             | {
                 "CORPORATE_MODEL": "openai:responder",
+                "CORPORATE_PLANNER_MODEL": "openai:planner",
                 "CORPORATE_MCP_URL": self.mail_url,
                 "CORPORATE_MCP_TOKEN": "service-token-0123456789",
             }
@@ -115,6 +120,17 @@ class Colleague:
     def events(self, run: dict[str, Any], *kinds: str) -> list[dict[str, Any]]:
         query = "select type, payload from run_events where run_id = %s and type = any(%s) order by n"
         return [dict(row) for row in self.stack.rows(query, run["id"], list(kinds))]
+
+    def _plan(self, messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]:
+        """What planner and decomposer say: `plan`, then the call of each step with its arguments, then `plan_words`."""
+        asked = str(messages[-1]["content"])
+        if asked.startswith("<task>"):
+            steps = [{"depends_on": [], "items": 1, "prompt": ""} | step for step in self.plan]
+            return json.dumps({"steps": steps}, ensure_ascii=False), []
+        if not asked.startswith("Шаг"):
+            return self.plan_words, []
+        step = self.plan[int(asked.split()[1]) - 1]
+        return "", [(step["tool"], step["arguments"])]
 
     def wait_rows(self, query: str, *args: object) -> list[Any]:
         """The rows of a query, as soon as there are some."""

@@ -212,7 +212,8 @@ def _status_of(result: ToolResult) -> StepStatus:
 def report(title: str, steps: Sequence[Mapping[str, Any]], language: Literal["ru", "en"]) -> str:
     """The report of a task: how far it came, then each step with its state and what came of it."""
     done = sum(step["status"] == "done" for step in steps)
-    lines = [SUMMARIES[language].format(title=shorten(one_line(title), 200), done=done, total=len(steps)), ""]
+    shown = shorten(one_line(title), 200).rstrip(".")
+    lines = [SUMMARIES[language].format(title=shown, done=done, total=len(steps)), ""]
     for step in steps:
         state = STATES[language].get(step["status"], step["status"])
         outcome = _outcome_of(step["result"] or {})

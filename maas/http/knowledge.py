@@ -12,16 +12,25 @@ from starlette.responses import Response
 
 from maas.http.attachments import read_form
 from maas.http.auth.authorize import read_user
-from maas.http.request_input import read_cursor, read_id, read_limit, read_parameter, write_cursor
+from maas.http.request_input import (
+    read_cursor,
+    read_id,
+    read_limit,
+    read_parameter,
+    to_search_text,
+    write_cursor,
+)
 from maas.http.schemas import QueryText, RequestBody, Schema, json_response
 from maas.http.state import app_state
 from maas.knowledge.documents import list_documents, remove
 from maas.knowledge.ingestion import MAX_NAME_CHARS, add_document, new_track_id
-from maas.knowledge.search import Mode, search_knowledge
+from maas.knowledge.readers import READERS
+from maas.knowledge.search import MIN_QUERY_CHARS, Mode, search_knowledge
 from shared.errors import MaasError
 
 MODES = get_args(Mode)
-MAX_PASSAGES = 100
+DOCUMENT_TYPES = tuple(READERS)
+MAX_PASSAGES, DEFAULT_PASSAGES = 100, 10
 
 
 class NewDocument(RequestBody):
@@ -102,13 +111,19 @@ async def get_documents(request: Request) -> Response:
 async def get_passages(request: Request) -> Response:
     """Find the passages that answer a query, in the documents of a user and in everybody's."""
     mode: Mode = read_parameter(request, "mode", _read_mode, "mix")
-    limit = read_parameter(request, "limit", int, 10)
-    if not 1 <= limit <= MAX_PASSAGES:
-        raise MaasError("bad_parameter", f"limit: must be a whole number from 1 to {MAX_PASSAGES}")
-    query = request.query_params.get("q", "")
+    limit: int = read_parameter(request, "limit", _read_limit, DEFAULT_PASSAGES)
+    query: str | None = read_parameter(request, "q", to_search_text)
+    if query is None or len(query) < MIN_QUERY_CHARS:
+        raise MaasError("bad_parameter", f"q: must have at least {MIN_QUERY_CHARS} characters")
     found = await search_knowledge(app_state(request).db, read_user(request), query, mode=mode, limit=limit)
     results = [FoundPassage.model_validate(one, from_attributes=True) for one in found.passages]
     return json_response(PassageList(results=results, total=found.total))
+
+
+def _read_limit(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MAX_PASSAGES):
+        raise ValueError(f"must be a whole number from 1 to {MAX_PASSAGES}")
+    return int(text)
 
 
 def _read_mode(text: str) -> Mode:

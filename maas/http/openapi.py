@@ -12,9 +12,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from maas.engine.events import EventType
+from maas.http import knowledge
 from maas.http.attachments import IMAGE_TYPES
 from maas.http.errors import STATUS
 from maas.http.examples import EXAMPLE_USER, REQUEST_EXAMPLES
+from maas.http.knowledge import DOCUMENT_TYPES
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
 from maas.http.routes import Route
 from maas.http.schemas import STORABLE_PATTERN
@@ -313,7 +315,8 @@ def _request_content(route: Route) -> dict[str, Any]:
         return {media_type: {"schema": IMPORT_SCHEMAS[media_type]} for media_type in route.request_types}
     content: dict[str, Any] = {"schema": _reference(route.body.__name__)}
     if route.request_types:
-        content["encoding"] = {"file": {"contentType": ", ".join(IMAGE_TYPES)}}
+        file_types = DOCUMENT_TYPES if route.handler is knowledge.post_document else IMAGE_TYPES
+        content["encoding"] = {"file": {"contentType": ", ".join(file_types)}}
     return {media_type: content for media_type in route.request_types or ("application/json",)}
 
 

@@ -41,7 +41,9 @@ class NewPreferences(RequestBody):
     """All preferences; what is left out is deleted."""
 
     preferences: dict[SlotName, PreferenceText] = Field(
-        max_length=MAX_PREFERENCES, description="By the name of the question, such as focus_time."
+        max_length=MAX_PREFERENCES,
+        description="By the name of the question, such as focus_time.",
+        json_schema_extra={"additionalProperties": False},
     )
 
 

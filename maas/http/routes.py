@@ -205,8 +205,8 @@ ROUTES = (
     Route("GET", "/v1/knowledge", knowledge.get_documents, "read", response=knowledge.DocumentPage, errors=(400,),
           query={**_USER, **_PAGE}, required=("user_id",)),
     Route("GET", "/v1/knowledge/search", knowledge.get_passages, "read", response=knowledge.PassageList,
-          errors=(400, 422), query={
-              **_USER, "q": (_SEARCH, "What to look for, in words of the documents."),
+          errors=(400,), query={
+              **_USER, "q": (_SEARCH | {"minLength": 3}, "What to look for, in words of the documents."),
               "mode": ({"type": "string", "enum": list(knowledge.MODES), "default": "mix"}, "How passages are ranked."),
               "limit": ({"type": "integer", "minimum": 1, "maximum": 100, "default": 10}, "At most so many."),
           },

@@ -87,7 +87,7 @@ async def search_knowledge(
     query_embedder: QueryEmbedder | None = None,
 ) -> Found:  # fmt: skip
     """Return at most `limit` passages of this user's documents and everybody's. Raises MaasError('invalid_request')."""
-    if len(query.strip()) < MIN_QUERY_CHARS or is_blank(query):
+    if len(query) < MIN_QUERY_CHARS or is_blank(query):
         raise MaasError("invalid_request", f"query: must have at least {MIN_QUERY_CHARS} characters")
     rows = await db.rows("knowledge_terms", user_id, query[:MAX_QUERY_CHARS])
     terms = [row["term"] for row in rows]

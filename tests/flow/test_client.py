@@ -339,6 +339,11 @@ async def test_the_other_client_awaits_the_same(url: str, name: str) -> None:
         answer = await maas.ask("Where does Alma live?", user_id=name)
         assert_type(answer, Answer)
         assert "Lisbon" in answer.text
-        assert (await maas.get_all(user_id=name))["results"]
+        for _ in range(100):  # until what was said is summarised
+            if (await maas.get_all(user_id=name))["results"]:
+                break
+            await asyncio.sleep(0.1)
+        else:
+            pytest.fail("there is no memory")
         with pytest.raises(NotFound):
             await maas.get(NOBODY)

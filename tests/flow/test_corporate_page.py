@@ -13,7 +13,7 @@ from uuid import uuid4
 from shared.postgres import EmbeddedPostgres
 from tests.colleague import ANSWERS, Calls, Colleague, colleague
 from tests.databases import copy_of
-from tests.stack import ROOT
+from tests.stack import ROOT, maas
 
 PAGE = ROOT / "docs" / "corporate_dialogues.md"
 HEAD = """# Dialogues with the corporate assistant, as they run
@@ -69,12 +69,13 @@ class Dialogue:
         self.add("=", ", ".join(part for part in (office.holder() or "one voice", waiting) if part))
         return run
 
-    def outcome(self, kind: str = "action") -> None:
+    def outcome(self, kind: str = "action", *, is_counting: bool = True) -> None:
         """Wait for the message of an action or a task, and write it down."""
         query = "select final_answer from pipeline_runs where user_id = %s and kind = %s and queue_state = 2"
         (row,) = self.office.wait_rows(query, self.office.user, kind)
         self.add("assistant:", row["final_answer"])
-        self.sent()
+        if is_counting:
+            self.sent()
 
     def sent(self) -> None:
         """Write down how many letters and events the mail server has got."""
@@ -148,6 +149,66 @@ def letters(office: Colleague) -> Iterator[str]:
     yield no.page()
 
 
+def knowledge(office: Colleague) -> Iterator[str]:
+    four = Dialogue(office, "4. What is written, with its source; back to the router for an action")
+    paper = office.stack.folder / "vacation.md"
+    paper.write_text("# Отпуск\n\nВ первый год положено 28 дней отпуска. Заявление подают за две недели.\n")
+    assert maas(office.stack, "knowledge", "add", str(paper), "--user", str(office.user)).returncode == 0
+    question = "сколько дней отпуска положено в первый год"
+    four.say(
+        "Сколько дней отпуска в первый год?", router=[[("transfer_to_knowledge", {})]],
+        knowledge=[[("lightrag_query", {"query": question})],
+                   "В первый год 28 дней: vacation.md, раздел «Отпуск». Рассказать подробнее?"],
+    )  # fmt: skip
+    assert "положено 28 дней отпуска" in str(office.said_to("knowledge")[-1]["messages"])
+    naive: Calls = [("lightrag_query", {"query": question, "mode": "naive"})]
+    nothing: Calls = [("lightrag_query", {"query": "зебра в зоопарке"})]
+    four.say("Поищи ещё про зебру", knowledge=[naive, nothing, "В документах этого нет. Поискать «зоопарк»?"])
+    assert '"found":0' in str(office.said_to("knowledge")[-1]["messages"]).replace(" ", "")
+    four.say(
+        "Теперь отправь это Ивану", knowledge=[[("transfer_to_router", {})]], router=["На какой адрес отправить?"]
+    )  # fmt: skip
+    yield four.page()
+
+
+def plans(office: Colleague) -> Iterator[str]:
+    five = Dialogue(office, "5. Two steps that belong together; the planner's words are the answer")
+    office.plan = [
+        {"title": "Последнее письмо", "tool": "read_latest_email", "arguments": "{}"},
+        {"title": "Завтрашние встречи", "tool": "get_calendar_events", "arguments": '{"day": "2026-11-25"}'},
+    ]
+    office.plan_words = "  Анна просит смету до четверга; завтра вы свободны с 11 до 15.\n"
+    delegated = {
+        "conversationContext": "Мария спрашивает о письме и о завтрашнем дне.", "complexity": "low",
+        "proposedPlan": "Прочитать письмо, посмотреть календарь.", "userIntent": "Найти время для сметы.",
+    }  # fmt: skip
+    run = five.say("Когда завтра заняться тем, о чём письмо?", router=[[("delegateToPlanningAgent", delegated)]])
+    assert run["final_answer"] == office.plan_words.strip()
+    shown = office.events(run, "text", "tool_start")
+    assert shown[0]["payload"]["delta"] in ("Одну минуту, продумаю порядок.", "Минуту, составлю план.")
+    last = shown[-1]["payload"]["attempt"]
+    said = "".join(one["payload"]["delta"] for one in shown if one["payload"].get("attempt") == last)
+    assert said == run["final_answer"]
+    yield five.page()
+    six = Dialogue(office, "6. Nine events: shown first, begun once after a yes, a question meanwhile, a report")
+    meetings = [(f"Встреча {number}", f"2026-11-26 {9 + number}:00") for number in range(1, 10)]
+    office.plan = [
+        {"title": title, "tool": "create_calendar_event",
+         "arguments": json.dumps({"title": title, "at": at}, ensure_ascii=False)}
+        for title, at in meetings
+    ]  # fmt: skip
+    (office.stack.folder / "fail-create_calendar_event").write_text("1")
+    task = {"taskDescription": "Поставить девять встреч на четверг.", "conversationContext": "Мария планирует неделю."}
+    six.say("Поставь девять встреч на четверг", router=["Это займёт несколько минут: девять событий. Начинать?"])
+    six.say("Начинай", router=[[("delegateToComplexTaskAgent", task)], "Подтвердите список, и я начну."])
+    assert not office.stack.rows("select from pipeline_runs where kind = 'task' and user_id = %s", office.user)
+    six.say("Да", router=[[("confirm_pending", {})], "Передаю в работу."])
+    six.outcome(is_counting=False)
+    six.say("Что пришло последним?", router=[[("read_latest_email", {})], "Анна просит смету."])
+    six.outcome("task")
+    yield six.page()
+
+
 def failures(office: Colleague) -> Iterator[str]:
     seven = Dialogue(office, "7. Three failures in a row")
     (office.stack.folder / "fail-get_calendar_events").write_text("3")
@@ -179,7 +240,9 @@ def languages(office: Colleague) -> Iterator[str]:
     yield eight.page()
 
 
-PARTS: tuple[Callable[[Colleague], Iterator[str]], ...] = (beginnings, interview, letters, failures, languages)
+PARTS: tuple[Callable[[Colleague], Iterator[str]], ...] = (
+    beginnings, interview, letters, knowledge, plans, failures, languages,
+)  # fmt: skip
 
 
 def test_the_page_is_what_runs(template: str, postgres: EmbeddedPostgres, tmp_path: Path) -> None:

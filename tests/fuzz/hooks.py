@@ -12,6 +12,7 @@ from schemathesis import Case, CheckContext, HookContext, Response
 from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import EnsureResourceAvailability, UseAfterFree
 
+from maas.http.knowledge import DOCUMENT_TYPES
 from tests.fuzz.runs import PIECES
 from tests.pictures import picture
 
@@ -32,6 +33,7 @@ VALID: dict[str, dict[str, Any]] = {  # fields of good bodies
 IMPORT_TYPES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
+DOCUMENT = b"The mill is closed."
 PICTURES = [picture("JPEG"), picture("PNG"), picture("WEBP")]
 runs = st.sampled_from([one * (2_000 // len(one)) + "?" for one in PIECES])
 words = st.one_of(st.text("abcя ", min_size=1), runs)
@@ -44,6 +46,8 @@ schemathesis.openapi.format("event-id", st.tuples(*[st.integers(0, 9)] * 3).map(
 schemathesis.openapi.format("user-event-id", st.integers(0, 10**18 - 1).map(str))
 for kind, content in zip(("jpeg", "png", "webp"), PICTURES, strict=True):
     schemathesis.openapi.media_type(f"image/{kind}", st.just(content))
+for name in DOCUMENT_TYPES:
+    schemathesis.openapi.media_type(name, st.just(DOCUMENT))
 for name in IMPORT_TYPES:
     schemathesis.openapi.media_type(name, lines)
 
@@ -58,7 +62,7 @@ def filter_case(context: HookContext, case: Case[Any]) -> bool:
 def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
     """Make valid what only looks so.
 
-    Of a form with a file, schemathesis takes files of any kind, and leaves other fields empty. Of a completion
+    Of a form with a file, schemathesis takes files of any kind and name, and leaves other fields empty. Of a completion
     and of a chat no schema can say that the last message is the user's, that the model is there, and that the key is
     bound to nobody; nor of other messages that the assistant who answers by default is not configured.
     """
@@ -68,6 +72,11 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
         body["user_id"] = body.get("user_id") or USER
         if body.get("file") not in PICTURES:
             body["file"] = PICTURES[0]
+    if is_good and case.operation.label == "POST /v1/knowledge" and isinstance(case.body, dict):
+        form: dict[str, Any] = case.body
+        form |= {"user_id": form.get("user_id") or USER, "name": "a.txt"}
+        if form.get("file") != DOCUMENT:
+            form["file"] = DOCUMENT
     if is_good and isinstance(case.body, dict) and (valid := VALID.get(case.operation.label)):
         case.body |= valid
     if is_good and isinstance(case.body, dict) and len(query := str(case.body.get("query", ""))) % 5 == 1:
