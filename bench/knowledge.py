@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, LiteralString
+from typing import Annotated, Any, LiteralString, get_args
 from uuid import UUID, uuid4
 
 import psycopg
@@ -30,7 +30,7 @@ from maas.knowledge.chunks import Chunk
 from maas.knowledge.documents import store
 from maas.knowledge.embedding import embed_chunks
 from maas.knowledge.ingestion import add_document, files_in, new_track_id
-from maas.knowledge.search import Passage, search_knowledge
+from maas.knowledge.search import Mode, Passage, search_knowledge
 from maas.memory.embeddings import open_query_embedder
 from shared.db import Database, open_database
 from shared.errors import MaasError
@@ -113,7 +113,9 @@ async def measure(
     dsn: str, settings: Settings, data: Path, questions: Sequence[Question], quick: bool
 ) -> tuple[dict[str, list[Figure]], list[str]]:
     """The figures, and the questions whose answer is not among the first passages."""
-    user, figures, missed = uuid4(), {}, []
+    user = uuid4()
+    figures: dict[str, list[Figure]] = {}
+    missed: list[str] = []
     async with open_database(dsn, 4, "maas bench") as db, _vectors(db, settings) as (embedder, embedded):
         names, figures["reading"] = await ingest(db, dsn, user, data)
         about = [one for one in questions if any(one.manual in name for name in names)]
@@ -163,7 +165,7 @@ async def ask(
 ) -> tuple[list[Figure], list[str]]:
     """For each mode and language the share of the questions that are answered by the first passages."""
     figures, missed = [], []
-    for mode in ("mix", "local", "hybrid", "global"):
+    for mode in get_args(Mode):
         answered: dict[str, list[bool]] = {"English": [], "Russian": []}
         for question in questions:
             found = await search_knowledge(
@@ -172,7 +174,7 @@ async def ask(
                 question.text,
                 mode=mode,
                 limit=FIRST,
-                query_embedder=embedder,  # type: ignore[arg-type]
+                query_embedder=embedder,
             )
             is_answered = any(map(question.is_answered, found.passages))
             answered["English" if question.text.isascii() else "Russian"].append(is_answered)
@@ -201,11 +203,11 @@ async def search(db: Database, dsn: str, user: UUID, queries: Sequence[str], qui
         await store(db, other if number % 2 else None, fields, chunks)
     _rows(dsn, "vacuum analyze knowledge_chunks")
     figures = []
-    for mode in ("mix", "local", "global"):
+    for mode in get_args(Mode):
         ms: list[float] = []
         for number in range(-WARM_UP, QUICK_SEARCHES if quick else SEARCHES):
             began = time.perf_counter()
-            await search_knowledge(db, other, queries[number % len(queries)], mode=mode)  # type: ignore[arg-type]
+            await search_knowledge(db, other, queries[number % len(queries)], mode=mode)
             if number >= 0:
                 ms.append((time.perf_counter() - began) * 1000)
         figures += percentiles(f"{mode}, {count:,} chunks", ms, (50, 95), SEARCH_LIMIT_MS)

@@ -29,6 +29,7 @@ from maas.engine.orchestrator import Orchestrator
 from maas.engine.stages import Deps, Stage
 from maas.engine.states import STAGES
 from maas.engine.supervision import BackgroundTask, Quarantine
+from maas.knowledge.embedding import keep_chunks_embedded
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import keep_purging
 from maas.memory.search import keep_terms_counted
@@ -74,6 +75,7 @@ def choose_background_tasks(
         tasks["retention"] = partial(keep_purging, deps.db, days)
     if embedder is not None:
         tasks["embed"] = EmbeddingBackfill(deps.db, embedder, deps.settings).run
+        tasks["embed_chunks"] = partial(keep_chunks_embedded, deps.db, embedder)
     return tasks
 
 

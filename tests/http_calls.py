@@ -22,6 +22,8 @@ SAID = [{"role": "user", "content": "hello"}]
 MORE: dict[str, dict[str, Any]] = {
     "post_memories": {"memory": "I like tea."},
     "post_document": {"name": "a.txt"},
+    "post_shared_document": {"name": "a.txt"},
+    "post_text": {"name": "a.txt"},
     "get_passages": {"q": "hello"},
     "post_correct": {"memory": "I like coffee."},
     "post_ui_chat": {"id": "tea", "messages": [{"role": "user", "parts": [{"type": "text", "text": "hello"}]}]},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,17 +12,18 @@ import typer
 
 from maas.cli.invocation import LOCAL_USER, read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
-from maas.knowledge.documents import ingestion_status, list_documents, remove
-from maas.knowledge.ingestion import Added, add_document, files_in, new_track_id
-from maas.knowledge.search import Mode, search_knowledge
+from maas.knowledge.documents import COUNTS, ingestion_status, list_documents, remove
+from maas.knowledge.ingestion import Added, files_in, ingest_files, new_track_id
+from maas.knowledge.search import Found, Mode, search_knowledge
+from maas.memory.embeddings import open_query_embedder
 from shared.db import Database
 from shared.errors import MaasError
+from shared.models.registry import open_embedder
 from shared.settings import Settings
 from shared.text import one_line, shorten
 
 MAX_SHOWN = 1000
 MAX_PASSAGE_CHARS = 400
-READERS_AT_ONCE = 2
 User = Annotated[
     str,
     typer.Option("--user", "-u", help="user whose documents they are, a UUID", show_default="a user of this machine"),
@@ -49,25 +49,12 @@ def add(
     owner, track_id = _owner(user, everybody), new_track_id()
 
     async def work(db: Database, settings: Settings) -> list[Added]:
-        slots = asyncio.Semaphore(READERS_AT_ONCE)
         with progress_bar() as progress:
             task = progress.add_task("files read", total=len(found))
-
-            async def read(path: Path, name: str) -> Added:
-                async with slots:
-                    try:
-                        content = await asyncio.to_thread(path.read_bytes)
-                        added = await add_document(
-                            db, owner, name, content, track_id=track_id, max_bytes=settings.knowledge_bytes
-                        )
-                    except OSError as error:
-                        added = Added(None, name, "failed", error=error.strerror)
-                    except MaasError as error:
-                        added = Added(None, name, "failed", error=error.message)
-                    progress.advance(task)
-                    return added
-
-            return list(await asyncio.gather(*(read(path, name) for path, name in found)))
+            return await ingest_files(
+                db, owner, found, track_id=track_id, max_bytes=settings.knowledge_bytes,
+                on_done=lambda _: progress.advance(task),
+            )  # fmt: skip
 
     results = with_database(work)
     for one in results:
@@ -83,7 +70,7 @@ def add(
 
 @cli.command("list")
 def list_all(user: User = LOCAL_USER) -> None:
-    """List the documents that a user may find things in, everybody's included."""
+    """List the newest thousand documents that a user may find things in, everybody's included."""
     documents = with_database(lambda db, _: list_documents(db, read_uuid(user, "--user"), MAX_SHOWN))
     table = Table("id", "whose", "name", "pages", "chunks", "status")
     for one in documents:
@@ -116,9 +103,13 @@ def search(
     if mode not in get_args(Mode):
         raise MaasError("bad_parameter", f"--mode: one of {', '.join(get_args(Mode))}")
     chosen: Mode = mode  # type: ignore[assignment]
-    found = with_database(
-        lambda db, _: search_knowledge(db, read_uuid(user, "--user"), query, mode=chosen, limit=limit)
-    )
+    user_id = read_uuid(user, "--user")
+
+    async def find(db: Database, settings: Settings) -> Found:
+        async with open_query_embedder(db, open_embedder(settings), settings.embedding_timeout) as embedder:
+            return await search_knowledge(db, user_id, query, mode=chosen, limit=limit, query_embedder=embedder)
+
+    found = with_database(find)
     for one in found.passages:
         place = ", ".join(
             part for part in (one.name, one.heading, f"page {one.page}" if one.page is not None else "") if part
@@ -131,5 +122,5 @@ def search(
 def status(user: User = LOCAL_USER) -> None:
     """Print how many documents and chunks there are."""
     state = with_database(lambda db, _: ingestion_status(db, read_uuid(user, "--user")))
-    counts = ", ".join(f"{state[name]} {name}" for name in ("documents", "chunks", "processed", "failed"))
-    show(counts)
+    counts = ", ".join(f"{state[name]} {name}" for name in COUNTS)
+    show(f"{counts}; {'busy' if state['busy'] else 'idle'}")

@@ -18,6 +18,7 @@ import typer
 
 from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
+from maas.knowledge.embedding import embed_chunks
 from maas.memory.dates import local
 from maas.memory.embeddings import PGVECTOR_HINT, BackfillTaken, EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import erase_user, forget_memory
@@ -239,6 +240,7 @@ async def _embed_all(db: Database, settings: Settings) -> None:
             task = progress.add_task("messages", total=await db.value("count_turns"))
             await _fill(backfill, lambda messages: progress.advance(task, messages))
         after = await _counts(db, backfill.model)
+        chunks = await embed_chunks(db, embedder)
     except BackfillTaken as error:
         raise MaasError("fill_taken", "another `maas embed` has taken over; wait for its end") from error
     finally:
@@ -246,6 +248,8 @@ async def _embed_all(db: Database, settings: Settings) -> None:
         await embedder.close()
     messages, refused, tokens = (now - was for now, was in zip(after, before, strict=True))
     show(f"{messages} messages embedded with {backfill.model}, {refused} refused; {tokens} tokens")
+    if chunks:
+        show(f"{chunks} chunks of documents embedded")
 
 
 async def _fill(backfill: EmbeddingBackfill, advance: Callable[[int], None]) -> None:

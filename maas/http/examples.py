@@ -52,5 +52,8 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
         "trigger": "submit-message", "user": "ann@example.org",
     },
     "NewCorrection": {"user_id": EXAMPLE_USER, "memory": "I play the viola, not the cello."},
+    "NewTextDocument": {
+        "user_id": EXAMPLE_USER, "name": "handbook.md", "text": "# Keys\n\nThe keys are kept at the reception.",
+    },
     "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
 }  # fmt: skip

@@ -1,7 +1,8 @@
-"""/v1/knowledge: documents of a user, and what is found in them and in everybody's."""
+"""/v1/knowledge: documents of a user, and what is found in them and in everybody's, which administrators add."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Literal, get_args
 from uuid import UUID
@@ -10,8 +11,9 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas.http.admin import admin_of
 from maas.http.attachments import read_form
-from maas.http.auth.authorize import read_user
+from maas.http.auth.authorize import read_body, read_user
 from maas.http.request_input import (
     read_cursor,
     read_id,
@@ -22,32 +24,38 @@ from maas.http.request_input import (
 )
 from maas.http.schemas import QueryText, RequestBody, Schema, json_response
 from maas.http.state import app_state
-from maas.knowledge.documents import list_documents, remove
+from maas.knowledge.documents import list_documents, read_document, remove
 from maas.knowledge.ingestion import MAX_NAME_CHARS, add_document, new_track_id
 from maas.knowledge.readers import READERS
 from maas.knowledge.search import MIN_QUERY_CHARS, Mode, search_knowledge
 from shared.errors import MaasError
+from shared.text import clean
 
 MODES = get_args(Mode)
 DOCUMENT_TYPES = tuple(READERS)
 MAX_PASSAGES, DEFAULT_PASSAGES = 100, 10
 
 
-class NewDocument(RequestBody):
-    user_id: UUID
-    name: Annotated[QueryText, Field(max_length=MAX_NAME_CHARS)] = Field(
-        description="Its name or path, as references show it; it ends with .txt, .md, .html, .docx or .pdf. A document "
-        "of this name is replaced."
-    )
+DocumentName = Annotated[QueryText, Field(max_length=MAX_NAME_CHARS)]
+NAME = (
+    "Its name or path, as references show it; it ends with .txt, .md, .html, .docx or .pdf. A document of this name is "
+    "replaced."
+)
+
+
+class NewSharedDocument(RequestBody):
+    name: DocumentName = Field(description=NAME)
     file: bytes = Field(description="The file.", json_schema_extra={"format": "binary"})
 
 
-class AddedDocument(Schema):
-    id: UUID
-    name: str
-    outcome: Literal["added", "unchanged"]
-    chunks: int = Field(description="0 if it is unchanged.")
-    track_id: str
+class NewDocument(NewSharedDocument):
+    user_id: UUID
+
+
+class NewTextDocument(RequestBody):
+    user_id: UUID
+    name: DocumentName = Field(description=NAME.replace(", .docx or .pdf", ""))
+    text: str = Field(min_length=1, description="What the file would hold.")
 
 
 class DocumentState(Schema):
@@ -56,13 +64,18 @@ class DocumentState(Schema):
     name: str
     media_type: str
     bytes: int
-    pages: int | None
-    chunks: int
-    status: Literal["processing", "processed", "failed"]
+    pages: int | None = Field(description="null for formats without pages.")
+    chunks: int = Field(description="The number of pieces that are searched; 0 until it is read.")
+    summary: str = Field(description="Its headings and its beginning.")
+    status: Literal["pending", "processing", "processed", "failed"]
     error: str | None
-    track_id: str
+    track_id: str = Field(description="The ingestion that read it last, or is about to.")
     created_at: datetime
     updated_at: datetime
+
+
+class AddedDocument(DocumentState):
+    outcome: Literal["added", "unchanged"] = Field(description="unchanged: this file was read before.")
 
 
 class DocumentPage(Schema):
@@ -89,23 +102,60 @@ class PassageList(Schema):
 async def post_document(request: Request) -> Response:
     """Read a document (txt, md, html, docx, pdf) and keep it for one user."""
     state = app_state(request)
-    max_bytes, track_id = state.settings.knowledge_bytes, new_track_id()
+    max_bytes = state.settings.knowledge_bytes
     async with read_form(request, NewDocument, "file", max_bytes, state.document_uploads) as form:
-        added = await add_document(state.db, form.user_id, form.name, form.file, track_id=track_id, max_bytes=max_bytes)
+        return await _add(request, form.user_id, form.name, form.file)
+
+
+async def post_shared_document(request: Request) -> Response:
+    """Read a document (txt, md, html, docx, pdf) and keep it for everybody."""
+    admin_of(request)
+    state = app_state(request)
+    max_bytes = state.settings.knowledge_bytes
+    async with read_form(request, NewSharedDocument, "file", max_bytes, state.document_uploads) as form:
+        return await _add(request, None, form.name, form.file)
+
+
+async def post_text(request: Request) -> Response:
+    """Keep a text (txt, md, html) as a document of one user."""
+    body = await read_body(request, NewTextDocument)
+    async with app_state(request).document_uploads:
+        return await _add(request, body.user_id, body.name, clean(body.text).encode())
+
+
+async def _add(request: Request, user_id: UUID | None, name: str, content: bytes) -> Response:
+    state = app_state(request)
+    added = await add_document(
+        state.db, user_id, name, content, track_id=new_track_id(), max_bytes=state.settings.knowledge_bytes
+    )
     if added.outcome == "failed" or added.document_id is None:
         raise MaasError("invalid_request", f"file: {added.error}")
-    body = AddedDocument(
-        id=added.document_id, name=added.name, outcome=added.outcome, chunks=added.chunks, track_id=track_id
-    )  # fmt: skip
-    return json_response(body, 201)
+    document = asdict(await read_document(state.db, user_id, added.document_id))
+    return json_response(AddedDocument(**document, outcome=added.outcome), 201)
 
 
 async def get_documents(request: Request) -> Response:
     """List the documents that a user may find things in, newest first, everybody's included."""
+    return await _list(request, read_user(request))
+
+
+async def get_shared_documents(request: Request) -> Response:
+    """List everybody's documents, newest first."""
+    admin_of(request)
+    return await _list(request, None)
+
+
+async def _list(request: Request, user_id: UUID | None) -> Response:
     limit = read_limit(request)
-    documents = await list_documents(app_state(request).db, read_user(request), limit, read_cursor(request))
-    states = [DocumentState.model_validate(one, from_attributes=True) for one in documents]
-    return json_response(DocumentPage(results=states, next=write_cursor(documents, limit)))
+    documents = await list_documents(app_state(request).db, user_id, limit, read_cursor(request))
+    rows = [asdict(one) for one in documents]
+    return json_response(DocumentPage(results=[DocumentState(**one) for one in rows], next=write_cursor(rows, limit)))
+
+
+async def get_document(request: Request) -> Response:
+    """Return the state of a document of a user, or of one that is everybody's."""
+    document = await read_document(app_state(request).db, read_user(request), read_id(request, "document"))
+    return json_response(DocumentState(**asdict(document)))
 
 
 async def get_passages(request: Request) -> Response:
@@ -115,7 +165,10 @@ async def get_passages(request: Request) -> Response:
     query: str | None = read_parameter(request, "q", to_search_text)
     if query is None or len(query) < MIN_QUERY_CHARS:
         raise MaasError("bad_parameter", f"q: must have at least {MIN_QUERY_CHARS} characters")
-    found = await search_knowledge(app_state(request).db, read_user(request), query, mode=mode, limit=limit)
+    state = app_state(request)
+    found = await search_knowledge(
+        state.db, read_user(request), query, mode=mode, limit=limit, query_embedder=state.query_embedder
+    )
     results = [FoundPassage.model_validate(one, from_attributes=True) for one in found.passages]
     return json_response(PassageList(results=results, total=found.total))
 
@@ -137,3 +190,13 @@ async def delete_document(request: Request) -> Response:
     """Remove a document of a user."""
     await remove(app_state(request).db, read_user(request), read_id(request, "document"))
     return Response(status_code=204)
+
+
+async def delete_shared_document(request: Request) -> Response:
+    """Remove a document of everybody's."""
+    admin_of(request)
+    await remove(app_state(request).db, None, read_id(request, "document"))
+    return Response(status_code=204)
+
+
+UPLOADS = (post_document, post_shared_document)

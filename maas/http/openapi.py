@@ -315,7 +315,7 @@ def _request_content(route: Route) -> dict[str, Any]:
         return {media_type: {"schema": IMPORT_SCHEMAS[media_type]} for media_type in route.request_types}
     content: dict[str, Any] = {"schema": _reference(route.body.__name__)}
     if route.request_types:
-        file_types = DOCUMENT_TYPES if route.handler is knowledge.post_document else IMAGE_TYPES
+        file_types = DOCUMENT_TYPES if route.handler in knowledge.UPLOADS else IMAGE_TYPES
         content["encoding"] = {"file": {"contentType": ", ".join(file_types)}}
     return {media_type: content for media_type in route.request_types or ("application/json",)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
@@ -12,12 +12,18 @@ from maas.knowledge.chunks import Chunk
 from shared.db import Database
 from shared.errors import MaasError
 
-Status = Literal["processing", "processed", "failed"]
+Status = Literal["pending", "processing", "processed", "failed"]
+MAX_READING = timedelta(minutes=5)  # more than any file may take
+COUNTS = ("documents", "chunks", "pending", "processing", "processed", "failed")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document of a user, or of everybody. `pages` is None for formats without pages."""
+    """A document of a user, or of everybody. `pages` is None for formats without pages.
+
+    A pending one waits in an ingestion, or was left behind by one that was stopped. A failed one may have chunks: those
+    of the file of this name that was read before.
+    """
 
     id: UUID
     is_everybodys: bool
@@ -26,6 +32,7 @@ class Document:
     bytes: int
     pages: int | None
     chunks: int
+    summary: str
     status: Status
     error: str | None
     track_id: str
@@ -40,11 +47,19 @@ async def store(db: Database, user_id: UUID | None, fields: dict[str, Any], chun
 
 
 async def list_documents(
-    db: Database, user_id: UUID, limit: int, before: tuple[datetime, UUID] | None = None
+    db: Database, user_id: UUID | None, limit: int, before: tuple[datetime, UUID] | None = None
 ) -> list[Document]:  # fmt: skip
-    """The documents that this user may read, newest first."""
+    """The documents that this user may read, newest first; `user_id` None: everybody's alone."""
     rows = await db.rows("list_documents", user_id, *(before or (None, None)), limit)
     return [Document(**row) for row in rows]
+
+
+async def read_document(db: Database, user_id: UUID | None, document_id: UUID) -> Document:
+    """A document that this user may read, or one of everybody's. Raises MaasError('not_found')."""
+    row = await db.row("document", user_id, document_id)
+    if row is None:
+        raise MaasError("not_found", f"there is no document {document_id}")
+    return Document(**row)
 
 
 async def remove(db: Database, user_id: UUID | None, document_id: UUID) -> None:
@@ -60,7 +75,6 @@ async def tracked(db: Database, user_id: UUID, track_id: str) -> list[dict[str, 
 
 async def ingestion_status(db: Database, user_id: UUID) -> dict[str, Any]:
     """Whether documents of this user or everybody's are being read, and how many there are in each status."""
-    row = await db.row("knowledge_state", user_id)
+    row = await db.row("knowledge_state", user_id, MAX_READING)
     assert row is not None
-    counts = {name: int(row[name]) for name in ("documents", "chunks", "processing", "processed", "failed")}
-    return {"busy": counts["processing"] > 0, "pending": 0, **counts}
+    return {"busy": row["busy"], **{name: int(row[name]) for name in COUNTS}}

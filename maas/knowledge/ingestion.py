@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -11,17 +12,20 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from maas.knowledge.chunks import cut, summary
+from maas.knowledge.chunks import Chunk, cut, summary
 from maas.knowledge.documents import store
 from maas.knowledge.reader import read_sections
-from maas.knowledge.readers import MEDIA_TYPES, READERS, Unreadable
+from maas.knowledge.readers import MEDIA_TYPES, Section, Unreadable
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
-from shared.text import is_blank
+from shared.text import clean, is_blank
 
 MAX_NAME_CHARS = 500
 MAX_CHUNKS = 20_000
+READERS_AT_ONCE = 2
+EXPECTED_AT_ONCE = 1000
+UNKNOWN_TYPE = "application/octet-stream"
 log = structlog.get_logger()
 
 
@@ -63,45 +67,107 @@ def files_in(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
             raise MaasError("bad_parameter", f"{path}: there is no such file or folder")
 
 
+async def ingest_files(
+    db: Database, user_id: UUID | None, files: Sequence[tuple[Path, str]], *, track_id: str, max_bytes: int,
+    on_done: Callable[[Added], object] = lambda added: None,
+) -> list[Added]:  # fmt: skip
+    """Read files, as `files_in` names them, into documents; `user_id` None: for everybody.
+
+    The same files again: what was read is left alone, so an ingestion that was stopped goes on where it was.
+    """
+    for start in range(0, len(files), EXPECTED_AT_ONCE):
+        some = files[start : start + EXPECTED_AT_ONCE]
+        documents = [
+            {"name": name, "media_type": media_type_of(name) or UNKNOWN_TYPE, "bytes": _size(path),
+             "track_id": track_id}
+            for path, name in some if is_name(name)
+        ]  # fmt: skip
+        await db.value("expect_documents", user_id, list({one["name"]: one for one in documents}.values()))
+    slots = asyncio.Semaphore(READERS_AT_ONCE)
+
+    async def ingest(path: Path, name: str) -> Added:
+        async with slots:
+            try:
+                if (size := _size(path)) > max_bytes:
+                    raise MaasError("too_large", _too_large(size, max_bytes))
+                content = await asyncio.to_thread(path.read_bytes)
+                added = await add_document(
+                    db, user_id, name, content, track_id=track_id, max_bytes=max_bytes, is_expected=True
+                )
+            except OSError as error:
+                added = Added(None, name, "failed", error=error.strerror or str(error))
+            except MaasError as error:
+                if error.code not in ("too_large", "invalid_request"):
+                    raise
+                added = Added(None, name, "failed", error=error.message)
+            if added.error is not None and is_name(name):
+                await db.value("mark_document", user_id, name, "failed", clean(added.error))
+            on_done(added)
+            return added
+
+    return list(await asyncio.gather(*(ingest(path, name) for path, name in files)))
+
+
+def is_name(name: str) -> bool:
+    """Whether a document may have this name: 1 to MAX_NAME_CHARS characters in one line that Postgres can hold."""
+    return not is_blank(name) and len(name) <= MAX_NAME_CHARS and is_storable(name) and "\n" not in name
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # the attempt to read it says why
+        return 0
+
+
+def _too_large(size: int, max_bytes: int) -> str:
+    return f"it has {size} bytes, and {max_bytes} are allowed: split it"
+
+
 async def add_document(
-    db: Database, user_id: UUID | None, name: str, content: bytes, *,
-    media_type: str | None = None, track_id: str, max_bytes: int,
+    db: Database, user_id: UUID | None, name: str, content: bytes, *, track_id: str, max_bytes: int,
+    is_expected: bool = False,
 ) -> Added:  # fmt: skip
     """Read a file and store it in place of the document of this name; `user_id` None: for everybody.
 
-    A file that cannot be read becomes a failed document that says why, unless one of its name was read before.
-    Raises MaasError: `invalid_request` for a name that cannot be, `too_large`.
+    A file that cannot be read changes nothing. `is_expected`: the document is shown while it is read. Raises
+    MaasError: `invalid_request` for a name that cannot be, `too_large`.
     """
-    if is_blank(name) or len(name) > MAX_NAME_CHARS or not is_storable(name) or "\n" in name:
+    if not is_name(name):
         raise MaasError("invalid_request", f"name: 1 to {MAX_NAME_CHARS} characters in one line")
     if len(content) > max_bytes:
-        raise MaasError("too_large", f"{name}: has more than {max_bytes} bytes; split it")
+        raise MaasError("too_large", _too_large(len(content), max_bytes))
     digest = sha256(content).hexdigest()
     known = await db.row("known_document", user_id, name)
     if known is not None and known["sha256"] == digest and known["status"] == "processed":
         return Added(known["id"], name, "unchanged")
-    media_type = media_type or media_type_of(name)
-    fields = {"name": name, "media_type": media_type or "unknown", "sha256": digest, "bytes": len(content),
-              "track_id": track_id}  # fmt: skip
+    if is_expected:
+        await db.value("mark_document", user_id, name, "processing", None)
+    media_type = media_type_of(name)
     try:
-        if media_type not in READERS:
-            endings = ", ".join(sorted({*MEDIA_TYPES}))
-            raise Unreadable(f"its format is not read; names end with {endings}")
-        if not content.strip():
-            raise Unreadable("it is empty")
-        sections = await read_sections(content, media_type)
-        chunks = cut(sections)
-        if not chunks:
-            raise Unreadable("it holds no text; a scan must be recognised first")
-        if len(chunks) > MAX_CHUNKS:
-            raise Unreadable(f"it is too long, more than {MAX_CHUNKS} chunks: split it")
+        sections, chunks = await _read(content, media_type)
     except Unreadable as error:
-        log.info("document_not_read", name=name, cause=str(error))
-        if known is not None and known["status"] == "processed":
-            return Added(known["id"], name, "failed", error=str(error))
-        document_id = await store(db, user_id, fields | {"status": "failed", "error": str(error)}, ())
-        return Added(document_id, name, "failed", error=str(error))
-    pages = max((section.page for section in sections if section.page is not None), default=None)
-    fields |= {"status": "processed", "pages": pages, "summary": summary(sections)}
-    document_id = await store(db, user_id, fields, chunks)
-    return Added(document_id, name, "added", len(chunks))
+        log.info("document_not_read", cause=str(error))
+        return Added(known["id"] if known is not None else None, name, "failed", error=str(error))
+    fields = {
+        "name": name, "media_type": media_type, "sha256": digest, "bytes": len(content), "track_id": track_id,
+        "pages": max((section.page for section in sections if section.page is not None), default=None),
+        "summary": summary(sections), "status": "processed",
+    }  # fmt: skip
+    return Added(await store(db, user_id, fields, chunks), name, "added", len(chunks))
+
+
+async def _read(content: bytes, media_type: str | None) -> tuple[list[Section], list[Chunk]]:
+    """The sections of a file, and its chunks, at least one. Raises Unreadable."""
+    if media_type is None:
+        endings = ", ".join(sorted(MEDIA_TYPES))
+        raise Unreadable(f"its format is not read; names end with {endings}")
+    if not content.strip():
+        raise Unreadable("it is empty")
+    sections = await read_sections(content, media_type)
+    chunks = await asyncio.to_thread(cut, sections)
+    if not chunks:
+        raise Unreadable("it holds no text; a scan must be recognised first")
+    if len(chunks) > MAX_CHUNKS:
+        raise Unreadable(f"it is too long, more than {MAX_CHUNKS} chunks: split it")
+    return sections, chunks

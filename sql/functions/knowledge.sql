@@ -38,6 +38,33 @@ $$;
 comment on function maas.maas_add_document is
   'Stores a document with its chunks [{heading, page, position, text}] in place of the one of its name; p_user null: for everybody';
 
+create or replace function maas.maas_expect_documents(p_user uuid, p_documents jsonb)
+returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  waiting int;
+begin
+  perform pg_advisory_xact_lock(4718, hashtext(coalesce(p_user::text, '')));
+  insert into maas.knowledge_documents as d (user_id, name, media_type, sha256, bytes, track_id, status)
+  select p_user, e.name, e.media_type, '', e.bytes, e.track_id, 'pending'
+  from jsonb_to_recordset(p_documents) e(name text, media_type text, bytes bigint, track_id text)
+  on conflict (user_id, name) do update set track_id = excluded.track_id, error = null, updated_at = case
+      when d.status = 'processed' then d.updated_at else clock_timestamp() end,
+    status = case when d.status = 'processed' then d.status else 'pending' end;
+  get diagnostics waiting = row_count;
+  return waiting;
+end
+$$;
+comment on function maas.maas_expect_documents is
+  'Documents [{name, media_type, bytes, track_id}] that an ingestion is about to read; one that was read before stays processed';
+
+create or replace function maas.maas_mark_document(p_user uuid, p_name text, p_status text, p_error text)
+returns uuid language sql security definer set search_path = pg_catalog, pg_temp as $$
+  update maas.knowledge_documents set status = p_status, error = left(p_error, 1000), updated_at = clock_timestamp()
+  where user_id is not distinct from p_user and name = p_name returning id
+$$;
+comment on function maas.maas_mark_document is
+  'Says how the reading of a document goes. The chunks that it has stay, so a file that cannot be read any more is still found as it was';
+
 create or replace function maas.maas_remove_document(p_user uuid, p_document uuid)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -6,14 +6,24 @@ select maas.maas_add_document($1, $2, $3);
 -- name: remove_document  -- $1 user, null for everybody, $2 document
 select maas.maas_remove_document($1, $2);
 
+-- name: expect_documents  -- $1 user, null for everybody, $2 documents
+select maas.maas_expect_documents($1, $2);
+
+-- name: mark_document  -- $1 user, null for everybody, $2 name, $3 status, $4 error
+select maas.maas_mark_document($1, $2, $3, $4);
+
+-- name: document  -- $1 user, null for everybody's alone, $2 document
+select id, user_id is null as is_everybodys, name, media_type, bytes, pages, chunks, summary, status, error, track_id, created_at, updated_at
+from maas.knowledge_documents where (user_id = $1 or user_id is null) and id = $2;
+
 -- name: owner_of_document  -- $1 document
 select user_id from maas.knowledge_documents where id = $1 and user_id is not null;
 
 -- name: known_document  -- $1 user, null for everybody, $2 name: the hash of the file that was read
 select id, sha256, status from maas.knowledge_documents where user_id is not distinct from $1 and name = $2;
 
--- name: list_documents  -- $1 user, $2 before this time and $3 this id, nulls for the first, $4 how many; everybody's, too
-select id, user_id is null as is_everybodys, name, media_type, bytes, pages, chunks, status, error, track_id, created_at, updated_at
+-- name: list_documents  -- $1 user, null for everybody's alone, $2 before this time and $3 this id, nulls for the first, $4 how many; everybody's, too
+select id, user_id is null as is_everybodys, name, media_type, bytes, pages, chunks, summary, status, error, track_id, created_at, updated_at
 from maas.knowledge_documents where (user_id = $1 or user_id is null) and ($2::timestamptz is null or (created_at, id) < ($2, $3::uuid))
 order by created_at desc, id desc limit $4;
 
@@ -21,9 +31,11 @@ order by created_at desc, id desc limit $4;
 select name, status, error, chunks, created_at, updated_at from maas.knowledge_documents
 where (user_id = $1 or user_id is null) and track_id = $2 order by name limit 1000;
 
--- name: knowledge_state  -- $1 user
-select count(*) as documents, coalesce(sum(chunks), 0) as chunks, count(*) filter (where status = 'processing') as processing,
-  count(*) filter (where status = 'processed') as processed, count(*) filter (where status = 'failed') as failed
+-- name: knowledge_state  -- $1 user, $2 how long a document may be in reading; one that is longer was left by a process that ended
+select count(*) as documents, coalesce(sum(chunks), 0) as chunks, count(*) filter (where status = 'pending') as pending,
+  count(*) filter (where status = 'processing') as processing,
+  count(*) filter (where status = 'processed') as processed, count(*) filter (where status = 'failed') as failed,
+  coalesce(bool_or(status = 'processing' and updated_at > clock_timestamp() - $2::interval), false) as busy
 from maas.knowledge_documents where user_id = $1 or user_id is null;
 
 -- name: knowledge_terms  -- $1 user, $2 query: its lexemes, the longest first, and in how many of the user's chunks each occurs

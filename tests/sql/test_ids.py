@@ -121,6 +121,9 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_set_admin": (USER, "the role is p_user's; an administrator of all users is asked first"),
     "maas_set_profile": (USER, "the profile is p_user's"),
     "maas_add_document": (USER, "the document and its chunks are p_user's, or everybody's for an operator"),
+    "maas_expect_documents": (USER, "the documents are p_user's, or everybody's for an operator"),
+    "maas_mark_document": (USER, "the document is p_user's, or everybody's for an operator"),
+    "maas_embed_chunks": (CLAIM, "a vector belongs to the owner of its document"),
     "maas_remove_document": (USER, "the document is p_user's, or everybody's for an operator"),
     "maas_count_knowledge": (INSIDE, "counts of the document's user"),
     "maas_set_preferences": (USER, "the preferences and the sessions are p_user's"),
@@ -188,6 +191,7 @@ OF_USER = {
     "search_runs": 1, "list_conversations": 1, "user_profile": 1, "set_profile": 1,
     "user_preferences": 1, "set_preferences": 1, "who_is_user": 1,
     "add_document": 1, "remove_document": 1, "known_document": 1, "list_documents": 1, "tracked_documents": 1,
+    "expect_documents": 1, "mark_document": 1, "document": 1, "nearest_chunks": 1, "knowledge_chunks": 1, "passages": 1,
     "knowledge_state": 1, "knowledge_terms": 1, "knowledge_candidates": 1,
     "chat_conversation": 2, "chat_status": 2, "telegram_follow": 3,
     "set_secret": 1, "delete_secret": 1, "read_secrets": 1, "list_secrets": 1,
@@ -261,7 +265,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
         "count_due", "import_progress", "stage_calls", "recorded_exchange", "recorded_record",
     )},
     **{name: (ALL, "work on all users, in the background") for name in (
-        "due_groups", "write_embeddings", "sweep_turns", "texts", "lease_embeddings", "save_fill",
+        "due_groups", "write_embeddings", "embed_chunks", "sweep_turns", "texts", "lease_embeddings", "save_fill",
     )},
     **{name: (ALL, "nobody's: a counter, a definition, a notification, a header") for name in (
         "add_metrics", "keep_assistant", "keep_tools", "ring_followers", "export_header",
