@@ -29,6 +29,7 @@ The keys of the warehouse are handed in at the gatehouse on the last day of work
 
 Заявление на отпуск подают за две недели, его подписывает начальник отдела.
 """
+NEW_LINE = ") Tj 0 -20 Td ("  # as content streams say it
 PAGE = """<html><head><title>Secret title</title><style>p { color: red }</style></head><body>
 <h1>Canteen</h1><p>Lunch is served from <b>noon</b> to two.</p><script>alert("invisible script")</script>
 <p style="display: none">hidden sentence</p><div hidden>also hidden</div><span aria-hidden="true">and this</span>
@@ -52,7 +53,10 @@ def _saved(document: object) -> bytes:
 
 
 def pdf(*pages: str, password: str | None = None) -> bytes:
-    """A page for each text, in a font that every reader has; each has a bookmark with its number."""
+    """A page for each text, in a font that every reader has; each has a bookmark with its number.
+
+    `NEW_LINE` in a text begins another line.
+    """
     writer = PdfWriter()
     for number, text in enumerate(pages, 1):
         page = writer.add_blank_page(300, 300)

@@ -21,6 +21,7 @@ MAX_HEADING_CHARS = 200
 MAX_DEPTH = 6
 MAX_TITLES = 10_000  # of an outline
 MARGIN_LINES, MIN_MARGINS, MARGIN_SHARE = 2, 3, 0.4  # lines at an edge of that share of the pages are no text
+MIN_PAGE_LINES = 8  # of a page that has margins
 _CUT_WORD = re.compile("[\ufffe\x02\xad]\n?|(?<=[a-zа-яё])-\n(?=[a-zа-яё])")
 
 
@@ -254,6 +255,9 @@ def _without_margins(pages: list[list[str]]) -> Iterator[list[str]]:
     edges = Counter(alike(line) for lines in pages for line in {*lines[:MARGIN_LINES], *lines[-MARGIN_LINES:]} if line)
     usual = {line for line, count in edges.items() if count >= max(MIN_MARGINS, MARGIN_SHARE * len(pages))}
     for lines in pages:
+        if len(lines) < MIN_PAGE_LINES:
+            yield lines
+            continue
         last = len(lines) - MARGIN_LINES
         yield [
             line

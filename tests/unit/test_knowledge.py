@@ -7,7 +7,7 @@ import pytest
 from maas.knowledge.chunks import MAX_CHARS, cut, summary
 from maas.knowledge.reader import read_sections
 from maas.knowledge.readers import READERS, Section, Unreadable
-from tests.papers import HANDBOOK, PAGE, bomb, docx, pdf
+from tests.papers import HANDBOOK, NEW_LINE, PAGE, bomb, docx, pdf
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
@@ -42,6 +42,25 @@ def test_pages_of_pdf() -> None:
     sections = read("application/pdf", pdf("The first page speaks of bread.", "The second of mills."))
     assert [(one.page, one.headings) for one in sections] == [(1, ("Part 1",)), (2, ("Part 2",))]
     assert "mills" in sections[1].text
+
+
+def test_titles_and_margins_of_pdf() -> None:
+    """A title within a page begins a section; what stands at the edge of most pages is no text."""
+    animals = ("Otters", "Herons", "Beavers", "Swallows")
+    pages = [
+        NEW_LINE.join((
+            f"The Mill, page {number}", *(f"{animal} {verb}." for verb in ("swim", "eat", "sleep")), f"Part {number}",
+            *(f"{animal} {verb} at night." for verb in ("hide", "call", "wait")),
+        ))
+        for number, animal in enumerate(animals, 1)
+    ]  # fmt: skip
+    sections = read("application/pdf", pdf(*pages))
+    assert [(one.page, one.headings) for one in sections[:4]] == [
+        (1, ()), (1, ("Part 1",)), (2, ("Part 1",)), (2, ("Part 2",)),
+    ]  # fmt: skip
+    assert sections[2].text == "Herons swim.\nHerons eat.\nHerons sleep."
+    assert sections[3].text == "Part 2\nHerons hide at night.\nHerons call at night.\nHerons wait at night."
+    assert not [one for one in sections if "The Mill" in one.text]
 
 
 @pytest.mark.parametrize(
