@@ -93,7 +93,7 @@ def test_a_consent_begins_one_task(stack: Stack, models: ModelServer, office: Of
     (stack.folder / "go").touch()
     report = finish(stack, task)
     assert (report["kind"], report["conversation_id"]) == ("task", conversation)
-    assert report["final_answer"].splitlines()[0] == "Write nine lines for Ann.: сделано шагов: 10 из 10."
+    assert report["final_answer"].splitlines()[0] == "Write nine lines for Ann: сделано шагов: 10 из 10."
     assert lines(stack)[:2] == ["wiped", "l1"] and office.actions() == office.actions(action["run_id"])
 
 

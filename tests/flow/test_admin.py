@@ -390,11 +390,11 @@ def test_the_audit_is_read_in_pages(stack: Stack, user: UUID) -> None:
 
 
 def test_a_profile_is_the_users_own(stack: Stack, user: UUID) -> None:
-    path, empty = f"/v1/users/{user}/profile", {"name": None, "position": None, "language": None}
+    path, empty = f"/v1/users/{user}/profile", dict.fromkeys(("name", "position", "department", "language"))
     headers = {"authorization": f"Bearer {new_key(stack, 'own', user_id=user)}"}
     foreign = {"authorization": f"Bearer {new_key(stack, 'foreign', user_id=uuid4())}"}
     assert stack.client.get(path, headers=headers).json() == empty
-    profile = {"name": "Алма", "position": "Marketing", "language": "ru"}
+    profile = {"name": "Алма", "position": "Marketing", "department": "Sales", "language": "ru"}
     assert stack.client.put(path, json=profile, headers=headers).json() == profile
     assert stack.client.get(path, headers=headers).json() == profile
     assert stack.client.get(path, headers=foreign).status_code == 404

@@ -20,7 +20,7 @@ DUMMIES = {"MAAS_TOOLS": "tests.dummies:TOOLS"}
 KEY = {"OPENAI_API_KEY": "sk-very-secret-key-123"}
 REASONS = {
     **dict.fromkeys(
-        ("ads", "ads_v1"),
+        ("ads", "ads_v1", "corporate"),
         "openai:* needs OPENAI_API_KEY (or OPENAI_BASE_URL for a compatible server that needs no "
         "key); set it in the environment or .env, or choose a model of another provider",
     ),

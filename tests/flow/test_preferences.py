@@ -1,4 +1,4 @@
-"""Profiles and preferences over HTTP: what a user changes there counts in the interview, too."""
+"""Preferences over HTTP: what a user changes there counts in the interview, too."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ import pytest
 from tests.stack import Stack
 
 PREFERENCES = {"focus_time": "с 9 до 11", "communication_style": "коротко"}
-
-
-def test_a_profile_is_replaced(stack: Stack, user: UUID) -> None:
-    body = {"name": "Мария", "position": "закупки", "department": "снабжение", "language": "ru"}
-    assert stack.client.put(f"/v1/users/{user}/profile", json=body).json() == body
-    assert stack.client.put(f"/v1/users/{user}/profile", json={"name": "Мария"}).json()["department"] is None
 
 
 def test_preferences_are_replaced_and_keep_their_time(stack: Stack, user: UUID) -> None:
