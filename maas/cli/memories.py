@@ -265,6 +265,8 @@ async def _prune(db: Database, settings: Settings) -> None:
     total = 0
     while deleted := await db.value("prune_embeddings", model, PRUNE_BATCH_ROWS):
         total += deleted
+    while deleted := await db.value("prune_chunk_embeddings", model, PRUNE_BATCH_ROWS):
+        total += deleted
     await db.value("forget_fills", model)
     show(f"{total} vectors of other models deleted; those of {model} are kept")
 

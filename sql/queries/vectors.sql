@@ -68,6 +68,12 @@ with gone as (
 )
 select count(*) from gone;
 
+-- name: prune_chunk_embeddings  -- $1 the model that stays, $2 how many at most
+with gone as (
+  delete from maas.knowledge_embeddings where ctid = any (array(select ctid from maas.knowledge_embeddings where model <> $1 limit $2)) returning 1
+)
+select count(*) from gone;
+
 -- name: forget_fills  -- $1 the model that stays
 delete from maas.embedding_fills where model <> $1;
 
