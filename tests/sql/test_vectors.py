@@ -74,7 +74,7 @@ def test_the_table_is_made_once(connection: Connection) -> None:
 
 def test_vectors_that_come_later_are_read_by_those_who_search(connection: Connection) -> None:
     """The extension's own functions, made when later functions are closed, stay open."""
-    connection.execute("drop table embeddings")
+    connection.execute("drop table embeddings, knowledge_embeddings")
     connection.execute("drop extension vector")
     assert values(connection, "select maas_prepare_embeddings()") == [True]
     with connection.transaction(force_rollback=True):
