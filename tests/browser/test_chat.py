@@ -194,10 +194,8 @@ def test_a_page_calls_nothing_but_its_server(stack: Stack, visit: Visitor) -> No
     wait_for_answers(page, 1)
     assert {one for one in seen if one.startswith(("POST", "PUT", "PATCH", "DELETE"))} == {"POST /v1/runs"}
     kinds = {one.partition(" ")[2].split("/")[2] for one in seen if one.partition(" ")[2].startswith("/v1/")}
-    assert (
-        {"runs"} <= kinds <= {"runs", "users", "conversations", "actions", "assistants"}
-    )  # what /v1/users reads are its events
-    assert {one.partition("{id}")[2] for one in seen if "/v1/users/" in one} <= {"/events"}
+    assert {"runs"} <= kinds <= {"runs", "users", "conversations", "actions", "assistants"}
+    assert {one.partition("{id}")[2] for one in seen if "/v1/users/" in one} <= {"/events"}  # of all runs
 
 
 def test_an_unknown_conversation_is_said_to_be_unknown(visit: Visitor) -> None:

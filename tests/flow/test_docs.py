@@ -116,7 +116,7 @@ def test_tools_and_servers_that_the_documents_show_are_valid(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "shown", shown)
     for block in blocks:
         exec(block, shown.__dict__)
-    built_in = load_tools((), cast(Deps, SimpleNamespace(settings=load_settings(), db=None)))
+    built_in = load_tools((), cast(Deps, SimpleNamespace(settings=load_settings(), db=None, query_embedder=None)))
     openers = load_openers(("shown:TOOLS",), Toolset([*built_in, *shown.TOOLS]))
     assert callable(shown.ASSISTANT) and openers["books"].__module__ == "shown"
     (tool,) = shown.TOOLS

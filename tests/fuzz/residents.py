@@ -70,8 +70,10 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
     run = UUID(post("/v1/runs", json=whose | {"query": words, "conversation_id": talk})["request_id"])
     image = post("/v1/attachments", data=whose, files={"file": ("a.png", picture(), "image/png")})["id"]
     memory = post("/v1/memories", json=whose | {"memory": words})["raw_log_ids"][0]
+    paper = {"file": ("safe.txt", words.encode(), "text/plain")}
+    document = post("/v1/knowledge", data=whose | {"name": "safe.txt"}, files=paper)["id"]
     action = stack.rows(ACTION, run, secret)[0]["id"]
     return {
         "run": run, "conversation": UUID(talk), "attachment": UUID(image), "memory": UUID(memory),
-        "action": UUID(str(action)), "user": user,
+        "action": UUID(str(action)), "user": user, "document": UUID(document),
     }  # fmt: skip

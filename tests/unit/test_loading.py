@@ -15,7 +15,7 @@ from maas.engine.stages import Deps
 from shared.errors import MaasError
 from shared.settings import load_settings
 
-BUILT_IN = load_tools((), cast(Deps, SimpleNamespace(settings=load_settings(), db=None)))
+BUILT_IN = load_tools((), cast(Deps, SimpleNamespace(settings=load_settings(), db=None, query_embedder=None)))
 
 
 @tool(domain="books", effect="read", needs="data")
