@@ -22,7 +22,7 @@ from maas.http.request_input import (
     to_search_text,
     write_cursor,
 )
-from maas.http.schemas import QueryText, RequestBody, Schema, json_response
+from maas.http.schemas import MessageText, QueryText, RequestBody, Schema, json_response
 from maas.http.state import app_state
 from maas.knowledge.documents import list_documents, read_document, remove
 from maas.knowledge.ingestion import MAX_NAME_CHARS, add_document, new_track_id
@@ -55,7 +55,7 @@ class NewDocument(NewSharedDocument):
 class NewTextDocument(RequestBody):
     user_id: UUID
     name: DocumentName = Field(description=NAME.replace(", .docx or .pdf", ""))
-    text: str = Field(min_length=1, description="What the file would hold.")
+    text: MessageText = Field(description="What the file would hold.")
 
 
 class DocumentState(Schema):
@@ -195,7 +195,12 @@ async def delete_document(request: Request) -> Response:
 async def delete_shared_document(request: Request) -> Response:
     """Remove a document of everybody's."""
     admin_of(request)
-    await remove(app_state(request).db, None, read_id(request, "document"))
+    text = request.path_params["document"]
+    try:
+        document_id = UUID(text)
+    except ValueError as error:
+        raise MaasError("not_found", f"there is no document {text[:80]!r}; an id is a UUID") from error
+    await remove(app_state(request).db, None, document_id)
     return Response(status_code=204)
 
 

@@ -78,7 +78,7 @@ IDEMPOTENCY_KEY = {
 }  # fmt: skip
 PATH_PARAMETERS = {
     "model": "The name of an assistant.", "chat": "The `id` of a chat of useChat.", "role": "The role of a prompt.",
-    "key": "The id of a key.",
+    "key": "The id of a key.", "document": "The id of a document of everybody's.",
 }  # fmt: skip
 REMEMBER = {
     "name": "X-MaaS-Remember", "schema": {"type": "string", "enum": ["on", "off"]},

@@ -95,8 +95,7 @@ async def search_knowledge(
         return Found([], 0)
     frequency = [int(row["chunks"]) for row in rows]
     weights = [math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) if df else 0.0 for df in frequency]
-    wanted = _rare(terms, frequency)
-    candidates = await db.rows("knowledge_candidates", user_id, terms, weights, wanted, CANDIDATES) if wanted else []
+    candidates = await _candidates(db, user_id, terms, frequency, weights)
     nearness: dict[Key, float] = {}
     if query_embedder is not None and WEIGHTS[mode].meaning and total <= MAX_COMPARED:
         known = [_key(row) for row in candidates]
@@ -142,6 +141,21 @@ async def _nearness(
 
 def _key(row: Mapping[str, Any]) -> Key:
     return row["document_id"], row["number"]
+
+
+async def _candidates(
+    db: Database, user_id: UUID, terms: Sequence[str], frequency: Sequence[int], weights: Sequence[float]
+) -> list[Any]:
+    """The best chunks that hold one of the rarest terms; if even these are frequent, rather all terms of the query."""
+    known = [term for term, df in zip(terms, frequency, strict=True) if df]
+    if not known:
+        return []
+    rare = _rare(terms, frequency)
+    if len(known) > 1 and min(df for df in frequency if df) > RARE_CHUNKS:
+        rows = await db.rows("knowledge_candidates", user_id, terms, weights, known, True, CANDIDATES)
+        if rows:
+            return rows
+    return await db.rows("knowledge_candidates", user_id, terms, weights, rare, False, CANDIDATES)
 
 
 def _rare(terms: Sequence[str], frequency: Sequence[int]) -> list[str]:

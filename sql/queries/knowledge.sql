@@ -16,8 +16,8 @@ select maas.maas_mark_document($1, $2, $3, $4);
 select id, user_id is null as is_everybodys, name, media_type, bytes, pages, chunks, summary, status, error, track_id, created_at, updated_at
 from maas.knowledge_documents where (user_id = $1 or user_id is null) and id = $2;
 
--- name: owner_of_document  -- $1 document
-select user_id from maas.knowledge_documents where id = $1 and user_id is not null;
+-- name: owner_of_document  -- $1 document; zeros: everybody's
+select coalesce(user_id, '00000000-0000-0000-0000-000000000000') from maas.knowledge_documents where id = $1;
 
 -- name: known_document  -- $1 user, null for everybody, $2 name: the hash of the file that was read
 select id, sha256, status from maas.knowledge_documents where user_id is not distinct from $1 and name = $2;
@@ -44,21 +44,22 @@ select w.lexeme as term, (
   (select coalesce(sum(d.chunks), 0) from maas.knowledge_documents d where d.user_id = $1 or d.user_id is null) as total
 from unnest(maas.maas_lexemes($2)) w order by length(w.lexeme) desc, w.lexeme limit 32;
 
--- name: knowledge_candidates  -- $1 user, $2 terms, $3 weight of each, $4 those that a candidate must have one of, $5 how many
+-- name: knowledge_candidates  -- $1 user, $2 terms, $3 weight of each, $4 those that a candidate must have, $5 all of them, or one, $6 how many
 -- `total`: how many chunks hold at least seven tenths of what the best one holds. Bit i of a mask: term i is there.
 with question as materialized (
-  select maas.maas_any_term($4) as wanted, maas.maas_terms($2) as terms
+  select case when $5 then (select string_agg(t::text, ' & ')::tsquery from unnest(maas.maas_terms($4)) t)
+    else maas.maas_any_term($4) end as wanted, maas.maas_terms($2) as terms
 ), found as materialized (
   select f.document_id, f.number, f.tsv_length, f.mask, maas.maas_mask_weight(f.mask, $3) as weight
   from (
     select h.document_id, h.number, length(h.tsv) as tsv_length, maas.maas_term_mask(h.tsv, q.terms) as mask
     from question q cross join lateral (
-      (select c.document_id, c.number, (array[c.tsv])[1] as tsv from maas.knowledge_chunks c where c.user_id = $1 and c.tsv @@ q.wanted limit 5000)
+      (select c.document_id, c.number, (array[c.tsv])[1] as tsv from maas.knowledge_chunks c where c.user_id = $1 and c.tsv @@ q.wanted limit 3000)
       union all
-      (select c.document_id, c.number, (array[c.tsv])[1] from maas.knowledge_chunks c where c.user_id is null and c.tsv @@ q.wanted limit 5000)
+      (select c.document_id, c.number, (array[c.tsv])[1] from maas.knowledge_chunks c where c.user_id is null and c.tsv @@ q.wanted limit 3000)
     ) h offset 0) f
 ), best as materialized (
-  select f.* from found f order by f.weight desc, f.tsv_length, f.document_id, f.number limit $5
+  select f.* from found f order by f.weight desc, f.tsv_length, f.document_id, f.number limit $6
 ), documents as materialized (
   select d.id, maas.maas_term_mask(d.tsv, q.terms) as mask from question q join maas.knowledge_documents d on d.id in (select document_id from best)
 )

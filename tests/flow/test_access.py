@@ -180,7 +180,11 @@ def test_the_right_key(stack: Stack, keys: dict[str, str], root: str, route: Rou
         answer = call(stack, route, known_as, make(stack, route.resource, user, root), **bearer(key))
         waiting = {504} if 504 in route.errors else set()  # nobody answers
         nothing = {204} if route.handler is get_ui_stream else set()  # no question was asked
-        missing = {404} if "{key}" in route.path or route.path.endswith(("/try", "/reset")) else set()
+        missing = (
+            {404}
+            if "{key}" in route.path or "{document}" in route.path or route.path.endswith(("/try", "/reset"))
+            else set()
+        )
         if route.path.startswith("/v1/admin/") and name != "root":
             assert code(answer) == (403, "forbidden"), (name, answer)
         else:

@@ -187,7 +187,7 @@ async def test_who_may_write_what(fresh_database: str, db: Database, tmp_path: P
         assert [send(key, "POST", "admin/knowledge", **upload)[0] for key in (own, bound)] == [403, 403]
         status, shared = send(root, "POST", "admin/knowledge", **upload)
         assert (status, shared["is_everybodys"], shared["status"], shared["chunks"]) == (201, True, "processed", 1)
-        text = {"user_id": str(user), "name": "own.txt", "text": "My ladder is \x00 red."}
+        text = {"user_id": str(user), "name": "own.txt", "text": "My ladder is \x07 red."}
         status, mine = send(own, "POST", "knowledge/texts", json=text)
         assert (status, mine["is_everybodys"], mine["summary"]) == (201, False, "My ladder is  red.")
         assert send(own, "POST", "knowledge/texts", json=text | {"user_id": str(uuid4())})[0] == 404

@@ -24,6 +24,7 @@ SAID: Any = {"role": "user", "content": "hello"}
 SHOWN: Any = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hello"}]}
 WHO: Any = {"assistant": "mentor", "user": OWN or USER}
 VALID: dict[str, dict[str, Any]] = {  # fields of good bodies
+    "POST /v1/knowledge/texts": {"name": "a.txt"},
     "POST /v1/chat/completions": {"model": "mentor", "user": OWN or USER, "metadata": None, "messages": [SAID]},
     "POST /v1/ui/chat": WHO | {"messages": [SHOWN]},
     "POST /api/brain/chat": WHO,
@@ -34,6 +35,7 @@ IMPORT_TYPES = ("application/x-ndjson", "application/ndjson", "application/jsonl
 
 
 DOCUMENT = b"The mill is closed."
+DOCUMENT_UPLOADS = ("POST /v1/knowledge", "POST /v1/admin/knowledge")
 PICTURES = [picture("JPEG"), picture("PNG"), picture("WEBP")]
 runs = st.sampled_from([one * (2_000 // len(one)) + "?" for one in PIECES])
 words = st.one_of(st.text("abcя ", min_size=1), runs)
@@ -72,9 +74,11 @@ def map_case(context: HookContext, case: Case[Any]) -> Case[Any]:
         body["user_id"] = body.get("user_id") or USER
         if body.get("file") not in PICTURES:
             body["file"] = PICTURES[0]
-    if is_good and case.operation.label == "POST /v1/knowledge" and isinstance(case.body, dict):
+    if is_good and case.operation.label in DOCUMENT_UPLOADS and isinstance(case.body, dict):
         form: dict[str, Any] = case.body
-        form |= {"user_id": form.get("user_id") or USER, "name": "a.txt"}
+        form |= {"name": "a.txt"}
+        if case.operation.label == "POST /v1/knowledge":
+            form |= {"user_id": form.get("user_id") or USER}
         if form.get("file") != DOCUMENT:
             form["file"] = DOCUMENT
     if is_good and isinstance(case.body, dict) and (valid := VALID.get(case.operation.label)):

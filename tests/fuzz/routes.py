@@ -109,7 +109,10 @@ def _options(route: Route, claimed: Resident) -> dict[str, Any]:
     """A request that is right in everything but whose it is."""
     whose = {"user_id": str(claimed.user_id)}
     if FORM_TYPE in route.request_types:
-        return {"data": whose, "files": {"file": ("a.png", picture(), "image/png")}}
+        return {
+            "data": whose | ({"name": "a.txt"} if "knowledge" in route.path else {}),
+            "files": {"file": ("a.png", picture(), "image/png")},
+        }
     if route.request_types:
         return {"content": LINE, "headers": {"content-type": route.request_types[0]}}
     if route.body is not None:
@@ -119,4 +122,6 @@ def _options(route: Route, claimed: Resident) -> dict[str, Any]:
         return {"json": body | named | (asked if "query" in body else {})}
     if route.handler.__name__ == "get_user_events":
         return {"params": {"wait": 0}}
+    if "q" in route.required:
+        return {"params": whose | {"q": QUESTION["query"]}}
     return {"params": whose} if "user_id" in (route.query or {}) else {}

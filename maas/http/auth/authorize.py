@@ -17,6 +17,7 @@ from shared.errors import MaasError
 
 Resource = Literal["run", "conversation", "action", "attachment", "memory", "user", "document"]
 Model = TypeVar("Model", bound=BaseModel)
+EVERYBODY = UUID(int=0)  # the owner of documents that all users may read
 log = structlog.get_logger()
 
 
@@ -107,8 +108,8 @@ async def _check_owner(request: Request, resource: Resource) -> None:
     elif principal_of(request).is_bound:
         resource_id = read_id(request, resource)
         owner = await app_state(request).db.value(f"owner_of_{resource}", resource_id)
-        if owner is None and resource == "document" and request.method == "GET":
-            return  # everybody's, or none: the handler finds out
+        if owner == EVERYBODY and request.method == "GET":
+            return
         if owner is None or not await serves(request, owner):
             raise MaasError("not_found", f"there is no {resource} {resource_id}")
         count_user(request, owner)
