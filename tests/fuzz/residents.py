@@ -69,7 +69,6 @@ def _furnish(stack: Stack, user: UUID, secret: str, headers: dict[str, str]) -> 
     talk = post("/v1/conversations", json=whose)["id"]
     run = UUID(post("/v1/runs", json=whose | {"query": words, "conversation_id": talk})["request_id"])
     image = post("/v1/attachments", data=whose, files={"file": ("a.png", picture(), "image/png")})["id"]
-    document = post("/v1/knowledge/texts", json=whose | {"name": "a.txt", "text": words})["id"]
     memory = post("/v1/memories", json=whose | {"memory": words})["raw_log_ids"][0]
     paper = {"file": ("safe.txt", words.encode(), "text/plain")}
     document = post("/v1/knowledge", data=whose | {"name": "safe.txt"}, files=paper)["id"]
