@@ -150,31 +150,20 @@ def _no_prepared_statements() -> MaasError:
 
 
 async def _check_pooler(one: asyncpg.Connection, other: asyncpg.Connection, session: str) -> None:
-    """Raise MaasError('bad_pooler') for a pooler that loses prepared statements or refuses transactions.
+    """Raise an asyncpg error for a pooler that loses prepared statements or refuses transactions.
 
     `session` is the query for the process id of the server's session.
     """
-    try:
-        if await one.fetchval(session) == one.get_server_pid():
-            return
-        async with one.transaction():
-            statement = await one.prepare(session)
-            number = await statement.fetchval()
-        for _ in range(MAX_POOLER_CHECKS):
-            async with other.transaction():
-                if await other.fetchval(session) == number:  # `one` gets another session
-                    await statement.fetchval()
-                    return
-    except UNKNOWN_STATEMENT as error:
-        raise _no_prepared_statements() from error
-    except asyncpg.PostgresConnectionError as error:
-        if "prepared statement" in str(error):  # another client's statement of that name
-            raise _no_prepared_statements() from error
-        if "transaction" not in str(error):  # not the pooler: Postgres is gone
-            raise
-        raise MaasError(
-            "bad_pooler", f"the pooler before Postgres refuses transactions ({error}); {POOLER_ADVICE}"
-        ) from error
+    if await one.fetchval(session) == one.get_server_pid():
+        return
+    async with one.transaction():
+        statement = await one.prepare(session)
+        number = await statement.fetchval()
+    for _ in range(MAX_POOLER_CHECKS):
+        async with other.transaction():
+            if await other.fetchval(session) == number:  # `one` gets another session
+                await statement.fetchval()
+                return
 
 
 async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg.Connection) -> None:
@@ -234,9 +223,20 @@ class Database:
         await _close(old, RENEWAL_GRACE_S)
 
     async def check_pooler(self) -> None:
-        """Raise MaasError('bad_pooler') for a pooler that cannot be used."""
-        async with self._pool.acquire() as one, self._pool.acquire() as other:
-            await _check_pooler(one, other, queries()["session"])
+        """Raise MaasError('bad_pooler') for a pooler that loses prepared statements or refuses transactions."""
+        try:  # also around the opening of connections, which prepares statements
+            async with self._pool.acquire() as one, self._pool.acquire() as other:
+                await _check_pooler(one, other, queries()["session"])
+        except UNKNOWN_STATEMENT as error:
+            raise _no_prepared_statements() from error
+        except asyncpg.PostgresConnectionError as error:
+            if "prepared statement" in str(error):  # another client's statement of that name
+                raise _no_prepared_statements() from error
+            if "transaction" not in str(error):  # not the pooler: Postgres is gone
+                raise
+            raise MaasError(
+                "bad_pooler", f"the pooler before Postgres refuses transactions ({error}); {POOLER_ADVICE}"
+            ) from error
 
     async def close(self) -> None:
         """Close the pool; queries in flight have `CLOSE_GRACE_S` to end."""
