@@ -197,7 +197,7 @@ function useItems(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[]
     const open = runs
       .filter((run) => (run.conversation_id ?? conversationId) === conversationId && !answered.has(run.request_id) && run.kind !== "archive")
       .filter((run) => !isEnded(run) || run.status === "FAILED" || run.kind !== "ask")
-      .filter((run) => run.created_at >= since)
+      .filter((run) => asked.has(run.request_id) || run.created_at >= since) // others belong to messages not loaded yet
       .reverse();
     const items: Item[] = messages.map((message) => ({ key: message.id, kind: "message", message }));
     for (const run of open) {

@@ -18,37 +18,33 @@ export function ProfilePage() {
   const user = useUser();
   const profile = useQuery({ queryKey: ["profile"], queryFn: ({ signal }) => get<Profile>(`/v1/users/${user.userId}/profile`, {}, signal) });
   const spending = useQuery({ queryKey: ["spending"], queryFn: ({ signal }) => get<Spending>(`/v1/users/${user.userId}/spending`, {}, signal) });
+  const preferences = useQuery({ queryKey: ["preferences"], queryFn: ({ signal }) => get<Preferences>(`/v1/users/${user.userId}/preferences`, {}, signal) });
   const hasPassword = user.email !== null;
+  // All at once: what comes later would move a button from under the pointer.
+  const isLoading = profile.isLoading || spending.isLoading || preferences.isLoading;
   return (
     <div className="scrolls h-full p-4" tabIndex={0}>
       <div className="mx-auto flex max-w-[56ch] flex-col gap-8">
         <h1 className="text-title font-semibold">{say("profile.title")}</h1>
         {user.email && <p data-email>{user.name ? `${user.name}, ` : ""}{user.email}</p>}
-        <ErrorNotice error={profile.error} />
-        {profile.isPending ? <Skeleton /> : profile.data && <Person profile={profile.data} />}
-        <Wishes />
-        <Look />
-        <section>
-          <h2 className="mb-2 text-lead font-semibold">{say("profile.spending")}</h2>
-          {spending.data && (
-            <ul className="tabular">
-              <li>{say("profile.today", { tokens: spending.data.tokens_today, dollars: formatNumber(spending.data.dollars_today, 4) })}</li>
-              <li>{say("profile.total", { tokens: spending.data.tokens, dollars: formatNumber(spending.data.dollars, 4) })}</li>
-              <li className="text-quiet">
-                {say("profile.budget", { budget: budgetOf(spending.data) })}
-              </li>
-            </ul>
-          )}
-        </section>
-        {user.config.auth !== "none" && (
-          <section className="flex flex-col gap-4">
-            <h2 className="text-lead font-semibold">{say("profile.account")}</h2>
-            {hasPassword && <Password />}
-            <div className="flex flex-wrap gap-2">
-              <button type="button" className="button" onClick={() => void session.signOut()}>{say("nav.signOut")}</button>
-              {hasPassword && <button type="button" className="button danger" onClick={() => void session.signOut("global")}>{say("profile.signOutAll")}</button>}
-            </div>
-          </section>
+        {isLoading ? <Skeleton lines={8} /> : (
+          <>
+            <ErrorNotice error={profile.error ?? preferences.error ?? spending.error} />
+            {profile.data && <Person profile={profile.data} />}
+            {preferences.data && <Wishes found={preferences.data.preferences} />}
+            <Look />
+            {spending.data && <Spent spending={spending.data} />}
+            {user.config.auth !== "none" && (
+              <section className="flex flex-col gap-4">
+                <h2 className="text-lead font-semibold">{say("profile.account")}</h2>
+                {hasPassword && <Password />}
+                <div className="flex flex-wrap gap-2">
+                  <button type="button" className="button" onClick={() => void session.signOut()}>{say("nav.signOut")}</button>
+                  {hasPassword && <button type="button" className="button danger" onClick={() => void session.signOut("global")}>{say("profile.signOutAll")}</button>}
+                </div>
+              </section>
+            )}
+          </>
         )}
       </div>
     </div>
@@ -91,16 +87,13 @@ function Person({ profile }: { profile: Profile }) {
 
 const SLOTS = ["competencies", "communication_style", "meeting_preferences", "focus_time", "working_style", "career_goals", "problem_solving"];
 
-function Wishes() {
+function Wishes({ found }: { found: Preferences["preferences"] }) {
   const { userId } = useUser();
   const queries = useQueryClient();
-  const path = `/v1/users/${userId}/preferences`;
-  const kept = useQuery({ queryKey: ["preferences"], queryFn: ({ signal }) => get<Preferences>(path, {}, signal) });
   const save = useMutation({
-    mutationFn: (preferences: Record<string, string>) => put<Preferences>(path, { preferences }),
+    mutationFn: (preferences: Record<string, string>) => put<Preferences>(`/v1/users/${userId}/preferences`, { preferences }),
     onSuccess: (next) => queries.setQueryData(["preferences"], next),
   });
-  const found = kept.data?.preferences ?? {};
   const names = [...SLOTS.filter((name) => name in found), ...Object.keys(found).filter((name) => !SLOTS.includes(name))];
   if (names.length === 0) return null;
   return (
@@ -118,6 +111,19 @@ function Wishes() {
           <Field key={name} label={sayOr(`slot.${name}`, name)} name={name} defaultValue={found[name]?.value ?? ""} maxLength={500} />
         ))}
       </Form>
+    </section>
+  );
+}
+
+function Spent({ spending }: { spending: Spending }) {
+  return (
+    <section>
+      <h2 className="mb-2 text-lead font-semibold">{say("profile.spending")}</h2>
+      <ul className="tabular">
+        <li>{say("profile.today", { tokens: spending.tokens_today, dollars: formatNumber(spending.dollars_today, 4) })}</li>
+        <li>{say("profile.total", { tokens: spending.tokens, dollars: formatNumber(spending.dollars, 4) })}</li>
+        <li className="text-quiet">{say("profile.budget", { budget: budgetOf(spending) })}</li>
+      </ul>
     </section>
   );
 }
