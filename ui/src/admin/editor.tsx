@@ -8,6 +8,8 @@ import { useEffect, useRef } from "react";
 
 Object.assign(self, { MonacoEnvironment: { getWorker: () => new EditorWorker() } });
 
+const DISPOSAL_MS = 10_000;
+
 interface Props {
   value: string; // shown at first, and again with each new revision; typing is faster than a controlled value
   revision: number;
@@ -25,7 +27,7 @@ export function Editor({ value, revision, original, label, onChange }: Props) {
     const listening = made.onDidChangeContent(() => onChange(made.getValue()));
     return () => {
       listening.dispose();
-      queueMicrotask(() => made.dispose()); // after the editors that show it
+      disposeLater(made);
     };
   }, []);
   useEffect(() => {
@@ -46,10 +48,15 @@ export function Editor({ value, revision, original, label, onChange }: Props) {
     return () => {
       editor.setModel(null);
       editor.dispose();
-      before.dispose();
+      disposeLater(before);
     };
   }, [original, label]);
   return <div ref={place} className="h-[60dvh] min-h-64 overflow-hidden rounded border border-line" data-editor />;
+}
+
+/** A comparison in progress goes on for a moment without its editor, and fails without its models. */
+function disposeLater(model: monaco.editor.ITextModel) {
+  window.setTimeout(() => model.dispose(), DISPOSAL_MS);
 }
 
 function isDark(): boolean {
