@@ -84,11 +84,11 @@ def _saved_pdf(writer: PdfWriter) -> bytes:
 
 
 def bomb() -> bytes:
-    """A docx of a few kilobytes that unpacks to a gigabyte."""
+    """A docx of a few kilobytes that unpacks to a third of a gigabyte."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("[Content_Types].xml", "word/document.xml"):
             with archive.open(name, "w", force_zip64=True) as part:
-                for _ in range(128):
+                for _ in range(40):
                     part.write(b" " * 4 * 1024 * 1024)
     return buffer.getvalue()

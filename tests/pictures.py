@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from io import BytesIO
 from typing import Any
 
@@ -38,3 +40,14 @@ def opened(data: bytes) -> Image.Image:
     image = Image.open(BytesIO(data))
     image.load()
     return image
+
+
+def bomb(width: int, height: int) -> bytes:
+    """A PNG that claims more pixels than it holds."""
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    pixels = chunk(b"IDAT", zlib.compress(b"\0"))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + pixels + chunk(b"IEND", b"")

@@ -23,7 +23,7 @@ from shared.models.registry import open_images
 from shared.settings import load_settings
 from tests.aimock import Aimock
 from tests.contract.dialects import KEY
-from tests.pictures import MAKER, exif, opened, picture
+from tests.pictures import MAKER, bomb, exif, opened, picture
 
 DRAWN = picture("PNG", colour="blue")
 PHOTO = Image(picture("JPEG"), "image/jpeg")
@@ -157,7 +157,7 @@ async def test_what_stays_wrong_is_asked_once(brush: Brush, httpserver: HTTPServ
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"<html>", picture("JPEG")[:-60], picture("PNG", (7000, 6000)), bytes(20 * 1024 * 1024 + 1), "{not base64}"],
+    [b"", b"<html>", picture("JPEG")[:-60], bomb(7000, 6000), bytes(20 * 1024 * 1024 + 1), "{not base64}"],
     ids=["empty", "html", "cut", "bomb", "huge", "no base64"],
 )
 async def test_what_is_no_picture_is_malformed(brush: Brush, httpserver: HTTPServer, data: bytes | str) -> None:

@@ -77,7 +77,7 @@ def test_nobody_finds_what_is_anothers(stack: Stack, user: UUID, tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"  \n", "it is empty"), ("a.exe", b"MZ", "format is not read"), ("a.docx", bomb(), "unpacks"),
+        ("a.txt", b"  \n", "it is empty"), ("a.exe", b"MZ", "format is not read"),
         ("a.pdf", pdf("Secret", password="sesame"), "encrypted"), ("a.pdf", pdf(""), "no text"),
         ("a\nb.txt", b"text", "name"), ("x" * 501 + ".txt", b"text", "name"), ("a.txt", b"\0" * 100, "no text"),
     ],
@@ -88,6 +88,11 @@ def test_what_cannot_be_read_is_one_clear_error(
     reply = add(stack, user, name, content)
     assert reply.status_code == 422 and message in reply.json()["error"]["message"], reply.text
     assert found(stack, user, "text")["total"] == 0
+
+
+def test_a_bomb_is_refused(stack: Stack, user: UUID) -> None:
+    reply = add(stack, user, "a.docx", bomb())
+    assert reply.status_code == 422 and "unpacks" in reply.json()["error"]["message"]
 
 
 def test_wrong_queries_are_refused(stack: Stack, user: UUID) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from typing import Any
 
 import pytest
 from PIL import Image, PngImagePlugin
 
 from shared.images import TRANSPOSITIONS, sanitize_image
-from tests.pictures import FORMATS, MAKER, encode, exif, opened, picture
+from tests.pictures import FORMATS, MAKER, bomb, encode, exif, opened, picture
 
 MODES = [
     ("JPEG", "RGB"), ("JPEG", "L"), ("JPEG", "CMYK"), ("PNG", "RGBA"), ("PNG", "P"), ("PNG", "1"), ("PNG", "LA"),
@@ -87,17 +86,6 @@ def test_a_colour_profile_stays() -> None:
     for form in FORMATS:
         found = sanitize_image(picture(form, icc_profile=profile, exif=exif()))
         assert opened(found.data).info["icc_profile"] == profile
-
-
-def bomb(width: int, height: int) -> bytes:
-    """A PNG that claims more pixels than it holds."""
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    pixels = chunk(b"IDAT", zlib.compress(b"\0"))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + pixels + chunk(b"IEND", b"")
 
 
 @pytest.mark.parametrize(
