@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -41,6 +42,11 @@ def free_port() -> int:
     raise AssertionError
 
 
+def _rows(connection: psycopg.Connection[DictRow], query: str, args: tuple[object, ...]) -> list[DictRow]:
+    cursor = connection.execute(query.encode(), args or None)
+    return cursor.fetchall() if cursor.description is not None else []
+
+
 class Stack:
     """Processes over one database; every one is ended by `close`. Without `is_forking` they start from nothing."""
 
@@ -60,6 +66,8 @@ class Stack:
         self._settings = SETTINGS | usual | settings
         self._processes: list[Process] = []
         self._logs: dict[int, Path] = {}
+        self._connection: psycopg.Connection[DictRow] | None = None
+        self._querying = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -93,10 +101,18 @@ class Stack:
         return process
 
     def rows(self, query: str, *args: object) -> list[DictRow]:
-        """What a SQL query gives, on a connection of its own."""
-        with psycopg.connect(self.dsn, autocommit=True, row_factory=dict_row) as connection:
-            cursor = connection.execute(query.encode(), args or None)
-            return cursor.fetchall() if cursor.description is not None else []
+        """What a SQL query gives, on a connection that is kept: tests ask again and again, and opening one is dear."""
+        with self._querying:
+            if self._connection is not None:
+                try:
+                    return _rows(self._connection, query, args)
+                except (psycopg.OperationalError, psycopg.InterfaceError):  # Postgres was away, or is
+                    if not self._connection.closed:
+                        raise
+            self._connection = psycopg.connect(
+                self.dsn, autocommit=True, row_factory=dict_row, prepare_threshold=None, application_name="tests"
+            )
+            return _rows(self._connection, query, args)
 
     def ask(self, user: UUID, query: str, **fields: Any) -> UUID:
         """POST a request; its id."""
@@ -135,6 +151,8 @@ class Stack:
 
     def close(self) -> None:
         self.client.close()
+        if self._connection is not None:
+            self._connection.close()
         for process in list(self._processes):
             self.stop(process, signal.SIGKILL)
 
