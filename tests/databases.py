@@ -23,8 +23,7 @@ def copy_of(template: str, server_dsn: str) -> Iterator[str]:
     with psycopg.connect(server_dsn, autocommit=True) as admin:
         admin.execute(_COPY.format(sql.Identifier(name), sql.Identifier(template)))
         admin.execute(_SEARCH_PATH.format(sql.Identifier(name)))
-    try:
-        yield server_dsn.rpartition("/")[0] + f"/{name}"
-    finally:
-        with psycopg.connect(server_dsn, autocommit=True) as admin:
+        try:
+            yield server_dsn.rpartition("/")[0] + f"/{name}"
+        finally:
             admin.execute(_DROP.format(sql.Identifier(name)))

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Request, expect
 
 from maas.users import LOCAL_USER
 from tests.browser.conftest import Visitor, shot
+from tests.polling import poll
 from tests.stack import Stack
 
 HOSTILE = """<script>window.broken = 1</script> <img src=x onerror="window.broken = 1">
@@ -141,7 +142,7 @@ def test_stages_are_words_and_the_view_follows(stack: Stack, visit: Visitor) -> 
         expect(log).to_contain_text(f"Line {count} of")
     wait_until_quiet(page)
     end = "box => box.scrollHeight - box.scrollTop - box.clientHeight"
-    assert log.evaluate(end) < 100
+    poll(lambda: log.evaluate(end) < 100, 5, "the last answer is seen")
     log.hover()
     to_the_end = page.get_by_role("button", name="To the end")
     for _ in range(10):  # the view follows as long as the last answer grows

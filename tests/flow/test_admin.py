@@ -34,12 +34,14 @@ METRICS = """
     coalesce(sum((select sum(c.price) from llm_calls c where c.run_id = r.id)), 0)::float8 / 1e6 as dollars
   from pipeline_runs r where r.created_at >= %s and r.created_at < %s {group}"""
 RUNS = """
-  set session_replication_role = replica;
+  begin;
+  set local session_replication_role = replica;
   insert into pipeline_runs (user_id, user_query, queue_key, kind, status, queue_state, created_at, completed_at, seq)
   select md5((n % 7)::text)::uuid, 'q', gen_random_uuid(), case n % 5 when 0 then 'action' else 'ask' end,
     case n % 4 when 0 then 'FAILED' else 'COMPLETED' end, 2, at, at + n * interval '13 ms', n
   from generate_series(1, 120) n
-  cross join lateral (select '2026-03-01T10:00:00Z'::timestamptz + n * interval '97 min' as at) a"""
+  cross join lateral (select '2026-03-01T10:00:00Z'::timestamptz + n * interval '97 min' as at) a;
+  commit"""
 CALLS = """
   insert into llm_calls (run_id, try, stage, round, attempt, provider, model, role_name, finish, tokens_in, tokens_out,
     ms, price)
