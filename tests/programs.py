@@ -28,6 +28,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from pydantic import BaseModel
+
 ROOT = Path(__file__).resolve().parent.parent
 MAAS = Path(sys.executable).parent / "maas"
 PACKAGES = ("maas", "workers", "shared")
@@ -215,9 +217,21 @@ def _import_everything() -> None:
                 importlib.import_module(module.name)
 
 
+def _make_schemas() -> None:
+    """Make the schemas of tools' arguments, which take as long as the rest of an orchestrator's start."""
+    tools = importlib.import_module("maas.agents.tools")
+    models = list(BaseModel.__subclasses__())
+    for model in models:
+        models += model.__subclasses__()
+        if model.__module__.startswith("maas.assistants."):
+            with suppress(ValueError):  # none that a tool takes
+                tools.schema_of(model)
+
+
 if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as orders:
         _import_everything()
+        _make_schemas()
         gc.collect()
         gc.freeze()
         executed = _serve(orders)

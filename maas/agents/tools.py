@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, Protocol, assert_never, get_args, get_type_hints
 from uuid import UUID
@@ -155,8 +156,8 @@ class Tool:
         if not 0 < self.timeout <= MAX_TIMEOUT_S:
             raise wrong_tool(f"{self.name}: its timeout is more than 0 and at most {MAX_TIMEOUT_S:.0f} seconds")
         try:
-            schema = self.parameters or (self.arguments or NoArguments).model_json_schema()
-            object.__setattr__(self, "parameters", plain_schema(schema))
+            schema = plain_schema(self.parameters) if self.parameters else schema_of(self.arguments or NoArguments)
+            object.__setattr__(self, "parameters", schema)
         except ValueError as error:  # of pydantic: a type that no schema can show
             raise wrong_tool(f"{self.name}: {error}") from error
 
@@ -205,6 +206,12 @@ def tool(
         )  # fmt: skip
 
     return declare
+
+
+@cache
+def schema_of(arguments: type[BaseModel]) -> Schema:
+    """Return the schema that models see of a tool with these arguments. Raises ValueError."""
+    return plain_schema(arguments.model_json_schema())
 
 
 def _parameters(function: Callable[..., Any], name: str) -> tuple[dict[str, str], type[BaseModel]]:
