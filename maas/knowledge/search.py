@@ -31,10 +31,8 @@ MAX_TOTAL = 1000
 MAX_PER_DOCUMENT = 3  # among the passages of `global`
 MAX_COMPARED = 20_000  # chunks whose vectors are all compared with the query; among more, words alone are used
 NEAREST = 50  # chunks that may be candidates for their meaning alone
-NEAR, MAX_NEARNESS = (
-    2.5,
-    5.0,
-)  # standard deviations above the mean: of such candidates, and from which more is no better
+NEAR = 2.5  # standard deviations above the mean in meaning: from there on a chunk is a candidate
+MAX_NEARNESS = 5.0  # from there on more is no better
 Key = tuple[UUID, int]  # a document and the number of a chunk
 log = structlog.get_logger()
 
