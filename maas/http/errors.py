@@ -118,7 +118,8 @@ async def on_client_disconnect(_: Request, error: Exception) -> Response:
 
 async def on_bug(request: Request, error: Exception) -> JSONResponse:
     log.error("request_crashed", path=request.url.path, exc_info=error)
-    return JSONResponse({"error": {"code": "internal", "message": "an error on our side; it is in the log"}}, 500)
+    body = {"error": {"code": "internal", "message": "an error on our side; it is in the log"}}
+    return JSONResponse(body, 500, headers={"Connection": "close"})  # uvicorn closes it after an exception
 
 
 _HANDLERS: dict[Any, Any] = {

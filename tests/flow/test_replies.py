@@ -73,6 +73,7 @@ def test_a_bug_is_named_too(stack: Stack) -> None:
         stack.rows("alter view elsewhere rename to ai_conversations")
     assert (reply.status_code, reply.json()["error"]["code"]) == (500, "internal")
     assert reply.headers["access-control-allow-origin"] == PAGE
+    assert reply.headers["connection"] == "close"  # or the client's next request meets a connection that is closed
     assert logged(stack, reply.headers["x-request-id"])["status"] == 500
 
 
