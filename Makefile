@@ -15,7 +15,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 on_installed := tests/sql $(foreach name,requests roles,tests/flow/test_$(name).py) $(addprefix --ignore tests/sql/,test_vectors.py test_embedding_backlog.py)
 pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
-extra = awk '/^[a-z0-9]/ { on = /^($(1))==/ } on' requirements-dev.lock > .venv/extra.txt && \
+extra = awk '/^[a-z0-9]/ { on = /^($(1))(\[|==)/ } on' requirements-dev.lock > .venv/extra.txt && \
 	$(pip) install --no-deps --require-hashes -r .venv/extra.txt
 
 help: ## Show this list
@@ -70,7 +70,7 @@ $(benches): bench-%: .venv/dev ## Measure one subject in full: [DATA=DIR] [KEEP=
 		$(if $(DATA),--data "$(DATA)") $(if $(KEEP),--keep "$(KEEP)") $(if $(EMBEDDING),--embedding "$(EMBEDDING)")
 
 # setuptools is locked, because maas itself is installed without build isolation. The dev lock holds anthropic, too.
-compile := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+compile := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(ARGS)
 
 lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrade takes the newest versions)

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 from packaging.markers import Marker
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
@@ -22,6 +24,7 @@ ADMINISTRATORS = ("shared/postgres/",)  # it sets up a server: it may name datab
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
 ADDRESS = re.compile(r"[a-z+]+://|file:|--(extra-)?index-url|--find-links|(^|[\s'\"=])/[a-z]", re.MULTILINE)
+PIN = re.compile(r"^([a-z0-9.-]+)(?:\[([^]]+)])?==([^ ;\\]+)", re.MULTILINE)
 SQL = re.compile(
     r"""\s*(
         select\s+([\d*$:]|\w+\s*\(|.+\sfrom\s)
@@ -63,7 +66,7 @@ def sql_in(source: str) -> list[tuple[int, str]]:
 def locked(name: str) -> dict[str, set[str]]:
     """Package -> versions; more than one where an older Python needs an older version."""
     found: dict[str, set[str]] = {}
-    for package, version in re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", (ROOT / name).read_text(), re.MULTILINE):
+    for package, _, version in PIN.findall((ROOT / name).read_text()):
         found.setdefault(package, set()).add(version)
     return found
 
@@ -74,6 +77,20 @@ def locked(name: str) -> dict[str, set[str]]:
 )
 def test_packages_are_where_they_belong(name: str) -> None:
     assert (ROOT / name).exists()
+
+
+def test_extras_are_locked_with_their_package() -> None:
+    """pip takes the newest release of `package[extra]` for unlocked where the lock names `package` alone."""
+    extras = {package: set(re.split(", *", named)) for package, named, _ in PIN.findall((ROOT / LOCKS[1]).read_text())}
+    extras["maas"] = {"dev"}
+    asked: dict[str, set[str]] = {}
+    for distribution in distributions():
+        for requirement in map(Requirement, distribution.requires or ()):
+            of_extras = [{"extra": extra} for extra in extras.get(canonicalize_name(distribution.name), {""})]
+            if requirement.extras and (not requirement.marker or any(map(requirement.marker.evaluate, of_extras))):
+                asked.setdefault(canonicalize_name(requirement.name), set()).update(requirement.extras)
+    assert {"google-auth", "psycopg"} <= asked.keys()
+    assert [(name, named) for name, named in asked.items() if not named <= extras.get(name, set())] == []
 
 
 @pytest.mark.parametrize("name", LOCKS)
