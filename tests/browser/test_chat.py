@@ -19,6 +19,35 @@ HOSTILE = """<script>window.broken = 1</script> <img src=x onerror="window.broke
 [click](javascript:window.broken=1) <a href="javascript:window.broken=1">raw</a> ![pic](https://example.org/pic.png)
 <iframe src="https://example.org"></iframe> \x1b[31mred \u202eright to left"""
 
+# Messages arrive late, and what has left the page although it had been there is written down.
+WATCHED = """
+const send = window.fetch, seen = new Set();
+window.lost = [];
+window.fetch = async (path, options) => {
+  const response = await send(path, options);
+  if (String(path).includes("/messages")) await new Promise((resolve) => setTimeout(resolve, 700));
+  return response;
+};
+new MutationObserver(() => {
+  const shown = new Set([...document.querySelectorAll("article[id^=run-]")].map((one) => one.id));
+  for (const id of seen) if (!shown.has(id)) window.lost.push(id);
+  for (const id of shown) seen.add(id);
+}).observe(document, { childList: true, subtree: true });
+"""
+
+# The first list of conversations arrives three seconds after it was read.
+LATE_LIST = """
+const send = window.fetch;
+let isFirst = true;
+window.fetch = async (path, options) => {
+  const isLate = isFirst && new URL(path, location.href).pathname === "/v1/conversations";
+  if (isLate) isFirst = false;
+  const response = await send(path, options);
+  if (isLate) await new Promise((resolve) => setTimeout(resolve, 3000));
+  return response;
+};
+"""
+
 
 def say(page: Page, text: str) -> None:
     page.get_by_label("Message", exact=True).fill(text)
@@ -63,6 +92,25 @@ def test_an_answer_and_the_words_it_came_from(stack: Stack, visit: Visitor, word
     page.get_by_role("tab", name="Trace").click()
     expect(panel.get_by_text("Final Responder").first).to_be_visible()
     shot(page, "trace")
+
+
+def test_an_answer_stays_where_it_was_given(visit: Visitor, word: str) -> None:
+    page = visit()
+    page.add_init_script(WATCHED)
+    page.reload()
+    for count in range(1, 4):
+        say(page, f"The tulips of {word} are red.")
+        wait_for_answers(page, count)
+    assert page.evaluate("window.lost") == []
+
+
+def test_what_changed_while_it_was_read_is_read_again(visit: Visitor, word: str) -> None:
+    page = visit()
+    page.add_init_script(LATE_LIST)
+    page.reload()
+    say(page, f"The crocuses of {word} are blue.")
+    wait_for_answers(page, 1)
+    expect(page.get_by_role("navigation").get_by_text(f"The crocuses of {word} are blue.")).to_be_visible()
 
 
 def test_a_memory_is_forgotten_where_it_was_seen(stack: Stack, visit: Visitor, word: str) -> None:

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { post, remove } from "../api/http";
+import { refresh } from "../api/refresh";
 import type { Key } from "../api/types";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
@@ -19,8 +20,8 @@ export function KeysPage() {
   const queries = useQueryClient();
   const [secret, setSecret] = useState<string | null>(null);
   const list = useMore<Key>("keys", "/v1/admin/keys");
-  const refresh = () => queries.invalidateQueries({ queryKey: ["keys"] });
-  const revoke = useMutation({ mutationFn: (id: string) => remove(`/v1/admin/keys/${id}`), onSuccess: refresh });
+  const readAgain = () => refresh(queries, ["keys"]);
+  const revoke = useMutation({ mutationFn: (id: string) => remove(`/v1/admin/keys/${id}`), onSuccess: readAgain });
   return (
     <Sheet title={say("admin.keys")}>
       <details className="card">
@@ -33,7 +34,7 @@ export function KeysPage() {
               const user = form.get("user")?.trim();
               const made = await post<{ key: string }>("/v1/admin/keys", { name: form.get("name"), scopes, ...(user ? { user_id: user } : {}) });
               setSecret(made.key);
-              await refresh();
+              await readAgain();
             }}
           >
             <Field label={say("admin.keyName")} name="name" required maxLength={100} />

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useParams } from "wouter";
 
 import { ApiError, get, post, put } from "../api/http";
+import { refresh } from "../api/refresh";
 import { useRun } from "../api/run";
 import type { Accepted, Page, Prompt, PromptVersion, Run } from "../api/types";
 import { Stages } from "../chat/stages";
@@ -43,7 +44,7 @@ function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: Pr
   const isChanged = text !== prompt.text || isActive !== prompt.is_active;
   const save = useMutation({
     mutationFn: () => put<Prompt>(path, { text, is_active: isActive, version: prompt.version }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["prompts"] }),
+    onSuccess: () => refresh(queries, ["prompts"]),
   });
   const isConflict = save.error instanceof ApiError && save.error.status === 409;
   return (

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 
 import { post, put } from "../api/http";
+import { refresh } from "../api/refresh";
 import type { Person } from "../api/types";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
@@ -24,7 +25,7 @@ export function UsersPage() {
   const people = unique(list.items, (person) => person.user_id);
   const setRole = useMutation({
     mutationFn: ({ id, isAdmin }: { id: string; isAdmin: boolean }) => put(`/v1/admin/users/${id}/roles`, { is_admin: isAdmin }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["users"] }),
+    onSuccess: () => refresh(queries, ["users"]),
   });
   const reset = useMutation({
     mutationFn: (id: string) => post<{ url_path: string }>(`/v1/admin/users/${id}/reset`),

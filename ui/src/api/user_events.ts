@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
 import { follow } from "./event_stream";
+import { refresh } from "./refresh";
 
 const GATHER_MS = 150;
 
@@ -12,21 +13,21 @@ export function useUserEvents(userId: string) {
   useEffect(() => {
     let controller = new AbortController();
     let timer = 0;
-    const refresh = () => {
+    const refreshSoon = () => {
       window.clearTimeout(timer);
       timer = window.setTimeout(() => {
-        for (const key of ["runs", "messages", "conversations", "actions"]) void queries.invalidateQueries({ queryKey: [key] });
+        void refresh(queries, ["runs", "messages", "conversations", "actions"]);
       }, GATHER_MS);
     };
     const open = () => {
       controller = new AbortController();
-      follow(`/v1/users/${userId}/events`, controller.signal, refresh, () => false).catch(() => undefined);
+      follow(`/v1/users/${userId}/events`, controller.signal, refreshSoon, () => false).catch(() => undefined);
     };
     const change = () => {
       controller.abort(); // a browser keeps few connections to a server: a hidden page gives its own back
       if (!document.hidden) {
         open();
-        refresh();
+        refreshSoon();
       }
     };
     if (!document.hidden) open();

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
 import { patch, post } from "../api/http";
+import { refresh } from "../api/refresh";
 import type { Action } from "../api/types";
 import { ErrorNotice } from "../parts/notice";
 import { visible } from "../parts/visible";
@@ -24,7 +25,7 @@ export function ActionCard({ action }: { action: Action }) {
       }
       return post<Action>(`/v1/actions/${action.id}/${decision}`, { user_id: userId });
     },
-    onSettled: () => Promise.all(["actions", "runs", "messages"].map((key) => queries.invalidateQueries({ queryKey: [key] }))),
+    onSettled: () => refresh(queries, ["actions", "runs", "messages"]),
   });
   const approve = () => {
     const valid = edited === null || isObject(edited);

@@ -5,6 +5,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { get, post } from "../api/http";
+import { refresh } from "../api/refresh";
 import type { Action, Message, Page, RunSummary } from "../api/types";
 import { Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
@@ -52,10 +53,7 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
   const actionsOf = useMemo(() => byRun(actions.data?.results ?? []), [actions.data]);
   const unfinished = items.filter((item) => item.kind === "run" && !isEnded(item.run));
 
-  const refresh = useCallback(
-    () => Promise.all(["messages", "runs", "actions", "conversations"].map((key) => queries.invalidateQueries({ queryKey: [key] }))),
-    [queries],
-  );
+  const readAgain = useCallback(() => refresh(queries, ["messages", "runs", "actions", "conversations"]), [queries]);
   const submit = async (text: string, photos: File[]) => {
     setUploadError(null);
     let attachmentIds: string[] = [];
@@ -69,16 +67,16 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
       key: crypto.randomUUID(), userId, conversationId: id, assistant, mode, text, at: new Date().toISOString(), attachmentIds, isDebugged: isAdmin,
     };
     onStart(text);
-    enqueue(message, () => void refresh());
+    enqueue(message, () => void readAgain());
   };
   const stop = () => {
-    for (const item of unfinished) if (item.kind === "run") void post(`/v1/runs/${item.run.request_id}/cancel`).then(refresh, refresh);
+    for (const item of unfinished) if (item.kind === "run") void post(`/v1/runs/${item.run.request_id}/cancel`).then(readAgain, readAgain);
   };
 
   return (
     <>
       <Log
-        items={items} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={refresh}
+        items={items} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={readAgain}
         isLoading={!isNew && messages.isPending} hasOlder={messages.hasNextPage} isLoadingOlder={messages.isFetchingNextPage}
         onOlder={() => void messages.fetchNextPage()} onExample={(text) => void submit(text, [])}
       />
@@ -189,6 +187,11 @@ function Welcome({ onExample }: { onExample: (text: string) => void }) {
 
 /** Messages in their order, then runs without a stored answer, each behind its question, then what is not sent yet. */
 function useItems(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[], conversationId: string): Item[] {
+  const awaited = useRef(new Set<string>()); // runs that were seen at work: each stays until its answer is among the messages
+  useEffect(() => {
+    for (const run of runs) if (!isEnded(run)) awaited.current.add(run.request_id);
+    for (const message of newestFirst) if (message.role === "assistant" && message.run_id) awaited.current.delete(message.run_id);
+  }, [newestFirst, runs]);
   return useMemo(() => {
     const messages = unique(newestFirst, (message) => message.id).filter((one) => one.role === "user" || one.role === "assistant").reverse();
     const answered = new Set(messages.filter((one) => one.role === "assistant").map((one) => one.run_id));
@@ -196,7 +199,7 @@ function useItems(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[]
     const since = messages[0]?.created_at ?? "";
     const open = runs
       .filter((run) => (run.conversation_id ?? conversationId) === conversationId && !answered.has(run.request_id) && run.kind !== "archive")
-      .filter((run) => !isEnded(run) || run.status === "FAILED" || run.kind !== "ask")
+      .filter((run) => !isEnded(run) || run.status === "FAILED" || run.kind !== "ask" || awaited.current.has(run.request_id))
       .filter((run) => asked.has(run.request_id) || run.created_at >= since) // others belong to messages not loaded yet
       .reverse();
     const items: Item[] = messages.map((message) => ({ key: message.id, kind: "message", message }));

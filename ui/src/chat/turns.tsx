@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
 import { get, post } from "../api/http";
+import { refresh } from "../api/refresh";
 import { useLayers, useRun, type ToolCall } from "../api/run";
 import type { Accepted, Action, Button, Message, Run, TaskStep } from "../api/types";
 import { CopyButton } from "../parts/copy_button";
@@ -65,10 +66,10 @@ export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId:
   const run = useRunState(live.isOver ? runId : null);
   const retry = useMutation({
     mutationFn: () => post<Accepted>(`/v1/runs/${runId}/retry`),
-    onSuccess: () => Promise.all(["runs", "run", "messages"].map((key) => queries.invalidateQueries({ queryKey: [key] }))),
+    onSuccess: () => refresh(queries, ["runs", "run", "messages"]),
   });
   useEffect(() => {
-    if (live.actionIds.length) void queries.invalidateQueries({ queryKey: ["actions"] });
+    if (live.actionIds.length) void refresh(queries, ["actions"]);
   }, [live.actionIds.length, queries]);
   useEffect(() => {
     if (!live.isOver) return;
@@ -190,7 +191,7 @@ function Buttons({ runId, buttons }: { runId: string; buttons: Button[] }) {
   const queries = useQueryClient();
   const press = useMutation({
     mutationFn: (button: string) => post<Accepted>(`/v1/runs/${runId}/press`, { user_id: userId, button }),
-    onSettled: () => Promise.all(["runs", "run"].map((key) => queries.invalidateQueries({ queryKey: [key] }))),
+    onSettled: () => refresh(queries, ["runs", "run"]),
   });
   if (!buttons.length) return null;
   return (

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useState } from "react";
 import { useLocation, useParams, useSearch } from "wouter";
 
 import { ApiError, get, patch } from "../api/http";
+import { refresh } from "../api/refresh";
 import { useLayers } from "../api/run";
 import type { Assistant, Conversation as ConversationData, Mode, Page } from "../api/types";
 import { Conversation } from "../chat/conversation";
@@ -56,7 +57,7 @@ function Chat({ id }: { id: string | null }) {
     setMode(next);
     if (id !== null) {
       await patch(`/v1/conversations/${id}`, { mode: next });
-      void queries.invalidateQueries({ queryKey: ["conversations"] });
+      void refresh(queries, ["conversations"]);
     }
   };
 

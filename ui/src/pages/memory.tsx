@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
 import { get, post, remove, send } from "../api/http";
+import { refresh } from "../api/refresh";
 import type { Memory, Page, Run } from "../api/types";
 import { Words } from "../chat/evidence";
 import { Dialog } from "../parts/dialog";
@@ -124,7 +125,7 @@ function Transfer() {
     },
     onSuccess: (result) => {
       watch([...runIds, ...result.run_ids].slice(-1000));
-      return queries.invalidateQueries({ queryKey: ["memory"] });
+      return refresh(queries, ["memory"]);
     },
   });
   return (
@@ -170,7 +171,7 @@ function ImportProgress({ runIds, onDone }: { runIds: string[]; onDone: () => vo
   }, [next, isEnded]);
   useEffect(() => {
     if (next === null) {
-      void queries.invalidateQueries({ queryKey: ["memory"] });
+      void refresh(queries, ["memory"]);
       const timer = window.setTimeout(onDone, 3000);
       return () => window.clearTimeout(timer);
     }

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { post, remove } from "../api/http";
+import { refresh } from "../api/refresh";
 import type { Accepted, Forgotten } from "../api/types";
 import { useUser } from "../session/session";
 import { say } from "../texts";
@@ -33,7 +34,7 @@ function Forget({ id, text, onClose, onGone }: { id: string; text: string; onClo
     onClose();
     if (!receipt) return;
     onGone?.();
-    for (const key of ["memory", "messages", "runs"]) void queries.invalidateQueries({ queryKey: [key] });
+    void refresh(queries, ["memory", "messages", "runs"]);
   };
   return (
     <Dialog title={say("forget.title")} onClose={close}>
@@ -63,7 +64,7 @@ function Correct({ id, text, onClose }: { id: string; text: string; onClose: () 
   const [words, setWords] = useState("");
   const correct = useMutation({
     mutationFn: () => post<Accepted>(`/v1/memories/${id}/correct`, { user_id: userId, memory: words }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["memory"] }),
+    onSuccess: () => refresh(queries, ["memory"]),
   });
   return (
     <Dialog title={say("correct.title")} onClose={onClose}>

@@ -1,0 +1,16 @@
+// Reading again what has changed on the server.
+
+import type { QueryClient } from "@tanstack/react-query";
+
+/**
+ * Read everything of these kinds again. A reply that is on its way may be older than the change: it is not waited for,
+ * nor taken for the new one, as a first reading would be.
+ */
+export async function refresh(queries: QueryClient, kinds: readonly string[]) {
+  await Promise.all(
+    kinds.map(async (kind) => {
+      await queries.cancelQueries({ queryKey: [kind] });
+      await queries.invalidateQueries({ queryKey: [kind] });
+    }),
+  );
+}
