@@ -42,7 +42,7 @@ class Aimock:
         self.url = ""
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        self._control = httpx2.Client(trust_env=False, timeout=10)
+        self._control = httpx2.Client(trust_env=False, verify=False, timeout=10)
 
     def __enter__(self) -> Self:
         self.start()

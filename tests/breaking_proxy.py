@@ -25,7 +25,7 @@ class BreakingProxy(ThreadingHTTPServer):
 
     def __init__(self, target: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.client = httpx2.Client(base_url=target, timeout=30, trust_env=False)
+        self.client = httpx2.Client(base_url=target, timeout=30, trust_env=False, verify=False)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.faults: list[Fault] = []
         self.seen: list[str] = []

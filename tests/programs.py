@@ -34,7 +34,13 @@ ROOT = Path(__file__).resolve().parent.parent
 MAAS = Path(sys.executable).parent / "maas"
 PACKAGES = ("maas", "workers", "shared")
 SETTINGS = {"MAAS_EMBEDDING_MODEL": "none"}  # of every program that does not set its own
-RARELY_NEEDED = ("shared.models.gemini", "shared.models.anthropic", "shared.models.e5.model")  # slow, or with threads
+RARELY_NEEDED = ("shared.models.anthropic", "shared.models.e5.model")  # slow, or with threads
+NEEDED_LATER = (  # what libraries import when they are first used
+    "anyio._backends._asyncio", "anyio.streams.stapled", "h11", "httpcore2", "openai.resources.chat.completions",
+    "openai.resources.embeddings", "openai.resources.images", "rich.progress", "typer.main",
+    "uvicorn.lifespan.off", "uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto", "websockets.server",
+)  # fmt: skip
 HEADER_BYTES = 8
 STATUS_BYTES = 4
 _ordering = threading.Lock()
@@ -210,7 +216,8 @@ def _report_ended(running: dict[int, int]) -> None:
 def _import_everything() -> None:
     """Import the modules of the product that programs need often; a thread of theirs would be missing in a fork."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    importlib.import_module("server")
+    for name in ("main", "server", *NEEDED_LATER):
+        importlib.import_module(name)
     for package in PACKAGES:
         for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
             if module.name not in RARELY_NEEDED:

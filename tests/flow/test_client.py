@@ -319,7 +319,7 @@ def test_a_key_opens_what_it_may(stack: Stack, name: str, monkeypatch: pytest.Mo
 
 def _is_ready(url: str) -> bool:
     try:
-        return httpx2.get(f"{url}/readyz", trust_env=False).status_code == 200
+        return httpx2.get(f"{url}/readyz", trust_env=False, verify=False).status_code == 200
     except httpx2.TransportError:
         return False
 

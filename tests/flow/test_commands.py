@@ -226,7 +226,7 @@ def test_up_does_everything_and_ends(reachable_tmp: Path, pg_bin: Path | None) -
     )  # fmt: skip
     assert up.stdout is not None
     try:
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False) as client:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False, verify=False) as client:
             poll(lambda: _is_ready(client), 40)
             body = {"user_id": str(uuid4()), "query": "My tent is green."}
             url = client.post("/v1/runs", json=body).json()["poll_url"]
@@ -250,7 +250,7 @@ def test_up_starts_a_dead_process_again(database: str, tmp_path: Path) -> None:
     with (tmp_path / "log").open("wb") as output:
         up = subprocess.Popen([MAAS, "up"], cwd=tmp_path, env=environment, stdout=output, stderr=output)
     try:
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False) as client:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False, verify=False) as client:
             poll(lambda: "MaaS answers at" in (tmp_path / "log").read_text(), 40)
             for child in children_of(up.pid):
                 os.kill(child, signal.SIGKILL)
@@ -271,7 +271,7 @@ def test_up_that_is_killed_takes_its_children_along(reachable_tmp: Path) -> None
     environment = os.environ | {"MAAS_PORT": str(port), "MAAS_DATA_DIR": str(folder / "data")}
     with (folder / "log").open("wb") as output:
         up = subprocess.Popen([MAAS, "up"], cwd=folder, env=environment, stdout=output, stderr=output)
-    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False) as client:
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=40, trust_env=False, verify=False) as client:
         poll(lambda: _is_ready(client), 40)
     up.kill()
     up.wait()
@@ -310,7 +310,7 @@ def _is_ready(client: httpx2.Client) -> bool:
 
 def _is_listening(port: int) -> bool:
     try:
-        httpx2.get(f"http://127.0.0.1:{port}/healthz", trust_env=False)
+        httpx2.get(f"http://127.0.0.1:{port}/healthz", trust_env=False, verify=False)
     except httpx2.TransportError:
         return False
     return True

@@ -193,7 +193,7 @@ def with_authenticator(
     async def run() -> None:
         async with (
             open_database(dsn, 2, "test") as db,
-            httpx2.AsyncClient(trust_env=False) as client,
+            httpx2.AsyncClient(trust_env=False, verify=False) as client,
             asyncio.TaskGroup() as group,
         ):
             secret = {} if "jwks_url" in settings else {"jwt_secret": SECRET}

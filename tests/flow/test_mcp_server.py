@@ -49,7 +49,10 @@ async def connected(url: str, mode: str = "auto", **headers: str) -> AsyncIterat
     """A client over HTTP."""
     async with (
         httpx2.AsyncClient(
-            headers=[(name.encode(), value.encode()) for name, value in headers.items()], timeout=30, trust_env=False
+            headers=[(name.encode(), value.encode()) for name, value in headers.items()],
+            timeout=30,
+            trust_env=False,
+            verify=False,
         ) as http,
         Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
     ):

@@ -66,13 +66,13 @@ def stack(
 
 @pytest.fixture
 def client(stack: Stack) -> Iterator[OpenAI]:
-    with openai.DefaultHttpxClient(trust_env=False) as http:
+    with openai.DefaultHttpxClient(trust_env=False, verify=False) as http:
         yield OpenAI(base_url=f"http://127.0.0.1:{stack.port}/v1", api_key="none", http_client=http)
 
 
 @pytest.fixture
 async def async_client(stack: Stack) -> AsyncIterator[AsyncOpenAI]:
-    async with openai.DefaultAsyncHttpxClient(trust_env=False) as http:
+    async with openai.DefaultAsyncHttpxClient(trust_env=False, verify=False) as http:
         yield AsyncOpenAI(base_url=f"http://127.0.0.1:{stack.port}/v1", api_key="none", http_client=http)
 
 

@@ -59,7 +59,10 @@ def opened(database: str) -> Opener:
     @asynccontextmanager
     async def open_server(**settings: Any) -> AsyncIterator[Callable[[str], AsyncOpenAI]]:
         port = free_port()
-        async with open_database(database, 4, "test") as db, openai.DefaultAsyncHttpxClient(trust_env=False) as http:
+        async with (
+            open_database(database, 4, "test") as db,
+            openai.DefaultAsyncHttpxClient(trust_env=False, verify=False) as http,
+        ):
             app = create_app(db, database, load_settings(**settings), FixedKeys())
             server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, access_log=False))
             serving = asyncio.create_task(server.serve())

@@ -33,7 +33,7 @@ async def proxy(server: HTTPServer, *faults: ModelFault | None, hang: float = 10
 
 @asynccontextmanager
 async def client(proxy: FaultProxy) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=proxy.url, timeout=5, trust_env=False) as client:
+    async with httpx2.AsyncClient(base_url=proxy.url, timeout=5, trust_env=False, verify=False) as client:
         yield client
 
 
