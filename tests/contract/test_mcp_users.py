@@ -135,11 +135,11 @@ async def test_many_users_at_once(
 @pytest.mark.skipif(not EVERYTHING.exists(), reason="needs Node; make test installs the server")
 async def test_many_users_of_a_server_with_sessions(connection: Database, database: str) -> None:
     """The reference server keeps a session for each connection; it is started anew in between."""
-    users = [uuid4() for _ in range(60)]
+    users = [uuid4() for _ in range(USERS)]
     port = free_port()
     process = everything(port)
     try:
-        async with opened(database, connection, port, max_connections=40, list_headers={}) as box:
+        async with opened(database, connection, port, max_connections=120, list_headers={}) as box:
             box.connect(*users)
 
             async def use(user: UUID) -> None:
@@ -151,7 +151,7 @@ async def test_many_users_of_a_server_with_sessions(connection: Database, databa
             process.kill()
             process.wait()
             process = everything(port)
-            await asyncio.gather(*map(use, users[:20]))
+            await asyncio.gather(*map(use, users[:50]))
     finally:
         process.kill()
         process.wait()

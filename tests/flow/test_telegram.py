@@ -326,7 +326,7 @@ def test_a_restart_goes_on_in_the_same_message(chats: Messenger, models: ModelSe
 
 
 def test_the_token_is_nowhere(chats: Messenger, chat: int) -> None:
-    chats.telegram.fault("status", path="/editMessageText", status=500, message=f"bad {TOKEN}", times=2)
+    chats.telegram.fault("status", path="/editMessageText", status=500, message=f"bad {TOKEN}", times=9)
     chats.write("вопрос", chat)
     chats.wait("A model answered.", chat, 40)
     chats.telegram.clear_faults()
