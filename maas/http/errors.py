@@ -49,6 +49,7 @@ STATUS = {
     "over_budget": 429,
     "rate_limited": 429,
     "too_many_followers": 429,
+    "share_used": 429,
     "run_failed": 500,
     "busy": 503,
     "statement_timeout": 503,
