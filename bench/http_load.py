@@ -16,10 +16,11 @@ TIMEOUT = 30.0
 
 
 class Caller:
-    """One connection that is kept alive; `key` is shown with each request."""
+    """One connection that is kept alive; `key` is shown with each request. Raises TimeoutError after `timeout_s`."""
 
-    def __init__(self, port: int, key: str | None = None) -> None:
+    def __init__(self, port: int, key: str | None = None, timeout_s: float = TIMEOUT) -> None:
         self._port = port
+        self._timeout_s = timeout_s
         self.key = key
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
@@ -41,10 +42,14 @@ class Caller:
         status, _ = await self._send(b"POST", path, json.dumps(body).encode())
         return status
 
+    async def post_and_read(self, path: str, body: object) -> tuple[int, Any]:
+        """Status and JSON body of the reply."""
+        status, reply = await self._send(b"POST", path, json.dumps(body).encode())
+        return status, json.loads(reply)
+
     async def post_for(self, path: str, body: object) -> Any:
         """JSON body of the reply."""
-        _, reply = await self._send(b"POST", path, json.dumps(body).encode())
-        return json.loads(reply)
+        return (await self.post_and_read(path, body))[1]
 
     async def _send(self, method: bytes, path: str, body: bytes) -> tuple[int, bytes]:
         shown = f"authorization: Bearer {self.key}\r\n".encode() if self.key else b""
@@ -52,7 +57,7 @@ class Caller:
             b"%b %b HTTP/1.1\r\nhost: localhost\r\n%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
             % (method, path.encode(), shown, len(body), body)
         )
-        async with asyncio.timeout(TIMEOUT):
+        async with asyncio.timeout(self._timeout_s):
             head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
             length = int(head.partition(b"content-length:")[2].partition(b"\r\n")[0])
             return int(head[9:12]), await self._reader.readexactly(length)

@@ -1,10 +1,12 @@
 """A model for benchmarks: it speaks Chat Completions, answers each role at once, and counts what it is asked.
 
-`python -m bench.model_server PORT` serves until it is ended. The name of a model is that of a role.
+`python -m bench.model_server PORT` serves until it is ended. The name of a model is that of a role; slow-25
+takes 25 seconds.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -22,6 +24,7 @@ from shared import tokens
 
 _FIRST_RECORD = re.compile(r"^- (?P<id>[0-9a-f-]{36}) \|", re.MULTILINE)
 _WANTED = re.compile(r"Call (?P<name>\w+) (?P<count>\d+) times\.(?: (?P<arguments>\{.*\}))?")
+_SLOW = re.compile(r"slow-(\d+)")
 _ANSWER = 6  # sentences
 _CONDENSED = 12  # lines of memory that the Assembler keeps
 
@@ -52,6 +55,8 @@ async def complete(request: Request) -> Response:
     """POST /v1/chat/completions."""
     body = await request.json()
     prompt = "\n".join(str(message["content"]) for message in body["messages"])
+    if slow := _SLOW.fullmatch(body["model"]):
+        await asyncio.sleep(int(slow[1]))
     calls = tool_calls(body["messages"]) if body.get("tools") else []
     text = "" if calls else reply(body["model"], prompt)
     usage = {"prompt_tokens": tokens.count(prompt), "completion_tokens": tokens.count(text)}

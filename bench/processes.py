@@ -113,10 +113,19 @@ def cpu_seconds(*pids: int) -> float:
 
 def memory_mb(pid: int) -> float:
     """The most that a process has had in memory, in MB; 0 where there is no /proc."""
+    return _status_mb(pid, "VmHWM")
+
+
+def resident_mb(pid: int) -> float:
+    """What a process has in memory now, in MB; 0 where there is no /proc."""
+    return _status_mb(pid, "VmRSS")
+
+
+def _status_mb(pid: int, field: str) -> float:
     if not HAS_PROC:
         return 0.0
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
+    return next(int(line.split()[1]) / 1000 for line in lines if line.startswith(field))
 
 
 def family_seconds(pid: int) -> float:
