@@ -21,6 +21,7 @@ from maas.accounts import LINK_HOURS, offer_admin_code
 from maas.http.app import LazyMount, MountedApp, create_app
 from maas.http.auth import open_authenticator
 from maas.http.connection import limited_protocol
+from maas.http.shares import LONG_POOL_SIZE
 from maas.memory.embeddings import open_query_embedder
 from shared import log
 from shared.db import UNDEFINED_IN_SCHEMA, Database, open_database, wait_for_postgres
@@ -138,12 +139,18 @@ async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlett
             )
         )
         await db.check_pooler()
+        long_db = await stack.enter_async_context(
+            open_database(
+                postgres.query, LONG_POOL_SIZE, "maas server long", min_size=0,
+                statement_timeout=settings.statement_timeout,
+            )
+        )  # fmt: skip
         embedder = open_embedder(settings)
         questions = await stack.enter_async_context(open_query_embedder(db, embedder, settings.embedding_timeout))
         authenticator = await stack.enter_async_context(open_authenticator(db, settings))
         if settings.auth == "local":
             await print_admin_code(db)
-        app = create_app(db, postgres.listen, settings, authenticator, questions)
+        app = create_app(db, postgres.listen, settings, authenticator, questions, long_db)
         app.router.routes.append(Route("/mcp", LazyMount(load_mcp), methods=["POST"]))
         return app, stack.pop_all()
 

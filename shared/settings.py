@@ -100,8 +100,8 @@ class Settings(AssistantSettings, CorporateSettings, VendorSettings, TelegramSet
     share_port: bool = Field(
         False, description="on: several server processes listen on one port (SO_REUSEPORT); Linux balances connections"
     )
-    user_rate: int | None = Field(
-        None, ge=1, description="rate limit: requests per user and minute, in each server process; unset: none"
+    user_rate: int = Field(
+        600, ge=0, description="rate limit: requests per user and minute, in each server process; 0: none"
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="origins that browsers may call from, such as https://app.example, separated by commas"

@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
@@ -35,7 +35,8 @@ from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
 from maas.http.routes import METHODS, ROUTES, Route
-from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
+from maas.http.shares import Shares
+from maas.http.state import AppState, RateLimiter, RequestMetrics
 from maas.http.web_interface import WebInterface
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
@@ -76,9 +77,11 @@ class Endpoint:
         route = self._routes.get(scope["method"])
         if route is None:
             raise HTTPException(405, headers={"Allow": ", ".join(self._routes)})
-        await authorize(request, route.scope, route.resource)
-        response = await route.handler(request)
-        await response(scope, receive, send)
+        async with AsyncExitStack() as stack:
+            request.state.until_sent = stack
+            await authorize(request, route.scope, route.resource)
+            response = await route.handler(request)
+            await response(scope, receive, send)
 
 
 class LazyMount:
@@ -90,11 +93,13 @@ class LazyMount:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        principal = await authenticate(request)
-        if self._loading is None:
-            self._loading = asyncio.create_task(asyncio.to_thread(self._load))
-        app = await asyncio.shield(self._loading)
-        await app(request, principal, send)
+        async with AsyncExitStack() as stack:
+            request.state.until_sent = stack
+            principal = await authenticate(request)
+            if self._loading is None:
+                self._loading = asyncio.create_task(asyncio.to_thread(self._load))
+            app = await asyncio.shield(self._loading)
+            await app(request, principal, send)
 
 
 class ResponseHeaders:
@@ -221,9 +226,12 @@ class Application(Starlette):
 
 def create_app(
     db: Database, listen_dsn: str, settings: Settings, authenticator: Authenticator,
-    query_embedder: QueryEmbedder | None = None,
+    query_embedder: QueryEmbedder | None = None, long_db: Database | None = None,
 ) -> Starlette:  # fmt: skip
-    """Build the ASGI application over an open database; its lifespan listens on `listen_dsn`."""
+    """Build the ASGI application over an open database; its lifespan listens on `listen_dsn`.
+
+    `long_db` is another pool of the same database, for work on all data of a user; without it that is done in `db`.
+    """
 
     metrics = RequestMetrics()
 
@@ -233,8 +241,8 @@ def create_app(
         submissions = Submitter(db, settings.user_queue_limit)
         hasher = PasswordHasher()
         app.state.maas = AppState(
-            db, settings, authenticator, submissions, watcher, EventStream(db), UserEventStream(db), metrics,
-            RateLimiter(), FollowerLimit(settings.followers), query_embedder,
+            db, long_db or db, settings, authenticator, submissions, watcher, EventStream(db), UserEventStream(db),
+            metrics, RateLimiter(), Shares.of(settings), query_embedder,
             sign_in=SignIn(db, settings, hasher) if settings.auth == "local" else None,
         )  # fmt: skip
         async with watcher.listening():

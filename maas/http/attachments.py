@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from asyncio import Semaphore
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Literal, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, Field
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.conversations.attachments import read_attachment, read_content, remove_attachment, store_upload
-from maas.http.auth.authorize import check_body, read_user
+from maas.http.auth.authorize import check_body, owner_of, principal_of, read_user
 from maas.http.request_input import content_type, read_chunks, read_id
 from maas.http.schemas import RequestBody, Schema, json_response
-from maas.http.state import app_state
+from maas.http.state import app_state, until_sent
 from shared.errors import MaasError
+from shared.fair_semaphore import FairSemaphore
 
 FORM_TYPE = "multipart/form-data"
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/webp")
@@ -48,7 +48,7 @@ async def post_attachment(request: Request) -> Response:
     """Upload a JPEG, PNG or WebP image; its metadata, such as the place and the camera, is removed."""
     state = app_state(request)
     max_bytes = state.settings.attachment_bytes
-    async with read_form(request, NewAttachment, "file", max_bytes, state.image_uploads) as form:
+    async with read_form(request, NewAttachment, "file", max_bytes, state.shares.images) as form:
         row = await store_upload(state.db, form.user_id, form.file)
     return json_response(Attachment(**row), 201)
 
@@ -62,7 +62,9 @@ async def get_attachment(request: Request) -> Response:
 async def get_content(request: Request) -> Response:
     """Return an image."""
     attachment_id, user_id = _read_ids(request)
-    row = await read_content(app_state(request).db, attachment_id, user_id)
+    state = app_state(request)
+    await until_sent(request).enter_async_context(state.shares.image_downloads.hold(user_id))
+    row = await read_content(state.db, attachment_id, user_id)
     etag = f'"{row["sha256"]}"'
     headers = {"etag": etag, "cache-control": "private, no-cache", "x-content-type-options": "nosniff"}
     if etag in (request.headers.get("if-none-match") or "").replace("W/", "").split(", "):
@@ -84,16 +86,32 @@ def _read_ids(request: Request) -> tuple[UUID, UUID]:
 
 @asynccontextmanager
 async def read_form(
-    request: Request, model: type[Model], file_field: str, max_file_bytes: int, slots: Semaphore
+    request: Request, model: type[Model], file_field: str, max_file_bytes: int, share: FairSemaphore
 ) -> AsyncIterator[Model]:
     """Parse a multipart form as `model`, and check the user that it names.
 
-    The file is read into memory only while one of the `slots` is held.
+    It is received into a temporary file; a place of `share` is held while the file is in memory.
 
-    Raises MaasError: unsupported_media_type, too_large, invalid_request, not_found, rate_limited.
+    Raises MaasError: unsupported_media_type, too_large, invalid_request, not_found, rate_limited, share_used, busy.
     """
     if content_type(request) != FORM_TYPE:
         raise MaasError("unsupported_media_type", "send the body as multipart/form-data")
+    async with (
+        app_state(request).shares.uploads.hold(owner_of(request)),
+        _received_form(request, max_file_bytes) as form,
+        share.hold(_user_of(request, form)),
+    ):
+        values: dict[str, object] = {}
+        for name, value in form.multi_items():
+            if name in values:
+                raise MaasError("invalid_request", f"{name[:80]!r}: is sent twice")
+            values[name] = await _read_field(name, value, file_field, max_file_bytes)
+        yield await check_body(request, model, values)
+
+
+@asynccontextmanager
+async def _received_form(request: Request, max_file_bytes: int) -> AsyncIterator[FormData]:
+    """Receive the body into a temporary file, which is deleted at the end."""
     chunks = read_chunks(request, max_file_bytes + MAX_FORM_OVERHEAD_BYTES)
     try:
         parser = MultiPartParser(
@@ -102,16 +120,16 @@ async def read_form(
         form = await parser.parse()
     except MultiPartException as error:
         raise MaasError("invalid_request", f"body: {error.message}") from error
-    values: dict[str, object] = {}
     try:
-        async with slots:
-            for name, value in form.multi_items():
-                if name in values:
-                    raise MaasError("invalid_request", f"{name[:80]!r}: is sent twice")
-                values[name] = await _read_field(name, value, file_field, max_file_bytes)
-            yield await check_body(request, model, values)
+        yield form
     finally:
         await form.close()
+
+
+def _user_of(request: Request, form: FormData) -> Hashable:
+    """Return the user whose share a form uses, before it was checked."""
+    principal, named = principal_of(request), form.get("user_id")
+    return principal.user_id or (named.lower() if isinstance(named, str) else principal.name)
 
 
 async def _read_field(name: str, value: UploadFile | str, file_field: str, max_file_bytes: int) -> str | bytes:

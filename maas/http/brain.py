@@ -17,7 +17,7 @@ from structlog.contextvars import bind_contextvars
 from maas.conversations import Mode
 from maas.engine.events import EventType
 from maas.engine.states import Status
-from maas.http.auth.authorize import principal_of, read_body
+from maas.http.auth.authorize import hold_stream, principal_of, read_body
 from maas.http.conversations import get_action, post_approve, post_reject
 from maas.http.openai.completions import wait_for_completion
 from maas.http.request_input import read_idempotency_key
@@ -84,10 +84,7 @@ class BrainAnswer(BrainSchema):
 
 async def post_brain_chat(request: Request) -> Response:
     """Send a message to an assistant and wait for its answer."""
-    state, principal = app_state(request), principal_of(request)
-    submission = await _read_message(request)
-    state.follower_limit.check(principal)
-    run_id = await submit(request, submission)
+    run_id = await submit(request, await _read_message(request))
     return await answer_when_finished(request, run_id)
 
 
@@ -97,11 +94,10 @@ async def post_brain_stream(request: Request) -> Response:
     An event `text` with another `attempt` begins the text anew; the answer is that of `done`. Disconnecting does not
     cancel the run.
     """
-    state, principal = app_state(request), principal_of(request)
     submission = await _read_message(request)
-    state.check_followers(principal)
+    hold_stream(request)
     run_id = await submit(request, submission)
-    lines = state.follower_limit.counting_stream(principal, stream_answer(state, run_id))
+    lines = stream_answer(app_state(request), run_id)
     return StreamingResponse(lines, media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS)
 
 
@@ -165,8 +161,7 @@ async def submit(request: Request, submission: Submission) -> UUID:
 async def answer_when_finished(request: Request, run_id: UUID) -> Response:
     """The answer of a run as a response. Raises MaasError: `answer_timeout`, and the error of a run that FAILED."""
     state = app_state(request)
-    with state.follower_limit.counting(principal_of(request)):
-        completion = await wait_for_completion(state, run_id)
+    completion = await wait_for_completion(state, run_id)
     if completion.status is Status.FAILED:
         raise error_of_failed_run(run_id, completion.error_code, completion.error_message)
     return json_response(await _to_answer(state.db, completion))

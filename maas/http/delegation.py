@@ -142,7 +142,6 @@ async def _call(request: Request, user_id: UUID, tool: str, body: DelegationBody
     if not 0 <= wait_s <= MAX_WAIT_S:
         raise MaasError("bad_parameter", f"wait: must be between 0 and {MAX_WAIT_S:.0f} seconds")
     arguments = body.model_dump(by_alias=True, exclude={"user_id"})
-    state.follower_limit.check(principal)
     try:
         run_id = await insert_call(
             state.db, user_id, ASSISTANT, tool, arguments, mode=None, account=None, source="http",
@@ -154,8 +153,7 @@ async def _call(request: Request, user_id: UUID, tool: str, body: DelegationBody
         raise MaasError("not_executed", f"nothing was executed: {error.message}") from error
     bind_contextvars(run_id=run_id)  # for the log line of this request
     try:
-        with state.follower_limit.counting(principal):
-            completion = await wait_for_completion(state, run_id, wait_s)
+        completion = await wait_for_completion(state, run_id, wait_s)
     except MaasError as error:
         if error.code != "answer_timeout":
             raise

@@ -48,7 +48,6 @@ STATUS = {
     "queue_full": 429,
     "over_budget": 429,
     "rate_limited": 429,
-    "too_many_followers": 429,
     "share_used": 429,
     "run_failed": 500,
     "busy": 503,

@@ -23,6 +23,7 @@ from maas.http.request_input import (
     write_cursor,
 )
 from maas.http.schemas import MessageText, QueryText, RequestBody, Schema, json_response
+from maas.http.shares import MAX_SMALL_TEXT_BYTES
 from maas.http.state import app_state
 from maas.knowledge.documents import list_documents, read_document, remove
 from maas.knowledge.ingestion import MAX_NAME_CHARS, add_document, new_track_id
@@ -103,7 +104,7 @@ async def post_document(request: Request) -> Response:
     """Read a document (txt, md, html, docx, pdf) and keep it for one user."""
     state = app_state(request)
     max_bytes = state.settings.knowledge_bytes
-    async with read_form(request, NewDocument, "file", max_bytes, state.document_uploads) as form:
+    async with read_form(request, NewDocument, "file", max_bytes, state.shares.documents) as form:
         return await _add(request, form.user_id, form.name, form.file)
 
 
@@ -112,15 +113,17 @@ async def post_shared_document(request: Request) -> Response:
     admin_of(request)
     state = app_state(request)
     max_bytes = state.settings.knowledge_bytes
-    async with read_form(request, NewSharedDocument, "file", max_bytes, state.document_uploads) as form:
+    async with read_form(request, NewSharedDocument, "file", max_bytes, state.shares.documents) as form:
         return await _add(request, None, form.name, form.file)
 
 
 async def post_text(request: Request) -> Response:
     """Keep a text (txt, md, html) as a document of one user."""
     body = await read_body(request, NewTextDocument)
-    async with app_state(request).document_uploads:
-        return await _add(request, body.user_id, body.name, clean(body.text).encode())
+    shares, content = app_state(request).shares, clean(body.text).encode()
+    share = shares.texts if len(content) <= MAX_SMALL_TEXT_BYTES else shares.documents
+    async with share.hold(body.user_id):
+        return await _add(request, body.user_id, body.name, content)
 
 
 async def _add(request: Request, user_id: UUID | None, name: str, content: bytes) -> Response:
@@ -165,10 +168,11 @@ async def get_passages(request: Request) -> Response:
     query: str | None = read_parameter(request, "q", to_search_text)
     if query is None or len(query) < MIN_QUERY_CHARS:
         raise MaasError("bad_parameter", f"q: must have at least {MIN_QUERY_CHARS} characters")
-    state = app_state(request)
-    found = await search_knowledge(
-        state.db, read_user(request), query, mode=mode, limit=limit, query_embedder=state.query_embedder
-    )
+    state, user_id = app_state(request), read_user(request)
+    async with state.shares.reads.hold(user_id):
+        found = await search_knowledge(
+            state.db, user_id, query, mode=mode, limit=limit, query_embedder=state.query_embedder
+        )
     results = [FoundPassage.model_validate(one, from_attributes=True) for one in found.passages]
     return json_response(PassageList(results=results, total=found.total))
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from maas.engine.states import Status
-from maas.http.auth.authorize import principal_of, read_body, read_user
+from maas.http.auth.authorize import principal_of, read_body, read_user, user_of
 from maas.http.request_input import (
     in_zone,
     read_cursor,
@@ -38,7 +38,7 @@ from maas.http.schemas import (
     json_response,
     only_field,
 )
-from maas.http.state import app_state
+from maas.http.state import AppState, app_state
 from maas.memory.context import build_context
 from maas.memory.corrections import NONE, read_corrections
 from maas.memory.erase import forget_memory
@@ -219,6 +219,11 @@ async def post_search(request: Request) -> Response:
     zone = state.settings.zone
     as_of, since, until = (in_zone(zone, at) for at in (body.as_of, body.since, body.until))
     filters = SearchFilter(as_of=as_of, since=since, until=until, tags=body.tags, scope=body.scope, zone=zone)
+    async with state.shares.reads.hold(body.user_id):
+        return json_response(MemoryPage(results=await _find(state, body, filters), next=None))
+
+
+async def _find(state: AppState, body: SearchQuery, filters: SearchFilter) -> list[Memory]:
     evidence = await gather_evidence(state.db, body.user_id, body.query, filters, state.query_embedder)
     hits = await search(state.db, body.user_id, body.query, limit=body.limit, filters=filters, evidence=evidence)
     results = _with_summaries(hits) if body.summaries else [_from_hit(hit) for hit in hits]
@@ -233,7 +238,7 @@ async def post_search(request: Request) -> Response:
     found = [*before, *results, *after][: body.limit]
     if evidence.has_corrections:
         found = (await _with_corrections(state.db, body.user_id, found, filters))[: body.limit]
-    return json_response(MemoryPage(results=found, next=None))
+    return found
 
 
 async def get_memories(request: Request) -> Response:
@@ -260,8 +265,9 @@ async def delete_memory(request: Request) -> Response:
     memory_id = read_id(request, "memory")
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
     is_doubtful_too = read_parameter(request, "doubtful", to_bool, False)
-    db, actor = app_state(request).db, principal_of(request).name
-    counts = await forget_memory(db, memory_id, user_id, actor, is_doubtful_too=is_doubtful_too)
+    state, actor = app_state(request), principal_of(request).name
+    async with state.shares.deletions.hold(user_of(request)):
+        counts = await forget_memory(state.long_db, memory_id, user_id, actor, is_doubtful_too=is_doubtful_too)
     return json_response(ForgetResult(id=memory_id, **counts))
 
 
@@ -302,15 +308,11 @@ async def post_context(request: Request) -> Response:
     state = app_state(request)
     zone = state.settings.zone
     filters = SearchFilter(as_of=in_zone(zone, body.as_of), zone=zone)
-    context = await build_context(
-        state.db,
-        body.user_id,
-        body.query,
-        body.max_tokens,
-        filters=filters,
-        query_embedder=state.query_embedder,
-        is_full=True,
-    )
+    async with state.shares.reads.hold(body.user_id):
+        context = await build_context(
+            state.db, body.user_id, body.query, body.max_tokens, filters=filters, query_embedder=state.query_embedder,
+            is_full=True,
+        )  # fmt: skip
     text = context.fenced
     return json_response(
         ContextResult(

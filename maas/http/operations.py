@@ -30,6 +30,7 @@ from maas.http.state import app_state
 from maas.runs.run_watcher import RunWatcher
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
+from shared.fair_semaphore import FairSemaphore
 
 METRICS_TIMEOUT_S = 5.0
 QUEUE_STATES = ("inbox", "waiting", "runnable", "deferred", "in_flight")
@@ -124,8 +125,10 @@ def swagger_ui_files() -> Path:
 async def metrics(request: Request) -> Response:
     """Return the metrics of the engine, the database and this process in the text format of Prometheus."""
     state = app_state(request)
+    shares = {**dict(state.shares.by_name()), "long_requests": state.submissions.large}
     collectors = [
-        *await _read_collectors(state.db), ProcessGauges(state.db, state.run_watcher), state.request_metrics.registry,
+        *await _read_collectors(state.db), ProcessGauges(state.db, state.run_watcher), ShareMetrics(shares),
+        state.request_metrics.registry,
     ]  # fmt: skip
     return Response(b"".join(map(generate_latest, collectors)), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
@@ -280,6 +283,26 @@ class DatabaseGauges(Collector):
         if self._backlog is not None and self._backlog["waiting"] is not None:
             waiting.add_metric((self._backlog["model"],), self._backlog["waiting"])
         yield from (embedded, refused, waiting, tokens)
+
+
+class ShareMetrics(Collector):
+    """The places of each share of this process: how many there are, are used, waited for, and were refused."""
+
+    def __init__(self, shares: Mapping[str, FairSemaphore]) -> None:
+        self._shares = shares
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ("share",)
+        places = GaugeMetricFamily("maas_share_places", "Places of a share of this process", labels=labels)
+        used = GaugeMetricFamily("maas_share_used", "Places that are used", labels=labels)
+        waiting = GaugeMetricFamily("maas_share_waiting", "Requests that wait for a place", labels=labels)
+        refused = CounterMetricFamily("maas_share_refused", "Requests that were refused a place", labels=labels)
+        for name, share in self._shares.items():
+            places.add_metric((name,), share.places)
+            used.add_metric((name,), share.used)
+            waiting.add_metric((name,), share.waiting)
+            refused.add_metric((name,), share.refused)
+        yield from (places, used, waiting, refused)
 
 
 class ProcessGauges(Collector):

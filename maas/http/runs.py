@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -15,7 +16,7 @@ from structlog.contextvars import bind_contextvars
 from maas.conversations import Mode
 from maas.conversations.actions import press_button
 from maas.engine.states import ArchiveStatus, RunKind, Status
-from maas.http.auth.authorize import principal_of, read_body, read_user
+from maas.http.auth.authorize import hold_stream, principal_of, read_body, read_user
 from maas.http.request_input import (
     in_zone,
     read_cursor,
@@ -169,10 +170,7 @@ async def get_run(request: Request) -> Response:
         raise MaasError("bad_parameter", f"wait: must be between 0 and {MAX_WAIT_S:.0f} seconds")
     state = app_state(request)
     if wait_s:
-        principal = principal_of(request)
-        state.follower_limit.check(principal)
-        with state.follower_limit.counting(principal):
-            await state.run_watcher.wait_for_answer(run_id, wait_s)
+        await state.run_watcher.wait_for_answer(run_id, wait_s)
     return json_response(_to_state(await read_run(state.db, run_id)))
 
 
@@ -183,17 +181,15 @@ async def get_events(request: Request) -> Response:
     """
     run_id = read_id(request, "run")
     cursor = _read_event_cursor(request)
-    state, principal = app_state(request), principal_of(request)
-    state.check_followers(principal)
+    state = app_state(request)
+    hold_stream(request)
     first = await state.event_stream.read(run_id, cursor)
     if first is None:
         raise not_found(run_id)
     if first.is_over and not first.events:
         return Response(status_code=204)  # tells a browser not to reconnect
     lines = server_sent_events(state.event_stream, state.run_watcher, run_id, first)
-    return StreamingResponse(
-        state.follower_limit.counting_stream(principal, lines), media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS
-    )
+    return StreamingResponse(lines, media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS)
 
 
 async def get_runs(request: Request) -> Response:
@@ -212,7 +208,8 @@ async def get_runs(request: Request) -> Response:
 
 async def read_page(request: Request, user_id: UUID | None) -> RunPage:
     """Return a page of runs of a user, or of all users, as the query parameters filter them."""
-    limit, zone = read_limit(request), app_state(request).settings.zone
+    state, limit = app_state(request), read_limit(request)
+    zone = state.settings.zone
     only = RunFilter(
         user_id=user_id,
         status=read_parameter(request, "status", Status),
@@ -223,7 +220,9 @@ async def read_page(request: Request, user_id: UUID | None) -> RunPage:
         until=in_zone(zone, read_parameter(request, "to", to_time)),
         text=read_parameter(request, "q", to_search_text),
     )
-    rows = await list_runs(app_state(request).db, only, read_cursor(request), limit)
+    before = read_cursor(request)
+    async with state.shares.reads.hold(user_id or principal_of(request).name) if only.text else nullcontext():
+        rows = await list_runs(state.db, only, before, limit)
     summaries = [
         RunSummary(request_id=row["id"], **{name: row[name] for name in RunSummary.model_fields if name in row})
         for row in rows

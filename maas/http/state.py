@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from asyncio import Semaphore
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Histogram, ProcessCollector
 from prometheus_client import Counter as MetricCounter
 from starlette.requests import Request
 
 from maas.accounts.sign_in import SignIn
-from maas.http.auth import Authenticator, Principal
-from maas.memory.transfer.import_ import MAX_CONCURRENT_IMPORTS as MAX_CONCURRENT_IMPORTS
+from maas.http.auth import Authenticator
+from maas.http.shares import Shares
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submitter
@@ -27,11 +24,7 @@ from shared.errors import MaasError
 from shared.models.calls import QueryEmbedder
 from shared.settings import Settings
 
-MAX_CONCURRENT_IMPORT_UPLOADS = 8  # each may take 64 MiB of disk until its import has ended
-MAX_CONCURRENT_IMAGE_UPLOADS = 1
-MAX_CONCURRENT_DOCUMENT_UPLOADS = 2
 MAX_RATE_BUCKETS = 100_000
-FOLLOWER_SHARE = 10  # a bound principal may hold one in so many of the followers of a process
 COUNTED_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -65,53 +58,6 @@ class RateLimiter:
             del self._full_at[next(iter(self._full_at))]
 
 
-class FollowerLimit:
-    """Limits how many event streams and waiting requests one bound principal holds in this process.
-
-    Principals are counted by user, or by key when they are bound to a prefix. An unbound principal serves many users
-    and has no limit of its own.
-    """
-
-    def __init__(self, max_followers: int) -> None:
-        self._max_of_one = max(1, max_followers // FOLLOWER_SHARE)
-        self._counts: Counter[str] = Counter()
-
-    def check(self, principal: Principal) -> None:
-        """Raise MaasError('too_many_followers') when the principal may not follow or wait once more."""
-        if principal.is_bound and self._counts[_name(principal)] >= self._max_of_one:
-            raise MaasError(
-                "too_many_followers",
-                f"you follow or wait for {self._max_of_one} runs in this process, as many as you may; "
-                "end one and try again",
-                {"retry_after": 1},
-            )
-
-    @contextmanager
-    def counting(self, principal: Principal) -> Iterator[None]:
-        """Count the principal as a follower while the context is open."""
-        name = _name(principal)
-        self._counts[name] += 1
-        try:
-            yield
-        finally:
-            self._counts[name] -= 1
-            if not self._counts[name]:
-                del self._counts[name]
-
-    async def counting_stream(
-        self, principal: Principal, lines: AsyncGenerator[str, None]
-    ) -> AsyncGenerator[str, None]:
-        """Yield `lines` and count the principal as a follower until they end."""
-        with self.counting(principal):
-            async with aclosing(lines):
-                async for line in lines:
-                    yield line
-
-
-def _name(principal: Principal) -> str:
-    return principal.name if principal.user_id is None else f"user {principal.user_id}"
-
-
 class RequestMetrics:
     """Prometheus counters of the requests that this process has served."""
 
@@ -143,12 +89,11 @@ class RequestMetrics:
 class AppState:
     """The parts of the application; `sign_in` is None unless MAAS_AUTH=local.
 
-    The semaphores bound what uploads occupy: `import_uploads` the temporary files of imports, `imports` the imports
-    that run, `image_uploads` the images in memory, `document_uploads` the
-    documents.
+    `long_db` has connections of its own for work on all data of a user, so that it takes none from other requests.
     """
 
     db: Database
+    long_db: Database
     settings: Settings
     authenticator: Authenticator
     submissions: Submitter
@@ -157,21 +102,9 @@ class AppState:
     user_event_stream: UserEventStream
     request_metrics: RequestMetrics
     rate_limiter: RateLimiter
-    follower_limit: FollowerLimit
+    shares: Shares
     query_embedder: QueryEmbedder | None = None
     sign_in: SignIn | None = None
-    import_uploads: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMPORT_UPLOADS))
-    imports: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMPORTS))
-    image_uploads: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_IMAGE_UPLOADS))
-    document_uploads: Semaphore = field(default_factory=partial(Semaphore, MAX_CONCURRENT_DOCUMENT_UPLOADS))
-
-    def check_followers(self, principal: Principal) -> None:
-        """Raise when this process cannot serve the principal one more event stream: busy, too_many_followers."""
-        if self.run_watcher.subscribers >= self.settings.followers:
-            raise MaasError(
-                "busy", "this process serves as many event streams as it may; try again", {"retry_after": 1}
-            )
-        self.follower_limit.check(principal)
 
 
 def app_state(request: Request) -> AppState:
@@ -179,3 +112,10 @@ def app_state(request: Request) -> AppState:
     state = request.app.state.maas
     assert isinstance(state, AppState)
     return state
+
+
+def until_sent(request: Request) -> AsyncExitStack:
+    """Return the stack whose contexts end when the response of the request was sent completely, or was cut."""
+    stack = request.state.until_sent
+    assert isinstance(stack, AsyncExitStack)
+    return stack

@@ -87,7 +87,6 @@ async def post_telegram_chat(request: Request) -> Response:
     state, principal, key = app_state(request), principal_of(request), read_idempotency_key(request)
     if not await state.db.rows("assistant_definition", body.assistant):
         raise await unknown_assistant(state.db, body.assistant)
-    state.follower_limit.check(principal)
     known = await _find_user(request, body.telegram_chat_id)
     if known is None and (principal.is_bound or body.ad_account_id is not None):
         raise MaasError("not_found", _UNKNOWN)

@@ -7,7 +7,7 @@ from math import inf
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from maas.http.auth.authorize import principal_of
+from maas.http.auth.authorize import hold_stream
 from maas.http.request_input import read_id, read_parameter, to_seconds
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS, to_lines
 from maas.http.state import app_state
@@ -29,14 +29,12 @@ async def get_user_events(request: Request) -> Response:
     wait_s: float | None = read_parameter(request, "wait", to_seconds)
     if wait_s is not None and not 0 <= wait_s <= MAX_WAIT_S:
         raise MaasError("bad_parameter", f"wait: must be between 0 and {MAX_WAIT_S:.0f} seconds")
-    state, principal = app_state(request), principal_of(request)
-    state.check_followers(principal)
+    state = app_state(request)
+    hold_stream(request)
     first = await state.user_event_stream.read(UserRead(user_id, cursor, is_thorough=cursor is not None))
     seconds = inf if wait_s is None else wait_s
     lines = to_lines(watch_user(state.user_event_stream, state.run_watcher, user_id, first, seconds))
-    return StreamingResponse(
-        state.follower_limit.counting_stream(principal, lines), media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS
-    )
+    return StreamingResponse(lines, media_type=EVENT_STREAM, headers=EVENT_STREAM_HEADERS)
 
 
 def _read_cursor(request: Request) -> UserCursor | None:

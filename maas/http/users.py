@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Semaphore, timeout
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime
 from tempfile import TemporaryFile
 from typing import BinaryIO, Literal
@@ -18,7 +16,7 @@ from maas.engine.spending import read_spending
 from maas.http.auth.authorize import check_user, count_user, principal_of, read_body
 from maas.http.request_input import read_id, read_parameter, read_to_file
 from maas.http.schemas import VISIBLE_CHARACTER_PATTERN, Name, RequestBody, Schema, json_response
-from maas.http.state import app_state
+from maas.http.state import app_state, until_sent
 from maas.memory.erase import erase_user
 from maas.memory.transfer.export import write_export
 from maas.memory.transfer.import_ import import_file
@@ -26,8 +24,6 @@ from maas.users import find_user, get_or_create_user, parse_user_id
 from shared.errors import MaasError
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
-IMPORT_SLOT_TIMEOUT_S = 5.0  # once the body was received
-RETRY_AFTER_S = 5
 CHUNK_BYTES = 64 * 1024
 NDJSON = "application/x-ndjson"
 IMPORT_TYPES = (NDJSON, "application/ndjson", "application/jsonl", "application/json")
@@ -132,10 +128,11 @@ async def resolve_user(request: Request, name: str | None) -> UUID:
     """
     principal = principal_of(request)
     if name is None:
-        user_id = principal.user_id or principal.default_user
-        if user_id is None:
+        own_id = principal.user_id or principal.default_user
+        if own_id is None:
             raise MaasError("user_required", USER_REQUIRED)
-        return user_id
+        count_user(request, own_id)
+        return own_id
     user_id = await find_user_by_name(request, name)
     if user_id is None:
         if principal.user_id is not None:
@@ -195,12 +192,12 @@ async def get_spending(request: Request) -> Response:
 async def get_export(request: Request) -> Response:
     """Export all data of a user as lines of JSON, which the import accepts."""
     user_id = read_id(request, "user")
-    with ExitStack() as stack:
-        file = stack.enter_context(TemporaryFile())  # a slow client must not hold a database transaction open
-        await write_export(app_state(request).db, user_id, file, principal_of(request).name)
-        size = file.tell()
-        file.seek(0)
-        stack.pop_all()  # _stream_file closes it
+    state, held = app_state(request), until_sent(request)
+    await held.enter_async_context(state.shares.exports.hold(user_id))
+    file = held.enter_context(TemporaryFile())  # noqa: SIM115  (a slow client must not hold a transaction open)
+    await write_export(state.long_db, user_id, file, principal_of(request).name)
+    size = file.tell()
+    file.seek(0)
     headers = {"content-length": str(size), "content-disposition": f'attachment; filename="maas-{user_id}.ndjson"'}
     return StreamingResponse(_stream_file(file), media_type=NDJSON, headers=headers)
 
@@ -210,11 +207,13 @@ async def post_import(request: Request) -> Response:
     user_id = read_id(request, "user")
     state, principal = app_state(request), principal_of(request)
     is_operator = principal.may("admin") and not principal.is_bound
-    async with _slot(state.import_uploads, 0):
+    async with state.shares.import_uploads.hold(user_id):
         with TemporaryFile() as file:
             await read_to_file(request, file, MAX_IMPORT_BYTES, IMPORT_TYPES)
-            async with _slot(state.imports, IMPORT_SLOT_TIMEOUT_S):
-                result = await import_file(state.db, user_id, file, "body", principal.name, is_operator=is_operator)
+            async with state.shares.imports.hold(user_id):
+                result = await import_file(
+                    state.long_db, user_id, file, "body", principal.name, is_operator=is_operator
+                )
     accepted = ImportAccepted(
         added=result.added, known=result.known, records=result.records, others=result.others, run_ids=result.run_ids
     )
@@ -224,27 +223,12 @@ async def post_import(request: Request) -> Response:
 async def delete_user(request: Request) -> Response:
     """Erase a user from every table, unfinished runs included."""
     user_id = read_id(request, "user")
-    erased = await erase_user(app_state(request).db, user_id, principal_of(request).name)
+    state = app_state(request)
+    async with state.shares.deletions.hold(user_id):
+        erased = await erase_user(state.long_db, user_id, principal_of(request).name)
     return json_response(EraseResult(user_id=user_id, erased=erased))
 
 
-@asynccontextmanager
-async def _slot(semaphore: Semaphore, timeout_s: float) -> AsyncIterator[None]:
-    """Hold one of the import slots. Raises MaasError('busy') when none is released in time."""
-    try:
-        async with timeout(timeout_s):
-            await semaphore.acquire()
-    except TimeoutError as error:
-        raise MaasError(
-            "busy", "this process imports as many files as it may; send it again later", {"retry_after": RETRY_AFTER_S}
-        ) from error
-    try:
-        yield
-    finally:
-        semaphore.release()
-
-
 async def _stream_file(file: BinaryIO) -> AsyncIterator[bytes]:
-    with file:
-        while chunk := file.read(CHUNK_BYTES):
-            yield chunk
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk

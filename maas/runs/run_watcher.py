@@ -106,11 +106,6 @@ class RunWatcher:
         """The number of runs that event streams follow."""
         return len(self._event_waiters)
 
-    @property
-    def subscribers(self) -> int:
-        """The number of event streams."""
-        return sum(map(len, self._event_waiters.values())) + sum(map(len, self._user_waiters.values()))
-
     async def _listen(self) -> None:
         timeout, is_silent = CONNECT_TIMEOUT_S, False
         while True:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -17,6 +16,7 @@ from maas.memory.health import MemoryState
 from shared import tokens
 from shared.db import Database
 from shared.errors import MaasError
+from shared.fair_semaphore import FairSemaphore
 from shared.group_commit import GroupCommit
 from shared.json import is_storable
 from shared.text import escape, one_line
@@ -24,7 +24,9 @@ from shared.text import escape, one_line
 Role = Literal["user", "assistant", "tool"]
 TRACEPARENT = "traceparent"
 LARGE_REQUEST_CHARS = 8192  # a longer request is inserted alone, since Postgres takes longer to parse its text
-MAX_LARGE_INSERTS = 2  # at one moment
+MAX_LARGE_INSERTS = 2  # at one moment; users who wait take turns
+MAX_WAITING_INSERTS = 100  # of one user
+LARGE_INSERT_TIMEOUT_S = 20.0  # for which one waits for its turn
 REPEAT_WINDOW_S = 900.0  # a client that waits longer for one answer has given up
 ENDED_WINDOW_S = 10.0  # the official OpenAI clients wait at most 8 s before they send a request again
 MAX_COLLECTED_MESSAGES = 20_000  # that a search collects for one word
@@ -136,13 +138,16 @@ class Submitter:
         self._db = db
         self.queue_limit = queue_limit
         self._inserts: GroupCommit[tuple[UUID, Submission], bool | MaasError] = GroupCommit(self._insert)
-        self._large = asyncio.Semaphore(MAX_LARGE_INSERTS)
+        self.large = FairSemaphore(
+            "long requests", MAX_LARGE_INSERTS, MAX_LARGE_INSERTS, LARGE_INSERT_TIMEOUT_S, MAX_WAITING_INSERTS
+        )
 
     async def submit(self, submission: Submission) -> UUID:
         """Insert the row and return its id; with a repeated idempotency key, the id of the earlier row.
 
         Raises MaasError: `unknown_assistant`, `not_found` for a conversation or an attachment of another user,
-        `queue_full` with `retry_after` in seconds, or `idempotency_conflict` for the same key with another body.
+        `queue_full`, `share_used` and `busy` with `retry_after` in seconds, or `idempotency_conflict` for the same key
+        with another body.
         """
         run_id = uuid4()
         try:
@@ -183,7 +188,7 @@ class Submitter:
     async def _insert_one(self, run_id: UUID, submission: Submission) -> bool | MaasError:
         if len(submission.query) < LARGE_REQUEST_CHARS:
             return await self._inserts.submit((run_id, submission))
-        async with self._large:
+        async with self.large.hold(submission.user_id):
             return (await self._insert([(run_id, submission)]))[0]
 
     async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool | MaasError]:

@@ -20,7 +20,8 @@ from maas.http.app import create_app
 from maas.http.auth import Principal
 from maas.http.openai.completions import stream_completion
 from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
-from maas.http.state import AppState, FollowerLimit, RateLimiter, RequestMetrics
+from maas.http.shares import Shares
+from maas.http.state import AppState, RateLimiter, RequestMetrics
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from maas.runs.submit import Submission, Submitter
@@ -189,28 +190,27 @@ async def test_a_process_that_ends_says_so_in_its_streams(
 
 
 async def test_one_user_leaves_places_to_follow_for_others(opened: Opener) -> None:
-    """By streams, waits and answers in one piece alike."""
+    """A key for all users counts for the user whom it names."""
     async with opened(followers=10) as client_of:
-        ann = client_of("for-ann").with_options(max_retries=0)
-        chunks = await ask(ann, None, stream=True)
-        run = (await anext(aiter(chunks))).id.removeprefix("chatcmpl-")
-        for asked in (
-            ask(ann, None, stream=True), ask(ann, None), ann.get(f"/runs/{run}?wait=1", cast_to=object),
-        ):  # fmt: skip
+        everybodys = client_of("for-all").with_options(max_retries=0)
+        streams = []
+        for client, user in ((client_of("for-ann").with_options(max_retries=0), None), (everybodys, "bob")):
+            streams.append(await ask(client, user, stream=True))
+            await anext(aiter(streams[-1]))
             with pytest.raises(openai.RateLimitError) as refused:
-                await asked
-            assert refused.value.response.json()["error"]["code"] == "too_many_followers"
-        other = await ask(client_of("for-all").with_options(max_retries=0), "bob", stream=True)
-        await anext(aiter(other))
-        await chunks.close()
-        await other.close()
+                await ask(client, user, stream=True)
+            assert refused.value.response.json()["error"]["code"] == "share_used"
+        streams.append(await ask(everybodys, "carl", stream=True))
+        await anext(aiter(streams[-1]))
+        for stream in streams:
+            await stream.close()
 
 
 async def test_silence_is_broken_by_comments(database: str) -> None:
     async with open_database(database, 2, "test") as db:
         state = AppState(
-            db, load_settings(), FixedKeys(), Submitter(db), RunWatcher(db, database), EventStream(db),
-            UserEventStream(db), RequestMetrics(), RateLimiter(), FollowerLimit(10),
+            db, db, load_settings(), FixedKeys(), Submitter(db), RunWatcher(db, database), EventStream(db),
+            UserEventStream(db), RequestMetrics(), RateLimiter(), Shares.of(load_settings()),
         )  # fmt: skip
         run_id = await state.submissions.submit(Submission(ANN, "Hello."))
         async with aclosing(stream_completion(state, run_id, "mentor", False, keep_alive_s=0.05)) as lines:

@@ -24,12 +24,14 @@ from maas.agents.tool_calls import ToolFailure
 from maas.user_secrets import UserSecret, UserSecrets
 from shared.db import UNAVAILABLE
 from shared.errors import MaasError
+from shared.fair_semaphore import FairSemaphore
 from shared.log import masker
 
 CHECK_INTERVAL_S = 2.0
 PLACE_TIMEOUT_S = 20.0
 END_TIMEOUT_S = 2.0
 MAX_OPENING = 16  # connections to one server that are opened at the same time: the time limit of each is for itself
+OPENING_TIMEOUT_S = 60.0  # for which a call waits until its connection may be opened; its own limit may end it before
 log = structlog.get_logger()
 
 
@@ -101,7 +103,7 @@ class UserConnections:
         self._current: dict[UUID, _Place] = {}
         self._open: set[_Place] = set()  # also those that were replaced and have calls in progress
         self._waiters: deque[asyncio.Future[None]] = deque()  # calls of users for whom there is no place
-        self._opening = asyncio.Semaphore(MAX_OPENING)
+        self._opening = FairSemaphore("connections", MAX_OPENING, 1, OPENING_TIMEOUT_S)
         self._ends: set[asyncio.Task[None]] = set()
         self._watcher: asyncio.Task[None] | None = None
 
@@ -116,7 +118,7 @@ class UserConnections:
         for _ in range(2):  # in a session that the server has lost nothing is done: once more in a new one
             place = await self._take(user_id)
             try:
-                await self._open_once(place.connection)
+                await self._open_once(place)
                 if place.connection.is_lost:
                     raise self._failure(place.connection)
                 return await place.connection.call_once(name, arguments)
@@ -134,11 +136,15 @@ class UserConnections:
             self._end(place)
         await asyncio.gather(*self._ends, return_exceptions=True)
 
-    async def _open_once(self, connection: UserConnection) -> None:
-        """Return when the connection is open, or could not be opened."""
-        if not connection.is_tried:
-            async with self._opening:
-                await connection.tried()
+    async def _open_once(self, place: _Place) -> None:
+        """Return when the connection is open, or could not be opened. Raises ToolFailure."""
+        if place.connection.is_tried:
+            return
+        try:
+            async with self._opening.hold(place.user_id):
+                await place.connection.tried()
+        except MaasError as error:
+            raise self._no_place() from error
 
     def _failure(self, connection: UserConnection) -> ToolFailure:
         if connection.is_refused:
@@ -185,9 +191,11 @@ class UserConnections:
             else:
                 self._wake()  # it was its turn: now it is that of the next one
             if isinstance(error, TimeoutError):
-                message = f"the server {self._server.name} has no place for one more user now: try again later"
-                raise ToolFailure(message) from None
+                raise self._no_place() from None
             raise
+
+    def _no_place(self) -> ToolFailure:
+        return ToolFailure(f"the server {self._server.name} has no place for one more user now: try again later")
 
     def _wake(self) -> None:
         """Let the call that waits for the longest time look for a place."""

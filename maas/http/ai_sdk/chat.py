@@ -17,15 +17,14 @@ from structlog.contextvars import bind_contextvars
 from maas.conversations import Mode
 from maas.conversations.attachments import store_upload
 from maas.http.ai_sdk.stream import stream_parts
-from maas.http.auth.authorize import principal_of, read_body
+from maas.http.auth.authorize import hold_stream, principal_of, read_body
 from maas.http.request_input import read_parameter
 from maas.http.runs import with_marks
 from maas.http.schemas import AssistantName, Name, QueryText, Schema
 from maas.http.server_sent_events import EVENT_STREAM, EVENT_STREAM_HEADERS
-from maas.http.state import app_state
+from maas.http.state import AppState, app_state
 from maas.http.users import find_user_by_name, read_user_header, resolve_user
 from maas.runs.submit import Submission
-from shared.db import Database
 from shared.errors import MaasError, problems_of
 
 MAX_MESSAGES, MAX_PARTS = 1000, 500
@@ -75,14 +74,14 @@ async def post_ui_chat(request: Request) -> Response:
     query = _read_query(said.parts)
     images = _read_images(said.parts)
     user_id = await resolve_user(request, body.user or read_user_header(request))
-    state.check_followers(principal)
+    hold_stream(request)
     conversation_id = _conversation_of(user_id, body.id)
     run_id = await state.submissions.submit(
         Submission(
             user_id=user_id, query=query, assistant=body.assistant, conversation_id=conversation_id, mode=body.mode,
             metadata=with_marks(None, body.marks), caller=principal.name,
             idempotency_key=_key(conversation_id, body, said, query),
-            attachment_ids=await _store_images(state.db, user_id, images),
+            attachment_ids=await _store_images(state, user_id, images),
         )
     )  # fmt: skip
     return _stream(request, run_id)
@@ -94,7 +93,7 @@ async def get_ui_stream(request: Request) -> Response:
     name: str | None = read_parameter(request, "user", str)
     name = read_user_header(request) if name is None else name
     user_id = await find_user_by_name(request, name) if name is not None else await resolve_user(request, None)
-    state.check_followers(principal_of(request))
+    hold_stream(request)
     run_id: UUID | None = None
     if user_id is not None:
         conversation_id = _conversation_of(user_id, request.path_params["chat"])
@@ -103,10 +102,8 @@ async def get_ui_stream(request: Request) -> Response:
 
 
 def _stream(request: Request, run_id: UUID) -> Response:
-    state = app_state(request)
     bind_contextvars(run_id=run_id)  # for the log line of this request
-    parts = state.follower_limit.counting_stream(principal_of(request), stream_parts(state, run_id))
-    return StreamingResponse(parts, media_type=EVENT_STREAM, headers=UI_HEADERS)
+    return StreamingResponse(stream_parts(app_state(request), run_id), media_type=EVENT_STREAM, headers=UI_HEADERS)
 
 
 def _conversation_of(user_id: UUID, chat: str) -> UUID:
@@ -148,8 +145,11 @@ def _read_images(parts: Sequence[dict[str, Any]]) -> list[bytes]:
     return images
 
 
-async def _store_images(db: Database, user_id: UUID, images: Sequence[bytes]) -> tuple[UUID, ...]:
-    ids = [(await store_upload(db, user_id, image))["id"] for image in images]
+async def _store_images(state: AppState, user_id: UUID, images: Sequence[bytes]) -> tuple[UUID, ...]:
+    ids = []
+    for image in images:
+        async with state.shares.images.hold(user_id):
+            ids.append((await store_upload(state.db, user_id, image))["id"])
     return tuple(dict.fromkeys(ids))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Literal, TypeVar
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from starlette.requests import Request
 
 from maas.http.auth import Principal, Scope, Unauthenticated
 from maas.http.request_input import read_id, read_json, read_parameter, validate
-from maas.http.state import app_state
+from maas.http.state import app_state, until_sent
 from maas.users import has_name_prefix
 from shared.errors import MaasError
 
@@ -24,7 +25,7 @@ log = structlog.get_logger()
 async def authorize(request: Request, scope: Scope, resource: Resource | None = None) -> None:
     """Authenticate the request and check its scope, its rate, the owner of its path id and the user of its query.
 
-    Raises MaasError: unauthenticated, rate_limited, forbidden, not_found, bad_parameter.
+    Raises MaasError: unauthenticated, share_used, rate_limited, forbidden, not_found, bad_parameter.
     """
     if scope == "open":
         return
@@ -43,7 +44,10 @@ async def authorize(request: Request, scope: Scope, resource: Resource | None = 
 
 
 async def authenticate(request: Request) -> Principal:
-    """Find the principal of this request and store it for `principal_of`. Raises Unauthenticated."""
+    """Find the principal of this request, store it for `principal_of`, and take one place of its share of requests.
+
+    Raises Unauthenticated, MaasError: share_used, busy.
+    """
     state = app_state(request)
     try:
         principal = request.state.principal = await state.authenticator.authenticate(request)
@@ -52,6 +56,7 @@ async def authenticate(request: Request) -> Principal:
         client = request.client.host if request.client is not None else None
         log.info("unauthenticated", cause=error.cause, path=request.url.path, client=client)
         raise
+    until_sent(request).enter_context(state.shares.requests.hold_now(owner_of(request)))
     return principal
 
 
@@ -60,6 +65,25 @@ def principal_of(request: Request) -> Principal:
     principal = request.state.principal
     assert isinstance(principal, Principal)
     return principal
+
+
+def owner_of(request: Request) -> Hashable:
+    """Return whose share of requests, streams and uploads is used: of the user or the prefix that the key is bound to.
+
+    Of a key that is bound to neither it is that of the user whom it has named so far, if any.
+    """
+    principal = principal_of(request)
+    return (principal.user_id or principal.name) if principal.is_bound else user_of(request)
+
+
+def user_of(request: Request) -> Hashable:
+    """Return the user whom the request has named so far; without one a new object, which shares nothing."""
+    return getattr(request.state, "named_user", None) or object()
+
+
+def hold_stream(request: Request) -> None:
+    """Take one place for the event stream that is the response. Raises MaasError: share_used, busy."""
+    until_sent(request).enter_context(app_state(request).shares.streams.hold_now(owner_of(request)))
 
 
 async def check_user(request: Request, user_id: UUID) -> None:
@@ -71,10 +95,10 @@ async def check_user(request: Request, user_id: UUID) -> None:
 
 def count_user(request: Request, user_id: UUID) -> None:
     """Count the request once towards MAAS_USER_RATE, for the first user that it names. Raises rate_limited."""
-    per_minute = app_state(request).settings.user_rate
-    if per_minute is not None and getattr(request.state, "counted_user", None) is None:
-        request.state.counted_user = user_id
-        app_state(request).rate_limiter.take(f"user:{user_id}", per_minute, "a user")
+    if getattr(request.state, "named_user", None) is None:
+        request.state.named_user = user_id
+        if per_minute := app_state(request).settings.user_rate:
+            app_state(request).rate_limiter.take(f"user:{user_id}", per_minute, "a user")
 
 
 def read_user(request: Request) -> UUID:

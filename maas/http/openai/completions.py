@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
 from maas.engine.states import TERMINAL, Status
-from maas.http.auth.authorize import principal_of
+from maas.http.auth.authorize import hold_stream
 from maas.http.openai import (
     ChatAnswer,
     ChatCompletion,
@@ -51,24 +51,18 @@ async def post_chat_completion(request: Request) -> Response:
     """Ask an assistant in OpenAI's format: the last user message is the query, and MaaS adds history and memory."""
     completion_request = await read_completion_request(request)
     state, body, ignored = app_state(request), completion_request.body, completion_request.ignored
-    principal = principal_of(request)
     if body.stream:
-        state.check_followers(principal)
-    else:
-        state.follower_limit.check(principal)
+        hold_stream(request)
     submissions, submission = state.submissions, completion_request.submission
     run_id = await submissions.find_repeated(submission) if completion_request.is_retry else None
     run_id = run_id or await submissions.submit(submission)
     bind_contextvars(run_id=run_id)  # for the log line of this request
     if body.stream:
         has_usage = bool(body.stream_options and body.stream_options.include_usage)
-        chunks = state.follower_limit.counting_stream(
-            principal, stream_completion(state, run_id, body.model, has_usage, ignored)
-        )
+        chunks = stream_completion(state, run_id, body.model, has_usage, ignored)
         headers = EVENT_STREAM_HEADERS | client_request_id(request) | ignored_header(ignored)
         return StreamingResponse(chunks, media_type=EVENT_STREAM, headers=headers)
-    with state.follower_limit.counting(principal):
-        completion = await wait_for_completion(state, run_id)
+    completion = await wait_for_completion(state, run_id)
     if completion.status is Status.FAILED:
         status, error = error_of_failed_run(completion.error_code, f"{completion.error_message} (run {run_id})")
         return openai_error_response(request, status, error, {"x-should-retry": "false"})

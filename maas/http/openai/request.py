@@ -74,7 +74,10 @@ async def read_completion_request(request: Request) -> CompletionRequest:
     if not await list_assistants(db, body.model):
         raise await unknown_model(db, body.model)
     user_id = await resolve_user(request, body.user or body.safety_identifier or read_user_header(request))
-    attachment_ids = [(await store_upload(db, user_id, image))["id"] for image in images]
+    attachment_ids = []
+    for image in images:
+        async with app_state(request).shares.images.hold(user_id):
+            attachment_ids.append((await store_upload(db, user_id, image))["id"])
     submission = Submission(
         user_id=user_id, query=query, assistant=body.model, conversation_id=conversation_id, metadata=metadata,
         source=OPENAI_SOURCE, caller=principal_of(request).name, idempotency_key=key,
