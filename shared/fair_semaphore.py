@@ -26,7 +26,7 @@ class FairSemaphore:
         self.subject = subject
         self.places = places
         self.places_each = min(places_each, places)
-        self._wait_s = wait_s
+        self.wait_s = wait_s
         self._waiting_each = waiting_each
         self._held: Counter[Hashable] = Counter()
         self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}  # in the order in which owners are served
@@ -67,13 +67,13 @@ class FairSemaphore:
             self._take(owner)
             return
         queue = self._waiting.setdefault(owner, deque())
-        if len(queue) >= self._waiting_each or self._wait_s <= 0:
+        if len(queue) >= self._waiting_each or self.wait_s <= 0:
             self._forget(owner)
             raise self._refusal(owner)
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         queue.append(place)
         try:
-            async with asyncio.timeout(self._wait_s):
+            async with asyncio.timeout(self.wait_s):
                 await place
         except BaseException as error:
             if place.done() and not place.cancelled():
@@ -121,7 +121,7 @@ class FairSemaphore:
 
     def _refusal(self, owner: Hashable) -> MaasError:
         self.refused += 1
-        retry_after = {"retry_after": max(1, math.ceil(self._wait_s / 2))}
+        retry_after = {"retry_after": max(1, math.ceil(self.wait_s / 2))}
         if self._held[owner] >= self.places_each:
             count = "one" if self.places_each == 1 else str(self.places_each)
             return MaasError(

@@ -68,7 +68,7 @@ def hold_trial(plan: Plan, folder: Path, on_progress: Progress = lambda finished
         logs = folder / "logs"
         logs.mkdir()
         model = stack.enter_context(EchoingAimock(logs))
-        processes = stack.enter_context(Stack(server.dsn, logs))
+        processes = stack.enter_context(Stack(server.dsn, logs, MAAS_USER_RATE="0"))
         processes.is_forking = False
         try:
             return asyncio.run(_Trial(plan, server, processes, model, application, on_progress).run())

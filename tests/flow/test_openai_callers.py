@@ -180,7 +180,7 @@ async def test_a_process_that_ends_says_so_in_its_streams(
         first = await anext(aiter(chunks))
         assert first.choices[0].delta.role == "assistant"
         with pytest.raises(openai.InternalServerError) as refused:
-            await ask(client, None, stream=True)
+            await ask(client_of("for-all").with_options(max_retries=0), "bob", stream=True)
         rest = asyncio.create_task(_drain(chunks))
     with pytest.raises(openai.APIError) as caught:
         await rest

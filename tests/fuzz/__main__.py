@@ -53,7 +53,7 @@ def fuzz(
     with open_sandbox(load_settings()) as sandbox, sandbox.database() as dsn:
         logs = sandbox.folder / "logs"
         logs.mkdir()
-        with Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8") as stack:
+        with Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8", MAAS_USER_RATE="0") as stack:
             server = stack.start_server()
             stack.start_orchestrator()
             people = settle(stack, 6, chosen)

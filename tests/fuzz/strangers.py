@@ -120,7 +120,7 @@ def strangers(
     with open_sandbox(load_settings()) as sandbox, sandbox.database() as dsn:
         logs = sandbox.folder / "logs"
         logs.mkdir()
-        with Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8") as stack:
+        with Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8", MAAS_USER_RATE="0") as stack:
             stack.start_server()
             orchestrator = stack.start_orchestrator()
             people = settle(stack, residents, chosen)

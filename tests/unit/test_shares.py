@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +12,7 @@ import pytest
 
 from maas.http.errors import STATUS, headers_of
 from maas.http.shares import LONG_POOL_SIZE, MIN_REQUESTS_OF_ONE, Shares
+from maas.runs.submit import LARGE_INSERT_TIMEOUT_S, MAX_LARGE_INSERTS
 from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
 from shared.settings import Settings
@@ -30,6 +33,20 @@ def test_one_user_never_holds_all_places(name: str, share: FairSemaphore) -> Non
 @pytest.mark.parametrize("pool_size", [2, 3, 8, 200])
 def test_searches_leave_connections_to_other_requests(pool_size: int) -> None:
     assert 1 <= shares(pool_size=pool_size).reads.places <= pool_size // 2
+
+
+def test_the_documented_numbers() -> None:
+    """Those of docs/security.md, but for the places that follow settings and for the share of `long_requests`."""
+    text = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+    documented = dict(re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]* \| [^|]* \| [^|]*) \|$", text, re.MULTILINE))
+    large = (MAX_LARGE_INSERTS, MAX_LARGE_INSERTS, LARGE_INSERT_TIMEOUT_S)
+    numbers = {name: (one.places, one.places_each, one.wait_s) for name, one in shares().by_name()}
+    for name, (places, each, wait_s) in {**numbers, "long_requests": large}.items():
+        expected = [str(places), str(each), f"{wait_s:.0f} s" if wait_s else "-"]
+        found = documented.pop(name).split(" | ")
+        settings = 2 if name in ("requests", "streams") else 1 if name == "reads" else 0
+        assert found[settings:] == expected[settings:], name
+    assert documented == {}
 
 
 def test_work_on_all_data_of_users_always_finds_a_connection_of_its_pool() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -96,11 +97,12 @@ class CreatedKey(Schema):
 
 async def get_users(request: Request) -> Response:
     """List users by id; `q` is a part of a name, or a user id."""
-    admin_of(request)
+    principal, state = admin_of(request), app_state(request)
     limit, text = read_limit(request), read_parameter(request, "q", to_search_text)
     _, last = read_cursor(request) or (None, FIRST_USER)
     user_id = _as_user_id(text)
-    rows = await app_state(request).db.rows("admin_users", text if user_id is None else None, user_id, last, limit)
+    async with state.shares.reads.hold(principal.name) if text else nullcontext():
+        rows = await state.db.rows("admin_users", text if user_id is None else None, user_id, last, limit)
     await note_read(request, "users_list", user_id, users=len(rows))
     cursor = f"0_{rows[-1]['user_id']}" if len(rows) == limit and user_id is None else None
     return json_response(AdminUserPage(results=[AdminUser(**row) for row in rows], next=cursor))
