@@ -1,7 +1,7 @@
 """A server of tools on accounts of users, made with the official SDK: `python mcp_accounts.py PORT`.
 
-An account is a bearer token; a file named like one of the `refused` folder makes it one that is refused. Each call is
-a line of the file `calls`.
+An account is a bearer token. The file `refused-ACCOUNT` makes it one that is refused, `held-ACCOUNT` one that gets no
+reply while that file exists. Each call is a line of the file `calls`.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ async def guarded(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": "http.response.start", "status": 401, "headers": []})
             await send({"type": "http.response.body", "body": f"no access for {token}".encode()})
             return
+        while (FOLDER / f"held-{account(token)}").exists():
+            await asyncio.sleep(0.02)
     await application(scope, receive, send)
 
 

@@ -21,6 +21,7 @@ from psycopg.rows import DictRow
 from structlog.testing import capture_logs
 
 from maas.agents.mcp_client import read_servers
+from maas.agents.mcp_client.user_connections import MAX_OPENING
 from maas.agents.runtime import Toolbox
 from maas.agents.tool_calls import ToolDoubt, ToolFailure
 from maas.agents.tools import ToolContext, Toolset
@@ -203,6 +204,23 @@ async def test_a_refused_user(connection: Database, database: str, port: int, tm
         await box.whoami(ben)
         box.connect(ann, secret=lambda _: "planted-second")
         await box.whoami(ann, secret="planted-second")
+
+
+async def test_a_user_whose_connection_hangs_delays_no_other(
+    connection: Database, database: str, port: int, tmp_path: Path
+) -> None:
+    """However many calls wait for it to open."""
+    ann, ben = uuid4(), uuid4()
+    held = tmp_path / f"held-{account(token(ann))}"
+    held.touch()
+    async with opened(database, connection, port) as box:
+        box.connect(ann, ben)
+        calls = [asyncio.create_task(box.whoami(ann)) for _ in range(MAX_OPENING + 4)]
+        await apoll(lambda: len(box.users) == 1)
+        await box.whoami(ben)
+        assert not any(call.done() for call in calls)
+        held.unlink()
+        await asyncio.gather(*calls)
 
 
 async def test_erasing_a_user_closes_the_connection(connection: Database, database: str, port: int) -> None:
