@@ -32,6 +32,7 @@ from shared.process import close_to_others, end_with_parent
 from shared.settings import Settings, load_settings, unknown_settings, unneeded_by_server, variable_of
 from shared.text import visible
 
+LONG_POOL_IDLE_S = 1.0  # its connections are seldom used, and one that is kept may be lost unnoticed
 OTHER_FILES = 300  # open files besides connections of clients: the database, logs, temporary files
 
 
@@ -142,7 +143,7 @@ async def open_app(settings: Settings, postgres: PostgresUrls) -> tuple[Starlett
         long_db = await stack.enter_async_context(
             open_database(
                 postgres.query, LONG_POOL_SIZE, "maas server long", min_size=0,
-                statement_timeout=settings.statement_timeout,
+                statement_timeout=settings.statement_timeout, idle_s=LONG_POOL_IDLE_S,
             )
         )  # fmt: skip
         embedder = open_embedder(settings)

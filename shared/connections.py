@@ -10,7 +10,7 @@ from typing import Any
 
 import asyncpg
 
-IDLE_RETURN_S = 10.0  # unused connections return to asyncpg that often; it closes those unused for five minutes
+IDLE_RETURN_S = 10.0  # unused connections return to asyncpg that often; it closes those that stay unused
 
 
 class ConnectionPool:

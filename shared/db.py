@@ -46,6 +46,7 @@ UNDEFINED_IN_SCHEMA = (
     asyncpg.UndefinedObjectError, asyncpg.InvalidSchemaNameError,
 )  # fmt: skip
 LONG_STATEMENT_TIMEOUT_S = 600.0
+IDLE_LIFETIME_S = 300.0
 MAX_POOLER_CHECKS = 20
 MAX_VERSIONED_RESULTS = 1000
 MAX_GROUPED_CALLS = 32
@@ -354,11 +355,12 @@ class ReadOnlyDatabase(Database):
 @asynccontextmanager
 async def open_database(
     dsn: str, size: int, name: str, *, min_size: int = 1, kind: type[Database] = Database,
-    statement_timeout: float | None = None,
+    statement_timeout: float | None = None, idle_s: float = IDLE_LIFETIME_S,
 ) -> AsyncIterator[Database]:  # fmt: skip
     """Open a pool of `min_size` to `size` connections, named `name` in pg_stat_activity. Raises MaasError.
 
-    A statement that takes more than `statement_timeout` seconds raises SlowStatement.
+    A statement that takes more than `statement_timeout` seconds raises SlowStatement. A connection beyond `min_size`
+    is closed when it was not used for `idle_s` seconds.
     """
     options = {"command_timeout": 60, "server_settings": {"application_name": name}}
 
@@ -371,6 +373,7 @@ async def open_database(
                 init=partial(_prepare_for_pool, statement_timeout),
                 reset=_no_reset,
                 timeout=timeout,
+                max_inactive_connection_lifetime=idle_s,
                 **options,
             )
         except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
