@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from maas.conversations.attachments import read_attachment, read_content, remove_attachment, store_upload
 from maas.http.auth.authorize import check_body, owner_of, principal_of, read_user
@@ -24,6 +24,7 @@ from shared.fair_semaphore import FairSemaphore
 
 FORM_TYPE = "multipart/form-data"
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/webp")
+CHUNK_BYTES = 64 * 1024
 MAX_FORM_OVERHEAD_BYTES = 16 * 1024  # everything in the form but the file
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -71,7 +72,14 @@ async def get_content(request: Request) -> Response:
         return Response(status_code=304, headers=headers)
     extension = row["media_type"].partition("/")[2]
     headers["content-disposition"] = f'inline; filename="{attachment_id}.{extension}"'
-    return Response(row["content"], media_type=row["media_type"], headers=headers)
+    headers["content-length"] = str(len(row["content"]))
+    return StreamingResponse(_in_chunks(row["content"]), media_type=row["media_type"], headers=headers)
+
+
+async def _in_chunks(content: bytes) -> AsyncIterator[bytes]:
+    """Yield what the client has room for; in one piece, all of it would wait in the connection when the request ends."""
+    for start in range(0, len(content), CHUNK_BYTES):
+        yield content[start : start + CHUNK_BYTES]
 
 
 async def delete_attachment(request: Request) -> Response:

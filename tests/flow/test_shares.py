@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from io import BytesIO
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import httpx2
 import psycopg
 import pytest
+from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 
 from maas.http.shares import MAX_EXPORTS, MAX_SMALL_TEXT_BYTES, MIN_REQUESTS_OF_ONE
@@ -201,6 +203,38 @@ def test_a_small_text_does_not_stand_behind_files(stack: Stack, ann: UUID) -> No
             poll(lambda: figure(stack, "used", "texts") == 1, 20, "a small text does not")
         assert [reply.result() for reply in replies] == [201] * 5
     assert len(WORDS * 30) > MAX_SMALL_TEXT_BYTES
+
+
+def test_unread_images_of_one_user_are_few(stack: Stack, ann: UUID) -> None:
+    """A reply holds its image in memory."""
+    bob, size, file = uuid4(), (1500, 1500), BytesIO()
+    Image.frombytes("RGB", size, os.urandom(3 * size[0] * size[1])).save(file, "PNG")  # too large for socket buffers
+    paths = {}
+    for user in (ann, bob):
+        files = {"file": ("a.png", file.getvalue(), "image/png")}
+        reply = stack.client.post("/v1/attachments", data={"user_id": str(user)}, files=files)
+        paths[user] = f"/v1/attachments/{reply.json()['id']}/content?user_id={user}"
+    with ExitStack() as readers:
+        for _ in range(6):
+            readers.enter_context(unread(stack, paths[ann]))
+        poll(lambda: figure(stack, "waiting", "image_downloads") == 2, 20, "two wait")
+        assert figure(stack, "used", "image_downloads") == 4
+        assert stack.client.get(paths[bob]).status_code == 200
+    is_free(stack, "image_downloads")
+
+
+def test_every_user_has_a_rate(stack: Stack, ann: UUID) -> None:
+    """Without a setting: 600 requests at once, and ten more in each second."""
+
+    def ask(user: UUID) -> httpx2.Response:
+        return stack.client.get("/v1/conversations", params={"user_id": str(user)})
+
+    count, reply = 0, ask(ann)
+    while reply.status_code == 200 and count < 5000:
+        count, reply = count + 1, ask(ann)
+    assert count >= 600 and (reply.status_code, reply.json()["error"]["code"]) == (429, "rate_limited")
+    assert int(reply.headers["retry-after"]) == 1
+    assert ask(uuid4()).status_code == 200
 
 
 def test_imports_of_one_user_leave_places_to_others(stack: Stack, ann: UUID) -> None:
