@@ -77,7 +77,7 @@ async def get_content(request: Request) -> Response:
 
 
 async def _in_chunks(content: bytes) -> AsyncIterator[bytes]:
-    """Yield what the client has room for; in one piece, all of it would wait in the connection when the request ends."""
+    """Yield what the client has room for; in one piece, all would wait in the connection after the request."""
     for start in range(0, len(content), CHUNK_BYTES):
         yield content[start : start + CHUNK_BYTES]
 

@@ -53,7 +53,7 @@ ERROR_DESCRIPTIONS = {
     403: "The key or token lacks the scope", 404: "The resource does not exist, or belongs to another user",
     409: "The request conflicts with the present state", 413: "The body is too large",
     415: "The body has an unsupported media type", 422: "The body is invalid",
-    429: "There are too many requests, or too many unfinished runs", 500: "The run failed",
+    429: "There are too many requests, requests in progress, or unfinished runs", 500: "The run failed",
     503: "The database does not answer or is not migrated, or this process is at capacity",
     504: "There is no answer yet; the run goes on",
 }  # fmt: skip
