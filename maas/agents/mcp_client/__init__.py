@@ -40,6 +40,7 @@ _USER_VARIABLE = re.compile(r"\$\{user\.([A-Za-z_][A-Za-z0-9_]{0,49})\}")
 _SECRET = re.compile(r"(?i)auth|cookie|credential|key|passw|secret|token")
 MAX_TOOLS = 200
 MAX_SCHEMA_BYTES = 16_000
+MAX_REPLY_BYTES = 4 * 1024 * 1024  # of a reply, decompressed; of a line of a program; of an event of a stream
 MAX_TEXT_CHARS = 200_000  # of one text in a result, before the result is cut to what a model may read
 _MAX_TOOL_DESCRIPTION_CHARS, _MAX_FIELD_DESCRIPTION_CHARS = 1000, 500
 _MAX_TITLE_CHARS = 100

@@ -1,6 +1,6 @@
 """A connection to one MCP server over the pipes of a program or streamable HTTP, reopened whenever it is lost.
 
-No other file of the MCP client imports the SDK.
+No other file of the MCP client but `pipes` imports the SDK.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from uuid import UUID
 import anyio
 import structlog
 from mcp import Client, MCPError
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ToolListChangedNotification
 
-from maas.agents.mcp_client import CallRemote, McpServer, content_data, convert_tools
-from maas.agents.mcp_client.http_client import REFUSED_CODE, HttpClient
+from maas.agents.mcp_client import MAX_REPLY_BYTES, CallRemote, McpServer, content_data, convert_tools
+from maas.agents.mcp_client.http_client import REFUSED_CODE, TOO_LARGE_CODE, HttpClient, call_in_progress
+from maas.agents.mcp_client.pipes import open_pipes
 from maas.agents.mcp_client.program import program_of
 from maas.agents.tool_calls import ToolDoubt, ToolFailure
 from maas.agents.tools import Tool
@@ -120,7 +120,8 @@ class McpConnection:
         if client is None:
             raise self._unreachable()
         try:
-            result = await client.call_tool(name, dict(arguments))
+            with call_in_progress():
+                result = await client.call_tool(name, dict(arguments))
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._lost(client) from error
@@ -129,6 +130,8 @@ class McpConnection:
                 raise SessionLost from error
             if error.code == REFUSED_CODE:
                 raise self.refusal() from error
+            if error.code == TOO_LARGE_CODE:
+                raise self._too_large() from error
             failure = ToolFailure if error.code in _CODES_WITHOUT_EFFECT else ToolDoubt
             raise failure(self._conceal(error.message)) from error
         except _BROKEN_STREAM as error:
@@ -150,6 +153,10 @@ class McpConnection:
     def _lost(self, client: Client) -> ToolDoubt:
         self._drop(client)
         return ToolDoubt(f"the server {self.server.name} was lost during the call")
+
+    def _too_large(self) -> ToolDoubt:
+        name, most = self.server.name, MAX_REPLY_BYTES // 2**20
+        return ToolDoubt(f"the server {name} answered with more than {most} MiB, which is not read: ask it for less")
 
     def _unreachable(self) -> ToolFailure:
         return ToolFailure(f"the server {self.server.name} is not reachable now: tell the user, answer without it")
@@ -290,18 +297,19 @@ async def _open_transport(connection: McpConnection) -> AsyncIterator[Any]:
     """The streams to read from and to write to. Raises OSError, LookupError if the program cannot be started."""
     server = connection.server
     async with AsyncExitStack() as stack:
+        reader: Any
+        writer: Any
         if server.url is None:
             stderr = await stack.enter_async_context(_open_stderr(connection))
             close_to_others()
             program = program_of(server)
-            parameters = StdioServerParameters(
-                command=program.command, args=program.args, env=program.env, cwd=program.cwd
-            )
-            reader, writer = await stack.enter_async_context(stdio_client(parameters, errlog=stderr))
+            reader, writer = await stack.enter_async_context(open_pipes(program, stderr, connection.on_error_line))
         else:
             http = HttpClient(connection, CONNECT_TIMEOUT_S)
             await stack.enter_async_context(http)
-            reader, writer = await stack.enter_async_context(streamable_http_client(server.url, http_client=http))
+            reader, writer = await stack.enter_async_context(
+                streamable_http_client(server.url, http_client=http, max_sse_event_size=None)
+            )
         yield _ClosingStream(reader, connection.on_end), writer
 
 
