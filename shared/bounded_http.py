@@ -21,7 +21,9 @@ MAX_VECTORS_BYTES = 16 * MIB
 MAX_IMAGE_REPLY_BYTES = 48 * MIB  # a picture in base64, in JSON
 MAX_KEY_SET_BYTES = MIB
 MAX_VENDOR_REPLY_BYTES = 20 * MIB  # the largest of the limits of vendors, each of which sets its own
+CONTAINER_BYTES = 40  # what a list or an object of JSON counts beside its characters: so much it takes, and more
 LIMIT_EXTENSION = "max_reply_bytes"  # of a request, in place of the limit of its client
+FILE_EXTENSION = "is_file"  # of a request whose reply is no JSON
 EVENT_STREAM = "text/event-stream"
 Hook = Callable[[Any], Awaitable[None]]
 
@@ -30,7 +32,7 @@ class ReplyTooLarge(httpx2.TransportError):
     """A reply is larger than it may be, so the rest is not read; `max_bytes` is the limit."""
 
     def __init__(self, max_bytes: int) -> None:
-        super().__init__(f"the reply is larger than {max_bytes:,} bytes, so it was not read")
+        super().__init__(f"the reply is larger than {max_bytes:,} bytes, so it was not read to its end")
         self.max_bytes = max_bytes
 
 
@@ -43,8 +45,10 @@ def bounded(max_bytes: int, max_stream_bytes: int | None = None) -> dict[str, li
     async def limit(response: httpx2.Response) -> None:
         is_stream = is_event_stream(response)
         most = max_stream_bytes if is_stream and max_stream_bytes else max_bytes
-        most = response.request.extensions.get(LIMIT_EXTENSION, most)
-        count_bytes(response, Allowance(most, MAX_EVENT_BYTES if is_stream else None))
+        extensions = response.request.extensions
+        container_bytes = 0 if extensions.get(FILE_EXTENSION) else CONTAINER_BYTES
+        most = extensions.get(LIMIT_EXTENSION, most)
+        count_bytes(response, Allowance(most, MAX_EVENT_BYTES if is_stream else None, container_bytes))
 
     return {"request": [ask_uncompressed], "response": [limit]}
 
@@ -69,18 +73,19 @@ def too_large(error: BaseException | None) -> ReplyTooLarge | None:
 
 
 class Allowance:
-    """Counts the bytes of one reply.
+    """Counts the bytes of one reply, and `container_bytes` more for each list and object of JSON.
 
     `refill_bytes_per_s` is added to `max_bytes` as time passes: a stream that stays open for days may send more, but
     never at once. An event may have `max_event_bytes`.
     """
 
     def __init__(
-        self, max_bytes: int, max_event_bytes: int | None = None, refill_bytes_per_s: int = 0,
-        clock: Callable[[], float] = monotonic,
+        self, max_bytes: int, max_event_bytes: int | None = None, container_bytes: int = CONTAINER_BYTES,
+        refill_bytes_per_s: int = 0, clock: Callable[[], float] = monotonic,
     ) -> None:  # fmt: skip
         self.max_bytes = max_bytes
         self._max_event_bytes = max_event_bytes
+        self._container_bytes = container_bytes
         self._refill_bytes_per_s = refill_bytes_per_s
         self._clock = clock
         self._counted_at = clock()
@@ -92,7 +97,8 @@ class Allowance:
     def take(self, piece: bytes) -> None:
         """Count a piece. Raises ReplyTooLarge."""
         now = self._clock()
-        self._used = max(self._used - (now - self._counted_at) * self._refill_bytes_per_s, 0.0) + len(piece)
+        refilled = (now - self._counted_at) * self._refill_bytes_per_s
+        self._used = max(self._used - refilled, 0.0) + weigh(piece, self._container_bytes)
         self._counted_at = now
         if self._used > self.max_bytes:
             raise ReplyTooLarge(self.max_bytes)
@@ -115,6 +121,12 @@ class Allowance:
         return longest
 
 
+def weigh(piece: bytes, container_bytes: int = CONTAINER_BYTES) -> int:
+    """The bytes of a piece, and `container_bytes` more for each list and object of JSON that begins in it."""
+    containers = piece.count(b"[") + piece.count(b"{") if container_bytes else 0
+    return len(piece) + container_bytes * containers
+
+
 def count_bytes(response: httpx2.Response, allowance: Allowance) -> None:
     """Decompress the body of a response here and count it, so that whoever reads it gets no more than is allowed."""
     raw = response.stream
@@ -123,7 +135,7 @@ def count_bytes(response: httpx2.Response, allowance: Allowance) -> None:
         response.stream = _Counted(raw, raw, allowance)
         return
     # What is left over after the end of a compressed body never becomes a piece, so both sides are counted.
-    sent = _Counted(raw, raw, Allowance(allowance.max_bytes))
+    sent = _Counted(raw, raw, Allowance(allowance.max_bytes, container_bytes=0))
     unpacked = httpx2.Response(response.status_code, headers=response.headers, stream=sent, request=response.request)
     response.stream = _Counted(_Decoded(unpacked), raw, allowance)
     del response.headers["content-encoding"]

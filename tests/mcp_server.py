@@ -43,7 +43,7 @@ async def garble() -> str:
 @server.tool()
 async def flood() -> str:
     """Answer at great length."""
-    return "x" * 3_000_000
+    return "x" * 1_500_000  # and as often as structured content
 
 
 @server.tool()

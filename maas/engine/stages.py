@@ -26,6 +26,7 @@ MODEL_ERROR_MESSAGES = {
     "bad_request": "the model's provider refused the request; an operator sees why in the trace",
     "filtered": "the model's provider does not answer this; ask in other words",
     "malformed": "the model gave no answer that can be used; ask again",
+    "reply_too_large": "the model gave more than an answer may be; ask for something shorter",
 }
 
 

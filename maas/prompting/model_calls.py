@@ -26,7 +26,16 @@ from shared.models.retry import MAX_ATTEMPTS
 REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
 # After these errors the built-in model takes over; the others need an operator.
 TEMPORARY_ERRORS = frozenset(
-    {"timeout", "too_slow", "unreachable", "rate_limited", "provider_error", "filtered", "malformed"}
+    {
+        "timeout",
+        "too_slow",
+        "unreachable",
+        "rate_limited",
+        "provider_error",
+        "filtered",
+        "malformed",
+        "reply_too_large",
+    }
 )
 Value = TypeVar("Value")
 log = structlog.get_logger()

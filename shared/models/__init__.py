@@ -34,6 +34,7 @@ ErrorCode = Literal[
     "bad_request",
     "filtered",
     "malformed",
+    "reply_too_large",
 ]
 _PORTABLE = re.compile(r"[A-Za-z0-9_-]{1,40}")  # a call id that every provider accepts
 NO_ARGUMENTS = {"type": "object", "properties": {}}

@@ -11,6 +11,7 @@ from typing import Any
 import anthropic
 import httpx2
 
+from shared.bounded_http import MAX_STREAM_BYTES, MAX_TEXT_REPLY_BYTES, bounded
 from shared.models import (
     ALIVE,
     NO_ARGUMENTS,
@@ -65,7 +66,8 @@ class AnthropicModel:
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         self.name = name
         self._errors = ProviderErrors(f"anthropic:{name}", api_key)
-        self._client = anthropic.AsyncAnthropic(api_key=api_key, base_url=base_url, max_retries=0)
+        http = anthropic.DefaultAsyncHttpxClient(event_hooks=bounded(MAX_TEXT_REPLY_BYTES, MAX_STREAM_BYTES))
+        self._client = anthropic.AsyncAnthropic(api_key=api_key, base_url=base_url, max_retries=0, http_client=http)
         unsupported = {"temperature": not _TAKES_TEMPERATURE.match(name), "output_config": bool(_NO_SCHEMA.match(name))}
         self._refused = {what for what, is_so in unsupported.items() if is_so}
 
@@ -190,7 +192,8 @@ class _PartialReply:
 def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iterator[None]:
     """Raise the errors of the SDK as ModelErrors."""
     try:
-        yield
+        with errors.within_limits():
+            yield
     except (anthropic.APITimeoutError, httpx2.TimeoutException) as error:
         raise errors.timeout(timeout) from error
     except anthropic.APIStatusError as error:

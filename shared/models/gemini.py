@@ -13,6 +13,13 @@ import httpx2
 from google import genai
 from google.genai import errors, types
 
+from shared.bounded_http import (
+    MAX_IMAGE_REPLY_BYTES,
+    MAX_STREAM_BYTES,
+    MAX_TEXT_REPLY_BYTES,
+    MAX_VECTORS_BYTES,
+    bounded,
+)
 from shared.models import (
     ALIVE,
     CallIds,
@@ -63,11 +70,12 @@ class _Gemini:
     """One model of any kind, through the SDK with its retries switched off."""
 
     provider = "gemini"
+    max_reply_bytes = MAX_TEXT_REPLY_BYTES
 
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         self.name = name
         self._errors = ProviderErrors(f"gemini:{name}", api_key)
-        self._http, self._client = _open(api_key, base_url)
+        self._http, self._client = _open(api_key, base_url, self.max_reply_bytes)
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -196,6 +204,7 @@ class GeminiEmbedder(_Gemini):
 
     batch = 64
     max_questions = 64
+    max_reply_bytes = MAX_VECTORS_BYTES
 
     def __init__(self, name: str, dimensions: int | None, *, api_key: str, base_url: str | None = None) -> None:
         super().__init__(name, api_key=api_key, base_url=base_url)
@@ -224,6 +233,8 @@ class GeminiEmbedder(_Gemini):
 class GeminiImageModel(_Gemini):
     """One model that answers with images."""
 
+    max_reply_bytes = MAX_IMAGE_REPLY_BYTES
+
     async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image:
         """Generate an image once, within `timeout` seconds. Raises ModelError."""
         parts = [types.Part(text=clean(prompt))]
@@ -249,9 +260,11 @@ class GeminiImageModel(_Gemini):
         return self._errors.failure("malformed", f"the reply holds no picture: {text}")
 
 
-def _open(api_key: str, base_url: str | None) -> tuple[httpx2.AsyncClient, genai.Client]:
+def _open(api_key: str, base_url: str | None, max_reply_bytes: int) -> tuple[httpx2.AsyncClient, genai.Client]:
     # The SDK may use another HTTP client if one is installed, with other transport errors: give it ours.
-    http = httpx2.AsyncClient(follow_redirects=True, event_hooks={"response": [_collect]})
+    hooks = bounded(max_reply_bytes, MAX_STREAM_BYTES)
+    hooks["response"].append(_collect)
+    http = httpx2.AsyncClient(follow_redirects=True, event_hooks=hooks)
     options = types.HttpOptions(
         base_url=base_url,
         api_version="v1beta",  # v1, the SDK's default, has no aliases such as gemini-flash-latest
@@ -283,7 +296,8 @@ def _timed(timeout: float) -> types.HttpOptions:
 def _model_errors(model_errors: ProviderErrors, timeout: float, expected: str) -> Iterator[None]:
     """Raise the errors of the SDK as ModelErrors."""
     try:
-        yield
+        with model_errors.within_limits():
+            yield
     except errors.APIError as error:
         cause = str(error.message or error.status or "")
         status = 401 if "API_KEY_INVALID" in str(error.details) else error.code or 500

@@ -15,6 +15,13 @@ from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
 
+from shared.bounded_http import (
+    MAX_IMAGE_REPLY_BYTES,
+    MAX_STREAM_BYTES,
+    MAX_TEXT_REPLY_BYTES,
+    MAX_VECTORS_BYTES,
+    bounded,
+)
 from shared.models import (
     ALIVE,
     NO_ARGUMENTS,
@@ -63,11 +70,13 @@ class _OpenAI:
     """One model of any kind, through the official SDK with its own retries switched off."""
 
     provider = "openai"
+    max_reply_bytes = MAX_TEXT_REPLY_BYTES
 
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         self.name = name
         self._errors = ProviderErrors(f"openai:{name}", api_key)
-        self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0)
+        http = openai.DefaultAsyncHttpxClient(event_hooks=bounded(self.max_reply_bytes, MAX_STREAM_BYTES))
+        self._client = openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0, http_client=http)
 
     async def close(self) -> None:
         await self._client.close()
@@ -252,6 +261,7 @@ class OpenAIEmbedder(_OpenAI):
 
     batch = 64
     max_questions = 64
+    max_reply_bytes = MAX_VECTORS_BYTES
 
     def __init__(self, name: str, dimensions: int | None, *, api_key: str, base_url: str | None = None) -> None:
         super().__init__(name, api_key=api_key, base_url=base_url)
@@ -276,6 +286,8 @@ class OpenAIEmbedder(_OpenAI):
 class OpenAIImageModel(_OpenAI):
     """One image model: it generates an image, or edits a photo if there is one."""
 
+    max_reply_bytes = MAX_IMAGE_REPLY_BYTES
+
     async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image:
         """Generate an image once, within `timeout` seconds. Raises ModelError."""
         with _model_errors(self._errors, timeout, "a picture"):
@@ -298,7 +310,8 @@ class OpenAIImageModel(_OpenAI):
 def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iterator[None]:
     """Raise the errors of the SDK as ModelErrors."""
     try:
-        yield
+        with errors.within_limits():
+            yield
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:
         raise errors.timeout(timeout) from error
     except openai.APIStatusError as error:

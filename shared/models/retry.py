@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 
 import structlog
 
+from shared.bounded_http import too_large
 from shared.log import hide, mask
 from shared.models import ErrorCode, ModelError, NamedModel, spec_of
 from shared.text import clean, one_line, shorten
@@ -67,6 +68,18 @@ class ProviderErrors:
     def cut(self) -> ModelError:
         """Return a ModelError for a stream that ended early."""
         return self.failure("unreachable", "the stream ended before the reply was whole", retryable=True)
+
+    @contextmanager
+    def within_limits(self) -> Iterator[None]:
+        """Raise ModelError `reply_too_large`, which no retry mends, where an SDK gave up because of `bounded_http`."""
+        try:
+            yield
+        except ModelError:
+            raise
+        except Exception as error:
+            if (cause := too_large(error)) is None:
+                raise
+            raise self.failure("reply_too_large", str(cause)) from error
 
     def _tidy(self, cause: str) -> str:
         return shorten(one_line(mask(clean(cause))), MAX_CAUSE_CHARS) or "no reason given"

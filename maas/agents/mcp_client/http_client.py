@@ -129,7 +129,7 @@ class HttpClient(httpx2.AsyncClient):
 
 async def _limit(response: httpx2.Response) -> None:
     if is_event_stream(response):
-        count_bytes(response, Allowance(MAX_REPLY_BYTES, MAX_REPLY_BYTES, STREAM_REFILL_BYTES_PER_S))
+        count_bytes(response, Allowance(MAX_REPLY_BYTES, MAX_REPLY_BYTES, refill_bytes_per_s=STREAM_REFILL_BYTES_PER_S))
     else:
         count_bytes(response, Allowance(MAX_REPLY_BYTES))
 
@@ -143,19 +143,20 @@ class _CallStream(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async with aclosing(aiter(self._stream)) as pieces:  # type: ignore[type-var]
+            last, piece = b"\n", None
             while True:
-                piece = None
                 try:
                     with self._call.reading() as scope:
                         piece = await anext(pieces, None)
                 except ReplyTooLarge as error:
-                    yield _error_event(TOO_LARGE_CODE, str(error))
+                    yield _error_event(last, TOO_LARGE_CODE, str(error))
                     return
                 if scope.cancelled_caught:
-                    yield _error_event(CALL_OVER_CODE, "the call is over")
+                    yield _error_event(last, CALL_OVER_CODE, "the call is over")
                 if piece is None:
                     return
                 yield piece
+                last = piece
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -169,9 +170,10 @@ def _error_response(request: httpx2.Request, status: int, code: int, message: st
     return httpx2.Response(status, json=_error(code, message), request=request)
 
 
-def _error_event(code: int, message: str) -> bytes:
-    """An event with an error; the event that was cut off before it gets a type that is ignored."""
-    return f"\nevent: cut\n\ndata: {json.dumps(_error(code, message))}\n\n".encode()
+def _error_event(last: bytes, code: int, message: str) -> bytes:
+    """An event with an error, after the `last` piece; the event that was cut off gets a type that is ignored."""
+    line_end = "" if last.endswith((b"\n", b"\r")) else "\n"
+    return f"{line_end}event: cut\n\ndata: {json.dumps(_error(code, message))}\n\n".encode()
 
 
 @cache

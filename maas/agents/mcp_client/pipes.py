@@ -19,6 +19,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from maas.agents.mcp_client import MAX_REPLY_BYTES
 from maas.agents.mcp_client.program import Program
+from shared.bounded_http import weigh
 
 FLUSH_TIMEOUT_S = 0.5  # for messages that were accepted, before the program's input is closed
 EXIT_TIMEOUT_S = 2.0  # for the program to end by itself, then for each signal
@@ -63,6 +64,7 @@ class Lines:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._line = bytearray()
+        self._weight = 0
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yield the lines that the piece completes. Raises ValueError for one that is too long."""
@@ -70,10 +72,12 @@ class Lines:
         for part in ended:
             yield bytes(self._grown(part))
             self._line.clear()
+            self._weight = 0
         self._grown(rest)
 
     def _grown(self, part: bytes) -> bytearray:
-        if len(self._line) + len(part) > self._max_bytes:
+        self._weight += weigh(part)
+        if self._weight > self._max_bytes:
             raise ValueError(f"it sent a line of more than {self._max_bytes:,} bytes")
         self._line += part
         return self._line
