@@ -18,6 +18,7 @@ from maas.assistants.ads.account import crm_secret, facebook_secret
 from maas.assistants.ads.sync import FIRST_DAYS, Failure, Report, Sync
 from maas.cli.invocation import read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.db import Database
 from shared.errors import MaasError
 from shared.settings import Settings
@@ -151,7 +152,7 @@ async def _add(db: Database, settings: Settings, user_id: UUID, name: str, wante
     whatsapp = wanted.whatsapp or settings.evolution_instance
     if wanted.crm_token and crm_url is None:
         raise MaasError("bad_parameter", "--crm-token-env needs --crm URL, or AMOCRM_BASE_URL")
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         try:
             found = await _try_facebook(http, settings, wanted)
             if crm_url is not None and wanted.crm_token is not None:

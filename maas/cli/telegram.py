@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import signal
 
-import httpx2
 import structlog
 import uvloop
 
 from maas.channels.telegram.service import bot_names, serve
 from maas.cli.output import note
 from shared import log
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.db import Database
 from shared.errors import MaasError
 from shared.postgres import PostgresUrls, find_postgres
@@ -40,7 +40,7 @@ async def check_bots(settings: Settings, db: Database) -> tuple[str, str | None]
     if not settings.telegram_bots:
         return "not configured (set TELEGRAM_BOT_TOKEN)", None
     names = []
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         for token, assistant in settings.telegram_bots:
             me = await TelegramClient(http, settings.telegram_base_url, token).get_me()
             names.append(f"{me.username} ({assistant})")

@@ -41,6 +41,7 @@ STOP_TIMEOUT_S = 10.0
 POLL_INTERVAL_S = 0.2
 READY_POLL_INTERVAL_S = 0.05
 EARLY_EXIT_S = 5.0
+MAX_HEALTH_BYTES = 10_000  # of what is read of `/healthz`
 MAX_EARLY_EXITS = 3  # in a row; then the process is not started again
 
 
@@ -239,7 +240,7 @@ async def _access(settings: Settings, dsn: str) -> str:
 def _is_ready(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=2) as response:
-            return b'"orchestrators":0' not in response.read()
+            return b'"orchestrators":0' not in response.read(MAX_HEALTH_BYTES)
     except (urllib.error.URLError, OSError):
         return False
 

@@ -12,17 +12,15 @@ from uuid import UUID, uuid4
 
 import structlog
 
-from maas.knowledge.chunks import Chunk, cut, summary
 from maas.knowledge.documents import store
-from maas.knowledge.reader import read_sections
-from maas.knowledge.readers import MEDIA_TYPES, Section, Unreadable
+from maas.knowledge.reader import ReadDocument, read_file
+from maas.knowledge.readers import MEDIA_TYPES, Unreadable
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
 from shared.text import clean, is_blank
 
 MAX_NAME_CHARS = 500
-MAX_CHUNKS = 20_000
 READERS_AT_ONCE = 2
 EXPECTED_AT_ONCE = 1000
 UNKNOWN_TYPE = "application/octet-stream"
@@ -145,29 +143,25 @@ async def add_document(
         await db.value("mark_document", user_id, name, "processing", None)
     media_type = media_type_of(name)
     try:
-        sections, chunks = await _read(content, media_type)
+        document = await _read(content, media_type)
     except Unreadable as error:
         log.info("document_not_read", cause=str(error))
         return Added(known["id"] if known is not None else None, name, "failed", error=str(error))
     fields = {
         "name": name, "media_type": media_type, "sha256": digest, "bytes": len(content), "track_id": track_id,
-        "pages": max((section.page for section in sections if section.page is not None), default=None),
-        "summary": summary(sections), "status": "processed",
+        "pages": document.pages, "summary": document.summary, "status": "processed",
     }  # fmt: skip
-    return Added(await store(db, user_id, fields, chunks), name, "added", len(chunks))
+    return Added(await store(db, user_id, fields, document.chunks), name, "added", len(document.chunks))
 
 
-async def _read(content: bytes, media_type: str | None) -> tuple[list[Section], list[Chunk]]:
-    """The sections of a file, and its chunks, at least one. Raises Unreadable."""
+async def _read(content: bytes, media_type: str | None) -> ReadDocument:
+    """What a file says, in at least one chunk. Raises Unreadable."""
     if media_type is None:
         endings = ", ".join(sorted(MEDIA_TYPES))
         raise Unreadable(f"its format is not read; names end with {endings}")
-    if not content.strip():
+    if not content or content.isspace():
         raise Unreadable("it is empty")
-    sections = await read_sections(content, media_type)
-    chunks = await asyncio.to_thread(cut, sections)
-    if not chunks:
+    document = await read_file(content, media_type)
+    if not document.chunks:
         raise Unreadable("it holds no text; a scan must be recognised first")
-    if len(chunks) > MAX_CHUNKS:
-        raise Unreadable(f"it is too long, more than {MAX_CHUNKS} chunks: split it")
-    return sections, chunks
+    return document

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import islice
+from typing import Any
 
 from shared.text import clean
 
@@ -19,7 +20,9 @@ MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 MAX_RATIO = 200  # of a part of a docx: what unpacks to more is a bomb
 MAX_HEADING_CHARS = 200
 MAX_DEPTH = 6
+MAX_BLOCK_DEPTH = 4  # of quotations and lists within each other, in which no heading is one of the document
 MAX_TITLES = 10_000  # of an outline
+MAX_PLACES = 20  # on a page, of lines that may be one title
 MARGIN_LINES, MIN_MARGINS, MARGIN_SHARE = 2, 3, 0.4  # lines at an edge of that share of the pages are no text
 MIN_PAGE_LINES = 8  # of a page that has margins
 _CUT_WORD = re.compile("[\ufffe\x02\xad]\n?|(?<=[a-zа-яё])-\n(?=[a-zа-яё])")
@@ -56,8 +59,7 @@ class Outline:
 
     def add(self, text: str) -> None:
         self._chars += len(text)
-        if self._chars > MAX_TEXT_CHARS:
-            raise Unreadable(f"it holds more than {MAX_TEXT_CHARS:,} characters: split it")
+        _check_length(self._chars)
         self._parts.append(text)
 
     def flush(self, page: int | None = None) -> None:
@@ -65,6 +67,12 @@ class Outline:
         if text := "\n\n".join(part for part in self._parts if part.strip()):
             self.sections.append(Section(tuple(self._headings), page, text))
         self._parts = []
+
+
+def _check_length(chars: int) -> None:
+    """Raises Unreadable."""
+    if chars > MAX_TEXT_CHARS:
+        raise Unreadable(f"it holds more than {MAX_TEXT_CHARS:,} characters: split it")
 
 
 def read_text(content: bytes) -> list[Section]:
@@ -80,7 +88,10 @@ def read_markdown(content: bytes) -> list[Section]:
 
     text = _decode(content)
     lines, outline, begin = text.split("\n"), Outline(), 0
-    tokens = MarkdownIt("commonmark", {"maxNesting": 20}).parse(text)
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_BLOCK_DEPTH})
+    parser.core.ruler.enableOnly(["normalize", "block"])  # what is within a line is kept as it is written
+    parser.block.ruler.disable("reference")
+    tokens = parser.parse(text)
     for place, token in enumerate(tokens):
         if token.type == "heading_open" and token.map is not None and token.level == 0:
             outline.add("\n".join(lines[begin : token.map[0]]))
@@ -108,6 +119,7 @@ class _Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.outline = Outline()
         self._open: list[tuple[str, bool]] = []  # tags, and whether each hides what is in it
+        self._counts: Counter[str] = Counter()  # of the tags in `_open`
         self._hidden = 0
         self._text: list[str] = []
         self._level: int | None = None
@@ -121,12 +133,14 @@ class _Page(HTMLParser):
         if tag not in self.VOID:
             hides = tag in self.SILENT or _is_hidden(dict(attrs))
             self._open.append((tag, hides))
+            self._counts[tag] += 1
             self._hidden += hides
 
     def handle_endtag(self, tag: str) -> None:
-        if any(name == tag for name, _ in self._open):
+        if self._counts[tag]:
             while self._open:
                 name, hides = self._open.pop()
+                self._counts[name] -= 1
                 self._hidden -= hides
                 if name == tag:
                     break
@@ -164,8 +178,12 @@ def _is_hidden(attrs: dict[str, str | None]) -> bool:
 
 def read_html(content: bytes) -> list[Section]:
     page = _Page()
-    page.feed(_decode(content))
+    text = _decode(content)
+    # What follows the last > cannot be a tag, and the parser would look for the end of each that begins there.
+    whole = text.rfind(">") + 1
+    page.feed(text[:whole])
     page.close()
+    page.handle_data(text[whole:].partition("<")[0])
     return page.end()
 
 
@@ -184,16 +202,16 @@ def read_docx(content: bytes) -> list[Section]:
         raise Unreadable("it unpacks to more than a document does")
     try:
         document = Document(io.BytesIO(content))
+        levels = _levels(document)
         outline = Outline()
         for block in document.iter_inner_content():
             if isinstance(block, Table):
-                for row in block.rows:
-                    outline.add(" | ".join(dict.fromkeys(cell.text.strip() for cell in row.cells)))
+                for row in _rows(block):
+                    outline.add(row)
                 continue
-            style = (block.style.name or "") if block.style is not None else ""
-            level = style.removeprefix("Heading ") if style.startswith("Heading ") else "1" if style == "Title" else ""
-            if level.isdecimal() and block.text.strip():
-                outline.heading(int(level[:1]), block.text)
+            level = levels.get(block._p.style)
+            if level is not None and block.text.strip():
+                outline.heading(level, block.text)
             else:
                 outline.add(block.text)
     except Unreadable:
@@ -202,6 +220,35 @@ def read_docx(content: bytes) -> list[Section]:
         raise Unreadable("it is no docx file, or a damaged one") from error
     outline.flush()
     return outline.sections
+
+
+def _rows(table: Any) -> Iterator[str]:
+    """The text of each row. `table.rows` would look through all rows above for every cell that is merged."""
+    above: dict[int, str] = {}
+    for row in table._tbl.tr_lst:
+        texts: dict[int, str] = {}
+        column = 0
+        for cell in row.tc_lst:
+            is_merged = cell.vMerge == "continue"
+            text = above.get(column, "") if is_merged else "\n".join(one.text for one in cell.p_lst).strip()
+            texts[column] = text
+            column += max(cell.grid_span, 1)
+        above = texts
+        yield " | ".join(dict.fromkeys(texts.values()))
+
+
+def _levels(document: Any) -> dict[str | None, int]:
+    """The levels of headings by the id of their style, None being the style of paragraphs that name none."""
+    from docx.enum.style import WD_STYLE_TYPE
+
+    styles = [style for style in document.styles if style.type == WD_STYLE_TYPE.PARAGRAPH]
+    levels: dict[str | None, int] = {}
+    for style in styles:
+        name = style.name or ""
+        level = "1" if name == "Title" else name.removeprefix("Heading ") if name.startswith("Heading ") else ""
+        if level.isdecimal():
+            levels[style.style_id] = int(level[:1])
+    return levels
 
 
 def read_pdf(content: bytes) -> list[Section]:
@@ -222,20 +269,28 @@ def read_pdf(content: bytes) -> list[Section]:
         if target is not None and (index := target.get_index()) is not None:
             titles.setdefault(index, []).append((item.level + 1, item.get_title()))
     pages = []
+    chars = 0
     for index in range(len(document)):
         try:
-            pages.append(_joined(document[index].get_textpage().get_text_range()).split("\n"))
+            text = _joined(document[index].get_textpage().get_text_range())
         except pypdfium2.PdfiumError:
-            pages.append([])
+            text = ""
+        chars += len(text)
+        _check_length(chars)
+        pages.append(text.split("\n"))
     outline = Outline()
     for index, lines in enumerate(_without_margins(pages)):
-        rest = lines
-        for level, title in titles.get(index, ()):
-            place = next((at for at, line in enumerate(rest) if _is_title(line, title)), 0)
-            outline.add("\n".join(rest[:place]))
+        begin = 0
+        of_page = titles.get(index, ())
+        places = _places(lines) if of_page else {}
+        for level, title in of_page:
+            number, name = _number_and_name(title)
+            possible = places.get(name, ()) if number or name else ()
+            place = next((at for at, of_line in possible if at >= begin and of_line.endswith(number)), begin)
+            outline.add("\n".join(lines[begin:place]))
             outline.heading(level, title, page=index + 1)
-            rest = rest[place:]
-        outline.add("\n".join(rest))
+            begin = place
+        outline.add("\n".join(lines[begin:]))
         outline.flush(index + 1)
     return outline.sections
 
@@ -266,10 +321,22 @@ def _without_margins(pages: list[list[str]]) -> Iterator[list[str]]:
         ]  # fmt: skip
 
 
-def _is_title(line: str, title: str) -> bool:
-    """Whether a line is the title, with a number before it or without."""
-    line, title = "".join(line.split()).casefold(), "".join(title.split()).casefold()
-    return bool(title) and line.endswith(title) and not line.removesuffix(title).strip("0123456789.")
+def _places(lines: list[str]) -> dict[str, list[tuple[int, str]]]:
+    """By the name that a line is without its number: the first lines that are it, and the number of each."""
+    places: dict[str, list[tuple[int, str]]] = {}
+    for at, line in enumerate(lines):
+        number, name = _number_and_name(line)
+        same = places.setdefault(name, [])
+        if len(same) < MAX_PLACES:
+            same.append((at, number))
+    return places
+
+
+def _number_and_name(line: str) -> tuple[str, str]:
+    """A title without spaces and the size of its letters: the number that it begins with, and the rest."""
+    text = "".join(line.split()).casefold()
+    name = text.lstrip("0123456789.")
+    return text[: len(text) - len(name)], name
 
 
 def _decode(content: bytes) -> str:

@@ -17,6 +17,7 @@ import httpx2
 import structlog
 from pydantic import AfterValidator, Field, ValidationError
 
+from shared.bounded_http import FILE_EXTENSION, LIMIT_EXTENSION, ReplyTooLarge
 from shared.errors import Backoff, problems_of
 from shared.json import parse_json
 from shared.log import mask, masker
@@ -111,6 +112,8 @@ def refusal_of_status(status: int, headers: Mapping[str, str], cause: object = N
 
 class Service:
     """The API of a vendor under `base_url`. `header` carries the secret: its name, and a prefix such as "Bearer ".
+
+    `http` is a client that `bounded_http.open_bounded` has opened; each request says what its reply may have.
 
     Without `header` the secret is a part of `base_url`; None: the API asks for none.
 
@@ -215,6 +218,7 @@ class Service:
             async with self._http.stream(
                 request.method, self._base_url + request.path, params=list(request.params) or None, json=request.json,
                 data=request.form, files=request.files, headers=headers, timeout=timeout, follow_redirects=False,
+                extensions={LIMIT_EXTENSION: self._limits.max_bytes, FILE_EXTENSION: request.is_file},
             ) as response:  # fmt: skip
                 content = await self._body(response)
         except (httpx2.TransportError, httpx2.DecodingError, httpx2.InvalidURL) as error:
@@ -235,12 +239,11 @@ class Service:
 
     async def _body(self, response: httpx2.Response) -> bytes | None:
         """Return the body, None if it is too large."""
-        content = bytearray()
-        async for piece in response.aiter_bytes():
-            content += piece
-            if len(content) > self._limits.max_bytes:
-                return None
-        return bytes(content)
+        try:
+            content: bytes = await response.aread()
+        except ReplyTooLarge:
+            return None
+        return content
 
     def _refused(self, response: httpx2.Response, content: bytes | None, is_write: bool) -> VendorError:
         try:

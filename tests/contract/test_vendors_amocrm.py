@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-import httpx2
 import pytest
 
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
 from shared.vendors.amocrm import _LEADS, AmoCrmClient, CrmLead, Stage
 from tests.standins.running import Running, standin
@@ -30,7 +30,7 @@ def vendor(running: Running) -> Running:
 
 @pytest.fixture
 async def client(vendor: Running) -> AsyncIterator[AmoCrmClient]:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         yield amocrm(http, vendor.url)
 
 
@@ -165,7 +165,7 @@ async def test_refused_moves(
 
 
 async def test_wrong_token(vendor: Running) -> None:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         error = await failure(AmoCrmClient(http, vendor.url, "another-token", LIMITS).stages())
     assert error.code == "unauthorized" and "another-token" not in error.message
 

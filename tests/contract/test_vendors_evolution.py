@@ -10,6 +10,7 @@ import httpx2
 import pytest
 from pytest_httpserver import HTTPServer
 
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
 from shared.vendors.evolution import Chat, ChatMessage, EvolutionClient, _Found
 from tests.standins.running import Running, standin
@@ -30,7 +31,7 @@ def vendor(running: Running) -> Running:
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         yield http
 
 

@@ -8,9 +8,9 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx2
 import pytest
 
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
 from shared.vendors.facebook import Ad, AdAccount, AdSet, Campaign, FacebookClient, from_minor, minor_units
 from shared.vendors.facebook_replies import Figures, Page, read_refusal
@@ -34,7 +34,7 @@ def vendor(running: Running) -> Running:
 
 @pytest.fixture
 async def client(vendor: Running) -> AsyncIterator[FacebookClient]:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         yield facebook(http, vendor.url)
 
 
@@ -198,7 +198,7 @@ async def test_refused_changes(vendor: Running, client: FacebookClient) -> None:
 
 @pytest.mark.parametrize("token", [SECRET[:-1], "a b", "a\nb", "ключ", "", "a" * 5000])
 async def test_wrong_token(vendor: Running, token: str) -> None:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         error = await failure(FacebookClient(http, token, vendor.url, "v24.0", LIMITS).account("act_1"))
     assert error.code == "unauthorized" and (not token or token not in error.message)
 

@@ -13,6 +13,7 @@ import pytest
 import structlog
 from pytest_httpserver import HTTPServer
 
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
 from shared.vendors.lightrag import (
     LightragChunk,
@@ -54,7 +55,7 @@ def server(running: Running) -> Running:
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         yield http
 
 

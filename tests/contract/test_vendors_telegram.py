@@ -7,10 +7,10 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
-import httpx2
 import pytest
 from structlog.testing import capture_logs
 
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
 from shared.vendors.telegram import RichText, TelegramClient, is_token, utf16_length
 from tests.standins.running import Running, standin
@@ -36,7 +36,7 @@ def service() -> Iterator[Running]:
 
 @pytest.fixture
 async def client(service: Running) -> AsyncIterator[TelegramClient]:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         yield TelegramClient(http, service.url, TOKEN, LIMITS)
 
 
@@ -100,7 +100,7 @@ async def test_refusals_have_codes(client: TelegramClient, service: Running) -> 
 
 @pytest.mark.parametrize("token", ["4242:AAHanother-token_0123456789", "nonsense", "1:../../x", "1:a b", ""])
 async def test_a_wrong_token_is_one_error_without_it(service: Running, token: str) -> None:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         with pytest.raises(VendorError) as refused:
             await TelegramClient(http, service.url, token, LIMITS).get_me()
     assert refused.value.code == "unauthorized" and (not token or token not in refused.value.message)
@@ -110,7 +110,7 @@ async def test_a_wrong_token_is_one_error_without_it(service: Running, token: st
 async def test_a_send_of_unknown_outcome_is_not_repeated(service: Running, kind: str) -> None:
     service.fault(kind, path="/sendMessage", is_done=True, times=9)
     with capture_logs() as logs:
-        async with httpx2.AsyncClient() as http:
+        async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
             client = TelegramClient(http, service.url, TOKEN, replace(SHORT, first_pause_s=0.01))
             with pytest.raises(VendorError) as failed:
                 await client.send_message(7, RichText("x"))

@@ -18,6 +18,7 @@ import pytest
 import structlog
 from pytest_httpserver import HTTPServer
 
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.errors import MaasError
 from shared.vendors import VendorError
 from shared.vendors.service import Limits
@@ -47,7 +48,7 @@ def vendor(running: Running) -> Running:
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient() as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
         yield http
 
 
@@ -244,7 +245,7 @@ async def test_bad_address(subject: Subject, http: httpx2.AsyncClient, url: str)
 
 async def test_redirects_are_not_followed(subject: Subject, vendor: Running) -> None:
     vendor.fault("status", status=302)
-    async with httpx2.AsyncClient(follow_redirects=True) as http:
+    async with open_bounded(MAX_VENDOR_REPLY_BYTES, follow_redirects=True) as http:
         assert (await failure(subject.read(subject.open(http, vendor.url, LIMITS)))).code == "bad_reply"
     assert len(vendor.journal()) == 1
 

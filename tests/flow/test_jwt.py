@@ -23,6 +23,7 @@ from starlette.requests import Request
 from maas.http.auth import KeyAuthenticator, Principal, Unauthenticated
 from maas.http.auth.jwt import JWKS_MIN_INTERVAL_S, JWKS_TTL_S, JwksCache, JwtAuthenticator, SharedSecret, SigningKeys
 from maas.users import NewKey, create_key
+from shared.bounded_http import MAX_KEY_SET_BYTES, open_bounded
 from shared.db import open_database
 from shared.settings import load_settings
 from tests.polling import apoll, poll
@@ -193,7 +194,7 @@ def with_authenticator(
     async def run() -> None:
         async with (
             open_database(dsn, 2, "test") as db,
-            httpx2.AsyncClient(trust_env=False, verify=False) as client,
+            open_bounded(MAX_KEY_SET_BYTES, trust_env=False, verify=False) as client,
             asyncio.TaskGroup() as group,
         ):
             secret = {} if "jwks_url" in settings else {"jwt_secret": SECRET}

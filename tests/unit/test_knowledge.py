@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from maas.knowledge.chunks import MAX_CHARS, cut, summary
-from maas.knowledge.reader import read_sections
+from maas.knowledge.reader import read_file
 from maas.knowledge.readers import READERS, Section, Unreadable
 from tests.papers import HANDBOOK, NEW_LINE, PAGE, bomb, docx, pdf
 
@@ -76,12 +76,12 @@ def test_titles_and_margins_of_pdf() -> None:
 async def test_what_cannot_be_read_says_why(media_type: str, content: bytes, message: str) -> None:
     """In the process that reads it."""
     with pytest.raises(Unreadable, match=message):
-        await read_sections(content, media_type)
+        await read_file(content, media_type)
 
 
 async def test_a_bomb_is_refused() -> None:
     with pytest.raises(Unreadable, match="unpacks to more"):
-        await read_sections(bomb(), DOCX)
+        await read_file(bomb(), DOCX)
 
 
 def test_chunks_hold_everything_once() -> None:

@@ -10,6 +10,7 @@ import httpx2
 from maas.agents.tool_calls import ToolDoubt, ToolFailure
 from maas.agents.tools import ToolContext
 from maas.assistants.ads.account import CRM_TOKEN, FACEBOOK_TOKEN, account_of
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.settings import Settings
 from shared.vendors import VendorError
 from shared.vendors.amocrm import AmoCrmClient
@@ -38,7 +39,7 @@ class Vendors:
     @property
     def _http(self) -> httpx2.AsyncClient:
         if self._opened is None:
-            self._opened = httpx2.AsyncClient()
+            self._opened = open_bounded(MAX_VENDOR_REPLY_BYTES)
         return self._opened
 
     async def close(self) -> None:

@@ -18,6 +18,7 @@ from maas.assistants.corporate.knowledge import (
     Reference,
     TrackedDocument,
 )
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.errors import MaasError
 from shared.vendor_settings import EVERYBODY
 from shared.vendors import VendorError
@@ -112,7 +113,7 @@ class LightragBackend:
     @property
     def _client(self) -> LightragClient:
         if self._opened is None:
-            self._opened = httpx2.AsyncClient()
+            self._opened = open_bounded(MAX_VENDOR_REPLY_BYTES)
         return LightragClient(self._opened, self._url, self._api_key, self._limits, self._state_limits)
 
 

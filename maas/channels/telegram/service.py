@@ -21,6 +21,7 @@ from maas.channels.telegram.update_handler import UpdateHandler
 from maas.channels.telegram.webhook import Webhooks
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.db import CONNECTION_LOST, Database, connect, open_database, queries, wait_for_postgres
 from shared.errors import Backoff, MaasError
 from shared.postgres import PostgresUrls
@@ -47,7 +48,7 @@ async def serve(settings: Settings, postgres: PostgresUrls, stop: asyncio.Event)
         raise MaasError("bad_setting", "TELEGRAM_BOT_TOKEN is not set; @BotFather of Telegram gives one")
     async with AsyncExitStack() as stack:
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=20.0)
-        http = await stack.enter_async_context(httpx2.AsyncClient(limits=limits, timeout=None))
+        http = await stack.enter_async_context(open_bounded(MAX_VENDOR_REPLY_BYTES, limits=limits, timeout=None))
         db = await wait_for_postgres(partial(_open_database, settings, postgres, stack))
         watcher = RunWatcher(db, postgres.listen, "maas telegram listener")
         await stack.enter_async_context(watcher.listening())

@@ -223,15 +223,14 @@ async def open_authenticator(db: Database, settings: Settings) -> AsyncIterator[
         if settings.auth == "keys":
             yield keys
             return
-        import httpx2
-
-        from maas.http.auth.jwt import (  # slow to load
+        from maas.http.auth.jwt import (  # slow to load, as is bounded_http
             JwksCache,
             JwtAuthenticator,
             SharedSecret,
             SigningKeys,
             StoredSecret,
         )
+        from shared.bounded_http import MAX_KEY_SET_BYTES, open_bounded
 
         signing_keys: SigningKeys
         if settings.auth == "local":
@@ -240,5 +239,7 @@ async def open_authenticator(db: Database, settings: Settings) -> AsyncIterator[
             signing_keys = SharedSecret(settings.jwt_secret.get_secret_value())
         else:
             assert settings.jwks_url is not None
-            signing_keys = JwksCache(settings.jwks_url, await stack.enter_async_context(httpx2.AsyncClient()))
+            signing_keys = JwksCache(
+                settings.jwks_url, await stack.enter_async_context(open_bounded(MAX_KEY_SET_BYTES))
+            )
         yield JwtAuthenticator(db, settings, signing_keys, keys)
