@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import re
+import resource
+import zipfile
+from time import process_time
+
 import pytest
 
 from maas.knowledge.chunks import MAX_CHARS, cut, summary
@@ -103,3 +110,85 @@ def test_hard_texts_are_cut(text: str) -> None:
 
 def test_a_summary_names_the_headings() -> None:
     assert summary(read("text/markdown", HANDBOOK.encode())).split("\n")[:3] == ["Handbook", "Vacation", "Keys"]
+
+
+SIZE = 2_500_000
+UNCLOSED = "<b>" * 300_000 + "visible" + "</u>" * 300_000
+
+
+@pytest.mark.parametrize(
+    ("media_type", "text"),
+    [
+        ("text/html", UNCLOSED),
+        ("text/html", "visible<p>" + "<a b=" * (SIZE // 5)),
+        ("text/html", "visible<p>" + "<?" * (SIZE // 2)),
+        ("text/html", 'visible<p><a"' + '<a"' * (SIZE // 3)),
+        ("text/html", "visible<p>" + "</" * (SIZE // 2)),
+        ("text/html", "visible<p>" + "<!--" * (SIZE // 4)),
+        ("text/markdown", "visible\n\n" + "![" * (SIZE // 2)),
+        ("text/markdown", "visible\n\n" + "[a\n" * (SIZE // 8)),
+        ("text/markdown", "visible\n\n" + "**a*" * (SIZE // 4)),
+        ("text/markdown", "visible\n\n" + ">" * 1000 + "a\n" * (SIZE // 12)),
+        ("text/plain", "visible " * (SIZE // 8)),
+    ],
+)  # fmt: skip
+async def test_hostile_texts_are_read_in_the_time_of_a_document(media_type: str, text: str) -> None:
+    """What is quadratic in any of them would end the process at MAX_CPU_S."""
+    document = await read_file(text.encode(), media_type)
+    assert "visible" in document.chunks[0].text
+
+
+def word(body: str, styles: int = 0) -> bytes:
+    """A docx with this body as XML, and so many styles."""
+    named = "".join(
+        f'<w:style w:type="paragraph" w:styleId="s{n}"><w:name w:val="s{n}"/></w:style>' for n in range(styles)
+    )
+    source = zipfile.ZipFile(io.BytesIO(docx()))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+        for part in source.namelist():
+            text = source.read(part)
+            if part == "word/document.xml":
+                text = re.sub(rb"(?s)<w:body>.*</w:body>", b"<w:body>" + body.encode() + b"</w:body>", text)
+            elif part == "word/styles.xml":
+                text = text.replace(b"</w:styles>", named.encode() + b"</w:styles>")
+            target.writestr(part, text)
+    return buffer.getvalue()
+
+
+def cell(text: str, properties: str = "") -> str:
+    return f"<w:tc><w:tcPr>{properties}</w:tcPr><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>"
+
+
+async def test_a_table_of_merged_cells() -> None:
+    """A cell that goes on from the row above has its text; the work is that of one pass."""
+    first = f"<w:tr>{cell('visible', '<w:vMerge w:val=' + chr(34) + 'restart' + chr(34) + '/>')}{cell('one')}</w:tr>"
+    others = "".join(f"<w:tr>{cell('', '<w:vMerge/>')}{cell(f'row{n}')}</w:tr>" for n in range(8_000))
+    wide = f'<w:tr>{cell("wide", """<w:gridSpan w:val="900000000"/>""")}{cell("last")}</w:tr>'
+    document = await read_file(word(f"<w:tbl>{first}{others}{wide}</w:tbl>"), DOCX)
+    text = "\n\n".join(one.text for one in document.chunks)
+    assert "visible | one" in text and "visible | row7999" in text and "wide | last" in text
+
+
+async def test_many_paragraphs_of_many_styles() -> None:
+    body = "".join(
+        f'<w:p><w:pPr><w:pStyle w:val="s{n % 4_000}"/></w:pPr><w:r><w:t>visible</w:t></w:r></w:p>'
+        for n in range(20_000)
+    )
+    assert (await read_file(word(body, 4_000), DOCX)).chunks
+
+
+async def test_a_long_text_holds_up_nobody() -> None:
+    """35 MB of Cyrillic: the event loop goes on, and no copy of it all is made beside the chunks."""
+    content = ("Слово и дело. " * 75 + "\n\n").encode() * 19_000
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reading = asyncio.create_task(read_file(content, "text/plain"))
+    longest, last = 0.0, process_time()
+    while not reading.done():
+        await asyncio.sleep(0.001)
+        longest, last = max(longest, process_time() - last), process_time()
+    document = await reading
+    grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    assert sum(len(one.text) for one in document.chunks) > 19_000_000
+    assert longest < 0.5  # seconds of CPU; parsing it at once takes 2
+    assert grown_mib < 110  # the chunks are 40 MiB
