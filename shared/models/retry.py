@@ -15,7 +15,6 @@ from typing import TypeVar, cast
 
 import structlog
 
-from shared.bounded_http import too_large
 from shared.log import hide, mask
 from shared.models import ErrorCode, ModelError, NamedModel, spec_of
 from shared.text import clean, one_line, shorten
@@ -77,6 +76,8 @@ class ProviderErrors:
         except ModelError:
             raise
         except Exception as error:
+            from shared.bounded_http import too_large  # slow to load; the SDK that failed has loaded the most of it
+
             if (cause := too_large(error)) is None:
                 raise
             raise self.failure("reply_too_large", str(cause)) from error

@@ -1,9 +1,10 @@
 """Fuzz: everything that a client can send and should not, while users with words of their own are there.
 
 `python -m tests.fuzz [--seconds N] [--seed N] [--out FILE.json]`: half of the time schemathesis sends what the
-description allows and forbids, with other seeds each time; then nonsense goes over sockets. The exit status is 1 on
-any finding: a status of 500 and above, a word of another user, a reply that never ends, memory that grows, a user
-without fault who waits; each with the command that repeats it.
+description allows and forbids, with other seeds each time; then nonsense goes over sockets, with hostile documents and
+calls of an MCP server whose replies have no end. The exit status is 1 on any finding: a status of 500 and above, a word
+of another user, a reply that never ends, memory that grows, a user without fault who waits; each with the command that
+repeats it.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from bench.command import prepare_output, run_command
 from bench.report import console, write_json
 from bench.sandbox import notes, open_sandbox
 from shared.settings import load_settings
+from tests.fuzz.foreign import offer_lies, server_settings
 from tests.fuzz.proof import prove
 from tests.fuzz.residents import Resident, settle
 from tests.fuzz.storm import Tally, throw
+from tests.lying_mcp import lying_server
 from tests.stack import Stack
 
 GROWTH = 200.0  # MiB that the server's memory may grow by, once it is warm
@@ -35,7 +38,16 @@ ROUND = 60  # seconds of schemathesis with one seed
 
 def resident_mib(pid: int) -> float:
     """Memory of a process that is not swapped out."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return _status_mib(pid, "VmRSS")
+
+
+def peak_mib(pid: int) -> float:
+    """The most of it that there was."""
+    return _status_mib(pid, "VmHWM")
+
+
+def _status_mib(pid: int, name: str) -> float:
+    found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     assert found is not None
     return int(found[1]) / 1024
 
@@ -53,9 +65,14 @@ def fuzz(
     with open_sandbox(load_settings()) as sandbox, sandbox.database() as dsn:
         logs = sandbox.folder / "logs"
         logs.mkdir()
-        with Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8", MAAS_USER_RATE="0") as stack:
-            server = stack.start_server()
-            stack.start_orchestrator()
+        with (
+            lying_server() as liar,
+            Stack(dsn, logs, MAAS_AUTH="keys", MAAS_POOL_SIZE="8", MAAS_USER_RATE="0") as stack,
+        ):
+            processes = {
+                "server": stack.start_server(), "orchestrator": stack.start_orchestrator(**server_settings(liar)),
+            }  # fmt: skip
+            offer_lies(stack)
             people = settle(stack, 6, chosen)
             with Progress(*columns, console=notes, transient=True) as progress:
                 task, began = progress.add_task("", total=seconds), time.monotonic()
@@ -66,13 +83,16 @@ def fuzz(
                     return passed >= seconds * share
 
                 throw(stack.port, people[1:], chosen, lambda count: count >= 100)  # to be warm
-                before = resident_mib(server.pid)
+                before = {name: resident_mib(process.pid) for name, process in processes.items()}
                 rounds = list(
                     prove_again(stack.port, sandbox.folder, people, chosen, min(ROUND, seconds // 2), is_over)
                 )
                 tally = throw(stack.port, people[1:], chosen + 1, lambda count: is_over(1, "sockets"))
             tally.note_rounds(rounds)
-            tally.note_memory(before, resident_mib(server.pid), GROWTH)
+            for name, process in processes.items():
+                tally.note_memory(name, before[name], peak_mib(process.pid), GROWTH)
+            if not liar.calls:
+                tally.findings.append(("lies", "no tool of the lying server was called"))
             tally.findings += [("log", line) for line in stack.log().splitlines() if "request_crashed" in line][:20]
     report(tally, chosen)
     if path is not None:
@@ -102,10 +122,10 @@ def report(tally: Tally, seed: int) -> None:
         console.print(f"schemathesis: {words}", markup=False)
     for finding, command in tally.findings[:20]:
         console.print(f"{finding}\n  {command[:2_000]}", markup=False)
-    before, after = tally.memory
+    memory = ", ".join(f"{name} {before:.0f} -> {after:.0f} MiB" for name, (before, after) in tally.memory.items())
     console.print(
         f"seed {seed}: {tally.replies.total()} requests over sockets, {len(tally.rounds)} rounds of schemathesis; "
-        f"memory {before:.0f} -> {after:.0f} MiB; others answered within {tally.slowest_s:.1f} s; "
+        f"memory at most: {memory}; others answered within {tally.slowest_s:.1f} s; "
         f"{len(tally.findings)} findings"
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from tests.fuzz.foreign import FOREIGN
 from tests.fuzz.residents import Resident
 from tests.fuzz.wire import MAKERS, judge, question, send
 
@@ -24,7 +25,7 @@ class Tally:
     replies: Counter[tuple[str, str]] = field(default_factory=Counter)
     findings: list[tuple[str, str]] = field(default_factory=list)
     rounds: list[str] = field(default_factory=list)
-    memory: tuple[float, float] = (0.0, 0.0)
+    memory: dict[str, tuple[float, float]] = field(default_factory=dict)
     slowest_s: float = 0.0
 
     def note_rounds(self, rounds: Sequence[tuple[int, str]]) -> None:
@@ -32,18 +33,19 @@ class Tally:
         self.rounds += [LAST.findall(words)[-1] for _, words in rounds if LAST.search(words)]
         self.findings += [("schemathesis", words[-20_000:]) for status, words in rounds if status != 0]
 
-    def note_memory(self, before: float, after: float, most: float) -> None:
-        """MiB of the server; more than `most` that came to them are a finding."""
-        self.memory = before, after
+    def note_memory(self, process: str, before: float, after: float, most: float) -> None:
+        """MiB of a process; more than `most` that came to them are a finding."""
+        self.memory[process] = before, after
         if after > before + most:
-            self.findings.append(("memory", f"{before:.0f} MiB grew to {after:.0f} MiB"))
+            self.findings.append((f"memory of the {process}", f"{before:.0f} MiB grew to {after:.0f} MiB"))
 
     def to_json(self) -> dict[str, object]:
         """The same figures."""
         return {
             "requests": self.replies.total(), "findings": [list(one) for one in self.findings],
+            "mib": {process: list(figures) for process, figures in self.memory.items()},
             "replies": {" ".join(name): count for name, count in sorted(self.replies.items())},
-            "schemathesis": self.rounds, "server_mib": list(self.memory), "slowest_answer_s": round(self.slowest_s, 2),
+            "schemathesis": self.rounds, "slowest_answer_s": round(self.slowest_s, 2),
         }  # fmt: skip
 
 
@@ -75,7 +77,7 @@ def throw(port: int, residents: Sequence[Resident], seed: int, until: Callable[[
         while not until(count):
             count += 1
             who = draw.choice(throwers)
-            attack = draw.choice(MAKERS)(draw, who)
+            attack = draw.choice(MAKERS + FOREIGN)(draw, who)
             foreign = [one.secret for one in residents if one is not who]
             response = send(port, attack)
             wrong = judge(attack, response, foreign)

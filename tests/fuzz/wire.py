@@ -82,7 +82,8 @@ def judge(attack: Attack, response: Response, foreign: Sequence[str]) -> str | N
     return None
 
 
-def _post(body: bytes, who: Resident, path: str = "/v1/runs", more: bytes = b"", kind: bytes = JSON) -> bytes:
+def post(body: bytes, who: Resident, path: str = "/v1/runs", more: bytes = b"", kind: bytes = JSON) -> bytes:
+    """A whole request in the name of somebody."""
     length = b"" if b"chunked" in more else f"Content-Length: {len(body)}\r\n".encode()
     return _head("POST", path, who) + kind + more + length + b"\r\n" + body
 
@@ -121,7 +122,7 @@ def body(draw: random.Random, who: Resident) -> Attack:
     kind = draw.choice(
         [JSON, JSON, JSON, b"Content-Type: multipart/form-data; boundary=x\r\n", b"Content-Type: \xff\r\n"]
     )
-    return Attack(f"body: {name}", (_post(raw, who, path.replace("{id}", str(who.things["run"])), more, kind),))
+    return Attack(f"body: {name}", (post(raw, who, path.replace("{id}", str(who.things["run"])), more, kind),))
 
 
 def framing(draw: random.Random, who: Resident) -> Attack:
@@ -133,10 +134,10 @@ def framing(draw: random.Random, who: Resident) -> Attack:
         b"zz\r\n" + text, size + b"\r\n" + text, size + b";x=\xff\r\n" + text + b"\r\n0\r\n\r\n", b"-1\r\n\r\n",
         b"f" * 40 + b"\r\n", b"0\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", size + b"\n" + text + b"\n0\n\n",
     ])  # fmt: skip
-    whole = _post(text, who)
+    whole = post(text, who)
     return draw.choice([
-        Attack("framing: chunks", (_post(chunks, who, more=chunked),), is_whole=False),
-        Attack("framing: both", (_post(text, who, more=chunked + b"Content-Length: 5\r\n"),), is_whole=False),
+        Attack("framing: chunks", (post(chunks, who, more=chunked),), is_whole=False),
+        Attack("framing: both", (post(text, who, more=chunked + b"Content-Length: 5\r\n"),), is_whole=False),
         Attack("framing: cut", (whole[: draw.randrange(len(whole))],), is_whole=False),
         Attack("framing: two at once", (whole + whole,)),
         Attack("framing: slow", tuple(whole[n : n + 40] for n in range(0, len(whole), 40)), pause=0.02),
@@ -202,7 +203,7 @@ def runs(draw: random.Random, who: Resident) -> Attack:
         ("/v1/runs", {"query": words}), ("/v1/memories/search", {"query": words}), ("/v1/memories", {"memory": words}),
         ("/v1/context", {"query": words}),
     ])  # fmt: skip
-    return Attack(f"runs: {path}", (_post(json.dumps(whose | more).encode(), who, path),))
+    return Attack(f"runs: {path}", (post(json.dumps(whose | more).encode(), who, path),))
 
 
 def question(who: Resident) -> Attack:
@@ -212,7 +213,7 @@ def question(who: Resident) -> Attack:
         "user": str(who.user_id),
         "messages": [{"role": "user", "content": "Who opens my safe?"}],
     }
-    return Attack("others", (_post(json.dumps(given).encode(), who, "/v1/chat/completions"),))
+    return Attack("others", (post(json.dumps(given).encode(), who, "/v1/chat/completions"),))
 
 
 MAKERS: tuple[Maker, ...] = (body, body, framing, headers, events, address, address, protocol, runs)
