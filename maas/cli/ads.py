@@ -71,7 +71,11 @@ def add(
     if fb is not None and token_env is None:
         raise MaasError("bad_parameter", "--fb needs --token-env NAME, the variable that holds its access token")
     wanted = Connections(fb, _read_variable(token_env), crm, _read_variable(crm_token_env), whatsapp)
-    account_id = with_database(lambda db, settings: _add(db, settings, user_id, name.strip(), wanted))
+    account_id = with_database(
+        lambda db, settings: _add(db, settings, user_id, name.strip(), wanted),
+        command="ads account add",
+        user_id=user_id,
+    )
     show(f"account {account_id}")
 
 
@@ -79,7 +83,9 @@ def add(
 def list_accounts(user: Owner) -> None:
     """Print no tokens. Raises MaasError."""
     user_id = read_uuid(user, "--user")
-    rows = with_database(lambda db, _: db.rows("list_ads_accounts", user_id))
+    rows = with_database(
+        lambda db, _: db.rows("list_ads_accounts", user_id), command="ads account list", user_id=user_id
+    )
     if not rows:
         note("no account; `maas ads account add` adds one")
         return
@@ -101,7 +107,7 @@ def remove(
     user_id, account_id = read_uuid(user, "--user"), read_uuid(account, "account")
     if not yes:
         typer.confirm("Delete the account, its campaigns, creatives, leads and messages?", abort=True, err=True)
-    with_database(lambda db, _: _remove(db, user_id, account_id))
+    with_database(lambda db, _: _remove(db, user_id, account_id), command="ads account remove", user_id=user_id)
     show("deleted")
 
 
@@ -129,7 +135,11 @@ def sync(
             progress.advance(tasks[kind], rows)
             counts[kind] += rows
 
-        failures = with_database(lambda db, settings: _sync(db, settings, user_id, account, days, report))
+        failures = with_database(
+            lambda db, settings: _sync(db, settings, user_id, account, days, report),
+            command="ads sync",
+            user_id=user_id,
+        )
     show(", ".join(f"{kind} {rows:,}" for kind, rows in counts.items()) or "nothing is connected")
     for one in failures:
         note(f"{one.account}, {one.service}: {one.message}")

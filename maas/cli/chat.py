@@ -50,7 +50,7 @@ def ask(
     if is_blank(question):
         raise MaasError("invalid_request", "the question is blank")
     submission = Submission(user_id, clean(question), assistant, source="cli")
-    run = with_database(lambda db, _: _answer(db, submission, wait))
+    run = with_database(lambda db, _: _answer(db, submission, wait), command="ask", user_id=user_id)
     if run["status"] != Status.COMPLETED:
         message = f"no answer: {run['error_message']}; see `maas trace {run['id']}`"
         raise MaasError(run["error_code"] or "failed", message)
@@ -100,7 +100,7 @@ def chat(
         note(f"{row['assistant']}, mode {row['mode']}, conversation {row['id']}; /help, /quit")
         await Chat(db, user_id, row["assistant"], row["id"]).talk(row["request_id"])
 
-    with_database(talk)
+    with_database(talk, command="chat", user_id=user_id)
 
 
 def read_mode(text: str) -> Mode:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from maas.runs.replay import Replay
 
 Result = TypeVar("Result")
+ACTOR = "cli"  # in the audit
 LOCAL_USER = str(users.LOCAL_USER)
 User = Annotated[
     str, typer.Option("--user", "-u", help="user whose memory is used, a UUID", show_default="a user of this machine")
@@ -51,8 +52,14 @@ def composition_of(ctx: typer.Context) -> Composition:
     return load()
 
 
-def with_database(work: Callable[[Database, Settings], Awaitable[Result]], kind: type[Database] = Database) -> Result:
-    """Run `work` against the configured database. Raises MaasError."""
+def with_database(
+    work: Callable[[Database, Settings], Awaitable[Result]],
+    kind: type[Database] = Database,
+    *,
+    command: str = "",
+    user_id: UUID | None = None,
+) -> Result:
+    """Run `work` against the configured database; before, note that `command` uses data of a user. Raises MaasError."""
     settings = load_settings()
     log.configure("error", settings.log_format)
 
@@ -60,10 +67,22 @@ def with_database(work: Callable[[Database, Settings], Awaitable[Result]], kind:
         async with open_database(dsn, 4, "maas command", kind=kind) as db:
             if not await db.value("schema_is_there"):
                 raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate` or `make run`")
+            await note_user(db, command, user_id)
             return await work(db, settings)
 
     with find_postgres(settings, note) as postgres:
         return uvloop.run(run(postgres.query))
+
+
+async def note_user(db: Database, command: str, user_id: UUID | None) -> None:
+    """Write to the audit that a command reads or changes data of a user, unless it is the user of this machine."""
+    if user_id not in (None, users.LOCAL_USER):
+        await db.value("note_audit", "user_access", user_id, None, {"command": f"maas {command}"}, ACTOR)
+
+
+async def note_all(db: Database, command: str, action: str) -> None:
+    """Write to the audit that a command lists data of all users."""
+    await db.value("note_audit", action, None, None, {"command": f"maas {command}"}, ACTOR)
 
 
 def read_uuid(text: str, name: str) -> UUID:

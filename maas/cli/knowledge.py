@@ -56,7 +56,7 @@ def add(
                 on_done=lambda _: progress.advance(task),
             )  # fmt: skip
 
-    results = with_database(work)
+    results = with_database(work, command="knowledge add", user_id=owner)
     for one in results:
         if one.error is not None:
             note(f"{one.name}: {one.error}")
@@ -71,7 +71,10 @@ def add(
 @cli.command("list")
 def list_all(user: User = LOCAL_USER) -> None:
     """List the newest thousand documents that a user may find things in, everybody's included."""
-    documents = with_database(lambda db, _: list_documents(db, read_uuid(user, "--user"), MAX_SHOWN))
+    user_id = read_uuid(user, "--user")
+    documents = with_database(
+        lambda db, _: list_documents(db, user_id, MAX_SHOWN), command="knowledge list", user_id=user_id
+    )
     table = Table("id", "whose", "name", "pages", "chunks", "status")
     for one in documents:
         whose = "everybody's" if one.is_everybodys else "own"
@@ -88,7 +91,8 @@ def remove_one(
     everybody: Everybody = False,
 ) -> None:
     """Remove a document."""
-    with_database(lambda db, _: remove(db, _owner(user, everybody), read_uuid(document, "DOCUMENT")))
+    owner, document_id = _owner(user, everybody), read_uuid(document, "DOCUMENT")
+    with_database(lambda db, _: remove(db, owner, document_id), command="knowledge remove", user_id=owner)
     show("removed")
 
 
@@ -109,7 +113,7 @@ def search(
         async with open_query_embedder(db, open_embedder(settings), settings.embedding_timeout) as embedder:
             return await search_knowledge(db, user_id, query, mode=chosen, limit=limit, query_embedder=embedder)
 
-    found = with_database(find)
+    found = with_database(find, command="knowledge search", user_id=user_id)
     for one in found.passages:
         place = ", ".join(
             part for part in (one.name, one.heading, f"page {one.page}" if one.page is not None else "") if part
@@ -121,6 +125,7 @@ def search(
 @cli.command("status")
 def status(user: User = LOCAL_USER) -> None:
     """Print how many documents and chunks there are."""
-    state = with_database(lambda db, _: ingestion_status(db, read_uuid(user, "--user")))
+    user_id = read_uuid(user, "--user")
+    state = with_database(lambda db, _: ingestion_status(db, user_id), command="knowledge status", user_id=user_id)
     counts = ", ".join(f"{state[name]} {name}" for name in COUNTS)
     show(f"{counts}; {'busy' if state['busy'] else 'idle'}")

@@ -78,7 +78,7 @@ def search_memory(
             hits = await search(db, user_id, question, limit=limit, filters=filters, query_embedder=questions)
         return [(local(hit.occurred_at, zone), hit) for hit in hits]
 
-    hits = with_database(find)
+    hits = with_database(find, command="search", user_id=user_id)
     if not hits:
         show("nothing found")
         return
@@ -307,6 +307,8 @@ def compact(
         created = with_database(
             lambda db, settings: merge(
                 db, settings, user_id, lambda done, total: progress.update(task, completed=done, total=total)
-            )
+            ),
+            command="compact",
+            user_id=user_id,
         )
     show(f"{created} summaries created from older ones" if created else "nothing is due")

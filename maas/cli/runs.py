@@ -6,15 +6,17 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
 
-from maas.cli.invocation import composition_of, read_uuid, with_database
+from maas.cli.invocation import composition_of, note_all, note_user, read_uuid, with_database
 from maas.cli.output import Table, show, styled, write, write_json
 from maas.engine.states import ROLE_OF, STAGE_OF, RunKind, Status
 from maas.runs import submit
 from maas.runs.trace import read_trace
-from shared.db import ReadOnlyDatabase
+from shared.db import Database, ReadOnlyDatabase
+from shared.settings import Settings
 from shared.text import one_line, shorten
 
 if TYPE_CHECKING:
@@ -39,7 +41,13 @@ def list_runs(
     """Print a table of runs."""
     user_id = read_uuid(user, "--user") if user else None
     only = submit.RunFilter(user_id, status, kind)
-    rows = with_database(lambda db, _: submit.list_runs(db, only, limit=limit))
+
+    async def read(db: Database, _: Settings) -> list[dict[str, Any]]:
+        if user_id is None:
+            await note_all(db, "runs", "runs_list")
+        return await submit.list_runs(db, only, limit=limit)
+
+    rows = with_database(read, command="runs", user_id=user_id)
     table = Table()
     for name in ("run", "at", "kind", "status", "archive", "ms", "query"):
         table.add_column(name, no_wrap=name == "run")
@@ -63,7 +71,13 @@ def trace_run(
 ) -> None:
     """Print the trace of a run. Raises MaasError('not_found')."""
     run_id = read_uuid(run, "run")
-    trace = with_database(lambda db, _: read_trace(db, run_id), ReadOnlyDatabase)
+
+    async def read(db: Database, _: Settings) -> Trace:
+        found = await read_trace(db, run_id)
+        await note_user(db, "trace", UUID(found["run"]["user_id"]))
+        return found
+
+    trace = with_database(read)
     if as_json:
         write_json(trace)
         return
@@ -269,6 +283,7 @@ def replay_run(
     run_id = read_uuid(run, "run")
     check_stage(stage)
     execute = composition_of(ctx).replay
+    with_database(lambda db, _: _note_owner(db, run_id))
     replays = with_database(lambda db, settings: execute(db, settings, run_id, stage, model), ReadOnlyDatabase)
     if as_json:
         write_json({"run_id": run, "stages": [replay.to_json() for replay in replays]})
@@ -276,6 +291,10 @@ def replay_run(
         _print_replays(replays)
     if any(replay.now.wrote is None for replay in replays):
         sys.exit(1)
+
+
+async def _note_owner(db: Database, run_id: UUID) -> None:
+    await note_user(db, "replay", await db.value("owner_of_run", run_id))
 
 
 def _print_replays(replays: Sequence[Replay]) -> None:

@@ -42,7 +42,8 @@ def list_secrets(user: SecretUser) -> None:
     """Print names and times, no values. Raises MaasError."""
     user_id = read_uuid(user, "--user")
     table = Table("name", "set")
-    for row in with_database(lambda db, _: user_secrets.list_secrets(db, user_id)):
+    rows = with_database(lambda db, _: user_secrets.list_secrets(db, user_id), command="secrets list", user_id=user_id)
+    for row in rows:
         table.add_row(row["name"], f"{row['changed_at']:%Y-%m-%d %H:%M:%S}")
     show(table)
 

@@ -71,7 +71,7 @@ def call_tool(
             context = ToolContext(user_id, uuid4(), account_id=account)
             return await _call(toolbox, ToolCall("by-hand", name, arguments), context, yes)
 
-    result = with_database(call)
+    result = with_database(call, command="tool", user_id=user_id)
     write_json(result.body)
     if not result.is_success:
         sys.exit(1)

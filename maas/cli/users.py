@@ -10,7 +10,7 @@ import typer
 
 from maas import accounts
 from maas.accounts.passwords import MAX_PASSWORD_CHARS, check_password, hash_password
-from maas.cli.invocation import read_uuid, with_database
+from maas.cli.invocation import note_all, read_uuid, with_database
 from maas.cli.output import Table, note, show, write
 from shared.db import Database
 from shared.errors import MaasError
@@ -46,8 +46,13 @@ def add(
 @cli.command("list", help="List all accounts, oldest first.")
 def list_users() -> None:
     """Print a table of accounts without their passwords."""
+
+    async def read(db: Database, _: Settings) -> list[accounts.Account]:
+        await note_all(db, "users list", "users_list")
+        return await accounts.list_accounts(db)
+
     table = Table("email", "name", "user", "role", "created", "last sign-in")
-    for one in with_database(lambda db, _: accounts.list_accounts(db)):
+    for one in with_database(read):
         last = f"{one.last_sign_in_at:%Y-%m-%d %H:%M}" if one.last_sign_in_at else "never"
         table.add_row(
             one.email, one.name or "", str(one.user_id), "admin" if one.is_admin else "",

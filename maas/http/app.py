@@ -30,7 +30,8 @@ from structlog.contextvars import bound_contextvars
 from maas.accounts.passwords import PasswordHasher
 from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator, Principal
-from maas.http.auth.authorize import authenticate, authorize
+from maas.http.auth.access_audit import AccessAudit
+from maas.http.auth.authorize import authenticate, authorize, route_path
 from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
@@ -132,7 +133,7 @@ class ResponseHeaders:
             try:
                 await self._app(scope, receive, send_with_headers)
             finally:
-                path = _route_path(scope)
+                path = route_path(scope)
                 if path not in UNLOGGED_PATHS:
                     log.info(
                         "request", method=scope["method"], path=path, status=status,
@@ -169,7 +170,7 @@ class MeasureRequests:
         try:
             await self._app(scope, receive, send_and_note_status)
         finally:
-            self._metrics.observe(scope["method"], _route_path(scope), status, time.perf_counter() - started_at)
+            self._metrics.observe(scope["method"], route_path(scope), status, time.perf_counter() - started_at)
 
 
 class BodyTimeout:
@@ -200,11 +201,6 @@ class BodyTimeout:
             return message
 
         await self._app(scope, receive_in_time, send)
-
-
-def _route_path(scope: Scope) -> str:
-    path: str = getattr(scope.get("route"), "path", "unknown")
-    return path.replace(":path}", "}")
 
 
 class Application(Starlette):
@@ -242,7 +238,7 @@ def create_app(
         hasher = PasswordHasher()
         app.state.maas = AppState(
             db, long_db or db, settings, authenticator, submissions, watcher, EventStream(db), UserEventStream(db),
-            metrics, RateLimiter(), Shares.of(settings), query_embedder,
+            metrics, RateLimiter(), Shares.of(settings), AccessAudit(db), query_embedder,
             sign_in=SignIn(db, settings, hasher) if settings.auth == "local" else None,
         )  # fmt: skip
         async with watcher.listening():

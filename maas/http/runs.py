@@ -197,12 +197,12 @@ async def get_runs(request: Request) -> Response:
 
     `q` finds runs whose query or answer has every word of it, or words that begin with it.
     """
-    db, principal = app_state(request).db, principal_of(request)
+    state, principal = app_state(request), principal_of(request)
     status: Status | None = read_parameter(request, "status", Status)
     may_list_all = principal.may("admin") and not principal.is_bound
     user_id = read_parameter(request, "user_id", UUID) if may_list_all and status else read_user(request)
     if user_id is None:
-        await db.value("note_audit", "runs_list", None, None, {"status": status}, principal.name)
+        await state.access_audit.note(principal, "runs_list", None, filters=["status"])
     return json_response(await read_page(request, user_id))
 
 

@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from maas.accounts.sign_in import SignIn
 from maas.http.auth import Authenticator
+from maas.http.auth.access_audit import AccessAudit
 from maas.http.shares import Shares
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
@@ -103,6 +104,7 @@ class AppState:
     request_metrics: RequestMetrics
     rate_limiter: RateLimiter
     shares: Shares
+    access_audit: AccessAudit
     query_embedder: QueryEmbedder | None = None
     sign_in: SignIn | None = None
 

@@ -17,7 +17,7 @@ from maas.conversations import (
     open_chat_conversation,
     unknown_assistant,
 )
-from maas.http.auth.authorize import count_user, principal_of, read_body, serves
+from maas.http.auth.authorize import check_user, note_user, principal_of, read_body
 from maas.http.brain import (
     ASSISTANT,
     BrainBody,
@@ -91,7 +91,7 @@ async def post_telegram_chat(request: Request) -> Response:
     if known is None and (principal.is_bound or body.ad_account_id is not None):
         raise MaasError("not_found", _UNKNOWN)
     user_id = known or await get_or_create_user(state.db, body.telegram_chat_id, TELEGRAM)
-    count_user(request, user_id)
+    await note_user(request, user_id)
     account = await read_own_account(state.db, user_id, None, body.ad_account_id)
     conversation_id = await open_chat_conversation(
         state.db, body.telegram_chat_id, user_id, body.assistant, account
@@ -130,8 +130,11 @@ async def get_telegram_status(request: Request) -> Response:
 async def _find_user(request: Request, chat_id: str) -> UUID | None:
     """The user of a chat; None for a new chat. Raises MaasError('not_found') for one that the principal may not see."""
     user_id = await find_user(app_state(request).db, chat_id, TELEGRAM)
-    if user_id is not None and not await serves(request, user_id):
-        raise MaasError("not_found", _UNKNOWN)
+    if user_id is not None:
+        try:
+            await check_user(request, user_id)
+        except MaasError as error:  # its message would reveal the user id
+            raise (MaasError("not_found", _UNKNOWN) if error.code == "not_found" else error) from error
     return user_id
 
 
@@ -142,6 +145,5 @@ async def _read_status(request: Request, chat_id: str, assistant: str) -> Telegr
     row = await db.row("chat_status", chat_id, user_id, assistant) if known else None
     if user_id is None or row is None:
         raise MaasError("not_found", _UNKNOWN)
-    count_user(request, user_id)
     fields = {name: row[name] for name in TelegramStatus.model_fields if name in row}
     return TelegramStatus(telegram_chat_id=chat_id, conversation_id=row["id"], **fields)

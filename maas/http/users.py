@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from maas.engine.spending import read_spending
-from maas.http.auth.authorize import check_user, count_user, principal_of, read_body
+from maas.http.auth.authorize import check_user, note_user, principal_of, read_body
 from maas.http.request_input import read_id, read_parameter, read_to_file
 from maas.http.schemas import VISIBLE_CHARACTER_PATTERN, Name, RequestBody, Schema, json_response
 from maas.http.state import app_state, until_sent
@@ -131,14 +131,14 @@ async def resolve_user(request: Request, name: str | None) -> UUID:
         own_id = principal.user_id or principal.default_user
         if own_id is None:
             raise MaasError("user_required", USER_REQUIRED)
-        count_user(request, own_id)
+        await note_user(request, own_id)
         return own_id
     user_id = await find_user_by_name(request, name)
     if user_id is None:
         if principal.user_id is not None:
             raise _no_such_user(name)
         user_id = await get_or_create_user(app_state(request).db, name)
-    count_user(request, user_id)
+        await note_user(request, user_id)
     return user_id
 
 
@@ -151,7 +151,7 @@ async def find_user_by_name(request: Request, name: str) -> UUID | None:
     if parse_user_id(name) is None and not name.startswith(principal.prefix or ""):
         raise _no_such_user(name)
     user_id = await find_user(app_state(request).db, name)
-    if user_id is not None and principal.is_bound:
+    if user_id is not None:
         try:
             await check_user(request, user_id)
         except MaasError as error:  # its message would reveal the user id

@@ -154,7 +154,7 @@ def test_runs_and_memories_of_all_users_are_audited(stack: Stack, root: str) -> 
     found = get(stack, "runs", q="lisbon")["results"]
     assert str(runs[0]) in [run["request_id"] for run in found]
     row = last_audit(stack, "runs_list")
-    assert (row["actor"], row["user_id"], row["details"]) == (root, None, {"filters": ["q"], "runs": len(found)})
+    assert (row["actor"], row["user_id"], row["details"]) == (root, None, {"filters": ["q"]})
     page = get(stack, "runs", user_id=user, status="COMPLETED", assistant="mentor", limit=1)
     assert [run["request_id"] for run in page["results"]] == [str(runs[1])]
     rest = get(stack, "runs", user_id=user, before=page["next"])
@@ -316,7 +316,7 @@ def test_users_are_found_by_name_and_become_administrators(stack: Stack, root: s
         "user_id": str(users[0]), "names": [names[0]], "email": None, "name": None, "is_admin": False, "runs": 0,
         "last_run_at": None, "created_at": None,
     }  # fmt: skip
-    assert last_audit(stack, "users_list")["details"] == {"users": 1}
+    assert last_audit(stack, "users_list")["details"] == {}
     (found,) = get(stack, "users", q=str(unnamed))["results"]
     assert (found["names"], found["runs"]) == ([], 1) and found["last_run_at"] == found["created_at"]
     seen, cursor = list[str](), None

@@ -18,6 +18,7 @@ from starlette.requests import Request
 
 from maas.http.app import create_app
 from maas.http.auth import Principal
+from maas.http.auth.access_audit import AccessAudit
 from maas.http.openai.completions import stream_completion
 from maas.http.server_sent_events import KEEP_ALIVE_COMMENT
 from maas.http.shares import Shares
@@ -210,7 +211,7 @@ async def test_silence_is_broken_by_comments(database: str) -> None:
     async with open_database(database, 2, "test") as db:
         state = AppState(
             db, db, load_settings(), FixedKeys(), Submitter(db), RunWatcher(db, database), EventStream(db),
-            UserEventStream(db), RequestMetrics(), RateLimiter(), Shares.of(load_settings()),
+            UserEventStream(db), RequestMetrics(), RateLimiter(), Shares.of(load_settings()), AccessAudit(db),
         )  # fmt: skip
         run_id = await state.submissions.submit(Submission(ANN, "Hello."))
         async with aclosing(stream_completion(state, run_id, "mentor", False, keep_alive_s=0.05)) as lines:

@@ -22,5 +22,5 @@ def admin_of(request: Request) -> Principal:
 
 
 async def note_read(request: Request, action: str, user_id: UUID | None, **details: Any) -> None:
-    """Write to the audit that the administrator has read data of this user, or of all users."""
-    await app_state(request).db.value("note_audit", action, user_id, None, details, admin_of(request).name)
+    """Write to the audit, once a minute, that the administrator reads data of this user, or of all users."""
+    await app_state(request).access_audit.note(admin_of(request), action, user_id, **details)

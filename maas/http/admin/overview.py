@@ -143,10 +143,9 @@ async def get_admin_runs(request: Request) -> Response:
     """List runs of all users, newest first."""
     admin_of(request)
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
-    page = await read_page(request, user_id)
     filters = sorted({"status", "kind", "assistant", "q", "from", "to"} & request.query_params.keys())
-    await note_read(request, "runs_list", user_id, filters=filters, runs=len(page.results))
-    return json_response(page)
+    await note_read(request, "runs_list", user_id, filters=filters)
+    return json_response(await read_page(request, user_id))
 
 
 async def get_admin_memories(request: Request) -> Response:
@@ -154,12 +153,12 @@ async def get_admin_memories(request: Request) -> Response:
     admin_of(request)
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
     limit = read_limit(request)
+    await note_read(request, "memories_list", user_id)
     at, last = read_cursor(request) or (None, None)
     rows = await app_state(request).db.rows(
         "admin_memories", user_id, read_parameter(request, "tag", to_storable_text),
         read_parameter(request, "level", to_level), at, last, limit,
     )  # fmt: skip
-    await note_read(request, "memories_list", user_id, memories=len(rows))
     memories = [AdminMemory(**row) for row in rows]
     return json_response(AdminMemoryPage(results=memories, next=write_cursor(rows, limit)))
 

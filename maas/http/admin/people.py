@@ -103,7 +103,7 @@ async def get_users(request: Request) -> Response:
     user_id = _as_user_id(text)
     async with state.shares.reads.hold(principal.name) if text else nullcontext():
         rows = await state.db.rows("admin_users", text if user_id is None else None, user_id, last, limit)
-    await note_read(request, "users_list", user_id, users=len(rows))
+    await note_read(request, "users_list", user_id)
     cursor = f"0_{rows[-1]['user_id']}" if len(rows) == limit and user_id is None else None
     return json_response(AdminUserPage(results=[AdminUser(**row) for row in rows], next=cursor))
 

@@ -44,7 +44,8 @@ class Principal:
     """The sender of a request; `name` is written to the audit log.
 
     A principal is bound to one user (`user_id`), to all users whose external id begins with `prefix`, or to nobody.
-    `per_minute` limits its requests. `default_user` owns the memory when an OpenAI client names no user.
+    `per_minute` limits its requests. `default_user` is the user when a request names none: of an administrator who
+    signed in, their own. `is_anybody`: MAAS_AUTH=none, which distinguishes nobody.
     """
 
     name: str
@@ -53,6 +54,11 @@ class Principal:
     prefix: str | None = None
     per_minute: int | None = None
     default_user: UUID | None = None
+    is_anybody: bool = False
+
+    @property
+    def is_administrator(self) -> bool:
+        return "admin" in self.scopes and not self.is_anybody
 
     @property
     def is_bound(self) -> bool:
@@ -116,7 +122,7 @@ class LocalAuthenticator:
     on a loopback address, whatever its port, or is one of `origins` (MAAS_CORS_ORIGINS).
     """
 
-    _principal = Principal("http", frozenset({"admin"}), default_user=LOCAL_USER)
+    _principal = Principal("http", frozenset({"admin"}), default_user=LOCAL_USER, is_anybody=True)
 
     def __init__(self, origins: Sequence[str] = ()) -> None:
         self._origins = frozenset(origins)
@@ -139,19 +145,25 @@ class LocalAuthenticator:
 class TTLCache(Generic[Key, Value]):
     """A cache that also coalesces concurrent look-ups of one key.
 
-    Values expire after CACHE_TTL_S, at most MAX_CACHE_ENTRIES are held, and a failed look-up is not cached.
+    Values expire after `ttl_s` seconds, at most MAX_CACHE_ENTRIES are held, and a failed look-up is not cached.
     """
 
-    def __init__(self, look_up: Callable[[Key], Awaitable[Value]], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        look_up: Callable[[Key], Awaitable[Value]],
+        clock: Callable[[], float] = time.monotonic,
+        ttl_s: float = CACHE_TTL_S,
+    ) -> None:
         self._look_up = look_up
         self._clock = clock
+        self._ttl_s = ttl_s
         self._entries: dict[Key, tuple[float, asyncio.Task[Value]]] = {}
 
     async def get(self, key: Key) -> Value:
         """Return the value of `key`. Raises what `look_up` raises."""
         now = self._clock()
-        started_at, task = self._entries.get(key, (-CACHE_TTL_S, None))
-        if task is None or now - started_at >= CACHE_TTL_S or (task.done() and (task.cancelled() or task.exception())):
+        started_at, task = self._entries.get(key, (now, None))
+        if task is None or now - started_at >= self._ttl_s or (task.done() and (task.cancelled() or task.exception())):
             self._entries.pop(key, None)
             task = asyncio.ensure_future(self._start(key))
             self._entries[key] = (now, task)

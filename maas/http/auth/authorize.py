@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 from pydantic import BaseModel
 from starlette.requests import Request
+from starlette.types import Scope as ASGIScope
 
 from maas.http.auth import Principal, Scope, Unauthenticated
 from maas.http.request_input import read_id, read_json, read_parameter, validate
@@ -35,7 +36,7 @@ async def authorize(request: Request, scope: Scope, resource: Resource | None = 
     if not principal.may(scope):
         raise MaasError("forbidden", f"this needs the scope {scope}; you have {', '.join(sorted(principal.scopes))}")
     if principal.user_id is not None:
-        count_user(request, principal.user_id)
+        await note_user(request, principal.user_id)
     if resource is not None:
         await _check_owner(request, resource)
     user_id: UUID | None = read_parameter(request, "user_id", UUID)
@@ -90,15 +91,29 @@ async def check_user(request: Request, user_id: UUID) -> None:
     """Raise MaasError('not_found') for a user whom the principal does not serve, or MaasError('rate_limited')."""
     if not await serves(request, user_id):
         raise MaasError("not_found", f"there is no user {user_id}")
-    count_user(request, user_id)
+    await note_user(request, user_id)
 
 
-def count_user(request: Request, user_id: UUID) -> None:
-    """Count the request once towards MAAS_USER_RATE, for the first user that it names. Raises rate_limited."""
+async def note_user(request: Request, user_id: UUID) -> None:
+    """Note that the request is about this user.
+
+    It counts once towards MAAS_USER_RATE, for the first user that it names, and is written to the audit if it is an
+    administrator's and the user is somebody else. Raises rate_limited.
+    """
+    state, principal = app_state(request), principal_of(request)
     if getattr(request.state, "named_user", None) is None:
         request.state.named_user = user_id
-        if per_minute := app_state(request).settings.user_rate:
-            app_state(request).rate_limiter.take(f"user:{user_id}", per_minute, "a user")
+        if per_minute := state.settings.user_rate:
+            state.rate_limiter.take(f"user:{user_id}", per_minute, "a user")
+    if principal.is_administrator and user_id not in (principal.user_id, principal.default_user):
+        method = "GET" if request.method == "HEAD" else request.method
+        await state.access_audit.note(principal, "user_access", user_id, route=f"{method} {route_path(request.scope)}")
+
+
+def route_path(scope: ASGIScope) -> str:
+    """Return the path of the route with placeholders instead of ids."""
+    path: str = getattr(scope.get("route"), "path", "unknown")
+    return path.replace(":path}", "}")
 
 
 def read_user(request: Request) -> UUID:
@@ -127,16 +142,18 @@ async def check_body(request: Request, model: type[Model], value: object) -> Mod
 
 async def _check_owner(request: Request, resource: Resource) -> None:
     """Check the owner of the path id; somebody else's resource is answered like one that does not exist."""
+    principal = principal_of(request)
     if resource == "user":
         await check_user(request, read_id(request, resource))
-    elif principal_of(request).is_bound:
+    elif principal.is_bound or principal.is_administrator:
         resource_id = read_id(request, resource)
         owner = await app_state(request).db.value(f"owner_of_{resource}", resource_id)
         if owner == EVERYBODY and request.method == "GET":
             return
-        if owner is None or not await serves(request, owner):
+        if principal.is_bound and (owner is None or not await serves(request, owner)):
             raise MaasError("not_found", f"there is no {resource} {resource_id}")
-        count_user(request, owner)
+        if owner is not None:
+            await note_user(request, owner)
 
 
 async def serves(request: Request, user_id: UUID) -> bool:

@@ -152,7 +152,7 @@ class JwtAuthenticator:
         if self._settings.auth == "local":
             await self._check_session(user_id, claims)
         if user_id in await self._admins.get(None):
-            return Principal(f"jwt:{user_id}", ADMIN_SCOPES)
+            return Principal(f"jwt:{user_id}", ADMIN_SCOPES, default_user=user_id)
         return Principal(f"jwt:{user_id}", USER_SCOPES, user_id)
 
     async def verify(self, token: str) -> Mapping[str, Any]:
