@@ -13,6 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
+from maas.accounts.alphabets import looks_like_another
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
@@ -49,6 +50,18 @@ def normalise_email(text: str) -> str:
         raise MaasError(
             "validation_failed",
             f"email: must be an address like ann@example.org of at most {MAX_EMAIL_CHARS} characters",
+        )
+    return email
+
+
+def check_new_email(text: str) -> str:
+    """Return the form in which the email of a new account is stored. Raises MaasError('validation_failed')."""
+    email = normalise_email(text)
+    if looks_like_another(email):
+        raise MaasError(
+            "validation_failed",
+            "email: looks like another one, because it mixes alphabets; write it in one, that of its last part "
+            "(ann@example.org, анна@пример.рф)",
         )
     return email
 

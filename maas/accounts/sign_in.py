@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import secrets
 import time
 from collections.abc import Callable
@@ -9,8 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
-from maas.accounts import TOKEN_BYTES, Account, check_name, hash_token, normalise_email, signing_secret
-from maas.accounts.passwords import PasswordHasher, check_password
+from maas.accounts import (
+    TOKEN_BYTES,
+    Account,
+    check_name,
+    check_new_email,
+    hash_token,
+    normalise_email,
+    signing_secret,
+)
+from maas.accounts.passwords import PasswordHasher
 from shared.db import Database
 from shared.errors import MaasError
 from shared.settings import Settings
@@ -62,14 +71,18 @@ class SignIn:
         self._clock = clock
         self._secret: str | None = None
 
-    async def sign_up(self, email: str, password: str, name: str | None, admin_code: str | None) -> Session:
-        """Create an account and sign in. Raises signup_disabled, user_already_exists, weak_password, ..."""
-        address, shown_name = normalise_email(email), check_name(name)
+    async def sign_up(
+        self, email: str, password: str, name: str | None, admin_code: str | None, client: str
+    ) -> Session:
+        """Create an account and sign in; `client` shares the hashing of passwords.
+
+        Raises signup_disabled, user_already_exists, weak_password, ...
+        """
+        address, shown_name = check_new_email(email), check_name(name)
         is_open = self._settings.signup == "open"
         if not is_open and admin_code is None:
             raise _refusal("closed")
-        check_password(password, self._settings.password_length)
-        stored = await self._hasher.hash(password)
+        stored = await self._hasher.hash(password, self._settings.password_length, address, client)
         code = hash_token(admin_code.strip().lower()) if admin_code is not None else None
         row = await self._db.row("sign_up", address, stored, shown_name, code, is_open)
         assert row is not None
@@ -77,10 +90,10 @@ class SignIn:
             raise _refusal(row["verdict"])
         return await self._begin(row["user_id"], "password")
 
-    async def sign_in(self, email: str, password: str) -> Session:
+    async def sign_in(self, email: str, password: str, client: str) -> Session:
         """Begin a session. Raises invalid_credentials, the same and as late for an email without an account."""
         row = await self._db.row("find_account", normalise_email(email))
-        is_right = await self._hasher.verify(row["password_hash"] if row is not None else None, password)
+        is_right = await self._hasher.verify(row["password_hash"] if row is not None else None, password, client)
         if row is None or not is_right:
             raise MaasError("invalid_credentials", "invalid login credentials: the email or the password is wrong")
         return await self._begin(row["user_id"], "password")
@@ -113,27 +126,29 @@ class SignIn:
     async def account(self, user_id: UUID, session_id: UUID) -> Account:
         """Return the account of an open session. Raises session_not_found."""
         row = await self._db.row("account", user_id)
-        if row is None or not await self.is_open(user_id, session_id):
+        await self.check_open(user_id, session_id)
+        if row is None:
             raise _session_not_found()
         return Account.of(row)
 
-    async def is_open(self, user_id: UUID, session_id: UUID) -> bool:
-        """Whether a session has neither ended nor expired."""
-        return await self._db.row("auth_session", user_id, session_id) is not None
+    async def check_open(self, user_id: UUID, session_id: UUID) -> None:
+        """Raise session_not_found for a session that has ended or expired."""
+        if await self._db.row("auth_session", user_id, session_id) is None:
+            raise _session_not_found()
 
     async def change(
-        self, user_id: UUID, session_id: UUID, password: str | None, current_password: str | None, name: str | None
-    ) -> Account:
+        self, account: Account, session_id: UUID, password: str | None, current_password: str | None, name: str | None,
+        client: str,
+    ) -> Account:  # fmt: skip
         """Set the password, which ends all other sessions, or the name.
 
         Raises MaasError: reauthentication_needed, invalid_credentials, same_password, weak_password, session_not_found.
         """
-        shown_name = check_name(name)
+        shown_name, user_id = check_name(name), account.user_id
         stored: str | None = None
         if password is not None:
-            check_password(password, self._settings.password_length)
-            await self._check_present_password(user_id, session_id, password, current_password)
-            stored = await self._hasher.hash(password)
+            await self._check_present_password(user_id, session_id, password, current_password, client)
+            stored = await self._hasher.hash(password, self._settings.password_length, account.email, client)
         await self._db.value("change_account", user_id, session_id, stored, shown_name)
         return await self.account(user_id, session_id)
 
@@ -146,8 +161,13 @@ class SignIn:
         row = await self._db.row("find_session", hash_token(refresh_token))
         return (row["user_id"], row["session_id"]) if row is not None else None
 
+    async def mark_browser(self, email: str, browser: str) -> str:
+        """Return what proves that somebody signed in with this email in the browser of this name."""
+        secret = await self._signing_secret()
+        return hmac.digest(secret.encode(), f"browser\n{email}\n{browser}".encode(), "sha256").hex()
+
     async def _check_present_password(
-        self, user_id: UUID, session_id: UUID, password: str, current: str | None
+        self, user_id: UUID, session_id: UUID, password: str, current: str | None, client: str
     ) -> None:
         """Demand the present password, unless the session began by a link or by a password within FRESH_S.
 
@@ -163,9 +183,9 @@ class SignIn:
                 "current_password: send the present password, too, or sign in once more before",
             )
         stored = await self._db.value("password_hash", user_id)
-        if current is not None and not await self._hasher.verify(stored, current):
+        if current is not None and not await self._hasher.verify(stored, current, client):
             raise MaasError("invalid_credentials", "current_password: is wrong")
-        if await self._hasher.verify(stored, password):
+        if await self._hasher.verify(stored, password, client):
             raise MaasError("same_password", "password: must differ from the present one")
 
     async def _begin(self, user_id: UUID, method: Method) -> Session:
@@ -181,9 +201,7 @@ class SignIn:
         row = await self._db.row("account", user_id)
         if row is None:
             raise MaasError("user_not_found", "this account was deleted")
-        account = Account.of(row)
-        if self._secret is None:
-            self._secret = await signing_secret(self._db, self._settings)
+        account, secret = Account.of(row), await self._signing_secret()
         now, lifetime = int(self._clock()), int(self._settings.access_lifetime)
         claims = {
             "iss": self._settings.jwt_issuer or ISSUER, "aud": self._settings.jwt_audience or AUDIENCE,
@@ -192,7 +210,12 @@ class SignIn:
             "amr": [{"method": "password", "timestamp": now}], "app_metadata": app_metadata(account),
             "user_metadata": user_metadata(account),
         }  # fmt: skip
-        return Session(_sign(claims, self._secret), lifetime, now + lifetime, refresh_token, account)
+        return Session(_sign(claims, secret), lifetime, now + lifetime, refresh_token, account)
+
+    async def _signing_secret(self) -> str:
+        if self._secret is None:
+            self._secret = await signing_secret(self._db, self._settings)
+        return self._secret
 
 
 def app_metadata(account: Account) -> dict[str, Any]:

@@ -30,12 +30,12 @@ def add(
     ] = None,
 ) -> None:  # fmt: skip
     """The password is no argument: other users of this machine could read it there. Raises MaasError."""
-    address, shown_name = accounts.normalise_email(email), accounts.check_name(name)
+    address, shown_name = accounts.check_new_email(email), accounts.check_name(name)
     user_id = read_uuid(user, "--user") if user is not None else None
     password = _read_password()
 
     async def create(db: Database, settings: Settings) -> UUID:
-        check_password(password, settings.password_length)
+        check_password(password, settings.password_length, address)
         stored = hash_password(password)
         return await accounts.create_account(db, address, stored, shown_name, user_id, admin, "cli")
 

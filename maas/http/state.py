@@ -41,7 +41,7 @@ class RateLimiter:
         self._clock = clock
         self._full_at: dict[str, float] = {}
 
-    def take(self, name: str, per_minute: int, subject: str) -> None:
+    def take(self, name: str, per_minute: int, subject: str, what: str = "requests") -> None:
         """Take one request out of the bucket `name`. Raises MaasError('rate_limited') with `retry_after` in seconds."""
         now = self._clock()
         full_at = max(self._full_at.pop(name, now), now) + 60 / per_minute
@@ -51,12 +51,17 @@ class RateLimiter:
             retry_after = math.ceil(wait_s)
             raise MaasError(
                 "rate_limited",
-                f"{subject} may send {per_minute} requests a minute; try again in {retry_after} s",
+                f"{subject} may send {per_minute} {what} a minute; try again in {retry_after} s",
                 {"retry_after": retry_after, "per_minute": per_minute},
             )
         self._full_at[name] = full_at
         if len(self._full_at) > MAX_RATE_BUCKETS:
             del self._full_at[next(iter(self._full_at))]
+
+    def give_back(self, name: str, per_minute: int) -> None:
+        """Put one request back into the bucket `name`."""
+        if name in self._full_at:
+            self._full_at[name] -= 60 / per_minute
 
 
 class RequestMetrics:

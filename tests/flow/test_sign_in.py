@@ -276,7 +276,26 @@ def test_hostile_names_are_refused(stack: Stack, name: object) -> None:
 def test_short_passwords_are_refused(stack: Stack) -> None:
     reply = Person(stack, password="1234567").sign_up()
     assert refusal(reply) == (422, "weak_password") and reply.json()["weak_password"] == {"reasons": ["length"]}
-    assert Person(stack, password="12345678").sign_up().status_code == 200
+    for password in ("12345678", "password", " " * 8):
+        reply = Person(stack, password=password).sign_up()
+        assert refusal(reply) == (422, "weak_password") and reply.json()["weak_password"] == {"reasons": ["pwned"]}
+    person = Person(stack)
+    person.password = person.email
+    assert refusal(person.sign_up()) == (422, "weak_password")
+    assert Person(stack, password="kX9$mvQ2").sign_up().status_code == 200
+
+
+def test_an_email_cannot_look_like_another(stack: Stack) -> None:
+    assert refusal(Person(stack, "x@ex\u0430mple.org").sign_up()) == (400, "validation_failed")
+
+
+def test_the_token_of_an_ended_session_ends_no_other(stack: Stack, ann: Person) -> None:
+    elsewhere = Person(stack, ann.email)
+    assert elsewhere.sign_in().status_code == 200
+    assert ann.sign_out("local").status_code == 204
+    for scope in ("global", "others", "local"):
+        assert refusal(ann.sign_out(scope)) == (403, "session_not_found")
+    assert elsewhere.get().status_code == 200
 
 
 def test_other_methods_grants_and_paths(stack: Stack) -> None:

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.accounts import MAX_EMAIL_CHARS, check_name, hash_token, normalise_email, passwords
+from maas.accounts import MAX_EMAIL_CHARS, check_name, check_new_email, hash_token, normalise_email, passwords
 from maas.accounts.passwords import PasswordHasher, check_password, hash_password, is_password_of
 from shared.errors import MaasError
 from tests.polling import apoll
+
+EMAIL = "joanna.lindqvist@example.org"
 
 
 @pytest.fixture
@@ -56,14 +58,53 @@ def test_names_are_printable_or_none() -> None:
 
 def test_rules_of_passwords() -> None:
     for password, code in (
-        ("1234567", "weak_password"), ("", "weak_password"), ("x" * 1001, "validation_failed"),
-        ("12345678\0", "validation_failed"), ("12345678\ud800", "validation_failed"),
+        ("1234567", "weak_password"), ("", "weak_password"), ("x y z" * 201, "validation_failed"),
+        ("the cello\0", "validation_failed"), ("the cello\ud800", "validation_failed"),
     ):  # fmt: skip
         with pytest.raises(MaasError) as caught:
-            check_password(password, 8)
+            check_password(password, 8, EMAIL)
         assert caught.value.code == code and (not password or password not in caught.value.message)
-    for password in ("12345678", "x" * 1000, "пароль длинный", "        "):
-        check_password(password, 8)
+    for password in ("the cello of Lisbon", "kX9$mvQ2", "another cello", "пароль длинный", "étè à Lisbonne"):
+        check_password(password, 8, EMAIL)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "12345678", "password", "Passw0rd!", "qwertyui", "aaaaaaaa", " " * 8, "x" * 1000, "gfhjkm12", "пароль12",
+        "йцукенгш", EMAIL, EMAIL.upper(), "joanna.lindqvist", "joanna.lindqvist1", f"{EMAIL}!",
+    ],
+)  # fmt: skip
+def test_what_is_guessed_first_is_no_password(password: str) -> None:
+    with pytest.raises(MaasError, match="easy to guess") as caught:
+        check_password(password, 8, EMAIL)
+    assert caught.value.code == "weak_password" and caught.value.details == {"reasons": ["pwned"]}
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "ann@example.org", "ann+maas@localhost", "анна@пример.рф", "почта@mail.пример.рф", "ann@пример.рф",
+        "ann@münchen.de", "ann@xn--mnchen-3ya.de", "ann@xn--e1afmkfd.xn--p1ai", "山田@例え.jp", "ann@例え.jp",
+        "o'hara@b.c", "καλημέρα@παράδειγμα.ελ",
+    ],
+)  # fmt: skip
+def test_emails_of_one_alphabet_are_accepted(email: str) -> None:
+    assert check_new_email(email) == email
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "x@ex\u0430mple.org", "\u0430nn@example.org", "x@\u0430\u0440\u0440\u04cf\u0435.com",
+        "\u0441\u0435\u043e@example.org", "x@xn--exmple-4nf.org", "x@example.\u043erg", "x@\u03bf\u03bf.com",
+        "x@e\u034fxample.org", "x@example\ufe0f.org", "x@\u3164example.org", "а\u0301@пример.рф",
+    ],
+)  # fmt: skip
+def test_emails_that_look_like_others_are_refused(email: str) -> None:
+    with pytest.raises(MaasError, match="email: ") as caught:
+        check_new_email(email)
+    assert caught.value.code == "validation_failed"
 
 
 @pytest.mark.usefixtures("cheap")
@@ -90,35 +131,31 @@ def test_an_account_that_is_not_there_costs_as_much(monkeypatch: pytest.MonkeyPa
     assert len(calls) == 2 and calls[0] == calls[1] and calls[0]["n"] == 2**15
 
 
-async def test_few_hashes_run_at_once_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop goes on meanwhile; a client that leaves gives its place back when its hash is done."""
-    monkeypatch.setattr(passwords, "MAX_WAITING_HASHES", 3)
-    running, most, gate = 0, 0, threading.Event()
+async def test_hashes_are_shared_by_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at a time, one of each owner, whatever one of them sends; who leaves gives the place back when it is done."""
+    started, ended = list[str](), threading.Event()
 
-    def compute(password: str) -> str:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        gate.wait(10)
-        running -= 1
-        return password
+    def compute(stored: str | None, password: str) -> bool:
+        started.append(password)
+        ended.wait(10)
+        return True
 
-    monkeypatch.setattr(passwords, "hash_password", compute)
+    monkeypatch.setattr(passwords, "is_password_of", compute)
     hasher = PasswordHasher()
-    tasks = [asyncio.create_task(hasher.hash(str(number))) for number in range(5)]
+    sent = [asyncio.create_task(hasher.verify(None, f"a{number}", "a")) for number in range(5)]
     await asyncio.sleep(0)
     with pytest.raises(MaasError) as caught:
-        await hasher.hash("late")
-    assert caught.value.code == "busy" and caught.value.details == {"retry_after": 2}
-    tasks[0].cancel()
+        await hasher.verify(None, "a5", "a")
+    assert caught.value.code == "share_used"
+    sent.append(asyncio.create_task(hasher.verify(None, "b0", "b")))
+    await apoll(lambda: started == ["a0", "b0"], 5, "the second owner is served before the first one's queue")
+    sent[0].cancel()
     await asyncio.sleep(0)
-    with pytest.raises(MaasError):
-        await hasher.hash("still late")  # the thread is busy
-    gate.set()
-    results = await asyncio.gather(*tasks, return_exceptions=True)
-    assert results[1:] == ["1", "2", "3", "4"] and most <= 2
-    assert await asyncio.gather(*(hasher.hash(str(number)) for number in range(4))) == [*"0123"]
-    await apoll(lambda: hasher._places._value == 5, 5, "the place of the client that left is free")
+    assert hasher.places.used == 2  # the thread is busy
+    ended.set()
+    results = await asyncio.gather(*sent, return_exceptions=True)
+    assert isinstance(results[0], asyncio.CancelledError) and results[1:] == [True] * 5
+    await apoll(lambda: hasher.places.used == 0, 5, "the place of the client that left is free")
     hasher.close()
 
 

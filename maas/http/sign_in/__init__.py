@@ -29,7 +29,8 @@ STATUS_OF_CODE = {
 }  # fmt: skip
 _CODES = {
     "invalid_json": "bad_json", "invalid_request": "validation_failed", "bad_parameter": "validation_failed",
-    "rate_limited": "over_request_rate_limit", "timeout": "request_timeout", "internal": "unexpected_failure",
+    "rate_limited": "over_request_rate_limit", "share_used": "over_request_rate_limit",
+    "timeout": "request_timeout", "internal": "unexpected_failure",
 }  # fmt: skip
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]
 
@@ -171,5 +172,5 @@ def _translate(response: JSONResponse) -> JSONResponse:
     headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
     body = AuthError(code=status, error_code=code, msg=error["message"])
     if code == "weak_password":
-        body.weak_password = WeakPassword(reasons=["length"])
+        body.weak_password = WeakPassword(reasons=error["details"]["reasons"])
     return JSONResponse(body.model_dump(exclude_none=True), status, headers=headers)

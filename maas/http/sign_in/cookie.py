@@ -6,16 +6,22 @@ set without CORS, and comes from a page of this origin.
 
 from __future__ import annotations
 
+import hmac
+import secrets
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas.accounts.sign_in import SignIn
 from maas.http.auth import LOOPBACK_HOST
 from maas.http.sign_in import AUTH_PATH
 from shared.errors import MaasError
 
 COOKIE = "maas_refresh"
+BROWSER_COOKIE = "maas_browser"
+BROWSER_DAYS = 365
+BROWSER_BYTES = 16
 SECONDS_PER_DAY = 86_400
 _FOREIGN = "X-MaaS-Session: cookie is for the page of this server; keep the refresh token yourself, without that header"
 
@@ -57,6 +63,23 @@ def set_cookie(request: Request, response: Response, refresh_token: str, days: i
     response.set_cookie(
         COOKIE, refresh_token, max_age=days * SECONDS_PER_DAY, path=AUTH_PATH, secure=_is_secure(request),
         httponly=True, samesite="strict",
+    )  # fmt: skip
+
+
+async def read_browser(request: Request, sign_in: SignIn, email: str) -> str | None:
+    """Return the name of the browser if somebody signed in with this email in it before."""
+    browser, _, mark = request.cookies.get(BROWSER_COOKIE, "").partition(".")
+    is_known = hmac.compare_digest(mark.encode(), (await sign_in.mark_browser(email, browser)).encode())
+    return browser if is_known else None
+
+
+async def set_browser(request: Request, response: Response, sign_in: SignIn, email: str) -> None:
+    """Let the browser prove later that somebody signed in with this email in it; it opens nothing."""
+    browser = await read_browser(request, sign_in, email) or secrets.token_urlsafe(BROWSER_BYTES)
+    response.set_cookie(
+        BROWSER_COOKIE, f"{browser}.{await sign_in.mark_browser(email, browser)}",
+        max_age=BROWSER_DAYS * SECONDS_PER_DAY, path=AUTH_PATH, secure=_is_secure(request), httponly=True,
+        samesite="strict",
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Awaitable
 from importlib.metadata import version
 from typing import TypeVar, get_args
@@ -13,7 +12,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.accounts import hash_token, normalise_email
+from maas.accounts import normalise_email
 from maas.accounts.sign_in import Session, SignIn, SignOutScope
 from maas.http.auth import TokenVerifier, Unauthenticated, read_credential
 from maas.http.request_input import read_json, read_parameter, validate
@@ -28,14 +27,14 @@ from maas.http.sign_in import (
     UserChange,
     Verification,
 )
-from maas.http.sign_in.cookie import clear_cookie, is_cookie_mode, read_cookie, set_cookie
+from maas.http.sign_in.cookie import clear_cookie, is_cookie_mode, read_browser, read_cookie, set_browser, set_cookie
+from maas.http.sign_in.wrong_passwords import address_bucket, client_network, counting_wrong_passwords
 from maas.http.state import app_state
 from shared.errors import MaasError
 
 GRANT_TYPES = ("password", "refresh_token")
 SIGN_OUT_SCOPES: tuple[str, ...] = get_args(SignOutScope)
 LIGHT_FACTOR = 10  # requests without a password may come so many times as often
-IPV6_NETWORK_BITS = 64  # of which one client has all addresses
 NO_TOKEN = "send the access token as `Authorization: Bearer ...`"
 Model = TypeVar("Model", bound=BaseModel)
 log = structlog.get_logger()
@@ -49,12 +48,12 @@ async def post_sign_up(request: Request) -> Response:
     sign_in = _begin(request, is_password=True)
     is_cookie = is_cookie_mode(request)
     body = await _read_body(request, SignUp)
-    _count_email(request, body.email)
     data = body.data
     session = await sign_in.sign_up(
-        body.email, body.password, data.name if data else None, data.admin_code if data else None
-    )
-    return _session_response(request, session, is_cookie)
+        body.email, body.password, data.name if data else None, data.admin_code if data else None,
+        client_network(request),
+    )  # fmt: skip
+    return await _session_response(request, session, is_cookie)
 
 
 async def post_token(request: Request) -> Response:
@@ -67,14 +66,17 @@ async def post_token(request: Request) -> Response:
     if grant not in GRANT_TYPES:
         _begin(request)
         raise MaasError("validation_failed", f"grant_type: must be one of {', '.join(GRANT_TYPES)}")
-    sign_in = _begin(request, is_password=grant == "password")
+    sign_in = _begin(request)
     is_cookie = is_cookie_mode(request)
     body = await _read_body(request, TokenRequest)
     if grant == "password":
         if body.email is None or body.password is None:
             raise MaasError("validation_failed", "email and password: both are required")
-        _count_email(request, body.email)
-        return await _answer(request, sign_in.sign_in(body.email, body.password), is_cookie)
+        email = normalise_email(body.email)
+        browser = await read_browser(request, sign_in, email) if is_cookie else None
+        with counting_wrong_passwords(request, email, browser):
+            client = browser or client_network(request)
+            return await _answer(request, sign_in.sign_in(email, body.password, client), is_cookie)
     refresh_token = body.refresh_token or (read_cookie(request) if is_cookie else "")
     if not refresh_token:
         raise MaasError("refresh_token_not_found", "refresh_token: is required; sign in again")
@@ -107,8 +109,9 @@ async def put_account(request: Request) -> Response:
         settings = app_state(request).settings
         app_state(request).rate_limiter.take(f"password:{user_id}", settings.sign_in_rate, "one account")
     account = await sign_in.change(
-        user_id, session_id, body.password, body.current_password, body.data.name if body.data else None
-    )
+        account, session_id, body.password, body.current_password, body.data.name if body.data else None,
+        client_network(request),
+    )  # fmt: skip
     return json_response(AccountUser.of(account))
 
 
@@ -121,7 +124,9 @@ async def post_logout(request: Request) -> Response:
     scope: SignOutScope = read_parameter(request, "scope", _to_scope, "global")
     is_cookie = is_cookie_mode(request)
     try:
-        session: tuple[UUID, UUID] | None = await _read_session(request)
+        user_id, session_id = await _read_session(request)
+        await sign_in.check_open(user_id, session_id)
+        session: tuple[UUID, UUID] | None = (user_id, session_id)
     except MaasError:
         if not is_cookie:
             raise
@@ -155,28 +160,11 @@ def _begin(request: Request, *, is_password: bool = False) -> SignIn:
     if state.sign_in is None:
         raise MaasError("not_found", f"there is no sign-in here: set MAAS_AUTH=local (now {state.settings.auth})")
     rate = state.settings.sign_in_address_rate
-    kind, per_minute = ("password", rate) if is_password else ("light", rate * LIGHT_FACTOR)
-    state.rate_limiter.take(f"{kind} of {_client_network(request)}", per_minute, "one address")
+    per_minute = rate if is_password else rate * LIGHT_FACTOR
+    network = client_network(request)
+    bucket = address_bucket(network) if is_password else f"light of {network}"
+    state.rate_limiter.take(bucket, per_minute, "one address")
     return state.sign_in
-
-
-def _count_email(request: Request, email: str) -> None:
-    """Count a password that is tried for an email, known or not. Raises MaasError('rate_limited')."""
-    state = app_state(request)
-    name = hash_token(normalise_email(email)).hex()
-    state.rate_limiter.take(f"email:{name}", state.settings.sign_in_rate, "one email")
-
-
-def _client_network(request: Request) -> str:
-    """Return the address of the client, of IPv6 its network."""
-    host = request.client.host if request.client is not None else ""
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host[:100]
-    if isinstance(address, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((int(address), IPV6_NETWORK_BITS), strict=False))
-    return str(address)
 
 
 async def _read_body(request: Request, model: type[Model]) -> Model:
@@ -211,7 +199,7 @@ async def _read_session(request: Request) -> tuple[UUID, UUID]:
 async def _answer(request: Request, signing_in: Awaitable[Session], is_cookie: bool) -> Response:
     """Return the session; log why there is none, without the email."""
     try:
-        return _session_response(request, await signing_in, is_cookie)
+        return await _session_response(request, await signing_in, is_cookie)
     except MaasError as error:
         client = request.client.host if request.client is not None else None
         log.info("sign_in_refused", cause=error.code, path=request.url.path, client=client)
@@ -219,10 +207,13 @@ async def _answer(request: Request, signing_in: Awaitable[Session], is_cookie: b
         raise
 
 
-def _session_response(request: Request, session: Session, is_cookie: bool) -> Response:
+async def _session_response(request: Request, session: Session, is_cookie: bool) -> Response:
+    state = app_state(request)
     response = json_response(AuthSession.of(session, "" if is_cookie else session.refresh_token))
     if is_cookie:
-        set_cookie(request, response, session.refresh_token, app_state(request).settings.refresh_days)
+        assert state.sign_in is not None
+        set_cookie(request, response, session.refresh_token, state.settings.refresh_days)
+        await set_browser(request, response, state.sign_in, session.account.email)
     return response
 
 
