@@ -29,7 +29,8 @@ from bench.sandbox import open_sandbox, server_version
 from maas.knowledge.chunks import Chunk
 from maas.knowledge.documents import store
 from maas.knowledge.embedding import embed_chunks
-from maas.knowledge.ingestion import add_document, files_in, new_track_id
+from maas.knowledge.files import list_files
+from maas.knowledge.ingestion import add_document, new_track_id
 from maas.knowledge.search import Mode, Passage, search_knowledge
 from maas.memory.embeddings import open_query_embedder
 from shared.db import Database, open_database
@@ -140,10 +141,11 @@ async def ingest(db: Database, dsn: str, user: UUID, data: Path) -> tuple[list[s
     """Add every file of the folder, one after another, and tell how long a thousand pages take."""
     names, track, failed = [], new_track_id(), 0
     began = time.perf_counter()
-    for path, name in files_in([data]):
-        added = await add_document(db, user, name, path.read_bytes(), track_id=track, max_bytes=MAX_BYTES)
+    for file in list_files([data]).files:
+        content = file.read(MAX_BYTES)
+        added = await add_document(db, user, file.name, content, track_id=track, max_bytes=MAX_BYTES)
         failed += added.outcome == "failed"
-        names.append(name)
+        names.append(file.name)
     seconds = time.perf_counter() - began
     (sizes,) = _rows(dsn, SIZE, user)
     pages = sizes["chars"] / PAGE_CHARS

@@ -39,10 +39,12 @@ class AccessSettings(BaseSettings):
         30, ge=1, le=3650, description="days after which a session that was not used must sign in again"
     )
     sign_in_rate: int = Field(
-        10, ge=1, description="rate limit: passwords per email and minute, in each server process; then 429"
+        10, ge=1, description="rate limit: wrong passwords per email, address and minute in each process; then 429"
     )
     sign_in_address_rate: int = Field(
-        60, ge=1, description="rate limit: passwords per client address and minute, in each server process; then 429"
+        60,
+        ge=1,
+        description="rate limit: wrong passwords, sign-ups per address and minute in each process; then 429",
     )
 
     @model_validator(mode="after")

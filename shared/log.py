@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import logging
 import re
@@ -65,7 +66,7 @@ _task_pattern: ContextVar[re.Pattern[str] | None] = ContextVar("task_pattern", d
 
 
 def hide(*secrets: str) -> None:
-    """Mask these secrets from now on, in any encoding: keys, passwords and tokens in URLs; short ones are ignored."""
+    """Mask these secrets, in the encodings of `_forms`: keys, passwords and tokens in URLs; short ones are ignored."""
     global _registered_pattern
     for secret in secrets:
         _registered.update(form for part in _parts(secret) for form in _forms(part))
@@ -74,7 +75,7 @@ def hide(*secrets: str) -> None:
 
 
 class Secrets:
-    """Secrets in any encoding, for `concealing`; those that are too short to be one are left out."""
+    """Secrets in the encodings of `_forms`, for `concealing`; those that are too short to be one are left out."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         forms = {form for secret in secrets for part in _parts(secret) for form in _forms(part)}
@@ -100,7 +101,7 @@ def concealing(secrets: Secrets) -> Iterator[None]:
 
 
 def masker(*secrets: str) -> Callable[[str], str]:
-    """Return a function that masks these secrets, in any encoding, and those registered by `hide`.
+    """Return a function that masks these secrets, in the encodings of `_forms`, and those registered by `hide`.
 
     For secrets that come and go, such as tokens of users; they are not registered.
     """
@@ -156,13 +157,24 @@ def _parts(secret: str) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret as it is, and in JSON, Python, URLs, HTML, hexadecimal, and base64 behind whatever else."""
     if len(secret) < MIN_SECRET_CHARS:
         return
+    raw = secret.encode()
     yield from {secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1]}
+    yield html.escape(secret)
+    for pairs in _hex_pairs(raw):
+        yield from {"".join(pairs), *(sign + sign.join(pairs) for sign in ("%", r"\x"))}
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for before in range(3):  # at any offset: the characters that depend on the secret alone
-            whole = encode(bytes(before) + secret.encode()).decode()
-            yield whole[-(-before * 8 // 6) : (before + len(secret.encode())) * 8 // 6]
+            whole = encode(bytes(before) + raw).decode()
+            yield whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+
+
+def _hex_pairs(raw: bytes) -> tuple[list[str], list[str]]:
+    """The bytes in hexadecimal, in small and in capital letters."""
+    pairs = raw.hex(" ").split()
+    return pairs, [pair.upper() for pair in pairs]
 
 
 def redact(value: Any) -> Any:

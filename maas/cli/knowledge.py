@@ -13,7 +13,8 @@ import typer
 from maas.cli.invocation import LOCAL_USER, read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
 from maas.knowledge.documents import COUNTS, ingestion_status, list_documents, remove
-from maas.knowledge.ingestion import Added, files_in, ingest_files, new_track_id
+from maas.knowledge.files import list_files
+from maas.knowledge.ingestion import Added, ingest_files, new_track_id
 from maas.knowledge.search import Found, Mode, search_knowledge
 from maas.memory.embeddings import open_query_embedder
 from shared.db import Database
@@ -43,7 +44,10 @@ def add(
     everybody: Everybody = False,
 ) -> None:
     """Read files into documents. Run it again after an interruption or a change: what has not changed is left alone."""
-    found = list(files_in(files))
+    listing = list_files(files)
+    for name, reason in listing.left_out.items():
+        note(f"{name}: {reason}")
+    found = listing.files
     if not found:
         raise MaasError("bad_parameter", "FILES: there is no txt, md, html, docx or pdf file among them")
     owner, track_id = _owner(user, everybody), new_track_id()
@@ -63,6 +67,7 @@ def add(
     counts = Counter(one.outcome for one in results)
     chunks = sum(one.chunks for one in results)
     outcomes = f"{counts['unchanged']} unchanged, {counts['failed']} failed"
+    outcomes += f", {len(listing.left_out)} left out" if listing.left_out else ""
     show(f"{counts['added']} added ({chunks} chunks), {outcomes}; {track_id}")
     if counts["failed"]:
         sys.exit(1)

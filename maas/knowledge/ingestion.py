@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+import errno
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
 from typing import Literal
 from uuid import UUID, uuid4
 
 import structlog
 
 from maas.knowledge.documents import store
+from maas.knowledge.files import LINK, SourceFile, media_type_of
 from maas.knowledge.reader import ReadDocument, read_file
 from maas.knowledge.readers import MEDIA_TYPES, Unreadable
 from shared.db import Database
@@ -43,57 +44,37 @@ def new_track_id() -> str:
     return f"insert_{uuid4().hex}"
 
 
-def media_type_of(name: str) -> str | None:
-    """The type of a file by the end of its name; None for one that nothing here reads."""
-    return MEDIA_TYPES.get(PurePosixPath(name).suffix.lower())
-
-
-def files_in(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """The files that can be read among `paths` and, sorted, in folders among them; each with its name as a document.
-
-    Hidden files and links to folders are left out. Raises MaasError('bad_parameter') for a path that is not there.
-    """
-    for path in paths:
-        if path.is_file():
-            yield path, path.name
-        elif path.is_dir():
-            for found in sorted(path.rglob("*")):
-                inner = found.relative_to(path.parent if path.name else path)
-                if found.is_file() and media_type_of(found.name) and not any(p.startswith(".") for p in inner.parts):
-                    yield found, inner.as_posix()
-        else:
-            raise MaasError("bad_parameter", f"{path}: there is no such file or folder")
-
-
 async def ingest_files(
-    db: Database, user_id: UUID | None, files: Sequence[tuple[Path, str]], *, track_id: str, max_bytes: int,
+    db: Database, user_id: UUID | None, files: Sequence[SourceFile], *, track_id: str, max_bytes: int,
     on_done: Callable[[Added], object] = lambda added: None,
 ) -> list[Added]:  # fmt: skip
-    """Read files, as `files_in` names them, into documents; `user_id` None: for everybody.
+    """Read files, as `list_files` found them, into documents; `user_id` None: for everybody.
 
     The same files again: what was read is left alone, so an ingestion that was stopped goes on where it was.
     """
     for start in range(0, len(files), EXPECTED_AT_ONCE):
         some = files[start : start + EXPECTED_AT_ONCE]
         documents = [
-            {"name": name, "media_type": media_type_of(name) or UNKNOWN_TYPE, "bytes": _size(path),
+            {"name": one.name, "media_type": media_type_of(one.name) or UNKNOWN_TYPE, "bytes": one.size,
              "track_id": track_id}
-            for path, name in some if is_name(name)
+            for one in some if is_name(one.name)
         ]  # fmt: skip
         await db.value("expect_documents", user_id, list({one["name"]: one for one in documents}.values()))
     slots = asyncio.Semaphore(READERS_AT_ONCE)
 
-    async def ingest(path: Path, name: str) -> Added:
+    async def ingest(file: SourceFile) -> Added:
+        name = file.name
         async with slots:
             try:
-                if (size := _size(path)) > max_bytes:
-                    raise MaasError("too_large", _too_large(size, max_bytes))
-                content = await asyncio.to_thread(path.read_bytes)
+                if file.size > max_bytes:
+                    raise MaasError("too_large", _too_large(file.size, max_bytes))
+                content = await asyncio.to_thread(file.read, max_bytes)
                 added = await add_document(
                     db, user_id, name, content, track_id=track_id, max_bytes=max_bytes, is_expected=True
                 )
             except OSError as error:
-                added = Added(None, name, "failed", error=error.strerror or str(error))
+                reason = LINK if error.errno in (errno.ELOOP, errno.ENOTDIR) else error.strerror or str(error)
+                added = Added(None, name, "failed", error=reason)
             except MaasError as error:
                 if error.code not in ("too_large", "invalid_request"):
                     raise
@@ -103,19 +84,12 @@ async def ingest_files(
             on_done(added)
             return added
 
-    return list(await asyncio.gather(*(ingest(path, name) for path, name in files)))
+    return list(await asyncio.gather(*map(ingest, files)))
 
 
 def is_name(name: str) -> bool:
     """Whether a document may have this name: 1 to MAX_NAME_CHARS characters in one line that Postgres can hold."""
     return not is_blank(name) and len(name) <= MAX_NAME_CHARS and is_storable(name) and "\n" not in name
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:  # the attempt to read it says why
-        return 0
 
 
 def _too_large(size: int, max_bytes: int) -> str:
