@@ -156,7 +156,7 @@ async def _write_built_in(deps: Deps, one: BuiltIn, known: Toolset) -> None:
             problem = error.message.removeprefix(bad_assistant(one.name, "").message)
     problem = shorten(mask(problem), MAX_REASON_CHARS) if problem is not None else None
     if problem is not None:
-        log.warning("assistant_not_configured", assistant=one.name, cause=problem)
+        log.debug("assistant_not_configured", assistant=one.name, cause=problem)
     if definition is not None:
         await deps.db.rows("keep_assistant", one.name, definition.role_prompt, fields, problem)
     else:

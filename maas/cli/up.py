@@ -207,9 +207,9 @@ class _Child:
 
 
 def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
-    """Wait until the server is ready and an orchestrator is registered, then print address, access and models.
+    """Wait until the server is ready and an orchestrator is registered, then print access, models and, last, the page.
 
-    The first line comes when nothing is left to wait for: whoever reads it may send a signal at once.
+    The last line comes when nothing is left to wait for: whoever reads it may send a signal at once.
     """
     address = _address(settings)
     while not _is_ready(f"{address}/readyz"):
@@ -218,9 +218,10 @@ def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
         time.sleep(READY_POLL_INTERVAL_S)
     models = sorted({settings.role_model(role) for role in ROLES})
     access = uvloop.run(_access(settings, dsn))
-    show(f"MaaS answers at {address}  (API reference: {address}/docs)")
     show(f"access: {access}")
-    show(f"models: {', '.join(models)}; Ctrl-C stops everything")
+    show(f"models: {', '.join(models)}")
+    show(f"API reference: {address}/docs; Ctrl-C stops everything")
+    show(f"MaaS answers at {address}/")
 
 
 def _address(settings: Settings) -> str:

@@ -25,7 +25,7 @@ from maas.client.results import (
     error_of,
 )
 
-DEFAULT_URL = "http://127.0.0.1:8000"
+DEFAULT_PORT = "8000"
 TIMEOUT_S = 30.0
 RETRIES = 4
 STREAM_READ_TIMEOUT_S = 60.0  # the server sends a keep-alive every 15
@@ -33,8 +33,9 @@ JSON = {"content-type": "application/json"}
 
 
 def find_url(url: str | None) -> str:
-    """`url`, or MAAS_URL, or this machine; without a slash at the end. Raises InvalidRequest."""
-    base_url = url or os.environ.get("MAAS_URL") or DEFAULT_URL
+    """`url`, or MAAS_URL, or MAAS_PORT of this machine; without a slash at the end. Raises InvalidRequest."""
+    port = os.environ.get("MAAS_PORT") or DEFAULT_PORT
+    base_url = url or os.environ.get("MAAS_URL") or f"http://127.0.0.1:{port}"
     if not base_url.startswith(("http://", "https://")):
         raise InvalidRequest("invalid_request", f"url: {base_url!r} must begin with http:// or https://")
     return base_url.rstrip("/")

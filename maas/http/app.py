@@ -56,7 +56,7 @@ SECURITY_HEADERS = {
     "referrer-policy": "no-referrer",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
-UNLOGGED_PATHS = ("/healthz",)
+UNLOGGED_PATHS = ("/healthz", "/readyz")  # which are polled, by `maas up` too; unless they fail
 log = structlog.get_logger()
 
 
@@ -134,7 +134,7 @@ class ResponseHeaders:
                 await self._app(scope, receive, send_with_headers)
             finally:
                 path = route_path(scope)
-                if path not in UNLOGGED_PATHS:
+                if path not in UNLOGGED_PATHS or status >= 400:
                     log.info(
                         "request", method=scope["method"], path=path, status=status,
                         ms=round((time.perf_counter() - started_at) * 1000, 1),

@@ -231,10 +231,14 @@ def test_up_does_everything_and_ends(reachable_tmp: Path, pg_bin: Path | None) -
             body = {"user_id": str(uuid4()), "query": "My tent is green."}
             url = client.post("/v1/runs", json=body).json()["poll_url"]
             assert client.get(url, params={"wait": 30}).json()["status"] == "COMPLETED"
-            ready = up.stdout.readline()
-            while "MaaS answers at" not in ready:
-                ready = up.stdout.readline()
-            assert f"http://127.0.0.1:{port}" in ready
+            lines = [up.stdout.readline()]
+            while "MaaS answers at" not in lines[-1]:
+                lines.append(up.stdout.readline())
+            address = f"http://127.0.0.1:{port}"
+            assert lines[-1] == f"MaaS answers at {address}/\n"
+            assert lines[-2] == f"API reference: {address}/docs; Ctrl-C stops everything\n"
+            started = "".join(lines)
+            assert "readyz" not in started and "assistant_not_configured" not in started and len(lines) <= 12, started
     finally:
         os.killpg(up.pid, signal.SIGINT)
         output = up.communicate(timeout=30)[0]

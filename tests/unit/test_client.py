@@ -122,6 +122,8 @@ def test_a_reply_of_a_proxy_is_an_error_too() -> None:
 
 def test_the_url_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_url(None) == "http://127.0.0.1:8000"
+    monkeypatch.setenv("MAAS_PORT", "8123")
+    assert find_url(None) == "http://127.0.0.1:8123"
     monkeypatch.setenv("MAAS_URL", "https://memory.example.org/")
     assert find_url(None) == "https://memory.example.org"
     assert find_url("http://localhost:9") == "http://localhost:9"
