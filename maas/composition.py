@@ -31,7 +31,7 @@ from maas.engine.states import STAGES
 from maas.engine.supervision import BackgroundTask, Quarantine
 from maas.knowledge.embedding import keep_chunks_embedded
 from maas.memory.embeddings import EmbeddingBackfill, open_query_embedder
-from maas.memory.erase import keep_purging
+from maas.memory.erase import keep_erasing, keep_purging
 from maas.memory.search import keep_terms_counted
 from maas.runs.replay import Replay
 from maas.runs.replay import replay as replay_stages
@@ -68,7 +68,10 @@ def choose_background_tasks(
     deps: Deps, stages: Mapping[str, Stage], embedder: Embedder | None
 ) -> dict[str, BackgroundTask]:
     """Background tasks of an orchestrator with these stages, by name; compaction runs where the archivist does."""
-    tasks: dict[str, BackgroundTask] = {"count_terms": partial(keep_terms_counted, deps.db)}
+    tasks: dict[str, BackgroundTask] = {
+        "count_terms": partial(keep_terms_counted, deps.db),
+        "erase": partial(keep_erasing, deps.db),
+    }
     if archivist.NAME in stages and deps.settings.compact_every:
         tasks[compactor.NAME] = partial(compactor.keep_compacting, deps)
     if (days := deps.settings.retention_days) is not None:

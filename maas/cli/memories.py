@@ -128,7 +128,14 @@ def erase(
     user_id = read_uuid(user, "USER")
     if not yes:
         typer.confirm(f"Delete all data of user {user_id}? It cannot be undone", abort=True, err=True)
-    receipt = with_database(lambda db, _: erase_user(db, user_id, "cli"))
+    with progress_bar() as progress:
+        task = progress.add_task("rows deleted", total=None)
+
+        def on_progress(deleted: int) -> None:
+            progress.update(task, completed=deleted)
+
+        receipt = with_database(lambda db, _: erase_user(db, user_id, "cli", on_progress))
+        progress.update(task, completed=sum(receipt.values()), total=sum(receipt.values()))
     width = max(map(len, receipt))
     for table, rows in receipt.items():
         show(f"{table:{width}}  {rows}")

@@ -239,7 +239,7 @@ ROUTES = (
     Route("GET", "/v1/users/{id}/export", users.get_export, "read", errors=(404,), response_types=(users.NDJSON,)),
     Route("POST", "/v1/users/{id}/import", users.post_import, "ask", response=users.ImportAccepted, status=202,
           errors=(404, 413, 415, 422), request_types=users.IMPORT_TYPES),
-    Route("DELETE", "/v1/users/{id}", users.delete_user, "erase", response=users.EraseResult, errors=(404,)),
+    Route("DELETE", "/v1/users/{id}", users.delete_user, "erase", response=users.EraseResult, errors=(404, 409)),
     Route("GET", "/v1/assistants", conversations.get_assistants, "read", response=conversations.AssistantList),
     Route("GET", "/v1/tools", tool_calls.get_tools, "read", response=tool_calls.ToolList, errors=(400, 422),
           query={"assistant": ({"type": "string", "format": "assistant"}, "The assistant.")}, required=("assistant",)),

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 import structlog
+from asyncpg import Record
 
 from shared.db import Database
 from shared.errors import MaasError
 
 CANCEL_TIMEOUT_S = 2.0
 CANCEL_POLL_INTERVAL_S = 0.05
+ERASE_PAUSE_S = 0.01  # between transactions
+MAX_LATE_CALLS = 100  # of maas_erase that met new runs
+ERASURE_POLL_INTERVAL_S = 30.0
+SILENCE_S = 60.0
 PURGE_INTERVAL_S = 60.0
 PURGE_PAUSE_S = 0.05  # between batches, so that requests are not held up
 log = structlog.get_logger()
 
 
-async def erase_user(db: Database, user_id: UUID, actor: str) -> dict[str, int]:
+async def erase_user(
+    db: Database, user_id: UUID, actor: str, on_progress: Callable[[int], None] = lambda deleted: None
+) -> dict[str, int]:
     """Delete a user from every table; return the number of rows by table.
 
     Runs in progress are cancelled first and have two seconds to end, so that models stop working for them. A run that
-    takes longer is not waited for: when it ends, it finds no row to write to.
+    takes longer is not waited for: when it ends, it finds no row to write to. Rows are deleted in short transactions;
+    `on_progress` is called after each with the number of rows deleted so far. If this process ends, an orchestrator
+    goes on.
+
+    Raises MaasError('in_use') when requests of this user keep coming in.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_TIMEOUT_S):
@@ -32,7 +44,44 @@ async def erase_user(db: Database, user_id: UUID, actor: str) -> dict[str, int]:
                 for row in rows:
                     await db.value("cancel_run", row["id"], actor)
                 await asyncio.sleep(CANCEL_POLL_INTERVAL_S)
-    return dict(await db.long_value("erase_user", user_id, actor))
+    known_late: int | None = None
+    while (receipt := await db.long_value("erase_user", user_id, actor)) is None:
+        progress = await db.row("erasure", user_id)
+        if progress is not None:
+            on_progress(progress["deleted"])
+            known_late = progress["late_calls"] if known_late is None else known_late
+            if progress["late_calls"] - known_late >= MAX_LATE_CALLS:
+                raise MaasError(
+                    "in_use", "requests of this user keep coming in; stop the clients that send them, then erase again"
+                )
+        await asyncio.sleep(ERASE_PAUSE_S)
+    return dict(receipt)
+
+
+async def keep_erasing(db: Database) -> None:
+    """Finish until cancelled the erasures whose process has ended or failed."""
+    while True:
+        await finish_erasures(db)
+        await asyncio.sleep(ERASURE_POLL_INTERVAL_S)
+
+
+async def finish_erasures(db: Database) -> int:
+    """Finish the erasures that nobody has gone on with for `SILENCE_S` seconds; return their number."""
+    finished = 0
+    user_id: UUID | None = None
+    while (row := await _resume(db, user_id)) is not None or user_id is not None:
+        user_id = row["user_id"] if row is not None and row["receipt"] is None else None
+        if row is not None and row["receipt"] is not None:
+            log.info("erased", user_id=str(row["user_id"]))
+            finished += 1
+        await asyncio.sleep(ERASE_PAUSE_S)
+    return finished
+
+
+async def _resume(db: Database, user_id: UUID | None) -> Record | None:
+    async with db.transaction() as transaction:
+        await transaction.allow_long_statements()
+        return await transaction.row("resume_erasure", SILENCE_S, user_id)
 
 
 async def forget_memory(

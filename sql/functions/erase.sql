@@ -1,66 +1,121 @@
--- Erasing a user, whatever is in flight. Writers lock the run's row in the statement that writes, so a late writer finds none.
+-- Erasing a user, whatever is in flight.
+--
+-- maas_erase deletes a bounded number of rows, so that nobody waits long for a lock that it holds; erasures records that it has begun
+-- and what it has deleted. The newest runs go first, and with them all that are unfinished: they alone need the engine lock. Writers
+-- lock the run's row in the statement that writes, so a late writer finds none. It has ended when a whole pass finds nothing: what was
+-- written while a delete waited, or between two calls, goes in the next pass.
 
-create or replace function maas.maas_user_tables() returns table (name text, condition text) language sql stable as $$
+create or replace function maas.maas_user_tables() returns table (name text, condition text, run_condition text) language sql stable as $$
   with recursive own as (
     select k.oid, k.relname from pg_class k join pg_attribute a on a.attrelid = k.oid and a.attname = 'user_id' and not a.attisdropped
-    where k.relnamespace = 'maas'::regnamespace and k.relkind in ('r', 'p') and k.relname <> 'audit'
+    where k.relnamespace = 'maas'::regnamespace and k.relkind in ('r', 'p') and k.relname not in ('audit', 'erasures')
   ), chains(oid, depth) as (  -- how many references lead from a table to one that refers to none
     select oid, 0 from own
     union
     select c.conrelid, r.depth + 1 from chains r join pg_constraint c on c.contype = 'f' and c.confrelid = r.oid and c.conrelid <> r.oid
     join own on own.oid = c.conrelid where r.depth < 20
   )
-  select t.name::text, t.condition from (
+  select t.name::text, t.condition, t.run_condition from (
     -- Tables that refer to runs come first, then the runs themselves.
-    select k.relname, format('%I in (select id from maas.pipeline_runs where user_id = $1)', a.attname), 1, 0
+    select k.relname, format('%I in (select id from maas.pipeline_runs where user_id = $1)', a.attname), format('%I = any($2)', a.attname), 1, 0
     from pg_constraint c join pg_class k on k.oid = c.conrelid and k.relnamespace = 'maas'::regnamespace
     join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
     where c.contype = 'f' and c.confrelid = 'maas.pipeline_runs'::regclass
     union all
     -- Copies before the logs, and tables that refer to others before those: a trigger or a cascade would delete them uncounted.
-    select o.relname, 'user_id = $1', case o.relname when 'pipeline_runs' then 2 when 'raw_logs' then 4 else 3 end,
+    select o.relname, 'user_id = $1', case o.relname when 'pipeline_runs' then 'id = any($2)' end, case o.relname when 'pipeline_runs' then 2 when 'raw_logs' then 4 else 3 end,
       -(select max(depth) from chains where chains.oid = o.oid)
     from own o
-  ) t(name, condition, place, depth) order by t.place, t.depth, t.name
+  ) t(name, condition, run_condition, place, depth) order by t.place, t.depth, t.name
 $$;
 comment on function maas.maas_user_tables is
-  'Every table of the schema that refers to users or to runs of users, and a condition for the rows of user $1, in the order of deletion';
+  'Every table of the schema that refers to users or to runs of users, a condition for the rows of user $1 and, of runs and what refers to them, one for the runs $2; in the order of deletion';
 
-create or replace function maas.maas_erase(p_user uuid, p_actor text default null)
+create or replace function maas.maas_erase(p_user uuid, p_actor text default null, p_rows int default 1000)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  receipt jsonb := '{}';
-  freed uuid[];      -- keys that lose their head; with one key for all users, other users' runs wait behind it
-  gone bigint;
-  gone_now bigint;
-  target record;
+  tables text[];
+  conditions text[];      -- of the rows that belong to the user, null for rows of a run
+  run_conditions text[];
+  runs uuid[];            -- the newest, with all that refers to them
+  freed uuid[] := '{}';   -- keys that lose their head; with one key for all users, other users' runs wait behind it
+  is_late boolean := false;
+  is_over boolean := false;
+  budget int := p_rows;   -- how many rows this call may still delete
+  found_rows int;
+  gone int;
+  found_now int;
+  gone_now int;
+  former_call timestamptz;
+  erasure maas.erasures;
 begin
   perform maas.maas_lock_memory(p_user);
-  perform maas.maas_lock_runs(p_user);
-  freed := array(select distinct queue_key from maas.pipeline_runs where user_id = p_user and queue_state in (0, 1));
-  for pass in 1..101 loop
-    if pass > 100 then
-      raise serialization_failure using message = 'requests of this user keep coming in', hint = 'stop them, then erase again';
+  select e.touched_at into former_call from maas.erasures e where e.user_id = p_user;
+  insert into maas.erasures (user_id, actor, touched_at) values (p_user, coalesce(p_actor, 'sql:' || session_user), maas.maas_now())
+  on conflict (user_id) do update set touched_at = maas.maas_now() returning * into erasure;
+  select array_agg(t.name order by t.place), array_agg(t.condition order by t.place), array_agg(t.run_condition order by t.place)
+  into tables, conditions, run_conditions from maas.maas_user_tables() with ordinality t(name, condition, run_condition, place);
+  erasure.deleted := (select jsonb_object_agg(t.name, 0) from unnest(tables) t(name)) || erasure.deleted;
+  while budget > 0 and not is_over loop
+    runs := array(select r.id from maas.pipeline_runs r where r.user_id = p_user order by r.seq desc limit 100);
+    if exists (select from maas.pipeline_runs r where r.id = any(runs) and r.queue_state < 2) then
+      exit when budget < p_rows;  -- the next call takes the engine lock before it deletes anything
+      perform maas.maas_lock_runs(p_user, runs);
+      freed := array(select distinct r.queue_key from maas.pipeline_runs r where r.id = any(runs) and r.queue_state in (0, 1));
     end if;
+    is_late := is_late or exists (select from maas.pipeline_runs r where r.id = any(runs) and r.created_at > former_call);
+    found_now := 0;
     gone_now := 0;
-    for target in select t.name, t.condition from maas.maas_user_tables() t loop
-      execute format('delete from maas.%I where %s', target.name, target.condition) using p_user;
-      get diagnostics gone = row_count;
+    for n in 1..cardinality(tables) loop
+      continue when runs <> '{}' and run_conditions[n] is null;  -- the user's other rows go when no run is left
+      exit when gone_now >= budget;
+      execute format('with found as materialized (select ctid from maas.%1$I where %2$s limit $3), gone as (
+          delete from maas.%1$I where ctid = any(array(select ctid from found)) and %2$s returning 1)
+        select (select count(*) from found), (select count(*) from gone)', tables[n],
+        case when runs <> '{}' then run_conditions[n] else conditions[n] end)
+        into found_rows, gone using p_user, runs, budget - gone_now;
+      found_now := found_now + found_rows;  -- a row that changed while its delete waited is left for the next pass
       gone_now := gone_now + gone;
-      receipt := jsonb_set(receipt, array[target.name], to_jsonb(gone + coalesce((receipt->>target.name)::bigint, 0)));
+      erasure.deleted := jsonb_set(erasure.deleted, array[tables[n]], to_jsonb(gone + (erasure.deleted->>tables[n])::bigint));
     end loop;
-    exit when gone_now = 0;  -- again, for rows of a transaction that a delete had to wait for
+    is_over := runs = '{}' and found_now = 0;
+    budget := budget - greatest(gone_now, 1);
   end loop;
   update maas.pipeline_runs r set queue_state = 0, updated_at = clock_timestamp()
   from unnest(freed) f(queue_key) cross join lateral (
     select w.id from maas.pipeline_runs w where w.queue_key = f.queue_key and w.queue_state = -1 order by w.seq limit 1) w
-  where r.id = w.id;
+  where r.id = w.id and not exists (
+    select from maas.pipeline_runs h where h.queue_key = f.queue_key and h.queue_state in (0, 1));
   if found then
     perform pg_notify('pipeline_wakeup', '');
   end if;
-  perform maas.maas_write_audit('erase', p_user, null, receipt, p_actor);
-  return receipt;
+  if not is_over then
+    update maas.erasures e set deleted = erasure.deleted, late_calls = e.late_calls + is_late::int where e.user_id = p_user;
+    return null;
+  end if;
+  delete from maas.erasures e where e.user_id = p_user;
+  perform maas.maas_write_audit('erase', p_user, null, erasure.deleted, erasure.actor);
+  return erasure.deleted;
 end
 $$;
 comment on function maas.maas_erase is
-  'Deletes a user from every table, whatever is in flight; returns the number of rows per table. A user who returns is new';
+  'Deletes rows of a user, whatever is in flight, about p_rows in a call; null while some are left: call it again, or orchestrators will. Then the number of rows per table; a user who returns is new';
+
+create or replace function maas.maas_resume_erasure(p_silent interval, p_user uuid default null)
+returns table (user_id uuid, receipt jsonb) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  update maas.erasures e set touched_at = maas.maas_now()
+  where e.user_id = (
+    select o.user_id from maas.erasures o
+    where case when p_user is null then o.touched_at < maas.maas_now() - p_silent else o.user_id = p_user end
+    order by o.touched_at limit 1 for update skip locked)
+  returning e.user_id into user_id;
+  if found then
+    receipt := maas.maas_erase(user_id);
+    return next;
+  end if;
+end
+$$;
+comment on function maas.maas_resume_erasure is
+  'Goes on with the erasing of p_user, or of a user whose caller has been silent for so long, as maas_erase does; no row if there is none';

@@ -41,9 +41,10 @@ comment on function maas.maas_records_covering is 'Summaries of this user, of ev
 
 create or replace function maas.maas_is_in_use(p_user uuid, p_logs uuid[]) returns boolean language sql stable as $$
   select exists (
-    select from maas.raw_logs g join maas.pipeline_runs r on r.user_id = g.user_id and r.queue_state < 2
-      and (r.id = g.run_id or (g.archive_owed and r.queue_state = 1))
-    where g.user_id = p_user and g.id = any(p_logs) and g.archived_at is null)
+    select from maas.raw_logs g
+    where g.user_id = p_user and g.id = any(p_logs) and g.archived_at is null and (
+      exists (select from maas.pipeline_runs r where r.id = g.run_id and r.user_id = g.user_id and r.queue_state < 2)
+      or g.archive_owed and exists (select from maas.pipeline_runs r where r.user_id = g.user_id and r.queue_state = 1)))
 $$;
 comment on function maas.maas_is_in_use is
   'Whether an Archivist may be reading one of these messages: its summary would bring the text back';
@@ -166,9 +167,12 @@ begin
     if maas.maas_is_in_use(p_user, rest) then
       raise object_in_use;
     end if;
-    written := array(select o from maas.maas_records_covering(p_user, rest) o);  -- written while this waited
-    delete from maas.lsm_storage l where l.user_id = p_user and l.id = any(written);
-    update maas.raw_logs g set record_id = null where g.user_id = p_user and g.record_id = any(written);
+    written := array(  -- while this waited
+      select distinct g.record_id from maas.raw_logs g where g.user_id = p_user and g.id = any(rest) and g.record_id is not null);
+    with dissolved as (
+      delete from maas.lsm_storage l where l.user_id = p_user and l.id = any(written) returning l.id, l.raw_log_ids)
+    update maas.raw_logs g set record_id = null from dissolved d cross join unnest(d.raw_log_ids) u(id)
+    where g.id = u.id and g.user_id = p_user and g.record_id = d.id;
     delete from maas.raw_logs g where g.user_id = p_user and g.id = any(rest);
     get diagnostics forgotten_late = row_count;
   end if;
@@ -238,14 +242,14 @@ begin
       select from maas.raw_logs g where g.run_id = r.id and g.user_id is not distinct from target_user
       and g.message_type = 'assistant_response' and g.turn_no = 0)));
 
-  begin
+  begin  -- what takes long comes first: the engine lock may be held from here on
+    delete from maas.pipeline_runs r where r.user_id = target_user and r.kind = 'trial';  -- they may hold it, and nobody misses them
     counts := maas.maas_delete_logs(target_user, p_id, logs);
   exception when object_in_use then
     return jsonb_build_object('verdict', 'in_use');
   end;
   counts := counts || jsonb_build_object('answers', cardinality(logs) - coalesce(cardinality(words), 0));
   delete from maas.forgotten_memories f where f.user_id = target_user and f.memory_id = p_id;
-  delete from maas.pipeline_runs r where r.user_id = target_user and r.kind = 'trial';  -- they may hold it, and nobody misses them
   if doubtful <> '{}' then
     insert into maas.forgotten_memories (user_id, memory_id, runs) values (target_user, p_id, doubtful);
   end if;

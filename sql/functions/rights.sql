@@ -41,7 +41,7 @@ language sql immutable as $$
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
       'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'telegram_bots', 'telegram_updates', 'telegram_replies', 'telegram_messages',
-      'forgotten_memories', 'memory_corrections', 'api_keys', 'ai_conversations', 'audit', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms', 'knowledge_embeddings',
+      'forgotten_memories', 'erasures', 'memory_corrections', 'api_keys', 'ai_conversations', 'audit', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms', 'knowledge_embeddings',
       'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'v_telegram', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
@@ -85,7 +85,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_lease_embeddings', 'maas_write_embeddings', 'maas_add_note', 'maas_drop_note', 'maas_fold_conversation',
       'maas_propose_action', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
-      'maas_purge_expired', 'maas_open_session', 'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
+      'maas_purge_expired', 'maas_resume_erasure', 'maas_open_session', 'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
       'maas_active_agent', 'maas_keep_start', 'maas_begin_interview', 'maas_keep_interview', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_claim_embedding', 'maas_embed_chunks', 'maas_temperature'])
   ) r
 $$;

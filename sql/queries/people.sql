@@ -9,8 +9,15 @@ select maas.maas_purge_expired($1);
 -- name: answering  -- $1 user
 select id from maas.pipeline_runs where user_id = $1 and queue_state = 1 and status <> 'COMPLETED';
 
--- name: erase_user  -- $1 user, $2 actor
+-- name: erase_user  -- $1 user, $2 actor; null while rows are left
 select maas.maas_erase($1, $2);
+
+-- name: erasure  -- $1 user
+select late_calls, (select sum(rows::bigint) from jsonb_each_text(deleted) d(name, rows))::bigint as deleted
+from maas.erasures where user_id = $1;
+
+-- name: resume_erasure  -- $1 seconds without progress, $2 user or null
+select user_id, receipt from maas.maas_resume_erasure(make_interval(secs => $1), $2);
 
 -- name: forget  -- $1 id, $2 user or null, $3 actor, $4 whether to delete doubtful answers, too
 select maas.maas_forget($1, $2, $3, $4);

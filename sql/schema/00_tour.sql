@@ -27,7 +27,7 @@
 --   maas_import       logs messages from elsewhere, and inserts a run of kind archive that summarises them.
 --   maas_correct      logs a message that corrects a memory (memory_corrections); what is corrected stays and is shown behind it.
 --   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
---                     maas_purge_expired what is older than the retention period.
+--                     a thousand rows in a call (erasures), maas_purge_expired what is older than the retention period.
 --
 -- Two columns say where a run is. `status` is the public state machine, eight words that never change:
 --
@@ -58,6 +58,6 @@
 --   0x6D616173         `maas migrate` (shared/migrate.py)
 --
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09 conversations and
--- notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit, 15 tables open for loading,
+-- notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and erasures, 15 tables open for loading,
 -- 16 tasks, 17 advertising, 18 Telegram, 19 accounts. Functions are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for
 -- people in sql/views.

@@ -50,4 +50,4 @@ insert into maas.engine_metrics (slot, name, labels, events) values
   ('-infinity', 'words_swept', '{}', 0), ('-infinity', 'runs_swept', '{}', 0);
 insert into maas.engine_metrics (slot, name, labels, events)
 select '-infinity', 'background_failures', jsonb_build_object('task', task), 0
-from unnest(array['compactor', 'count_terms', 'embed', 'keep_tools', 'metrics', 'retention']) as task;
+from unnest(array['compactor', 'count_terms', 'embed', 'erase', 'keep_tools', 'metrics', 'retention']) as task;

@@ -26,6 +26,18 @@ create table maas.forgotten_memories (
 );
 comment on table maas.forgotten_memories is 'Deleted memories, and the runs that used them but whose answers do not clearly repeat them';
 
+create table maas.erasures (
+  user_id uuid primary key,
+  actor text not null,
+  began_at timestamptz not null default clock_timestamp(),
+  touched_at timestamptz not null default clock_timestamp(),
+  deleted jsonb not null default '{}',
+  late_calls int not null default 0
+);
+comment on table maas.erasures is 'Users who are being erased; the row goes with the last of theirs. Orchestrators go on with what its caller left';
+comment on column maas.erasures.deleted is 'The number of rows deleted so far, by table';
+comment on column maas.erasures.late_calls is 'How many calls met runs that were inserted since the call before';
+
 create table maas.restore_key (
   inner_pad bytea not null,
   outer_pad bytea not null

@@ -14,6 +14,7 @@ from psycopg.rows import dict_row
 
 from tests.model_server import ModelServer
 from tests.polling import poll
+from tests.sql.large_accounts import fill_account
 from tests.sql.traces import tables_with
 from tests.stack import Stack
 
@@ -133,3 +134,18 @@ def test_erasing_over_http_ends_what_is_being_answered(stack: Stack, models: Mod
     assert '"cancelled"' in stack.log()
     assert stack.client.get(f"/v1/runs/{run_id}").status_code == 404
     no_trace(stack)
+
+
+def test_an_orchestrator_finishes_the_erasing_of_a_process_that_died(stack: Stack) -> None:
+    """The first transaction recorded it, and its caller has been silent for more than a minute."""
+    with psycopg.connect(stack.dsn, autocommit=True, row_factory=dict_row) as connection:
+        user = fill_account(connection, 3000)
+    erase(stack, user)
+    assert stack.rows("select from pipeline_runs where user_id = %s", user)
+    stack.rows("update erasures set touched_at = now() - interval '2 minutes'")
+    stack.start_orchestrator()
+    poll(lambda: stack.rows("select from erasures") == [], 20, "the orchestrator goes on")
+    (receipt,) = stack.rows("select details from audit where action = 'erase' and user_id = %s", user)
+    assert (receipt["details"]["pipeline_runs"], receipt["details"]["raw_logs"]) == (3000, 6000)
+    for table in ("pipeline_runs", "raw_logs", "lsm_storage"):
+        assert stack.rows(f"select from {table} where user_id = %s", user) == []
