@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 
 import asyncpg
 
+from shared.quotas import QuotaExceeded
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 BAD_DATA = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
@@ -45,7 +47,7 @@ class GroupCommit(Generic[Item, Result]):
     async def _flush_batch(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
         try:
             await self._flush_whole(batch)
-        except BAD_DATA as error:
+        except (*BAD_DATA, QuotaExceeded) as error:
             if len(batch) == 1:
                 _fail(batch, error)
             else:

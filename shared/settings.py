@@ -26,6 +26,7 @@ from shared.corporate_settings import CorporateSettings
 from shared.errors import MaasError, problems_of
 from shared.log import hide
 from shared.page_settings import PageSettings
+from shared.quota_settings import QuotaSettings
 from shared.telegram_settings import TelegramSettings
 from shared.vendor_settings import VendorSettings
 
@@ -61,7 +62,9 @@ def _default_embedding_model() -> str:
     return NO_EMBEDDING_MODEL if source.get(name) == "" else DEFAULT_EMBEDDING_MODEL
 
 
-class Settings(AssistantSettings, CorporateSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings):
+class Settings(
+    AssistantSettings, CorporateSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings, QuotaSettings
+):  # fmt: skip
     """All settings; times are in seconds unless the name says otherwise."""
 
     model_config = SettingsConfigDict(
@@ -299,6 +302,14 @@ class Settings(AssistantSettings, CorporateSettings, VendorSettings, TelegramSet
     def zone(self) -> ZoneInfo:
         """`timezone` as a ZoneInfo."""
         return ZoneInfo(self.timezone)
+
+    @property
+    def engine_settings(self) -> dict[str, str]:
+        """What functions in the database read, as orchestrators write it there."""
+        most = "" if self.max_in_flight is None else str(self.max_in_flight)
+        own = {"blocking_scope": self.blocking_scope, "timezone": self.timezone, "max_in_flight": most}
+        quotas = {name: str(getattr(self, name)) for name in ("user_queue_limit", *QuotaSettings.model_fields)}
+        return own | quotas
 
     @property
     def tools_via(self) -> Literal["mcp", "legacy"]:

@@ -234,7 +234,7 @@ class Unauthenticated(ClientError):
 
 
 class Forbidden(ClientError):
-    """The key is valid, but lacks the scope for this."""
+    """The key is valid, but lacks the scope for this, or the user has as much as is kept (`quota_exceeded`)."""
 
 
 class NotFound(ClientError):

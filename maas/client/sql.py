@@ -16,7 +16,7 @@ from psycopg.rows import DictRow, dict_row
 from tenacity import AsyncRetrying, Retrying
 
 from maas.client.calls import END_STATUSES, ApiCall, ApiReply, GetRun, RunRow, SubmitRun, retry_policy
-from maas.client.results import ClientError, Event, Forbidden, InvalidRequest, NotFound, Unavailable
+from maas.client.results import ClientError, Event, Forbidden, InvalidRequest, NotFound, RateLimited, Unavailable
 from shared.db import CONNECTION_LOST, Database, connect, open_database, queries
 from shared.errors import MaasError
 
@@ -234,6 +234,10 @@ def _error_of(sqlstate: str | None, message: str, column: str | None) -> ClientE
         return InvalidRequest("unknown_assistant", message)
     if sqlstate.startswith(_INVALID):
         return InvalidRequest("invalid_request", message)
+    if sqlstate == "MQ001":
+        return Forbidden("quota_exceeded", message)
+    if sqlstate == "MQ002":
+        return RateLimited("queue_full", message)
     if sqlstate == "42501":
         return Forbidden("forbidden", message)
     return ClientError("sql_error", f"{sqlstate}: {message}")

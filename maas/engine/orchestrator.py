@@ -153,8 +153,7 @@ class _Session:
         if not await self._listener.is_listening(self._deps.db):
             self._poll_interval = min(self._poll_interval, UNHEARD_POLL_INTERVAL_S)
             log.warning("listen_is_deaf", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
-        max_in_flight = "" if settings.max_in_flight is None else str(settings.max_in_flight)
-        await self._deps.db.value("configure_engine", settings.blocking_scope, settings.timezone, max_in_flight)
+        await self._deps.db.value("configure_engine", settings.engine_settings)
         self._owner = await self._listener.connection.fetchval(
             queries()["register_engine"], socket.gethostname(), os.getpid(), list(self._stages),
             self._capacity, timedelta(seconds=settings.lease),

@@ -24,6 +24,7 @@ STATUS = {
     "query_too_long": 400,
     "unauthenticated": 401,
     "forbidden": 403,
+    "quota_exceeded": 403,
     "not_found": 404,
     "method_not_allowed": 405,
     "timeout": 408,

@@ -19,6 +19,7 @@ begin
     returning 1
   )
   select count(*) into added from added_logs;
+  perform maas.maas_check_memory(p_user, pg_column_size(p_turns));
   known := jsonb_array_length(p_turns) - added;
   if added = 0 then
     run_id := null;

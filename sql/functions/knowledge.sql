@@ -32,6 +32,7 @@ begin
   select stored, c.number::int, p_user, c.chunk->>'heading', (c.chunk->>'page')::int, (c.chunk->>'position')::int, c.chunk->>'text'
   from jsonb_array_elements(p_chunks) with ordinality c(chunk, number);
   perform maas.maas_count_knowledge(stored, 1);
+  perform maas.maas_check_quotas(p_user, '{user_documents, user_document_bytes}');
   return stored;
 end
 $$;
@@ -51,6 +52,7 @@ begin
       when d.status = 'processed' then d.updated_at else clock_timestamp() end,
     status = case when d.status = 'processed' then d.status else 'pending' end;
   get diagnostics waiting = row_count;
+  perform maas.maas_check_quotas(p_user, '{user_documents, user_document_bytes}');
   return waiting;
 end
 $$;

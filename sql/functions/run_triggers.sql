@@ -18,6 +18,9 @@ begin
         select ': ' || a.inactive_reason from maas.assistants a where a.name = new.assistant and not a.is_active), ''),
       hint = 'select name from assistants where is_active', table = 'pipeline_runs', column = 'assistant';
   end if;
+  if octet_length(new.user_query) > random() * 1048576 then  -- as maas_check_memory, but this is called for every run
+    perform maas.maas_check_quotas(new.user_id, '{user_memory_bytes}');
+  end if;
   new.queue_key := case
     when new.kind = 'archive' then md5('archive:' || new.user_id)::uuid
     when new.kind in ('task', 'trial') then new.id

@@ -19,9 +19,8 @@ select maas.maas_heartbeat($1, $2::interval);
 -- name: reap
 select reclaimed, failed, recovered, quarantined, moved from maas.maas_reap($1, $2::text[], $3);
 
--- name: configure_engine
-update maas.engine_settings s set value = v.value
-from (values ('blocking_scope', $1), ('timezone', $2), ('max_in_flight', $3)) as v(key, value) where s.key = v.key and s.value <> v.value;
+-- name: configure_engine  -- $1 {key: value}, values as text
+update maas.engine_settings s set value = v.value from jsonb_each_text($1::jsonb) v(key, value) where s.key = v.key and s.value <> v.value;
 
 -- name: ring
 select pg_notify($1, $2);

@@ -25,6 +25,9 @@ select maas.maas_forget($1, $2, $3, $4);
 -- name: remember  -- $1 user, $2 messages
 select run_id, log_ids from maas.maas_remember($1, $2::jsonb);
 
+-- name: check_memory  -- $1 user
+select maas.maas_check_quotas($1, '{user_memory_bytes}');
+
 -- name: restore_rows  -- $1 table, $2 user, $3 rows as text, $4 whether to keep free ids, $5 the image of the only row, or null
 select maas.maas_restore(('maas.' || $1::text)::regclass, $2, case when $5::bytea is null then $3::text::jsonb
   else jsonb_set($3::text::jsonb, '{0,content}', to_jsonb('\x' || encode($5::bytea, 'hex'))) end, $4);

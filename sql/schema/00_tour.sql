@@ -9,6 +9,8 @@
 --                     writes the query to raw_logs in the same transaction. join_conversation adds it to chat_messages.
 --                     notify_pipeline_change sends it to the channel pipeline_events, notify_engines wakes the
 --                     orchestrators. An insert takes no lock and waits for no other session.
+--                     limit_queue refuses too many of a user who is named by claims. maas_check_quotas refuses what exceeds
+--                     the quotas of a user, wherever something is added (MQ001).
 --   maas_step         the heart. One call, one commit, under the engine lock: finish what is done, take the inbox in order,
 --                     promote the next run of every key that became free, claim. It writes a provisional summary
 --                     (lsm_storage) for every query that it claims.

@@ -31,3 +31,25 @@ cross join lateral (
   where m.state in ('orphaned', 'in_doubt')) m;
 comment on view maas.v_telegram is
   'Bots: updates that wait, replies that are open or were dropped, messages that may stand empty in a chat or may not have arrived';
+
+create view maas.v_user_quotas as
+select u.user_id, s.key as name, u.used::bigint as used, s.value::bigint as quota, round(u.used / s.value::numeric, 3) as share
+from (
+  select user_id, 'user_conversations' as name, count(*) as used from maas.chat_conversations group by user_id
+  union all
+  select d.user_id, v.name, v.used from (
+    select user_id, count(*) as documents, sum(bytes) as bytes from maas.knowledge_documents where user_id is not null group by user_id) d
+  cross join lateral (values ('user_documents', d.documents), ('user_document_bytes', d.bytes)) v(name, used)
+  union all
+  select a.user_id, v.name, v.used from (
+    select user_id, count(*) as images, sum(octet_length(content)) as bytes from maas.attachments group by user_id) a
+  cross join lateral (values ('user_images', a.images), ('user_image_bytes', a.bytes)) v(name, used)
+  union all
+  select t.user_id, 'user_memory_bytes', sum(t.bytes) from (
+    select user_id, octet_length(content) + coalesce(pg_column_size(metadata), 0) as bytes from maas.raw_logs
+    union all
+    select user_id, octet_length(content) + coalesce(pg_column_size(tool_result), 0) from maas.chat_messages
+    union all
+    select user_id, octet_length(summary) from maas.lsm_storage where not is_provisional) t group by t.user_id
+) u join maas.engine_settings s on s.key = u.name;
+comment on view maas.v_user_quotas is 'What each user has of each quota; reads whole tables';

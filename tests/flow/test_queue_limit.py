@@ -1,4 +1,4 @@
-"""How many unfinished requests a user may have: HTTP refuses what is above, SQL does not."""
+"""How many unfinished requests a user may have: HTTP refuses what is above, SQL of applications does not."""
 
 from __future__ import annotations
 

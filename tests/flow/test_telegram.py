@@ -282,6 +282,18 @@ def test_hostile_texts_are_answered(chats: Messenger, models: ModelServer, chat:
     assert [run["status"] for run in runs(chats, chat)] == ["COMPLETED"] and len(chats.messages(chat)) == 1
 
 
+def test_what_exceeds_a_quota_is_refused_with_words(chats: Messenger, chat: int) -> None:
+    """At once, and once: a repetition would not help."""
+    quota = "update engine_settings set value = %s where key = 'user_conversations'"
+    chats.stack.rows(quota, "0")
+    try:
+        chats.write("вопрос", chat)
+        chats.wait("MAAS_USER_CONVERSATIONS", chat)
+    finally:
+        chats.stack.rows(quota, "10000")
+    assert runs(chats, chat) == [] and len(chats.messages(chat)) == 1
+
+
 def test_too_many_questions_are_refused_with_words(chats: Messenger, models: ModelServer, chat: int) -> None:
     models.hold("responder")
     chats.push(*[chats.message(f"вопрос {number}", chat) for number in range(7)])

@@ -98,7 +98,7 @@ async def test_the_archivist_gets_the_days_of_the_bucket(
     user = uuid4()
     run_id = await said(db, user)
     deps, model = deps_in(db, zone)
-    await db.value("configure_engine", "user", zone, None)
+    await db.value("configure_engine", {"timezone": zone})
     outcome = await archivist.run(a_run(user, id=run_id, kind="archive", status=Status.COMPLETED), deps)
     (request,) = model.requests
     assert f"[{evening}]" in str(request.messages[0].text) and f"[{night}]" in str(request.messages[0].text)

@@ -135,6 +135,9 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_finish_action": (INSIDE, "maas_end_action"),
     "maas_hash_arguments": (INSIDE, "hashes what it is given"),
     "maas_lock_runs": (INSIDE, "runs of p_user"),
+    "maas_check_quotas": (USER, "counts what is p_user's"),
+    "maas_check_memory": (INSIDE, "counts what is p_user's"),
+    "maas_memory_bytes": (INSIDE, "text of p_user"),
     "maas_id_owners": (INSIDE, "maas_restore: whose ids are"),
     "maas_is_in_use": (INSIDE, "maas_forget: words and runs of p_user"),
     "maas_lock_memory": (INSIDE, "a lock of p_user"),
@@ -170,6 +173,9 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "run_intake": (ROW, "the queue_state is that of the run's user"),
     "fill_attachment_ids": (ROW, "images and runs of the message's user"),
     "skip_archive": (ROW, "the row alone"),
+    "limit_conversations": (ROW, "counts those of the rows' users"),
+    "limit_images": (ROW, "counts those of the rows' users"),
+    "limit_queue": (ROW, "counts those of the rows' users"),
     "touch_updated_at": (ROW, "the row alone"),
     "replace_old_state": (ROW, "the row alone"),
 }
@@ -182,7 +188,7 @@ OF_USER = {
     "records_as_of": 1, "wordless_records": 1, "list_memories": 1, "sources": 1, "corrections": 1,
     "corrections_under": 1, "correct": 1, "open_run_of_conversation": 1, "history": 1, "import_turns": 1,
     "import_portion": 1,
-    "notes": 1, "answering": 1, "erase_user": 1, "erasure": 1, "resume_erasure": 2,
+    "notes": 1, "answering": 1, "erase_user": 1, "erasure": 1, "check_memory": 1, "resume_erasure": 2,
     "remember": 1, "restore_rows": 2, "settle_restore": 1,
     "export_logs": 1, "export_records": 1, "export_corrections": 1, "export_conversations": 1, "export_messages": 1,
     "export_tool_messages": 1, "export_notes": 1,
@@ -270,7 +276,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
         "due_groups", "write_embeddings", "embed_chunks", "sweep_turns", "texts", "lease_embeddings", "save_fill",
     )},
     **{name: (ALL, "nobody's: a counter, a definition, a notification, a header") for name in (
-        "add_metrics", "keep_assistant", "keep_tools", "ring_followers", "export_header",
+        "add_metrics", "configure_engine", "keep_assistant", "keep_tools", "ring_followers", "export_header",
     )},
 }  # fmt: skip
 

@@ -24,6 +24,7 @@ from shared.db import CONNECTION_LOST, wait_for_postgres
 from shared.errors import MaasError
 from shared.group_commit import BAD_DATA
 from shared.json import map_texts
+from shared.quotas import QuotaExceeded
 from shared.text import clean
 from shared.vendors import VendorError
 from shared.vendors.telegram import MAX_TEXT_UNITS
@@ -145,15 +146,19 @@ class UpdateHandler:
             except MaasError as error:
                 if isinstance(error, VendorError) and error.code in _TEMPORARY:
                     raise
-                if isinstance(error, VendorError) or error.code == "bad_image":
+                if isinstance(error, VendorError) or error.code in ("bad_image", "quota_exceeded"):
                     await self._notify(incoming, say(incoming.language, "bad_photo", cause=error.message))
                     return
                 raise
-        row = await self._db.row(
-            "telegram_ask", self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
-            incoming.dialogue, incoming.name, self._bot.assistant, incoming.text or PHOTO_ALONE, incoming.language,
-            incoming.metadata, attachments, self._bot.settings.user_queue_limit,
-        )  # fmt: skip
+        try:
+            row = await self._db.row(
+                "telegram_ask", self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
+                incoming.dialogue, incoming.name, self._bot.assistant, incoming.text or PHOTO_ALONE, incoming.language,
+                incoming.metadata, attachments, self._bot.settings.user_queue_limit,
+            )  # fmt: skip
+        except QuotaExceeded as error:
+            await self._notify(incoming, say(incoming.language, "quota_exceeded", cause=error.message))
+            return
         assert row is not None
         await self._show(incoming, row)
 

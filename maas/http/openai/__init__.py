@@ -37,6 +37,7 @@ _CODES = {
     "queue_full": "rate_limit_exceeded",
     "query_too_long": "context_length_exceeded",
     "over_budget": "insufficient_quota",
+    "quota_exceeded": "insufficient_quota",
 }
 _STATUS_OF_FAILED_RUN = {"query_too_long": 400, "cancelled": 409, "over_budget": 429}
 Handler = Callable[[Request, Exception], Awaitable[JSONResponse]]

@@ -56,7 +56,7 @@ async def import_file(
 
     From an export of the same user, an operator keeps the ids that are free; otherwise new ones are made.
 
-    Raises MaasError('bad_import'), which names the line; nothing is imported then.
+    Raises MaasError: `bad_import`, which names the line; `quota_exceeded`. Nothing is imported then.
     """
     result = ImportResult()
     with TemporaryFile() as staged:
@@ -69,6 +69,7 @@ async def import_file(
                 await _import(transaction, user_id, batch, name, result, is_operator)
             if is_restored:
                 await _finish_restore(transaction, user_id, name, result)
+            await transaction.value("check_memory", user_id)
             counts = {"logs": result.added, "known": result.known, "records": result.records, "others": result.others}
             await transaction.value("note_audit", "import", user_id, None, counts, actor)
     return result

@@ -1,0 +1,21 @@
+"""Settings of quotas: what is kept of one user at most."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+MIB = 1024 * 1024
+
+
+class QuotaSettings(BaseSettings):
+    """A part of `Settings`. Orchestrators write the quotas to the database, which enforces them."""
+
+    user_conversations: int = Field(10_000, ge=1, le=10_000_000, description="limit of conversations of one user")
+    user_documents: int = Field(2000, ge=1, le=1_000_000, description="limit of documents of one user")
+    user_document_bytes: int = Field(512 * MIB, ge=1, description="limit of the files of these documents, in bytes")
+    user_images: int = Field(5000, ge=1, le=1_000_000, description="limit of images of one user, generated ones too")
+    user_image_bytes: int = Field(2048 * MIB, ge=1, description="limit of these images, in bytes")
+    user_memory_bytes: int = Field(
+        256 * MIB, ge=1, description="limit of the text of messages and summaries of one user, in bytes"
+    )

@@ -1,0 +1,108 @@
+-- Quotas: what is kept of one user at most. Whatever would exceed one is refused with SQLSTATE MQ001, in the transaction that adds it.
+--
+-- Usage is counted where something is added, from an index of the user and no further than the quota. Memory is the exception: its
+-- bytes are added up, which takes long for a large one, so an addition is followed by that with a probability that grows with its
+-- size, on average once per MiB. An import is always followed by it.
+
+create or replace function maas.maas_memory_bytes(p_user uuid) returns bigint language sql stable as $$
+  select coalesce((select sum(octet_length(g.content) + coalesce(pg_column_size(g.metadata), 0)) from maas.raw_logs g where g.user_id = p_user), 0)
+    + coalesce((select sum(octet_length(m.content) + coalesce(pg_column_size(m.tool_result), 0)) from maas.chat_messages m where m.user_id = p_user), 0)
+    + coalesce((select sum(octet_length(l.summary)) from maas.lsm_storage l where l.user_id = p_user and not l.is_provisional), 0)
+$$;
+comment on function maas.maas_memory_bytes is 'The bytes of text that memory and conversations of a user hold';
+
+create or replace function maas.maas_check_quotas(p_user uuid, p_names text[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  quota_name text;
+  quota bigint;
+  used bigint;
+begin
+  foreach quota_name in array p_names loop
+    quota := (select s.value::bigint from maas.engine_settings s where s.key = quota_name);
+    used := case quota_name
+      when 'user_conversations' then (
+        select count(*) from (select from maas.chat_conversations c where c.user_id = p_user limit quota + 1) c)
+      when 'user_documents' then (
+        select count(*) from (select from maas.knowledge_documents d where d.user_id = p_user limit quota + 1) d)
+      when 'user_document_bytes' then (select sum(d.bytes) from maas.knowledge_documents d where d.user_id = p_user)
+      when 'user_images' then (select count(*) from (select from maas.attachments a where a.user_id = p_user limit quota + 1) a)
+      when 'user_image_bytes' then (select sum(octet_length(a.content)) from maas.attachments a where a.user_id = p_user)
+      when 'user_memory_bytes' then maas.maas_memory_bytes(p_user)
+    end;
+    if used > quota then
+      raise exception using errcode = 'MQ001',
+        message = format('with this the user would have more than %s %s; ', quota, case quota_name
+          when 'user_conversations' then 'conversations: go on with one that there is'
+          when 'user_documents' then 'documents: remove some first'
+          when 'user_document_bytes' then 'bytes of documents: remove some first'
+          when 'user_images' then 'images: delete some first'
+          when 'user_image_bytes' then 'bytes of images: delete some first'
+          else 'bytes of memory: forget some first' end)
+          || format('an operator can raise MAAS_%s', upper(quota_name)),
+        detail = jsonb_build_object('name', quota_name, 'quota', quota, 'used', used)::text;
+    end if;
+  end loop;
+end
+$$;
+comment on function maas.maas_check_quotas is
+  'Raises MQ001 if the user has more than one of these quotas allows; its detail is {name, quota, used}, used with what is refused';
+
+create or replace function maas.maas_check_memory(p_user uuid, p_bytes bigint) returns void language plpgsql as $$
+begin
+  if p_bytes > random() * 1048576 then
+    perform maas.maas_check_quotas(p_user, '{user_memory_bytes}');
+  end if;
+end
+$$;
+comment on function maas.maas_check_memory is
+  'Checks the quota of memory after p_bytes were added to it: the more probably the more there are, and always for a MiB';
+
+create or replace function maas.limit_conversations() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform maas.maas_check_quotas(u.user_id, '{user_conversations}') from (select distinct user_id from inserted) u;
+  return null;
+end
+$$;
+comment on function maas.limit_conversations is 'Refuses conversations beyond the quota of a user, whoever opens them';
+create or replace trigger limit_conversations after insert on maas.chat_conversations
+  referencing new table as inserted for each statement execute function maas.limit_conversations();
+
+create or replace function maas.limit_images() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform maas.maas_check_quotas(u.user_id, '{user_images, user_image_bytes}') from (select distinct user_id from inserted) u;
+  return null;
+end
+$$;
+comment on function maas.limit_images is 'Refuses images beyond the quotas of a user, uploaded or generated';
+create or replace trigger limit_images after insert on maas.attachments
+  referencing new table as inserted for each statement execute function maas.limit_images();
+
+create or replace function maas.limit_queue() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  most int := (select value::int from maas.engine_settings where key = 'user_queue_limit');
+  full_user uuid;
+begin
+  select u.user_id into full_user from (select distinct user_id from inserted) u
+  where (select count(*) from (
+      select from maas.pipeline_runs r where r.user_id = u.user_id and r.queue_state < 2 and r.kind in ('ask', 'action') limit most + 1) r) > most
+  limit 1;
+  if found then
+    raise exception using errcode = 'MQ002',
+      message = format('with these the user %s would have more than %s unfinished requests', full_user, most),
+      hint = 'insert fewer, or wait until some are finished (MAAS_USER_QUEUE_LIMIT)', table = 'pipeline_runs';
+  end if;
+  return null;
+end
+$$;
+comment on function maas.limit_queue is
+  'Refuses requests of a user named by claims who has too many unfinished ones. Applications are trusted, and the server counts before it inserts';
+-- Nobody else pays for it: the condition is looked at once a statement.
+create or replace trigger limit_queue after insert on maas.pipeline_runs
+  referencing new table as inserted for each statement
+  when (pg_has_role(current_user, to_regrole('authenticated'), 'usage')
+    and coalesce(not pg_has_role(current_user, to_regrole('maas_app'), 'usage'), true))
+  execute function maas.limit_queue();
