@@ -1,4 +1,4 @@
-"""Settings of quotas: what is kept of one user at most."""
+"""Settings of quotas: what one user may have at most."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ MIB = 1024 * 1024
 class QuotaSettings(BaseSettings):
     """A part of `Settings`. Orchestrators write the quotas to the database, which enforces them."""
 
+    user_queue_limit: int = Field(
+        100, ge=1, le=100_000, description="limit of unfinished runs of one user; above it 429"
+    )
     user_conversations: int = Field(10_000, ge=1, le=10_000_000, description="limit of conversations of one user")
     user_documents: int = Field(2000, ge=1, le=1_000_000, description="limit of documents of one user")
     user_document_bytes: int = Field(512 * MIB, ge=1, description="limit of the files of these documents, in bytes")

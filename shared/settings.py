@@ -200,9 +200,6 @@ class Settings(
         le=36_500,
         description="data retention: days after which messages and finished runs are deleted; unset: never",
     )
-    user_queue_limit: int = Field(
-        100, ge=1, le=100_000, description="limit of unfinished runs of one user; above it 429"
-    )
     openai_wait: float = Field(
         300.0, gt=0, le=3600, description="timeout of routes that wait for an answer without streaming; then 504"
     )
@@ -308,8 +305,7 @@ class Settings(
         """What functions in the database read, as orchestrators write it there."""
         most = "" if self.max_in_flight is None else str(self.max_in_flight)
         own = {"blocking_scope": self.blocking_scope, "timezone": self.timezone, "max_in_flight": most}
-        quotas = {name: str(getattr(self, name)) for name in ("user_queue_limit", *QuotaSettings.model_fields)}
-        return own | quotas
+        return own | {name: str(getattr(self, name)) for name in QuotaSettings.model_fields}
 
     @property
     def tools_via(self) -> Literal["mcp", "legacy"]:

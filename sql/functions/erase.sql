@@ -37,15 +37,13 @@ declare
   tables text[];
   conditions text[];      -- of the rows that belong to the user, null for rows of a run
   run_conditions text[];
-  runs uuid[];            -- the newest, with all that refers to them
+  runs uuid[];            -- the newest, with all that refers to them; looked for at the beginning of a call and of a pass
   freed uuid[] := '{}';   -- keys that lose their head; with one key for all users, other users' runs wait behind it
   is_late boolean := false;
   is_over boolean := false;
   budget int := p_rows;   -- how many rows this call may still delete
   found_rows int;
   gone int;
-  found_now int;
-  gone_now int;
   former_call timestamptz;
   erasure maas.erasures;
 begin
@@ -57,29 +55,35 @@ begin
   into tables, conditions, run_conditions from maas.maas_user_tables() with ordinality t(name, condition, run_condition, place);
   erasure.deleted := (select jsonb_object_agg(t.name, 0) from unnest(tables) t(name)) || erasure.deleted;
   while budget > 0 and not is_over loop
-    runs := array(select r.id from maas.pipeline_runs r where r.user_id = p_user order by r.seq desc limit 100);
-    if exists (select from maas.pipeline_runs r where r.id = any(runs) and r.queue_state < 2) then
-      exit when budget < p_rows;  -- the next call takes the engine lock before it deletes anything
-      perform maas.maas_lock_runs(p_user, runs);
-      freed := array(select distinct r.queue_key from maas.pipeline_runs r where r.id = any(runs) and r.queue_state in (0, 1));
+    if runs is null or erasure.place = 1 then
+      runs := array(select r.id from maas.pipeline_runs r where r.user_id = p_user order by r.seq desc limit 100);
+      if exists (select from maas.pipeline_runs r where r.id = any(runs) and r.queue_state < 2) then
+        exit when budget < p_rows;  -- the next call takes the engine lock before it deletes anything
+        perform maas.maas_lock_runs(p_user, runs);
+        freed := array(select distinct r.queue_key from maas.pipeline_runs r where r.id = any(runs) and r.queue_state in (0, 1));
+      end if;
+      is_late := is_late or exists (select from maas.pipeline_runs r where r.id = any(runs) and r.created_at > former_call);
     end if;
-    is_late := is_late or exists (select from maas.pipeline_runs r where r.id = any(runs) and r.created_at > former_call);
-    found_now := 0;
-    gone_now := 0;
-    for n in 1..cardinality(tables) loop
+    for n in case when runs = '{}' then erasure.place else 1 end..cardinality(tables) loop
       continue when runs <> '{}' and run_conditions[n] is null;  -- the user's other rows go when no run is left
-      exit when gone_now >= budget;
       execute format('with found as materialized (select ctid from maas.%1$I where %2$s limit $3), gone as (
           delete from maas.%1$I where ctid = any(array(select ctid from found)) and %2$s returning 1)
         select (select count(*) from found), (select count(*) from gone)', tables[n],
         case when runs <> '{}' then run_conditions[n] else conditions[n] end)
-        into found_rows, gone using p_user, runs, budget - gone_now;
-      found_now := found_now + found_rows;  -- a row that changed while its delete waited is left for the next pass
-      gone_now := gone_now + gone;
+        into found_rows, gone using p_user, runs, budget;
       erasure.deleted := jsonb_set(erasure.deleted, array[tables[n]], to_jsonb(gone + (erasure.deleted->>tables[n])::bigint));
+      erasure.is_clean := erasure.is_clean and found_rows = 0;  -- a row that changed while its delete waited is left for the next pass
+      erasure.place := case when runs = '{}' then n else erasure.place end;
+      budget := budget - found_rows;
+      exit when budget <= 0;
     end loop;
-    is_over := runs = '{}' and found_now = 0;
-    budget := budget - greatest(gone_now, 1);
+    if runs <> '{}' then
+      runs := null;
+    elsif budget > 0 then
+      is_over := erasure.is_clean;
+      erasure.place := 1;
+      erasure.is_clean := true;
+    end if;
   end loop;
   update maas.pipeline_runs r set queue_state = 0, updated_at = clock_timestamp()
   from unnest(freed) f(queue_key) cross join lateral (
@@ -90,7 +94,8 @@ begin
     perform pg_notify('pipeline_wakeup', '');
   end if;
   if not is_over then
-    update maas.erasures e set deleted = erasure.deleted, late_calls = e.late_calls + is_late::int where e.user_id = p_user;
+    update maas.erasures e set deleted = erasure.deleted, place = erasure.place, is_clean = erasure.is_clean,
+      late_calls = e.late_calls + is_late::int where e.user_id = p_user;
     return null;
   end if;
   delete from maas.erasures e where e.user_id = p_user;

@@ -32,10 +32,14 @@ create table maas.erasures (
   began_at timestamptz not null default clock_timestamp(),
   touched_at timestamptz not null default clock_timestamp(),
   deleted jsonb not null default '{}',
+  place int not null default 1,
+  is_clean boolean not null default true,
   late_calls int not null default 0
 );
 comment on table maas.erasures is 'Users who are being erased; the row goes with the last of theirs. Orchestrators go on with what its caller left';
 comment on column maas.erasures.deleted is 'The number of rows deleted so far, by table';
+comment on column maas.erasures.place is 'The table of maas_user_tables that the next call goes on with: some have no index of the user';
+comment on column maas.erasures.is_clean is 'Whether the present pass over the tables has found nothing so far';
 comment on column maas.erasures.late_calls is 'How many calls met runs that were inserted since the call before';
 
 create table maas.restore_key (
