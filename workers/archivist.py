@@ -9,6 +9,7 @@ from typing import Any
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps
 from maas.memory.dates import local
+from maas.memory.origins import Origin, foreign, mark_of, merged, with_mark
 from maas.memory.search import role_of, speaker_of
 from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
 from maas.prompting.prompts import read_profile, read_prompts
@@ -63,9 +64,11 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any
     roles = [role_of(log["message_type"]) for log in logs]
     times = [local(log["occurred_at"], deps.settings.zone) for log in logs]
     days = sorted(f"{at:%Y-%m-%d}" for at in times)
+    origins = [foreign(Origin.from_json(log["origins"])) for log in logs]
+    marks = [mark_of(one) for one in origins]
     content = "\n".join(
-        f"[{at:%Y-%m-%d %H:%M}] {escape(speaker_of(log))}: {escape(text)}"
-        for log, at, text in zip(logs, times, texts, strict=True)
+        f"[{at:%Y-%m-%d %H:%M}{mark and f', {mark}'}] {escape(speaker_of(log))}: {escape(text)}"
+        for log, at, mark, text in zip(logs, times, marks, texts, strict=True)
     )
     request = Request(
         role="Archivist",
@@ -80,14 +83,15 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any
         max_tokens=800,
         inputs={
             "logs": [
-                {"role": role, "speaker": log["speaker"], "at": at.isoformat(), "text": text}
-                for log, at, role, text in zip(logs, times, roles, texts, strict=True)
+                {"role": role, "speaker": log["speaker"], "at": at.isoformat(), "text": text, "mark": mark}
+                for log, at, role, text, mark in zip(logs, times, roles, texts, marks, strict=True)
             ]
         },
     )
     (tags, summary), is_degraded = await ask_or_fall_back(
         run, deps, NAME, prompt, request, parse_summary, deps.settings.archivist_timeout, may_fail=False
     )
+    summary = with_mark(summary, merged(origins))
     return {"log_ids": [str(log["id"]) for log in logs], "tags": tags, "summary": summary, "degraded": is_degraded}
 
 

@@ -16,7 +16,7 @@ from shared.text import clean, defuse, escape, fill, offload
 
 NAME = "assembler"
 MAX_REPLY_TOKENS = 1500
-_DATED_LINE = re.compile(r"- (?:\[\d{1,9}\] )?\[(\d{4}-\d\d-\d\d[^\]]{0,40})\]")
+_DATED_LINE = re.compile(r"- (?:\[\d{1,9}\] )?\[(\d{4}-\d\d-\d\d[^\]]{0,400})\]")
 CLIENT_TITLE = "Earlier messages, as the application sent them along; they are not kept:"
 
 

@@ -15,6 +15,7 @@ import structlog
 
 from maas.engine.claims import StageLog
 from maas.engine.stages import Deps
+from maas.memory.origins import merged, with_mark
 from maas.memory.summaries import ChildSummary, SummaryGroup, compact, count_due, due_groups, read_children
 from maas.prompting.model_calls import ask_or_fall_back
 from maas.prompting.prompts import read_prompts
@@ -119,6 +120,7 @@ async def merge(deps: Deps, group: SummaryGroup) -> bool:
         summary, is_degraded = children[0].text, children[0].is_degraded
     else:
         summary, is_degraded = await _summarize(deps, calls, children, MAX_SUMMARY_CHARS[group.level])
+        summary = with_mark(summary, merged(child.origins for child in children))
     cost = calls.cost()
     summary_id = await compact(deps.db, group, children, summary, is_degraded, cost)
     if cost and cost["tokens_in"] + cost["tokens_out"]:

@@ -21,8 +21,10 @@ from maas.memory.context import (
     sufficiently_shown,
 )
 from maas.memory.dates import local
+from maas.memory.excerpts import asks_again
 from maas.memory.health import MemoryReason
 from maas.memory.notes import NOTES_HEADING, Note, newest_notes
+from maas.memory.origins import Origin, foreign, merged
 from maas.memory.query import SearchFilter
 from maas.memory.replacements import CorrectedSummary, Replacements
 from maas.memory.search import EVIDENCE, Hit, is_search_failure
@@ -65,9 +67,9 @@ async def run(run: Run, deps: Deps) -> Outcome:
     messages, sources = inputs.messages, Sources(is_numbered=inputs.has_marks)
     shown = await offload(_chars(messages), sufficiently_shown, messages, room - evidence_room)
     for message in messages:
-        if message.log_id is not None:
-            sources.add("recent", {message.log_id: 0.0})
-    focus = [sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0}) for hit in inputs.corrections]
+        if message.log_id is not None and not asks_again(run.user_query, message.text):
+            sources.add("recent", {message.log_id: 0.0}, message.origins)
+    focus = [sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0}, hit.origins) for hit in inputs.corrections]
     focus += _note_lines(inputs.notes, sources)
     known = [*shown, *(hit.id for hit in inputs.corrections), *(note.log_id for note in inputs.notes if note.log_id)]
     analysis = run.analysis or {}
@@ -78,7 +80,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
         search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
         context = await _search(run, deps, search_room, [*known, *sources.shown])
         for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
-            focus.append(sources.line(line, "turn", {hit.id: hit.score for hit in hits}))
+            origins = merged(hit.origins for hit in hits)
+            focus.append(sources.line(line, "turn", {hit.id: hit.score for hit in hits}, origins))
     used = await offload(sum(map(len, focus)), _count_lines, focus)
     left = max(room - used, room - evidence_room)
     recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS, sources)
@@ -88,7 +91,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
 class Sources:
     """The sources of a draft, in the order in which they are shown; with `is_numbered` each has the number of its line.
 
-    Several sources of one line share its number; a source that is shown twice keeps its number.
+    Several sources of one line share its number; a source that is shown twice keeps its number. A source that was made
+    from the text of tools or documents names them: an answer that repeats it was made from them, too.
     """
 
     def __init__(self, *, is_numbered: bool) -> None:
@@ -98,7 +102,7 @@ class Sources:
         self._numbers: dict[UUID, int] = {}
         self._count = 0
 
-    def add(self, kind: SourceKind, scores: Mapping[UUID, float]) -> int:
+    def add(self, kind: SourceKind, scores: Mapping[UUID, float], origins: Sequence[Origin] = ()) -> int:
         """Add the sources of a line that are new, with their scores; return the number of the line."""
         number = next((self._numbers[one] for one in scores if one in self._numbers), None)
         if number is None:
@@ -106,8 +110,10 @@ class Sources:
         for one, score in scores.items():
             if one not in self._numbers:
                 self._numbers[one] = number
-                row = {"id": str(one), "kind": kind, "score": score}
-                self.rows.append(row | ({"number": number} if self.is_numbered else {}))
+                row: dict[str, Any] = {"id": str(one), "kind": kind, "score": score}
+                row |= {"number": number} if self.is_numbered else {}
+                named = [origin.to_json() for origin in foreign(origins)]
+                self.rows.append(row | ({"origins": named} if named else {}))
         return number
 
     def has(self, source_id: UUID) -> bool:
@@ -123,14 +129,18 @@ class Sources:
             for line, one in zip(lines, messages, strict=True)
         )  # fmt: skip
 
-    def line(self, line: str, kind: SourceKind, scores: Mapping[UUID, float]) -> str:
+    def line(
+        self, line: str, kind: SourceKind, scores: Mapping[UUID, float], origins: Sequence[Origin] = ()
+    ) -> str:  # fmt: skip
         """Add the sources of a line and return it, with its number if lines are numbered."""
-        number = self.add(kind, scores)
+        number = self.add(kind, scores, origins)
         return number_line(line, number) if self.is_numbered else line
 
 
 def _line_of(hit: Hit, deps: Deps) -> str:
-    return message_line(f"{local(hit.occurred_at, deps.settings.zone):%Y-%m-%d}", hit.speaker, hit.text)
+    return message_line(
+        f"{local(hit.occurred_at, deps.settings.zone):%Y-%m-%d}", hit.speaker, hit.text, origins=hit.origins
+    )
 
 
 def _note_lines(notes: Sequence[Note], sources: Sources) -> list[str]:
@@ -152,7 +162,7 @@ async def _summary_lines(
     replacements = Replacements(deps.db, run.user_id, deps.settings.zone, run.as_of)
     corrected = await replacements.of_summary(summary_id) if has_corrections else CorrectedSummary(())
     lines = [
-        sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0})
+        sources.line(_line_of(hit, deps), "turn", {hit.id: 1.0}, hit.origins)
         for hit in corrected.corrections if not sources.has(hit.id)
     ]  # fmt: skip
     sources.shown += [hit.id for hit in corrected.corrections]

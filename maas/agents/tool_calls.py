@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
@@ -68,6 +69,7 @@ class ToolAnswer:
     """What a handler returns that has more to say than data. `entities` maps names to the ids that the data hold.
 
     `final` is the answer to the user, word for word: no model is asked after it. It is cleaned when it is made.
+    `documents` are the ids of those whose text the data hold, from a tool that says so: None where the text is its own.
     """
 
     data: Any
@@ -75,6 +77,7 @@ class ToolAnswer:
     recommendations: Sequence[str] = ()
     verification: Any = None
     final: str | None = None
+    documents: Sequence[UUID] | None = None
 
     def __post_init__(self) -> None:
         final = clean(self.final).strip() if self.final is not None else None
@@ -122,8 +125,14 @@ class ToolResult:
         """Why the call gave no data; None for a success."""
         return self.body.get("error_code")
 
+    @property
+    def documents(self) -> list[UUID] | None:
+        """The documents whose text the result holds; None for a tool that does not say."""
+        ids = self.body["_meta"].get("documents")
+        return None if ids is None else [UUID(one) for one in ids]
+
     def untimed(self) -> dict[str, Any]:
-        """The body without latencies.
+        """The body without latencies and ids of documents.
 
         After a crash a repeated read must give its model the same text: a stored reply answers one exact request.
         """
@@ -245,8 +254,11 @@ def succeeded(returned: Any, secrets: Secrets | None = None) -> dict[str, Any]:
         if name == "data" or value is not None:
             body[name], is_cut = cut(value, _MAX_PART_BYTES[name])
             cut_parts += [name] if is_cut else []
-    if cut_parts:
-        body["_meta"] = {"cut": cut_parts}
+    meta: dict[str, Any] = {"cut": cut_parts} if cut_parts else {}
+    if answer.documents is not None:
+        meta["documents"] = [str(one) for one in dict.fromkeys(answer.documents)]
+    if meta:
+        body["_meta"] = meta
     return body | ({"final": answer.final} if answer.final is not None else {})
 
 
@@ -318,7 +330,7 @@ def size(value: Any) -> int:
 def _without_latency(body: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(meta := body.get("_meta"), Mapping):
         return dict(body)
-    return {**body, "_meta": {name: value for name, value in meta.items() if name != "latency_ms"}}
+    return {**body, "_meta": {name: value for name, value in meta.items() if name not in ("latency_ms", "documents")}}
 
 
 def _untimed_domains(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class ToolLedger:
         ms = float(result.body["_meta"]["latency_ms"])
         given, shown = await _diagnostic(arguments.values), await _diagnostic(result.body)
         if not await self._db.value(
-            "note_read", *self._run, result.call.id, tool.name, digest, status, ms, given, shown
+            "note_read", *self._run, result.call.id, tool.name, digest, status, ms, given, shown, result.documents
         ):  # fmt: skip
             raise LostRun
 

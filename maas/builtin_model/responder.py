@@ -24,7 +24,7 @@ from maas.builtin_model.language import (
 from shared.text import one_line, sentences, shorten, unescape
 
 _LINE = re.compile(
-    r"(?:[-*•]\s*)?(?:\[(?P<number>\d{1,9})\]\s)?\[(?P<at>[^\]\n]{4,40})\]\s*(?:(?P<speaker>[^:\n]{1,60}?):\s)?(?P<text>.*)",
+    r"(?:[-*•]\s*)?(?:\[(?P<number>\d{1,9})\]\s)?\[(?P<at>[^\]\n]{4,400})\]\s*(?:(?P<speaker>[^:\n]{1,60}?):\s)?(?P<text>.*)",
     re.DOTALL,
 )
 _HEADING = re.compile(

@@ -55,7 +55,7 @@ class Sentence:
 
 
 def archive(inputs: Mapping[str, Any]) -> str:
-    """Return the Archivist's JSON for `logs` (role, speaker, at as ISO time, text; oldest first)."""
+    """Return the Archivist's JSON for `logs` (role, speaker, at as ISO time, text, mark of origin; oldest first)."""
     return json.dumps(summarise(inputs["logs"]), ensure_ascii=False)
 
 
@@ -143,6 +143,8 @@ def _with_speakers(
     for one in chosen:
         log = logs[one.log]
         speaker = log.get("speaker") or (phrases.assistant if log["role"] == "assistant" else phrases.user)
+        if mark := log.get("mark"):  # each sentence names it: a merged summary has some of the sentences only
+            speaker, last = f"{speaker}, {mark}", ""
         text = shorten(one.text, MAX_SENTENCE_CHARS)
         text = text if text[-1] in '.!?…»"”。！？' else text.rstrip(",;:") + "."
         parts.append(text if speaker == last else f"{speaker}: {text}")

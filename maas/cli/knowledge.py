@@ -17,6 +17,7 @@ from maas.knowledge.files import list_files
 from maas.knowledge.ingestion import Added, ingest_files, new_track_id
 from maas.knowledge.search import Found, Mode, search_knowledge
 from maas.memory.embeddings import open_query_embedder
+from maas.memory.erase import answers_from, forget_origin
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models.registry import open_embedder
@@ -94,11 +95,24 @@ def remove_one(
     document: Annotated[str, typer.Argument(help="id of the document, see `maas knowledge list`")],
     user: User = LOCAL_USER,
     everybody: Everybody = False,
+    answers: Annotated[bool, typer.Option("--answers", help="also forget the answers made from it")] = False,
 ) -> None:
-    """Remove a document."""
+    """Remove a document, and say how many answers in memory were made from it."""
     owner, document_id = _owner(user, everybody), read_uuid(document, "DOCUMENT")
-    with_database(lambda db, _: remove(db, owner, document_id), command="knowledge remove", user_id=owner)
+    origin = {"kind": "document", "id": str(document_id)}
+
+    async def work(db: Database, _: Settings) -> tuple[int, Counter[str]]:
+        await remove(db, owner, document_id)
+        _, total = await answers_from(db, owner, origin)
+        return total, await forget_origin(db, owner, [origin], "cli") if answers else Counter()
+
+    total, counts = with_database(work, command="knowledge remove", user_id=owner)
     show("removed")
+    if counts["answers"]:
+        show(f"forgotten: {counts['answers']} answers made from it, {counts['records']} summaries")
+    elif total:
+        whose = "" if owner is None else f" --user {owner}"
+        show(f"{total} answers were made from it; forget them with: maas forget --from-document {document_id}{whose}")
 
 
 @cli.command("search")

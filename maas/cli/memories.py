@@ -21,7 +21,7 @@ from maas.cli.output import Table, note, progress_bar, show
 from maas.knowledge.embedding import embed_chunks
 from maas.memory.dates import local
 from maas.memory.embeddings import PGVECTOR_HINT, BackfillTaken, EmbeddingBackfill, open_query_embedder
-from maas.memory.erase import erase_user, forget_memory
+from maas.memory.erase import erase_user, forget_memory, forget_origin
 from maas.memory.query import MAX_SEQ, Scope, SearchFilter
 from maas.memory.search import Hit, search
 from maas.memory.transfer.export import PARTS, write_export
@@ -96,15 +96,27 @@ def _in_zone(zone: tzinfo, at: datetime | None) -> datetime | None:
 
 
 def forget(
-    memory: Annotated[str, typer.Argument(help="id of a summary or a message")],
+    memory: Annotated[str | None, typer.Argument(help="id of a summary or a message")] = None,
     user: Annotated[
         str | None, typer.Option("--user", "-u", help="refuse to delete a memory of another user than this UUID")
     ] = None,
     doubtful: Annotated[
         bool, typer.Option("--doubtful", help="also delete the answers that received this memory and may repeat it")
     ] = False,
+    tool: Annotated[
+        str | None,
+        typer.Option("--from-tool", help="instead, every answer made from this tool or MCP server"),
+    ] = None,
+    document: Annotated[
+        str | None, typer.Option("--from-document", help="instead, every answer made from a document, a UUID")
+    ] = None,
 ) -> None:
     """Print how much was deleted, and the answers that received the memory and may repeat it. Raises MaasError."""
+    if sum(one is not None for one in (memory, tool, document)) != 1:
+        raise MaasError("bad_parameter", "name a MEMORY, or --from-tool, or --from-document")
+    if memory is None:
+        _forget_origins(tool, document, read_uuid(user, "--user") if user else None)
+        return
     memory_id = read_uuid(memory, "memory")
     user_id = read_uuid(user, "--user") if user else None
     counts = with_database(lambda db, _: forget_memory(db, memory_id, user_id, "cli", is_doubtful_too=doubtful))
@@ -118,6 +130,18 @@ def forget(
             f"{counts['doubtful_runs']} answers received this memory and may repeat it; delete them with: "
             f"maas forget {memory_id} --doubtful"
         )
+
+
+def _forget_origins(tool: str | None, document: str | None, user_id: UUID | None) -> None:
+    """Forget what was made from a tool, all tools of a server, or a document, of one user or of all."""
+    if document is not None:
+        origins = [{"kind": "document", "id": str(read_uuid(document, "--from-document"))}]
+    else:
+        origins = [{"kind": "tool", "name": tool or ""}, {"kind": "tool", "domain": tool or ""}]
+    counts = with_database(lambda db, _: forget_origin(db, user_id, origins, "cli"))
+    show(f"deleted: {counts['answers']} answers, {counts['logs']} messages, {counts['records']} summaries")
+    if counts["in_use"]:
+        show(f"{counts['in_use']} are being summarized; run it again")
 
 
 def erase(

@@ -13,12 +13,13 @@ from starlette.responses import Response
 
 from maas.http.admin import admin_of
 from maas.http.attachments import read_form
-from maas.http.auth.authorize import read_body, read_user
+from maas.http.auth.authorize import principal_of, read_body, read_user
 from maas.http.request_input import (
     read_cursor,
     read_id,
     read_limit,
     read_parameter,
+    to_bool,
     to_search_text,
     write_cursor,
 )
@@ -29,6 +30,7 @@ from maas.knowledge.documents import list_documents, read_document, remove
 from maas.knowledge.ingestion import MAX_NAME_CHARS, add_document, new_track_id
 from maas.knowledge.readers import READERS
 from maas.knowledge.search import MIN_QUERY_CHARS, Mode, search_knowledge
+from maas.memory.erase import answers_from, forget_origin
 from shared.errors import MaasError
 from shared.text import clean
 
@@ -82,6 +84,23 @@ class AddedDocument(DocumentState):
 class DocumentPage(Schema):
     results: list[DocumentState]
     next: str | None = Field(description="Send it as `before` to get the next page.")
+
+
+class AnswerFromDocument(Schema):
+    """An answer that was made from a document, as memory keeps it."""
+
+    request_id: UUID
+    id: UUID
+    created_at: datetime
+    answer: str = Field(description="The beginning of the answer.")
+
+
+class DocumentRemoved(Schema):
+    """What was made from a removed document: answers stay in memory unless `answers=true` forgets them."""
+
+    answers: list[AnswerFromDocument] = Field(description="At most 100, newest first; none of everybody's document.")
+    total: int = Field(description="How many answers were made from it.")
+    forgotten: int = Field(description="How many of them were deleted.")
 
 
 class FoundPassage(Schema):
@@ -192,8 +211,7 @@ def _read_mode(text: str) -> Mode:
 
 async def delete_document(request: Request) -> Response:
     """Remove a document of a user."""
-    await remove(app_state(request).db, read_user(request), read_id(request, "document"))
-    return Response(status_code=204)
+    return await _remove(request, read_user(request), read_id(request, "document"))
 
 
 async def delete_shared_document(request: Request) -> Response:
@@ -204,8 +222,19 @@ async def delete_shared_document(request: Request) -> Response:
         document_id = UUID(text)
     except ValueError as error:
         raise MaasError("not_found", f"there is no document {text[:80]!r}; an id is a UUID") from error
-    await remove(app_state(request).db, None, document_id)
-    return Response(status_code=204)
+    return await _remove(request, None, document_id)
+
+
+async def _remove(request: Request, user_id: UUID | None, document_id: UUID) -> Response:
+    db, origin = app_state(request).db, {"kind": "document", "id": str(document_id)}
+    is_forgetting = read_parameter(request, "answers", to_bool, False)
+    await remove(db, user_id, document_id)
+    answers, total = await answers_from(db, user_id, origin)
+    forgotten = 0
+    if is_forgetting and total:
+        forgotten = (await forget_origin(db, user_id, [origin], principal_of(request).name))["answers"]
+    named = [AnswerFromDocument.model_validate(one) for one in answers] if user_id is not None else []
+    return json_response(DocumentRemoved(answers=named, total=total, forgotten=forgotten))
 
 
 UPLOADS = (post_document, post_shared_document)

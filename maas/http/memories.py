@@ -25,6 +25,7 @@ from maas.http.request_input import (
 )
 from maas.http.schemas import (
     Integer,
+    MemoryOrigin,
     MessageText,
     Name,
     OccurredAt,
@@ -143,6 +144,7 @@ class Memory(Schema):
     created_at: datetime
     corrected_by: UUID | None = Field(None, description="The memory that corrects this one.")
     corrects: UUID | None = Field(None, description="The memory that this one corrects.")
+    origins: list[MemoryOrigin] = Field([], description="What it was made from, if not from what the user said.")
 
 
 class MemoryPage(Schema):
@@ -176,6 +178,7 @@ class RawLog(Schema):
     conversation: str
     external_id: str | None
     occurred_at: datetime
+    origins: list[MemoryOrigin] = Field([], description="What it was made from, if not from what the user said.")
 
 
 class MemorySources(Schema):
@@ -318,7 +321,16 @@ async def post_context(request: Request) -> Response:
         ContextResult(
             context=text,
             tokens=tokens.count(text),
-            sources=[Source(id=hit.id, kind="turn", score=hit.score, number=None) for hit in context.hits],
+            sources=[
+                Source(
+                    id=hit.id,
+                    kind="turn",
+                    score=hit.score,
+                    number=None,
+                    origins=[MemoryOrigin.model_validate(one.to_json()) for one in hit.origins],
+                )
+                for hit in context.hits
+            ],
         )
     )
 
@@ -371,6 +383,7 @@ def _from_hit(hit: Hit) -> Memory:
         id=hit.id, kind="turn", level=None, memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
         tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
         corrected_by=hit.correction.corrected_by, corrects=hit.correction.corrects,
+        origins=[MemoryOrigin.model_validate(one.to_json()) for one in hit.origins],
     )  # fmt: skip
 
 

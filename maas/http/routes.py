@@ -64,6 +64,9 @@ _USER_EVENT_ID = {"type": "string", "format": "user-event-id", "pattern": USER_C
 _LEVEL = {"type": "integer", "minimum": 0, "maximum": MAX_LEVEL}
 _USER: Parameters = {"user_id": (_UUID, "The user whose resources are listed.")}
 _OWNER: Parameters = {"user_id": (_UUID, "The user that must own the resource.")}
+_ANSWERS: Parameters = {
+    "answers": ({"type": "boolean", "default": False}, "Also forget the answers that were made from it."),
+}
 _PAGE: Parameters = {
     "before": ({"type": "string", "pattern": CURSOR_PATTERN}, "`next` of the previous page."),
     "limit": (
@@ -215,8 +218,8 @@ ROUTES = (
           required=("user_id", "q")),
     Route("GET", "/v1/knowledge/{id}", knowledge.get_document, "read", response=knowledge.DocumentState,
           errors=(400, 404), query=_OWNER, required=("user_id",)),
-    Route("DELETE", "/v1/knowledge/{id}", knowledge.delete_document, "ask", status=204, errors=(400, 404),
-          query=_OWNER, required=("user_id",)),
+    Route("DELETE", "/v1/knowledge/{id}", knowledge.delete_document, "ask", response=knowledge.DocumentRemoved,
+          errors=(400, 404), query={**_OWNER, **_ANSWERS}, required=("user_id",)),
     Route("POST", "/v1/users", users.post_user, "ask", users.NewUser, users.User, errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/users", users.get_user, "read", response=users.User, errors=(400, 404, 422),
           query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user's external id.")},
@@ -339,8 +342,8 @@ ROUTES = (
           knowledge.AddedDocument, 201, errors=(400, 413, 415, 422), request_types=(attachments.FORM_TYPE,)),
     Route("GET", "/v1/admin/knowledge", knowledge.get_shared_documents, "admin", response=knowledge.DocumentPage,
           errors=(400,), query=_PAGE),
-    Route("DELETE", "/v1/admin/knowledge/{document}", knowledge.delete_shared_document, "admin", status=204,
-          errors=(404,)),
+    Route("DELETE", "/v1/admin/knowledge/{document}", knowledge.delete_shared_document, "admin",
+          response=knowledge.DocumentRemoved, errors=(400, 404), query=_ANSWERS),
     Route("GET", "/v1/admin/audit", overview.get_admin_audit, "admin", response=overview.AuditPage, errors=(400,),
           query={**_USER, "action": (_TEXT, "Only rows of this action."), **_AUDIT_PAGE}),
     Route("GET", "/healthz", operations.healthz, "open", response=operations.Health),

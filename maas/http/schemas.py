@@ -156,6 +156,15 @@ class RunAccepted(Schema):
     poll_url: str = Field(description="The path of the run, which returns its state and its answer.")
 
 
+class MemoryOrigin(Schema):
+    """What a memory was made from, if not from what its user said."""
+
+    kind: Literal["tool", "document", "import"]
+    name: str
+    domain: str | None = Field(None, description="Of a tool; of one of an MCP server the name of the server.")
+    id: UUID | None = Field(None, description="Of a document.")
+
+
 class Source(Schema):
     """A memory that was retrieved as evidence for an answer."""
 
@@ -165,6 +174,7 @@ class Source(Schema):
     )
     score: float
     number: int | None = Field(None, description="The number by which the answer cites it; null without marks.")
+    origins: list[MemoryOrigin] = Field([], description="The tools and documents that it was made from.")
 
 
 def to_source(row: dict[str, Any]) -> Source:

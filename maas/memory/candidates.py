@@ -25,7 +25,7 @@ class Candidates:
     `length` is the number of messages in the conversation, and 1 in a large memory, which is not read whole.
     `occurred_at` is in microseconds since 2000. `answers` means that the message before asks a question. Only an
     eligible candidate may be returned; the others count in the score of their conversation. `words` is the number of
-    different lexemes, at most 8.
+    different lexemes, at most 8. `is_foreign`: made from the text of a tool or a document.
     """
 
     speakers: tuple[str | None, ...]
@@ -46,6 +46,7 @@ class Candidates:
     is_first: Flags
     is_eligible: Flags
     words: Numbers
+    is_foreign: Flags
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], *, is_whole: bool) -> Self:
@@ -89,6 +90,7 @@ class Candidates:
             is_first=is_first if is_whole else np.zeros_like(is_first),
             is_eligible=bits >> 36 & 1 > 0,
             words=bits >> 37 & 15,
+            is_foreign=bits >> 41 & 1 > 0,
         )
 
     @classmethod

@@ -10,7 +10,8 @@ from typing import Any, Self
 from uuid import UUID
 
 from maas.memory.dates import local
-from maas.memory.excerpts import excerpt, question_stems
+from maas.memory.excerpts import asks_again, excerpt, question_stems
+from maas.memory.origins import Origin, mark_of, merged
 from maas.memory.query import NO_FILTER, SearchFilter
 from maas.memory.ranking import Evidence
 from maas.memory.search import Hit, gather_evidence, search, speaker_of
@@ -70,13 +71,13 @@ async def build_context(
     """Search memory and return what fits into `max_tokens` tokens, without the messages in `exclude`.
 
     With `is_full` the remaining room is filled with messages that do not match, unless the memory is a large one.
-    `evidence` is that of the same query, if it was gathered before.
+    `evidence` is that of the same query, if it was gathered before. Earlier copies of the query are no evidence.
     """
     limit = min(max_tokens // MIN_LINE_TOKENS + len(exclude) + 1, MAX_SEARCHED_MESSAGES)
     if evidence is None:
         evidence = await gather_evidence(db, user_id, query, filters, query_embedder, is_full=is_full)
     hits = await search(db, user_id, query, limit=limit, filters=filters, evidence=evidence)
-    shown = [hit for hit in hits if hit.id not in exclude]
+    shown = [hit for hit in hits if hit.id not in exclude and not asks_again(query, hit.text)]
     long_chars = sum(len(hit.text) for hit in shown if len(hit.text) > LONG_CHARS)
     context = await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone)
     return replace(context, reasons=evidence.reasons)
@@ -146,6 +147,8 @@ class _Line:
         when = ", ".join(sorted(days, reverse=True)[:2]) + (f" and {len(days) - 2} more" if len(days) > 2 else "")
         if replaced:
             when = f"{max(days)}, replaced {replaced}"
+        if mark := mark_of(merged(hit.origins for hit in hits)):
+            when = f"{when}, {mark}"
         line = f"- [{when}] {escape(one_line(said.speaker))}: {escape(text)}"
         return cls(hits, said, text, days, line, _rounded_cost(line + "\n"))
 
@@ -230,8 +233,11 @@ def _rounded_cost(text: str) -> int:
     return max(tokens.count(text), math.ceil(len(text) / CHARS_PER_TOKEN))
 
 
-def message_line(when: str, speaker: str, text: str, max_chars: int = LINE_CHARS) -> str:
+def message_line(
+    when: str, speaker: str, text: str, max_chars: int = LINE_CHARS, origins: Sequence[Origin] = ()
+) -> str:  # fmt: skip
     """Return one message as one escaped line, its text cut to `max_chars`: `- [2023-05-08] Caroline: ...`."""
+    when = ", ".join(part for part in (when, mark_of(origins)) if part)
     return f"- [{when}] {escape(one_line(speaker))}: {escape(shorten(one_line(text), max_chars))}"
 
 
@@ -239,7 +245,7 @@ def message_line(when: str, speaker: str, text: str, max_chars: int = LINE_CHARS
 class RecentMessage:
     """A row of `recent_turns` or `recent_messages`; `log_id` and `run_id` are None for an imported message.
 
-    `replaced` is the day of its correction.
+    `replaced` is the day of its correction, `origins` what it was made from.
     """
 
     log_id: UUID | None
@@ -249,21 +255,26 @@ class RecentMessage:
     text: str
     is_folded: bool = False
     replaced: str = ""
+    origins: tuple[Origin, ...] = ()
 
     @classmethod
     def from_row(cls, row: Any, zone: tzinfo) -> Self:
         text = one_line(row["content"])
-        return cls(row["id"], row["run_id"], local(row["occurred_at"], zone), speaker_of(row), text, row["is_folded"])
+        return cls(
+            row["id"], row["run_id"], local(row["occurred_at"], zone), speaker_of(row), text, row["is_folded"],
+            origins=Origin.from_json(row["origins"]),
+        )  # fmt: skip
 
     @classmethod
     def from_hit(cls, hit: Hit, zone: tzinfo) -> Self:
         """A message of no run of the conversation."""
-        return cls(hit.id, None, local(hit.occurred_at, zone), hit.speaker, one_line(hit.text), is_folded=True)
+        at, text = local(hit.occurred_at, zone), one_line(hit.text)
+        return cls(hit.id, None, at, hit.speaker, text, is_folded=True, origins=hit.origins)
 
     def line(self, max_chars: int) -> str:
         """Return the message as a line with at most so many characters of its text."""
         when = f"{self.at:%Y-%m-%d %H:%M}" + (f", replaced {self.replaced}" if self.replaced else "")
-        return message_line(when, self.speaker, self.text, max_chars)
+        return message_line(when, self.speaker, self.text, max_chars, self.origins)
 
 
 def fair_share(costs: Sequence[int], room: int) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,7 @@ MAX_LATE_CALLS = 100  # of maas_erase that met new runs
 ERASURE_POLL_INTERVAL_S = 30.0
 SILENCE_S = 60.0
 PURGE_INTERVAL_S = 60.0
+MAX_ANSWERS = 100
 PURGE_PAUSE_S = 0.05  # between batches, so that requests are not held up
 log = structlog.get_logger()
 
@@ -102,6 +104,28 @@ async def forget_memory(
     if verdict == "in_use":
         raise MaasError("in_use", f"memory {memory_id} is of a run that is not finished yet; wait for its end")
     return counts
+
+
+async def answers_from(
+    db: Database, user_id: UUID | None, origin: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the newest hundred answers made from an origin, such as `{"kind": "document", "id": ...}`, and how many
+    there are; `user_id` None: of all users."""
+    rows = await db.rows("answers_from", user_id, dict(origin), MAX_ANSWERS)
+    return [dict(row) for row in rows], rows[0]["total"] if rows else 0
+
+
+async def forget_origin(
+    db: Database, user_id: UUID | None, origins: Sequence[Mapping[str, str]], actor: str
+) -> Counter[str]:  # fmt: skip
+    """Forget the answers made from these origins, their summaries and what repeats them; return the counts.
+
+    `user_id` None: of all users. `in_use` counts answers that are being archived: they can be forgotten afterwards.
+    """
+    total: Counter[str] = Counter()
+    for origin in origins:
+        total.update(await db.long_value("forget_origin", user_id, dict(origin), actor))
+    return total
 
 
 async def keep_purging(db: Database, days: int) -> None:

@@ -14,6 +14,7 @@ MIN_HEAD_CHARS, MAX_HEAD_CHARS = 100, 140  # of the beginning: who speaks about 
 MIN_PASSAGE_CHARS, MAX_PASSAGE_CHARS = 100, 320  # without room for the least, the beginning is all that is shown
 MAX_READ_CHARS = 60_000
 STEM_CHARS = 5
+MAX_QUESTION_CHARS = 500
 _WORD = re.compile(r"\w{3,}")
 _GAP = " … "
 _STOP_TEXT = """
@@ -31,12 +32,20 @@ def stems(text: str) -> frozenset[str]:
 
 
 _STOP_STEMS = stems(_STOP_TEXT)
+_WHEN_STEMS = stems("now today currently again still сейчас теперь сегодня снова опять")
 
 
 def question_stems(question: str) -> frozenset[str]:
     """Return the stems of a question that tell what it is about: those of stop words only if there are no others."""
     found = stems(question)
     return found - _STOP_STEMS or found
+
+
+def asks_again(query: str, text: str) -> bool:
+    """Return whether a text is a question that is made of the words of the query: it holds no answer to it."""
+    if len(text) > MAX_QUESTION_CHARS or not text.rstrip().endswith("?"):
+        return False
+    return question_stems(text) <= stems(query) | _WHEN_STEMS
 
 
 def excerpt(text: str, about: AbstractSet[str], chars: int) -> str:

@@ -37,6 +37,8 @@ class Weights:
     meaning_nearby: float = 0.05  # that of its two neighbours together
     meaning_conversation: float = 0.2  # that of the three nearest messages of its conversation
     question: float = -0.2  # it ends with a question mark
+    repeated: float = -1.5  # of such a message, the share of its words that are the query's, if that is most
+    foreign: float = -1.0  # made from the text of a tool or a document
     assistant: float = -1.0  # written by the assistant, unless the query asks for what that said
     opening: float = 0.3  # the first message of its conversation
     long_conversation: float = 0.4  # BM25 of its conversation once more, if the query is long: talk that goes on
@@ -50,6 +52,7 @@ LONG_QUERY_TERMS = 8  # more are not a question but talk that goes on
 MEANINGFUL_WORDS = 8  # the meaning of a shorter message counts in proportion
 ASSISTANT_COVERAGE = 0.35  # the share of `coverage` that counts for a message of the assistant
 SAME_FACT_COVERAGE = 0.7  # messages with the same terms and this share of the query state the same fact
+MIN_REPEATED = 0.75  # a question that shares less with the query may say something
 NAMED_SPEAKER_COVERAGE = 0.25  # coverage that a named speaker adds: the name is in the query, not in the content
 SCORE_DIGITS = 9  # scores that differ by less are equal
 
@@ -128,6 +131,8 @@ def _signals(evidence: Evidence, share: _MaskShares, window: Shares) -> dict[str
         "speaker": is_named[messages.speaker],
         "hint": messages.has_hint,
         "question": messages.is_question,
+        "repeated": _repeated(messages),
+        "foreign": messages.is_foreign,
         "opening": messages.is_first,
     }
     if not query.asks_assistant:
@@ -202,6 +207,12 @@ def _conversation_scores(messages: Candidates, term_weights: Sequence[float]) ->
     scores = (counts * 2.2 / (counts + damping[:, None])) @ np.array(term_weights)
     best = scores.max(initial=0.0) or 1.0
     return (scores / best)[is_first.cumsum() - 1]
+
+
+def _repeated(messages: Candidates) -> Shares:
+    """Return for each message that asks the share of its words that are terms of the query, 0 below the least share."""
+    shares = np.minimum(np.bitwise_count(messages.mask) / np.maximum(messages.words, 1), 1.0)
+    return np.where(messages.is_question & (shares >= MIN_REPEATED), shares, 0.0)
 
 
 def _newness(times: Numbers) -> Any:

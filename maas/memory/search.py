@@ -23,6 +23,7 @@ from maas.memory.candidates import Candidates, Flags
 from maas.memory.corrections import NONE, Correction, read_corrections
 from maas.memory.dates import fit
 from maas.memory.health import MemoryReason
+from maas.memory.origins import Origin
 from maas.memory.query import NO_FILTER, ParsedQuery, SearchFilter, parse_query
 from maas.memory.ranking import Evidence, RankedMessage, rank, weigh
 from maas.memory.similarity import NEAR, MeaningReader, Similarity
@@ -44,7 +45,7 @@ class Hit:
 
     `score` is 0 to 1. `coverage` is the share (0 to 1) of the query's weight in the message and its neighbours.
     `record_id` and `summary` are those of the summary that covers the message, None until there is one. `correction`
-    says what corrects the message, and what it corrects.
+    says what corrects the message, and what it corrects; `origins` what it was made from.
     """
 
     id: UUID
@@ -60,6 +61,7 @@ class Hit:
     summary: str | None
     external_id: str | None
     correction: Correction = NONE
+    origins: tuple[Origin, ...] = ()
 
 
 async def search(
@@ -120,7 +122,7 @@ async def read_hits(db: Database, user_id: UUID, ranked: Sequence[RankedMessage]
             text=row["content"], speaker=speaker_of(row),
             occurred_at=row["occurred_at"], created_at=row["created_at"], period=row["period"],
             tags=tuple(row["tags"] or ()), record_id=row["record_id"], summary=row["summary"],
-            external_id=row["external_id"],
+            external_id=row["external_id"], origins=Origin.from_json(row["origins"]),
         )
         for one in ranked
         if (row := rows.get(one.id))

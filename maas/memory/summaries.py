@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from maas.memory.origins import Origin
 from maas.memory.query import NO_FILTER, SearchFilter
 from maas.memory.ranking import RankedMessage
 from shared.db import Database
@@ -134,6 +135,7 @@ class ChildSummary:
     until: date
     text: str
     is_degraded: bool
+    origins: tuple[Origin, ...] = ()
 
 
 async def due_groups(
@@ -154,7 +156,7 @@ async def read_children(db: Database, group: SummaryGroup) -> list[ChildSummary]
     rows = await db.rows("group_children", group.user_id, group.level, group.day)
     return [
         ChildSummary(row["id"], row["level"], row["time_bucket_start"], row["time_bucket_end"], row["summary"],
-              row["is_degraded"])
+              row["is_degraded"], Origin.from_json(row["origins"]))
         for row in rows
     ]  # fmt: skip
 

@@ -34,12 +34,13 @@ begin
   from (select distinct unnest(c.raw_log_ids) as id from maas.lsm_storage c where c.id = any(p_children)) u
   left join lateral (select r.occurred_at, r.seq from maas.raw_logs r where r.id = u.id and r.user_id is not distinct from p_user offset 0) g on true;
   insert into maas.lsm_storage (id, user_id, level, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids, is_degraded,
-    occurred_at, known_at, words_gone)
+    occurred_at, known_at, words_gone, origins)
   select parent, p_user, p_level, min(c.time_bucket_start), max(c.time_bucket_end), array(
       select tag from maas.lsm_storage t, unnest(t.tags) tag where t.id = any(p_children) group by tag
       -- tags that fit any exchange come last
       order by tag in ('Discussion', 'Unanswered'), count(*) desc, max(t.occurred_at) desc, tag limit 12),
-    p_summary, coalesce(logs, '{}'), p_is_degraded, max(c.occurred_at), max(c.known_at), bool_or(c.words_gone)
+    p_summary, coalesce(logs, '{}'), p_is_degraded, max(c.occurred_at), max(c.known_at), bool_or(c.words_gone),
+    maas.maas_merge_origins(array_agg(c.origins))
   from maas.lsm_storage c where c.id = any(p_children);
   update maas.lsm_storage set superseded_by = parent, superseded_at = now() where id = any(p_children);
   insert into maas.compactions (record_id, user_id, level, children, provider, model, prompt_version, calls, tokens_in, tokens_out, ms)

@@ -9,11 +9,12 @@ begin
     select t.*, row_number() over () as n from jsonb_to_recordset(p_turns) as t(
       role text, content text, at timestamptz, speaker text, conversation text, external_id text)
   ), added_logs as (
-    insert into maas.raw_logs (user_id, run_id, turn_no, message_type, content, speaker, conversation, external_id, metadata, occurred_at, known_at)
+    insert into maas.raw_logs (user_id, run_id, turn_no, message_type, content, speaker, conversation, external_id, metadata, occurred_at, known_at, origins)
     select p_user, run_id, t.n, case t.role when 'assistant' then 'assistant_response' else 'user_query' end, t.content, t.speaker,
       maas.maas_import_conversation(t.conversation, t.at, t.external_id), t.external_id,
       jsonb_build_object('request_id', run_id, 'timestamp', coalesce(t.at, now()), 'source', p_source),
-      coalesce(t.at, now()), coalesce(t.at, now())
+      coalesce(t.at, now()), coalesce(t.at, now()),
+      case when p_source = 'import' then '[{"kind": "import", "name": "messages"}]' else '[]' end::jsonb
     from turns t order by t.n
     on conflict (user_id, conversation, external_id) where external_id is not null do nothing
     returning 1

@@ -21,21 +21,21 @@ begin
       run_id uuid, archiver uuid, user_id uuid, log_ids uuid[], tags text[], summary text, degraded boolean, began timestamptz)
     cross join lateral (
       select min(g.occurred_at) as first_at, max(g.occurred_at) as last_at, max(g.known_at) as known_at,
-        array_agg(g.id order by g.occurred_at, g.seq) as logs
+        array_agg(g.id order by g.occurred_at, g.seq) as logs, maas.maas_merge_origins(array_agg(g.origins)) as origins
       from unnest(coalesce(i.log_ids, array(select o.id from maas.raw_logs o where o.run_id = i.run_id and o.user_id is not distinct from i.user_id))) as u(id)
       cross join lateral (select * from maas.raw_logs r where r.id = u.id offset 0) g  -- one index probe per id, never a scan
       where g.user_id = i.user_id and g.archived_at is null
     ) s
   ), written as (
     insert into maas.lsm_storage as l (id, user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
-      is_degraded, occurred_at, known_at)
+      is_degraded, occurred_at, known_at, origins)
     select i.record_id, i.user_id, i.run_id, (i.first_at at time zone zone)::date, (i.last_at at time zone zone)::date,
-      i.tags, i.summary, i.logs, coalesce(i.degraded, false), i.last_at, i.known_at
+      i.tags, i.summary, i.logs, coalesce(i.degraded, false), i.last_at, i.known_at, i.origins
     from items i where i.summary <> '' and i.logs is not null
     on conflict (run_id, uuid_send(user_id)) where superseded_at is null do update set
       time_bucket_start = excluded.time_bucket_start, time_bucket_end = excluded.time_bucket_end, tags = excluded.tags,
       summary = excluded.summary, raw_log_ids = excluded.raw_log_ids, is_provisional = false,
-      is_degraded = excluded.is_degraded, occurred_at = excluded.occurred_at, known_at = excluded.known_at
+      is_degraded = excluded.is_degraded, occurred_at = excluded.occurred_at, known_at = excluded.known_at, origins = excluded.origins
       where l.is_provisional
   ), forgotten as (
     delete from maas.lsm_storage l using items i

@@ -100,6 +100,11 @@ begin
         select coalesce(jsonb_agg(names->u.id order by u.place), '[]')
         from jsonb_array_elements_text(r.line->c) with ordinality u(id, place))), '{}') as named
       from unnest(lists) c) several);
+  if p_table = 'maas.raw_logs'::regclass and not p_keep then
+    p_rows := (
+      select jsonb_agg(r.line || jsonb_build_object('origins', coalesce(r.line->'origins', '[]') || '[{"kind": "import", "name": "export"}]') order by r.place)
+      from jsonb_array_elements(p_rows) with ordinality r(line, place));
+  end if;
   if exists (
     select from maas.maas_id_owners(array(select value::uuid from jsonb_each_text(names))) h where h.user_id <> p_user) then
     raise foreign_key_violation using message = 'it names rows of another user';

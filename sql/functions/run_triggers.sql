@@ -264,10 +264,11 @@ create or replace function maas.store_answer() returns trigger language plpgsql 
 begin
   if new.kind in ('ask', 'action', 'task') then
     -- A task was told to nobody before its report: title and report are logged together, as an exchange of their own.
-    insert into maas.raw_logs (user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at)
+    insert into maas.raw_logs (user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at, origins)
     select new.user_id, new.id, m.message_type, m.content,
       coalesce(new.conversation_id::text, to_char(new.created_at at time zone 'UTC', 'YYYY-MM-DD')),
-      jsonb_build_object('request_id', new.id, 'timestamp', now()), new.is_remembered, case when not new.is_remembered then now() end
+      jsonb_build_object('request_id', new.id, 'timestamp', now()), new.is_remembered, case when not new.is_remembered then now() end,
+      case m.place when 1 then '[]' else maas.maas_answer_origins(new.id, new.user_id, new.conversation_id, new.sources, new.user_query, new.final_answer) end
     from (values (1, 'user_query', new.user_query), (2, 'assistant_response', new.final_answer)) m(place, message_type, content)
     where m.place = 2 or new.kind = 'task' order by m.place
     on conflict do nothing;

@@ -74,16 +74,16 @@ comment on function maas.maas_finish_tool is
   'started -> done, failed or in_doubt; p_body is the whole result, p_result what people are shown of it; false if a later claim has taken it over or marked it in_doubt';
 
 create or replace function maas.maas_record_read(p_run uuid, p_attempt int, p_call text, p_tool text, p_hash text, p_status text,
-  p_ms real, p_arguments jsonb default null, p_result jsonb default null)
+  p_ms real, p_arguments jsonb default null, p_result jsonb default null, p_documents uuid[] default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  insert into maas.tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status, ms, arguments, result)
-  select r.id, r.try, r.attempt, p_call, p_tool, p_hash, 'read', p_status, p_ms, p_arguments, p_result from maas.pipeline_runs r
+  insert into maas.tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status, ms, arguments, result, documents)
+  select r.id, r.try, r.attempt, p_call, p_tool, p_hash, 'read', p_status, p_ms, p_arguments, p_result, p_documents from maas.pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   return found;
 end
 $$;
-comment on function maas.maas_record_read is 'Writes a read tool call to the ledger; false if the caller no longer owns the run';
+comment on function maas.maas_record_read is 'Writes a read tool call to the ledger, with the documents whose text it gave; false if the caller no longer owns the run';
 
 create or replace function maas.settle_action() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -89,9 +89,9 @@ with hidden as materialized (
   order by m.created_at desc, m.id desc limit 4 * $4
 )
 select l.id, n.run_id, n.is_folded, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
-  coalesce(l.occurred_at, n.created_at) as occurred_at
+  coalesce(l.occurred_at, n.created_at) as occurred_at, l.origins
 from newest n left join lateral (select seq from maas.pipeline_runs where id = n.run_id and user_id is not distinct from $1 offset 0) r on true  -- imported messages have no runs
 left join lateral (
-  select id, speaker, occurred_at from maas.raw_logs where run_id = n.run_id and user_id is not distinct from $1 and turn_no = 0
+  select id, speaker, occurred_at, origins from maas.raw_logs where run_id = n.run_id and user_id is not distinct from $1 and turn_no = 0
     and message_type = case n.role when 'user' then 'user_query' else 'assistant_response' end offset 0) l on true
 order by r.seq desc nulls last, n.created_at desc limit $4;

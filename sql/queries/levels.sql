@@ -34,7 +34,7 @@ select count(*) from (
   where ($2::uuid is null or d.user_id = $2) and d.user_id <> all ((select users from importing)::uuid[])) g;
 
 -- name: group_children  -- $1 user, $2 level, $3 a day of the bucket; oldest first
-select id, level, time_bucket_start, time_bucket_end, summary, is_degraded
+select id, level, time_bucket_start, time_bucket_end, summary, is_degraded, origins
 from maas.maas_bucket_records($1, $2, $3) order by time_bucket_end, occurred_at, id;
 
 -- name: compact

@@ -2,7 +2,7 @@
 
 -- name: turns  -- $1 user, $2 ids
 select l.id, l.run_id, l.message_type, l.content, l.speaker, l.conversation, l.external_id, l.occurred_at, l.record_id,
-  l.created_at, s.tags, s.summary, maas.maas_period(maas.maas_day(l.occurred_at)) as period
+  l.created_at, l.origins, s.tags, s.summary, maas.maas_period(maas.maas_day(l.occurred_at)) as period
 from (select * from maas.raw_logs where id = any($2::uuid[]) offset 0) l
 left join maas.lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id
 where l.user_id = $1;
@@ -14,7 +14,7 @@ with hidden as materialized (
     union all
     select id from maas.pipeline_runs where queue_state = -2 and user_id = $1 and kind in ('ask', 'action', 'task')) as runs
 )
-select l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at
+select l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at, l.origins
 from maas.raw_logs l
 where l.user_id = $1 and l.is_remembered and l.run_id <> all ((select runs from hidden)::uuid[])
 order by l.occurred_at desc, l.seq desc limit $3;
@@ -31,28 +31,28 @@ with asked as materialized (
   from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[]) with ordinality as a(run_id, user_id, seq, turns, place)
 )
 select a.place, 'turn' as kind, l.id, l.run_id, false as is_folded, l.message_type, l.content, l.speaker, l.occurred_at, l.seq,
-  null::jsonb as client
+  null::jsonb as client, l.origins
 from asked a cross join lateral (
   select * from maas.raw_logs w where w.user_id = a.user_id and w.is_remembered and w.run_id <> all (a.hidden)
   order by w.occurred_at desc, w.seq desc limit a.turns) l
 union all
-select a.place, 'note', n.id, l.id as log_id, null, null, n.content, null, n.created_at, row_number() over (partition by a.place order by n.created_at, n.id), null
+select a.place, 'note', n.id, l.id as log_id, null, null, n.content, null, n.created_at, row_number() over (partition by a.place order by n.created_at, n.id), null, null
 from asked a cross join lateral (select * from maas.user_notes u where u.user_id = a.user_id offset 0) n left join lateral (
   select id from maas.raw_logs
   where run_id = n.run_id and user_id is not distinct from a.user_id and message_type = 'user_query' and turn_no = 0 offset 0) l on true
 union all
-select a.place, 'client', r.id, null, null, null, null, null, null, null, r.client_context
+select a.place, 'client', r.id, null, null, null, null, null, null, null, r.client_context, null
 from asked a cross join lateral (select id, client_context from maas.pipeline_runs p where p.id = a.run_id offset 0) r
 where r.client_context is not null
 union all
-select a.place, 'marks', r.id, null, null, null, null, null, null, null, r.metadata->'marks'
+select a.place, 'marks', r.id, null, null, null, null, null, null, null, r.metadata->'marks', null
 from asked a cross join lateral (select id, metadata from maas.pipeline_runs p where p.id = a.run_id offset 0) r
 where r.metadata ? 'marks' and jsonb_typeof(r.metadata->'marks') = 'boolean'
 union all
-select a.place, 'corrected', null, null, null, null, null, null, null, null, null
+select a.place, 'corrected', null, null, null, null, null, null, null, null, null, null
 from asked a where exists (select from maas.memory_corrections c where c.user_id = a.user_id)
 union all
-select a.place, 'archive', r.id, null, null, null, r.state, null, null, null, null
+select a.place, 'archive', r.id, null, null, null, r.state, null, null, null, null, null
 from asked a cross join lateral (
   (select p.id, case p.archive_status when 'FAILED' then 'archive_failed' when 'SKIPPED' then 'archive_skipped' else 'archive_behind' end as state,
      p.archive_status
@@ -102,7 +102,7 @@ order by time_bucket_end desc, created_at desc;
 with question as materialized (
   select array(select t.lexeme from unnest(maas.maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms
 )
-select l.id, l.level, maas.maas_period(l.time_bucket_end, l.level) as period, l.tags, l.summary, l.raw_log_ids, l.occurred_at, l.created_at,
+select l.id, l.level, maas.maas_period(l.time_bucket_end, l.level) as period, l.tags, l.summary, l.raw_log_ids, l.occurred_at, l.created_at, l.origins,
   (select count(*) from unnest(maas.maas_terms(q.terms)) t where l.tsv @@ t)::float8 / cardinality(q.terms) as score
 from question q join maas.lsm_storage l on l.tsv @@ maas.maas_any_term(q.terms)
 where l.user_id = $1 and l.words_gone and not l.is_provisional
@@ -114,7 +114,7 @@ order by score desc, l.occurred_at desc limit $7;
 
 -- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many, $5 level, or null for all valid summaries
 select id, level, maas.maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
-  is_degraded, occurred_at, created_at
+  is_degraded, occurred_at, created_at, origins
 from maas.lsm_storage where user_id = $1 and not is_provisional
   and case when $5::int is null then superseded_at is null else level = $5 and (superseded_at is null or superseded_by is not null) end
   and ($2::timestamptz is null or (created_at, id) < ($2, $3))
@@ -122,11 +122,11 @@ order by created_at desc, id desc limit $4;
 
 -- name: memory  -- $1 id: a summary or a message
 select 'summary' as kind, id, user_id, level, maas.maas_period(time_bucket_end, level) as period, tags, summary as memory, raw_log_ids,
-  null::text as speaker, superseded_at, occurred_at, created_at
+  null::text as speaker, superseded_at, occurred_at, created_at, origins
 from maas.lsm_storage where id = $1 and not is_provisional
 union all
 select 'turn', l.id, l.user_id, null, maas.maas_period(maas.maas_day(l.occurred_at)), coalesce(s.tags, '{}'), l.content, array[l.id],
-  coalesce(l.speaker, maas.maas_role(l.message_type)), null, l.occurred_at, l.created_at
+  coalesce(l.speaker, maas.maas_role(l.message_type)), null, l.occurred_at, l.created_at, l.origins
 from maas.raw_logs l left join maas.lsm_storage s on s.id = l.record_id and s.user_id is not distinct from l.user_id where l.id = $1;
 
 -- name: corrections  -- $1 user, $2 ids of messages and summaries, $3 known at: of those that are corrected, or are corrections
@@ -166,7 +166,7 @@ order by valid_from desc limit 20;
 select run_id, log_id from maas.maas_correct($1, $2, $3);
 
 -- name: sources  -- $1 user, $2 ids of raw logs
-select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at
+select id, run_id, message_type, content, speaker, conversation, external_id, occurred_at, created_at, origins
 from maas.raw_logs where user_id = $1 and id = any($2::uuid[]) order by occurred_at, seq;
 
 -- name: history  -- $1 user, $2 ids of raw logs: the logs, then the summaries made of them by level
@@ -193,11 +193,11 @@ with me as materialized (
   from unnest($1::uuid[]) with ordinality as a(id, place)
   cross join lateral (select * from maas.pipeline_runs p where p.id = a.id offset 0) r  -- offset 0: one index probe per run, never a scan
 )
-select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at
+select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at, l.origins
 from me cross join lateral (
   select * from maas.raw_logs w where w.run_id = me.id and w.user_id is not distinct from me.user_id and w.archived_at is null offset 0) l
 union all
-select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at
+select me.place, l.id, l.message_type, l.content, l.speaker, l.occurred_at, l.origins
 from me cross join lateral (
   select * from maas.raw_logs w where w.user_id = me.user_id and w.archive_owed and w.run_id <> me.id and w.archived_at is null offset 0) l
 cross join lateral (select * from maas.pipeline_runs p where p.id = l.run_id offset 0) r
@@ -205,7 +205,7 @@ where r.user_id is not distinct from me.user_id and r.queue_key = me.queue_key a
 order by occurred_at;
 
 -- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no summary covers
-select id, message_type, content, speaker, conversation, occurred_at
+select id, message_type, content, speaker, conversation, occurred_at, origins
 from maas.raw_logs
 where run_id = $1 and user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = $1) and archived_at is null
 order by turn_no limit $2;

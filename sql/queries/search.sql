@@ -9,7 +9,7 @@
 -- `words_gone`: retention has removed messages of some summaries. `has_corrections`: some memory of the user is corrected.
 -- Of each message: id, seq, time, record (zeros: none), speaker (null: none has a name), a hash of the conversation; bits: 0 to 31
 -- the terms, 32 and 33 the flags, 34 is a response, 35 holds a hint, 36 is within $5 to $7, 37 to 40 how many lexemes it has, at
--- most 8. In binary, which is read without a loop
+-- most 8, 41 is made from a tool's or a document's text. In binary, which is read without a loop
 with asked as materialized (
   select array_agg(t.lexeme order by t.n) as terms, array_agg(t.quoted::tsquery order by t.n) as queries,
     string_agg(t.quoted, ' | ')::tsquery as any_term
@@ -27,15 +27,16 @@ with asked as materialized (
     | ((($5::timestamptz is null or l.occurred_at >= $5) and ($6::timestamptz is null or l.occurred_at < $6)
       and ($7::text[] is null or exists (
         select from maas.lsm_storage s where s.id = l.record_id and s.user_id is not distinct from $1 and s.tags && $7)))::int::bigint << 36)
-    | (least(length(l.lexemes), 8)::bigint << 37) as bits
+    | (least(length(l.lexemes), 8)::bigint << 37)
+    | ((l.origins <> '[]' and l.origins @? '$[*] ? (@.kind == "tool" || @.kind == "document")')::int::bigint << 41) as bits
   from asked a cross join (select string_agg('''' || hint || '''', ' | ')::tsquery as hints from unnest($8::text[]) hint) h cross join lateral (
     -- array, offset 0: a long text is decompressed once, not per term
-    select id, seq, conversation, speaker, occurred_at, record_id, flags, message_type, (array[tsv])[1] as lexemes
+    select id, seq, conversation, speaker, occurred_at, record_id, flags, message_type, origins, (array[tsv])[1] as lexemes
     from maas.raw_logs
     where user_id = $1 and is_remembered and known_at <= $4 and run_id <> all ((select maas.maas_hidden_runs($1, $3))::uuid[])
       and $11::uuid[] is null and not exists (select from large) and ($12 or exists (select from asked where terms is not null))
     union all
-    select id, seq, conversation, speaker, occurred_at, record_id, flags, message_type, (array[tsv])[1]
+    select id, seq, conversation, speaker, occurred_at, record_id, flags, message_type, origins, (array[tsv])[1]
     from (select * from maas.raw_logs where id = any($11::uuid[]) offset 0) r
     where user_id = $1 and is_remembered and known_at <= $4 and run_id <> all ((select maas.maas_hidden_runs($1, $3))::uuid[])
     offset 0) l

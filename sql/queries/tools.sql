@@ -60,8 +60,8 @@ select verdict, result from maas.maas_begin_tool($1, $2, $3, $4, $5, $6, $7, $8:
 -- name: finish_tool  -- $1 run, $2 attempt, $3 tool, $4 hash, $5 status, $6 result, $7 milliseconds, $8 result for people
 select maas.maas_finish_tool($1, $2, $3, $4, $5, $6::jsonb, $7, $8::jsonb);
 
--- name: note_read  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 status, $7 milliseconds, $8 arguments, $9 result
-select maas.maas_record_read($1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9::jsonb);
+-- name: note_read  -- $1 run, $2 attempt, $3 call, $4 tool, $5 hash, $6 status, $7 milliseconds, $8 arguments, $9 result, $10 documents or null
+select maas.maas_record_read($1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9::jsonb, $10::uuid[]);
 
 -- name: failures_in_a_row  -- $1 run, $2 tool
 select maas.maas_failures_in_a_row($1, $2);

@@ -53,11 +53,11 @@ select provider, model, prompt_version, finish, attempts, tokens_in, tokens_out,
 from maas.llm_calls where run_id = $1 and stage = $2 and try = (select try from maas.pipeline_runs where id = $1) order by round;
 
 -- name: recorded_exchange  -- $1 run: its own logs, and logs of other runs that its summary covers, as before archiving
-select l.id, l.message_type, l.content, l.speaker, l.occurred_at
+select l.id, l.message_type, l.content, l.speaker, l.occurred_at, l.origins
 from maas.pipeline_runs r join maas.raw_logs l on l.run_id = r.id and l.user_id is not distinct from r.user_id
 where r.id = $1 and l.is_remembered
 union all
-select l.id, l.message_type, l.content, l.speaker, l.occurred_at
+select l.id, l.message_type, l.content, l.speaker, l.occurred_at, l.origins
 from maas.pipeline_runs r join maas.raw_logs l on l.user_id = r.user_id and l.archived_run_id = r.id
 where r.id = $1 and l.run_id <> $1
 order by occurred_at;

@@ -22,6 +22,7 @@ create table maas.raw_logs (
   flags smallint generated always as (maas.maas_question_flags(content)) stored,
   tsv tsvector generated always as (maas.maas_index_text(content)) stored,
   is_remembered boolean not null default true,
+  origins jsonb not null default '[]' check (jsonb_typeof(origins) = 'array'),
   constraint metadata_exceeds_100_levels check (not metadata @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 ) with (fillfactor = 50);
 comment on table maas.raw_logs is 'The full text of users and assistants; content is never rewritten';
@@ -36,9 +37,12 @@ comment on column maas.raw_logs.archive_owed is 'Archiving failed; the next run 
 comment on column maas.raw_logs.flags is '2: ends with a question mark; 1: contains one; 0: contains none';
 comment on column maas.raw_logs.is_remembered is
   'False: logged only; no search, draft, summary or vector uses it, and archived_at is set from the start';
+comment on column maas.raw_logs.origins is
+  'What it was made from, if not from what the user said: [{kind: tool, name, domain} or {kind: document, name, id} or {kind: import, name}]';
 create index idx_raw_logs_created_at on maas.raw_logs using brin (created_at) with (autosummarize = on);
 create unique index idx_raw_logs_external_id on maas.raw_logs (user_id, conversation, external_id) where external_id is not null;
 create unique index idx_raw_logs_message_type on maas.raw_logs (run_id, message_type, turn_no, uuid_send(user_id));
+create index idx_raw_logs_origins on maas.raw_logs using gin (origins jsonb_path_ops) where origins <> '[]';
 create index idx_raw_logs_owed on maas.raw_logs (user_id, seq) where archive_owed;
 create index idx_raw_logs_unremembered on maas.raw_logs (user_id, run_id) where not is_remembered;
 create index idx_raw_logs_user_id on maas.raw_logs (user_id, occurred_at, seq);

@@ -19,6 +19,7 @@ create table maas.lsm_storage (
   created_at timestamptz not null default now(),
   tsv tsvector generated always as (case when not is_provisional then maas.maas_lexemes(summary) end) stored,
   words_gone boolean not null default false,
+  origins jsonb not null default '[]' check (jsonb_typeof(origins) = 'array'),
   check (time_bucket_start <= time_bucket_end)
 ) with (fillfactor = 85);
 comment on table maas.lsm_storage is 'Summaries of raw_logs, log-structured: level 0 covers an exchange, 1 a day, 2 a week, 3 a month. Superseded, never edited';
@@ -27,6 +28,7 @@ comment on column maas.lsm_storage.is_provisional is 'Marks the trace of a query
 comment on column maas.lsm_storage.is_degraded is 'Written by rules, because the Archivist''s model did not answer';
 comment on column maas.lsm_storage.superseded_by is 'The summary of a higher level that includes it; null with superseded_at set: void';
 comment on column maas.lsm_storage.words_gone is 'Retention has removed some of its logs';
+comment on column maas.lsm_storage.origins is 'Those of its messages, each once; they outlive the messages';
 create index idx_lsm_children on maas.lsm_storage (superseded_by) where superseded_by is not null;
 create index idx_lsm_created_at on maas.lsm_storage (created_at) where not is_provisional;
 create index idx_lsm_due on maas.lsm_storage (level, time_bucket_end, user_id) where superseded_at is null and not is_provisional;

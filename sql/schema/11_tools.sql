@@ -35,6 +35,7 @@ create table maas.tool_executions (
   arguments jsonb,
   result jsonb,
   body jsonb,
+  documents uuid[],
   ms real,
   created_at timestamptz not null default clock_timestamp()
 );
@@ -44,5 +45,6 @@ comment on column maas.tool_executions.args_hash is 'SHA-256 of the tool''s vers
 comment on column maas.tool_executions.arguments is 'For people: without secrets and phone numbers, at most 8 kB';
 comment on column maas.tool_executions.result is 'For people: what the call gave, without secrets and phone numbers, at most 8 kB';
 comment on column maas.tool_executions.body is 'The whole result of a write, for a caller that repeats the call';
+comment on column maas.tool_executions.documents is 'The documents whose text the result of a read holds; null for a tool that does not say';
 create index idx_tool_executions_run_id on maas.tool_executions (run_id, id);
 create unique index idx_tool_executions_write on maas.tool_executions (run_id, tool, args_hash) where effect <> 'read';

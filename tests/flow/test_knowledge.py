@@ -70,7 +70,7 @@ def test_nobody_finds_what_is_anothers(stack: Stack, user: UUID, tmp_path: Path)
     shared = listed(stack, other)[0]
     assert shared["is_everybodys"]
     assert stack.client.delete(f"/v1/knowledge/{shared['id']}", params=params).status_code == 404
-    assert stack.client.delete(f"/v1/knowledge/{document}", params={"user_id": str(user)}).status_code == 204
+    assert stack.client.delete(f"/v1/knowledge/{document}", params={"user_id": str(user)}).status_code == 200
     assert found(stack, user, "violin")["total"] == 0
 
 

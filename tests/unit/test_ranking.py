@@ -35,6 +35,8 @@ class Said:
     has_hint: bool = False
     is_eligible: bool = True
     words: int = 8
+    is_question: bool = False
+    is_foreign: bool = False
     id: UUID = field(default_factory=uuid4)
 
 
@@ -64,12 +66,13 @@ def columns(messages: Sequence[Said]) -> Candidates:
         after=numbers(one.after for one in messages),
         length=none + 10,
         answers=flags(one.answers for one in messages),
-        is_question=none > 0,
+        is_question=flags(one.is_question for one in messages),
         is_assistant=flags(one.is_assistant for one in messages),
         has_hint=flags(one.has_hint for one in messages),
         is_first=none > 0,
         is_eligible=flags(one.is_eligible for one in messages),
         words=numbers(one.words for one in messages),
+        is_foreign=flags(one.is_foreign for one in messages),
     )
 
 

@@ -50,12 +50,14 @@ class KnowledgeAnswer:
     """`found` counts what the answer rests on; None if the sources were not asked for, so nobody knows.
 
     `is_generated`: a model of the server wrote `response`; else these are quotations, or nothing was found.
+    `documents` are those quoted; None where a server does not say which.
     """
 
     response: str
     references: tuple[Reference, ...]
     is_generated: bool
     found: int | None
+    documents: tuple[UUID, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -81,13 +83,17 @@ class FoundPassage:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeData:
-    """What a question finds. `entities` and `relations` come from a graph, which only a LightRAG server has."""
+    """What a question finds. `entities` and `relations` come from a graph, which only a LightRAG server has.
+
+    `documents` are those of the passages; None where a server does not say which.
+    """
 
     passages: tuple[FoundPassage, ...]
     references: tuple[Reference, ...]
     found: int
     entities: tuple[dict[str, str], ...] = ()
     relations: tuple[dict[str, str], ...] = ()
+    documents: tuple[UUID, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {

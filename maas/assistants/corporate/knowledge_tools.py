@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 from pydantic import BaseModel, Field, StringConstraints
 
-from maas.agents.tool_calls import ToolFailure, cut
+from maas.agents.tool_calls import ToolAnswer, ToolFailure, cut
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.corporate.knowledge import MAX_DOCUMENTS_BYTES, KnowledgeBackend, KnowledgeQuery
 from maas.assistants.corporate.lightrag import KnowledgeBusy, LightragBackend
@@ -90,14 +90,14 @@ def make_knowledge_tools(deps: Deps, backends: Backends | None = None) -> list[T
         """
         with _failures():
             answer = await where.of(context.user_id).query(context.user_id, arguments.question())
-        return _noted(answer.to_json(), answer.found)
+        return ToolAnswer(_noted(answer.to_json(), answer.found), documents=answer.documents)
 
     @tool(name="lightrag_query_data", domain=DOMAIN, effect="read", timeout=QUERY_TIMEOUT_S)
     async def lightrag_query_data(arguments: KnowledgeArguments, context: ToolContext) -> Any:
         """Search as lightrag_query, but return the passages, entities and relations themselves, for details."""
         with _failures():
             data = await where.of(context.user_id).query_data(context.user_id, arguments.question())
-        return _noted(data.to_json(), data.found)
+        return ToolAnswer(_noted(data.to_json(), data.found), documents=data.documents)
 
     @tool(name="lightrag_track_status", domain=DOMAIN, effect="read")
     async def lightrag_track_status(arguments: TrackArguments, context: ToolContext) -> Any:

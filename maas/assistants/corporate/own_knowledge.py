@@ -58,7 +58,7 @@ def quoted(found: Found, question: KnowledgeQuery) -> KnowledgeAnswer:
     """Numbered quotations. `found` is how many passages there are, which may be more than are quoted."""
     references = _references(found)
     response = "\n\n".join(map(_quotation, references, found.passages))
-    return KnowledgeAnswer(response, references if question.include_references else (), False, found.total)
+    return KnowledgeAnswer(response, references if question.include_references else (), False, found.total, _ids(found))
 
 
 def listed(found: Found, question: KnowledgeQuery) -> KnowledgeData:
@@ -67,7 +67,13 @@ def listed(found: Found, question: KnowledgeQuery) -> KnowledgeData:
     passages = tuple(
         FoundPassage(reference, one.text, one.score) for reference, one in zip(references, found.passages, strict=True)
     )
-    return KnowledgeData(passages, references if question.include_references else (), found.total)
+    return KnowledgeData(
+        passages, references if question.include_references else (), found.total, documents=_ids(found)
+    )
+
+
+def _ids(found: Found) -> tuple[UUID, ...]:
+    return tuple(dict.fromkeys(one.document_id for one in found.passages))
 
 
 def _references(found: Found) -> tuple[Reference, ...]:

@@ -8,7 +8,16 @@ from datetime import date, datetime
 from typing import Annotated, Any, BinaryIO, ClassVar, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_serializer,
+    model_validator,
+)
 
 from maas.memory.dates import to_utc
 from shared.db import Database
@@ -86,6 +95,22 @@ class ExportRow(BaseModel):
         return self.model_dump(mode="json", exclude=set(self.converted))
 
 
+class OriginRow(BaseModel):
+    """What a message was made from."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["tool", "document", "import"]
+    name: Annotated[str, Field(max_length=500)]
+    domain: Name | None = None
+    id: UUID | None = None
+
+    @model_serializer
+    def _without_nulls(self) -> dict[str, str]:
+        fields = {"kind": self.kind, "name": self.name, "domain": self.domain, "id": self.id and str(self.id)}
+        return {name: value for name, value in fields.items() if value is not None}
+
+
 class LogRow(ExportRow):
     """A message in memory."""
 
@@ -107,6 +132,7 @@ class LogRow(ExportRow):
     archived_run_id: UUID | None
     record_id: UUID | None
     is_remembered: bool = True
+    origins: list[OriginRow] = Field([], max_length=1000)
 
     def row(self) -> dict[str, Any]:
         kind = "user_query" if self.role == "user" else "assistant_response"
@@ -133,6 +159,7 @@ class SummaryRow(ExportRow):
     occurred_at: Time
     superseded_by: UUID | None
     superseded_at: Time | None
+    origins: list[OriginRow] = Field([], max_length=1000)
 
 
 class CorrectionRow(ExportRow):
