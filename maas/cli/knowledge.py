@@ -103,7 +103,7 @@ def remove_one(
 
     async def work(db: Database, _: Settings) -> tuple[int, Counter[str]]:
         await remove(db, owner, document_id)
-        _, total = await answers_from(db, owner, origin)
+        total = (await answers_from(db, owner, origin))[1]
         return total, await forget_origin(db, owner, [origin], "cli") if answers else Counter()
 
     total, counts = with_database(work, command="knowledge remove", user_id=owner)

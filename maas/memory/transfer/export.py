@@ -107,7 +107,7 @@ class OriginRow(BaseModel):
 
     @model_serializer
     def _without_nulls(self) -> dict[str, str]:
-        fields = {"kind": self.kind, "name": self.name, "domain": self.domain, "id": self.id and str(self.id)}
+        fields = {"kind": self.kind, "name": self.name, "domain": self.domain, "id": str(self.id) if self.id else None}
         return {name: value for name, value in fields.items() if value is not None}
 
 
