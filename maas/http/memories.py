@@ -322,13 +322,7 @@ async def post_context(request: Request) -> Response:
             context=text,
             tokens=tokens.count(text),
             sources=[
-                Source(
-                    id=hit.id,
-                    kind="turn",
-                    score=hit.score,
-                    number=None,
-                    origins=[MemoryOrigin.model_validate(one.to_json()) for one in hit.origins],
-                )
+                Source(id=hit.id, kind="turn", score=hit.score, number=None, origins=_origins_of(hit))
                 for hit in context.hits
             ],
         )
@@ -383,8 +377,12 @@ def _from_hit(hit: Hit) -> Memory:
         id=hit.id, kind="turn", level=None, memory=hit.text, score=hit.score, speaker=hit.speaker, period=hit.period,
         tags=list(hit.tags), raw_log_ids=[hit.id], occurred_at=hit.occurred_at, created_at=hit.created_at,
         corrected_by=hit.correction.corrected_by, corrects=hit.correction.corrects,
-        origins=[MemoryOrigin.model_validate(one.to_json()) for one in hit.origins],
+        origins=_origins_of(hit),
     )  # fmt: skip
+
+
+def _origins_of(hit: Hit) -> list[MemoryOrigin]:
+    return [MemoryOrigin.model_validate(one.to_json()) for one in hit.origins]
 
 
 def _with_summaries(hits: Sequence[Hit]) -> list[Memory]:

@@ -37,7 +37,7 @@ class Weights:
     meaning_nearby: float = 0.05  # that of its two neighbours together
     meaning_conversation: float = 0.2  # that of the three nearest messages of its conversation
     question: float = -0.2  # it ends with a question mark
-    repeated: float = -1.5  # of such a message, the share of its words that are the query's, if that is most
+    repeated: float = -1.5  # of such a message, the share of its words that are the query's, if it is most of them
     foreign: float = -1.0  # made from the text of a tool or a document
     assistant: float = -1.0  # written by the assistant, unless the query asks for what that said
     opening: float = 0.3  # the first message of its conversation

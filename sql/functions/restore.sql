@@ -76,6 +76,12 @@ begin
       'raw_logs', 'lsm_storage', 'memory_corrections', 'user_notes', 'chat_conversations', 'chat_messages', 'attachments')) then
     raise feature_not_supported using message = format('%s is not restored', p_table);
   end if;
+  if p_table in ('maas.raw_logs'::regclass, 'maas.lsm_storage'::regclass) and not p_keep then
+    p_rows := (  -- a file that a user sends says what it likes of who said it
+      select jsonb_agg(r.line || jsonb_build_object('origins',
+        maas.maas_merge_origins(array[r.line->'origins', '[{"kind": "import", "name": "export"}]'])) order by r.place)
+      from jsonb_array_elements(p_rows) with ordinality r(line, place));
+  end if;
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum),
     coalesce(array_agg(a.attname::text) filter (where a.atttypid = 'uuid'::regtype), '{}'),
     coalesce(array_agg(a.attname::text) filter (where a.atttypid = 'uuid[]'::regtype), '{}')
@@ -100,11 +106,6 @@ begin
         select coalesce(jsonb_agg(names->u.id order by u.place), '[]')
         from jsonb_array_elements_text(r.line->c) with ordinality u(id, place))), '{}') as named
       from unnest(lists) c) several);
-  if p_table = 'maas.raw_logs'::regclass and not p_keep then
-    p_rows := (
-      select jsonb_agg(r.line || jsonb_build_object('origins', coalesce(r.line->'origins', '[]') || '[{"kind": "import", "name": "export"}]') order by r.place)
-      from jsonb_array_elements(p_rows) with ordinality r(line, place));
-  end if;
   if exists (
     select from maas.maas_id_owners(array(select value::uuid from jsonb_each_text(names))) h where h.user_id <> p_user) then
     raise foreign_key_violation using message = 'it names rows of another user';

@@ -72,7 +72,7 @@ def test_round_trip_after_erasing(stack: Stack, user: UUID) -> None:
 
 
 def test_another_user_gets_the_same_under_new_ids(stack: Stack, user: UUID) -> None:
-    """All lines are equal but for their ids, which point to each other as before."""
+    """All lines are equal but for their ids, which point to each other as before, and say that a file brought them."""
     live(stack, user)
     before, other = export(stack, user), uuid4()
     assert post(stack, other, *before).status_code == 202
@@ -86,6 +86,8 @@ def test_another_user_gets_the_same_under_new_ids(stack: Stack, user: UUID) -> N
                 for one, another in zip(olds, news, strict=True):
                     assert ids.setdefault(one, another) == another, name
                     assert one != another, name
+            elif name == "origins":
+                assert new[name] == [*old[name], {"kind": "import", "name": "export"}]
             else:
                 assert new[name] == old[name], name
     assert len(set(ids.values())) == len(ids)
