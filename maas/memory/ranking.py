@@ -38,8 +38,8 @@ class Weights:
     meaning_conversation: float = 0.2  # that of the three nearest messages of its conversation
     question: float = -0.2  # it ends with a question mark
     repeated: float = -1.5  # of such a message, the share of its words that are the query's, if it is most of them
-    foreign: float = -1.0  # made from the text of a tool or a document
-    assistant: float = -1.0  # written by the assistant, unless the query asks for what that said
+    foreign: float = -1.5  # made from the text of a tool or a document, whatever the query asks for
+    assistant: float = -1.0  # any other that the assistant wrote, unless the query asks for what that said
     opening: float = 0.3  # the first message of its conversation
     long_conversation: float = 0.4  # BM25 of its conversation once more, if the query is long: talk that goes on
     long_recent: float = 0.2  # newness, from 0 for the oldest message to 1, if the query is long
@@ -136,7 +136,7 @@ def _signals(evidence: Evidence, share: _MaskShares, window: Shares) -> dict[str
         "opening": messages.is_first,
     }
     if not query.asks_assistant:
-        signals["assistant"] = messages.is_assistant
+        signals["assistant"] = messages.is_assistant & ~messages.is_foreign
         signals["coverage"] = np.where(messages.is_assistant, ASSISTANT_COVERAGE, 1.0) * coverage
     if query.dates:
         signals["date"] = fit(query.dates, messages.occurred_at)

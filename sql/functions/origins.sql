@@ -8,43 +8,48 @@ create or replace function maas.maas_merge_origins(p_origins jsonb[]) returns js
 $$;
 comment on function maas.maas_merge_origins is 'The origins of several messages or summaries, each once';
 
-create or replace function maas.maas_repeated_origins(p_user uuid, p_sources jsonb, p_query text, p_answer text)
-returns setof jsonb language sql stable as $$
-  with given as materialized (
-    select (s->>'id')::uuid as id, s->'origins' as origins
-    from jsonb_array_elements(case when jsonb_typeof(p_sources) = 'array' then p_sources else '[]' end) s where s ? 'origins'
-  ), own as materialized (  -- what the query says does not come from memory
-    select array(select unnest(tsvector_to_array(maas.maas_lexemes(p_answer))) except select unnest(tsvector_to_array(maas.maas_lexemes(p_query)))) as terms
-    from given limit 1
-  ), texts as (
-    select g.origins, array(select unnest(tsvector_to_array(t.tsv)) intersect select unnest(o.terms)) as shared
-    from given g cross join own o cross join lateral (
-      select l.tsv from maas.raw_logs l where l.id = g.id and l.user_id = p_user
-      union all
-      select r.tsv from maas.lsm_storage r where r.id = g.id and r.user_id = p_user) t
-  )
-  select t.origins from texts t where cardinality(t.shared) > 2 or exists (select from unnest(t.shared) w where w ~ '[0-9]')
+create or replace function maas.maas_repeats(p_given tsvector, p_terms text[], p_digits int default 1)
+returns boolean language sql immutable parallel safe as $$
+  select count(*) > 2 or bool_or(length(t) >= p_digits and t ~ '[0-9]')
+  from (select unnest(tsvector_to_array(p_given)) intersect select unnest(p_terms)) shared(t)
 $$;
-comment on function maas.maas_repeated_origins is
-  'The origins of those memories given to a run that its answer repeats: by a number, or by three words that its query does not hold';
+comment on function maas.maas_repeats is
+  'Whether of these terms of an answer a text holds three, or one of at least p_digits characters that has a digit';
 
 create or replace function maas.maas_answer_origins(p_run uuid, p_user uuid, p_conversation uuid, p_sources jsonb, p_query text, p_answer text)
 returns jsonb language sql stable as $$
-  select maas.maas_merge_origins(array(
-    select jsonb_build_array(case when d.id is null then jsonb_strip_nulls(jsonb_build_object('kind', 'tool', 'name', e.tool, 'domain', t.domain))
-      else jsonb_build_object('kind', 'document', 'name', coalesce(k.name, d.id::text), 'id', d.id) end)
-    from (select tool, documents from maas.tool_executions where run_id = p_run and status <> 'started'
-      union all
-      select jsonb_object_keys(c.start_results), null from maas.chat_conversations c where c.id = p_conversation and c.user_id = p_user) e
-    left join maas.tools t on t.name = e.tool
-    left join lateral unnest(e.documents) d(id) on true
-    left join maas.knowledge_documents k on k.id = d.id
-    where e.documents is null or d.id is not null
+  with own as materialized (  -- what the query says comes from nowhere else
+    select array(select unnest(tsvector_to_array(maas.maas_lexemes(p_answer)))
+      except select unnest(tsvector_to_array(maas.maas_lexemes(p_query)))) as terms
+  ), calls as (
+    select e.tool, e.documents from maas.tool_executions e where e.run_id = p_run and e.status <> 'started'
+      -- what an assistant looks up before each answer is in few of its answers
+      and (e.call_id not like 'context-%' and e.call_id not like 'opening-%'
+        or maas.maas_repeats(maas.maas_lexemes(e.result::text), (select terms from own), 4))
     union all
-    select maas.maas_repeated_origins(p_user, p_sources, p_query, p_answer)))
+    select o.key, null from maas.chat_conversations c cross join lateral jsonb_each(c.start_results) o
+    where c.id = p_conversation and c.user_id = p_user
+      and maas.maas_repeats(maas.maas_lexemes(o.value::text), (select terms from own), 4)
+  ), memories as (
+    select s->'origins' as origins, (s->>'id')::uuid as id
+    from jsonb_array_elements(case when jsonb_typeof(p_sources) = 'array' then p_sources else '[]' end) s where s ? 'origins'
+  )
+  select maas.maas_merge_origins(array(
+    select jsonb_build_array(case when d.id is null then jsonb_strip_nulls(jsonb_build_object('kind', 'tool', 'name', c.tool, 'domain', t.domain))
+      else jsonb_build_object('kind', 'document', 'name', coalesce(k.name, d.id::text), 'id', d.id) end)
+    from calls c left join maas.tools t on t.name = c.tool
+    left join lateral unnest(c.documents) d(id) on true
+    left join maas.knowledge_documents k on k.id = d.id
+    where c.documents is null or d.id is not null
+    union all
+    select m.origins from memories m cross join lateral (
+      select l.tsv from maas.raw_logs l where l.id = m.id and l.user_id = p_user
+      union all
+      select r.tsv from maas.lsm_storage r where r.id = m.id and r.user_id = p_user) g
+    where maas.maas_repeats(g.tsv, (select terms from own))))
 $$;
 comment on function maas.maas_answer_origins is
-  'What an answer was made from: the tools that its run called and those that opened its conversation, documents in place of the tool that searched them, and the origins of memories that it repeats';
+  'What an answer was made from: the tools that its run called, documents in place of the tool that searched them, and those opening tools, context providers and origins of memories whose text it repeats';
 
 create or replace function maas.maas_answers_from(p_user uuid, p_origin jsonb)
 returns table (user_id uuid, id uuid, run_id uuid, created_at timestamptz, answer text) language sql stable

@@ -120,7 +120,6 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_add_tool_messages": (INSIDE, "by owner, run and attempt; the conversation is of the run's user"),
     "maas_claim_action": (INSIDE, "maas_open_action"),
     "maas_answer_origins": (INSIDE, "store_answer: calls of the run, its conversation and sources of its user"),
-    "maas_repeated_origins": (INSIDE, "store_answer: sources of the run's user"),
     "maas_classify_ids": (INSIDE, "maas_restore: tells which ids are p_user's"),
     "maas_create_key": (USER, "the key is p_user's, or an administrator's, who is asked first"),
     "maas_set_admin": (USER, "the role is p_user's; an administrator of all users is asked first"),

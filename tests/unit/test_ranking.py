@@ -174,6 +174,22 @@ def test_the_meaning_of_few_words_counts_less() -> None:
     assert order([short, long], terms=1, similarity={short.id: 2.0, long.id: 2.0}) == [long.id, short.id]
 
 
+def test_a_question_that_repeats_the_query_is_behind_what_answers_it() -> None:
+    again = Said(0b11, words=2, is_question=True, conversation="a")
+    asking = Said(0b11, words=8, is_question=True, conversation="b")
+    answer = Said(0b01, words=5, conversation="c")
+    assert order([again, asking, answer], terms=2) == [asking.id, answer.id, again.id]
+
+
+def test_what_was_made_from_a_tool_is_behind_what_the_user_said() -> None:
+    said = Said(0b01, conversation="a")
+    made = Said(0b11, conversation="b", is_assistant=True, is_foreign=True)
+    told = Said(0b11, conversation="c", is_assistant=True)
+    for text in ("", "What did you recommend?"):
+        ranked = order([made, told, said], terms=2, text=text) if text else order([made, told, said], terms=2)
+        assert ranked[-1] == made.id
+
+
 def test_what_stands_beside_a_meant_message_is_near() -> None:
     meant, beside, same, other = (Said(0, conversation=name) for name in "aaab")
     ranked = order([meant, beside, same, other], terms=1, similarity={meant.id: 2.0})
