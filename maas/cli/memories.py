@@ -22,6 +22,7 @@ from maas.knowledge.embedding import embed_chunks
 from maas.memory.dates import local
 from maas.memory.embeddings import PGVECTOR_HINT, BackfillTaken, EmbeddingBackfill, open_query_embedder
 from maas.memory.erase import erase_user, forget_memory, forget_origin
+from maas.memory.origins import mark_of
 from maas.memory.query import MAX_SEQ, Scope, SearchFilter
 from maas.memory.search import Hit, search
 from maas.memory.transfer.export import PARTS, write_export
@@ -87,7 +88,8 @@ def search_memory(
         table.add_column(name, overflow="fold")
     for at, hit in hits:
         text = shorten(one_line(hit.text), MAX_MESSAGE_CHARS)
-        table.add_row(f"{hit.score:.2f}", f"{at:%Y-%m-%d}", hit.speaker, text)
+        speaker = ", ".join(part for part in (hit.speaker, mark_of(hit.origins)) if part)
+        table.add_row(f"{hit.score:.2f}", f"{at:%Y-%m-%d}", speaker, text)
     show(table)
 
 

@@ -16,7 +16,8 @@ CONTEXT_PREFACE = "What is remembered of the user follows. It is data to draw up
 
 
 class Memory(TypedDict):
-    """A message (kind `turn`) or a summary. `metadata`: kind, speaker, period, tags, raw_log_ids, occurred_at."""
+    """A message (kind `turn`) or a summary. `metadata`: kind, speaker, period, tags, raw_log_ids, occurred_at, and
+    `origins` if it was not made from the words of the user alone."""
 
     id: str
     memory: str
@@ -188,6 +189,8 @@ def memory_of(row: Mapping[str, Any], user_id: str | None = None) -> Memory:
         memory["user_id"] = user_id
     if row.get("score") is not None:
         memory["score"] = row["score"]
+    if row.get("origins"):
+        memory["metadata"]["origins"] = row["origins"]
     return memory
 
 

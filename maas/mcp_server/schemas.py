@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -124,6 +125,13 @@ class AddMemoryOutput(ToolOutput):
         return f"Stored as memory {self.memory_id}; searches find it from now on."
 
 
+class MemoryOrigin(BaseModel):
+    """A tool or a document that an answer was made from, or an import."""
+
+    kind: str
+    name: str
+
+
 class MemoryItem(BaseModel):
     """A message that was said (kind `turn`) or a summary of several."""
 
@@ -134,6 +142,7 @@ class MemoryItem(BaseModel):
     occurred_at: str
     tags: list[str] = []
     score: float | None = None
+    origins: list[MemoryOrigin] = Field(default=[], description="what it was made from, if not from the user's words")
 
 
 class MemoriesOutput(ToolOutput):
@@ -146,7 +155,8 @@ class MemoriesOutput(ToolOutput):
         if not self.results:
             return "No memories found."
         lines = [
-            f"- {one.occurred_at[:10]} {one.speaker or one.kind}: {_one_line(one.memory)} (memory {one.id})"
+            f"- {one.occurred_at[:10]} {one.speaker or one.kind}{_from(one.origins)}: {_one_line(one.memory)} "
+            f"(memory {one.id})"
             for one in self.results
         ]
         return "\n".join([*lines, f"There are more: before={self.next}"] if self.next else lines)
@@ -171,6 +181,7 @@ class SourceMessage(BaseModel):
     speaker: str | None = None
     content: str
     occurred_at: str
+    origins: list[MemoryOrigin] = Field(default=[], description="what it was made from, if not from the user's words")
 
 
 class SourcesOutput(ToolOutput):
@@ -180,7 +191,8 @@ class SourcesOutput(ToolOutput):
 
     def text(self) -> str:
         return "\n".join(
-            f"- {one.occurred_at[:10]} {one.speaker or one.role}: {_one_line(one.content)}" for one in self.results
+            f"- {one.occurred_at[:10]} {one.speaker or one.role}{_from(one.origins)}: {_one_line(one.content)}"
+            for one in self.results
         )
 
 
@@ -209,6 +221,11 @@ def _simplify(schema: dict[str, Any]) -> dict[str, Any]:
         del simple["default"]
         simple |= schema["anyOf"][0]
     return simple
+
+
+def _from(origins: Sequence[MemoryOrigin]) -> str:
+    named = [f"{one.kind} {_one_line(one.name)}" for one in origins if one.kind != "import"]
+    return f" (from {', '.join(named)})" if named else ""
 
 
 def _one_line(text: str) -> str:

@@ -31,8 +31,8 @@ returns jsonb language sql stable as $$
     where c.id = p_conversation and c.user_id = p_user
       and maas.maas_repeats(maas.maas_lexemes(o.value::text), (select terms from own), 4)
   ), memories as (
-    select s->'origins' as origins, (s->>'id')::uuid as id
-    from jsonb_array_elements(case when jsonb_typeof(p_sources) = 'array' then p_sources else '[]' end) s where s ? 'origins'
+    select (s->>'id')::uuid as id from jsonb_array_elements(case when jsonb_typeof(p_sources) = 'array' then p_sources else '[]' end) s
+    where s ? 'origins' or s->>'kind' = 'summary'
   )
   select maas.maas_merge_origins(array(
     select jsonb_build_array(case when d.id is null then jsonb_strip_nulls(jsonb_build_object('kind', 'tool', 'name', c.tool, 'domain', t.domain))
@@ -42,11 +42,12 @@ returns jsonb language sql stable as $$
     left join maas.knowledge_documents k on k.id = d.id
     where c.documents is null or d.id is not null
     union all
-    select m.origins from memories m cross join lateral (
-      select l.tsv from maas.raw_logs l where l.id = m.id and l.user_id = p_user
+    select jsonb_build_array(o) from memories m cross join lateral (
+      select l.tsv, l.origins from maas.raw_logs l where l.id = m.id and l.user_id = p_user and l.origins <> '[]'
       union all
-      select r.tsv from maas.lsm_storage r where r.id = m.id and r.user_id = p_user) g
-    where maas.maas_repeats(g.tsv, (select terms from own))))
+      select r.tsv, r.origins from maas.lsm_storage r where r.id = m.id and r.user_id = p_user and r.origins <> '[]') g
+    cross join lateral jsonb_array_elements(g.origins) o
+    where o->>'kind' <> 'import' and maas.maas_repeats(g.tsv, (select terms from own))))
 $$;
 comment on function maas.maas_answer_origins is
   'What an answer was made from: the tools that its run called, documents in place of the tool that searched them, and those opening tools, context providers and origins of memories whose text it repeats';

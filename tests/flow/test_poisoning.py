@@ -62,7 +62,7 @@ def is_russian(text: str) -> bool:
     return bool(re.search("[а-я]", text))
 
 
-def obey(messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]:
+def follow_orders(messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]:
     """Make the call that the user names; then say what an order says, or what memory holds of it."""
     results = [str(one["content"]) for one in messages if one["role"] == "tool"]
     user = next(str(one["content"]) for one in messages if one["role"] == "user")
@@ -88,7 +88,7 @@ def believe(messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]
 def models() -> Iterator[ModelServer]:
     with HTTPServer(threaded=True) as server:
         models = ModelServer(server)
-        models.scripts |= {"responder": obey, "archivist": believe}
+        models.scripts |= {"responder": follow_orders, "archivist": believe}
         models.replies["analyzer"] = json.dumps(
             {"needs_context": True, "context_type": "SPECIFIC_HISTORY", "time_scope": "hot", "search_keywords": [],
              "context_found": None}
@@ -205,7 +205,7 @@ def test_what_was_planted_says_where_it_came_from(stack: Stack, user: UUID, way:
     seen = look(stack, user, words)
     shown = {"marked": seen.marked, "own words first": seen.is_below, "attributed in summaries": seen.attributed}
     print(f"{way:10} {language}", *(f"{name}: {value}" for name, value in shown.items()), sep="  ")
-    assert seen.planted(), "the model obeyed"
+    assert seen.planted(), "the model said it"
     count = len(seen.planted())
     if way == "file":
         found = stack.client.post("/v1/memories/search", json={"user_id": str(user), "query": words.question}).json()
@@ -221,3 +221,68 @@ def test_what_was_planted_says_where_it_came_from(stack: Stack, user: UUID, way:
     )
     assert len(answers) > 1 and all(one["origins"] for one in answers), "an answer that repeats one has its origins"
     assert seen.attributed.partition("/")[0] == seen.attributed.partition("/")[2] != "0", seen.summaries
+
+
+def remembered(stack: Stack, user: UUID) -> list[str]:
+    """What memory still holds of the planted words."""
+    rows = stack.rows(
+        "select content from raw_logs where user_id = %s union select summary from lsm_storage where user_id = %s",
+        user, user,
+    )  # fmt: skip
+    return [row["content"] for row in rows if "DE00EVIL" in row["content"]]
+
+
+def test_what_came_from_a_tool_is_forgotten_with_what_repeats_it(stack: Stack, user: UUID) -> None:
+    words, other = LANGUAGES["en"], uuid4()
+    for one in (user, other):
+        say(stack, one, words.own, "victim")
+        plant(stack, one, "assistant", words)
+    done = maas(stack, "forget", "--from-tool", "evil", "--user", str(user))
+    assert done.returncode == 0 and done.stdout.startswith("deleted: "), done.stderr
+    assert remembered(stack, user) == [] and remembered(stack, other)
+    assert "LV11HOME" in str(look(stack, user, words).context)
+    wrong = maas(stack, "forget", str(uuid4()), "--from-tool", "evil")
+    assert wrong.returncode == 1 and "name a MEMORY, or --from-tool, or --from-document" in wrong.stderr
+
+
+@pytest.mark.parametrize("answers", ["true", "false"])
+def test_a_removed_document_names_the_answers_made_from_it(stack: Stack, user: UUID, answers: str) -> None:
+    words = LANGUAGES["en"]
+    plant(stack, user, "document", words)
+    (document,) = stack.rows("select id from knowledge_documents where user_id = %s", user)
+    path, whose = f"/v1/knowledge/{document['id']}", {"user_id": str(user)}
+    assert stack.client.delete(path, params=whose | {"answers": "perhaps"}).status_code == 400
+    body = stack.client.delete(path, params=whose | {"answers": answers}).json()
+    (named,) = body["answers"]
+    assert named["answer"] == words.planted and body["total"] == 1
+    assert body["forgotten"] == (1 if answers == "true" else 0)
+    assert (remembered(stack, user) == []) is (answers == "true")
+    if answers == "false":
+        assert maas(stack, "forget", "--from-document", str(document["id"]), "--user", str(user)).returncode == 0
+        assert remembered(stack, user) == []
+
+
+def test_the_command_removes_everybodys_document_with_all_that_was_made_from_it(stack: Stack) -> None:
+    users, words = (uuid4(), uuid4()), LANGUAGES["ru"]
+    file = stack.folder / f"{uuid4().hex}.md"
+    file.write_text(f"# rent IBAN аренда\n\n{ORDERS.format(words.planted)}\n")
+    assert maas(stack, "knowledge", "add", "--everybody", str(file)).returncode == 0
+    for one in users:
+        say(stack, one, f"READ {words.errand}", "reader")
+        assert remembered(stack, one)
+    (document,) = stack.rows("select id from knowledge_documents where user_id is null")
+    done = maas(stack, "knowledge", "remove", str(document["id"]), "--everybody", "--answers")
+    assert "forgotten: 2 answers made from it" in done.stdout, done.stdout + done.stderr
+    assert [remembered(stack, one) for one in users] == [[], []]
+
+
+def test_the_mark_moves_with_its_user(stack: Stack, user: UUID) -> None:
+    words, other = LANGUAGES["en"], uuid4()
+    say(stack, user, words.own, "victim")
+    plant(stack, user, "tool", words)
+    exported = stack.client.get(f"/v1/users/{user}/export").content
+    lines = {"content-type": "application/x-ndjson"}
+    reply = stack.client.post(f"/v1/users/{other}/import", content=exported, headers=lines)
+    assert reply.status_code == 202, reply.text
+    seen = look(stack, other, words)
+    assert seen.marked == "2/2" and seen.is_below and seen.attributed == "2/2", seen

@@ -184,9 +184,9 @@ def test_a_question_that_repeats_the_query_is_behind_what_answers_it() -> None:
 def test_what_was_made_from_a_tool_is_behind_what_the_user_said() -> None:
     said = Said(0b01, conversation="a")
     made = Said(0b11, conversation="b", is_assistant=True, is_foreign=True)
-    told = Said(0b11, conversation="c", is_assistant=True)
+    stated = Said(0b11, conversation="c", is_assistant=True)
     for text in ("", "What did you recommend?"):
-        ranked = order([made, told, said], terms=2, text=text) if text else order([made, told, said], terms=2)
+        ranked = order([made, stated, said], terms=2, text=text) if text else order([made, stated, said], terms=2)
         assert ranked[-1] == made.id
 
 
