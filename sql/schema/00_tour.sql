@@ -19,7 +19,8 @@
 --                     run_events. maas_begin_tool and maas_finish_tool keep the ledger of tools (tool_executions),
 --                     maas_propose_action the actions that wait for the user (chat_pending_actions). Long work is a run of
 --                     kind task (maas_insert_task); maas_next_step and maas_end_step take it from step to step (task_steps).
---   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run COMPLETED;
+--   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run COMPLETED,
+--                     with the tools and documents that it was made from (maas_answer_origins);
 --                     maas_add_tool_messages writes the tool calls before it.
 --   maas_step again   takes the Archivist's summary: maas_write_records makes the provisional one final and marks the
 --                     messages archived; the key is free for its next run.
