@@ -27,7 +27,7 @@ class Weights:
 
     coverage: float = 1.0  # terms in the message itself
     window: float = 0.9  # terms in the message and its two neighbours together
-    asked: float = 0.5  # terms of the message before, if that one asks a question
+    asked: float = 0.5  # terms of the message before, if that one asks and this is no answer of the assistant
     two_before: float = 0.3  # terms of the message two places before
     conversation: float = 0.5  # BM25 of its conversation
     speaker: float = 0.5  # its speaker is named in the query
@@ -137,6 +137,7 @@ def _signals(evidence: Evidence, share: _MaskShares, window: Shares) -> dict[str
     }
     if not query.asks_assistant:
         signals["assistant"] = messages.is_assistant & ~messages.is_foreign
+        signals["asked"] = signals["asked"] * ~messages.is_assistant
         signals["coverage"] = np.where(messages.is_assistant, ASSISTANT_COVERAGE, 1.0) * coverage
     if query.dates:
         signals["date"] = fit(query.dates, messages.occurred_at)
