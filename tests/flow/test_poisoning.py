@@ -286,3 +286,22 @@ def test_the_mark_moves_with_its_user(stack: Stack, user: UUID) -> None:
     assert reply.status_code == 202, reply.text
     seen = look(stack, other, words)
     assert seen.marked == "2/2" and seen.is_below and seen.attributed == "2/2", seen
+
+
+def test_a_merged_summary_keeps_the_mark(stack: Stack, user: UUID, models: ModelServer) -> None:
+    """Also where the model states everything as the user's."""
+    words = LANGUAGES["ru"]
+    say(stack, user, words.own, "victim")
+    plant(stack, user, "tool", words)
+    stack.rows(
+        "update lsm_storage set time_bucket_start = current_date - 40, time_bucket_end = current_date - 40 "
+        "where user_id = %s",
+        user,
+    )
+    done = maas(stack, "compact", "--user", str(user), **models.settings())
+    assert done.returncode == 0, done.stderr
+    merged = stack.rows("select level, summary, origins from lsm_storage where user_id = %s and level > 0", user)
+    assert {one["level"] for one in merged} >= {1, 2}
+    for one in merged:
+        assert "The user says" in one["summary"] and one["summary"].startswith("(partly from tool evil__look) ")
+        assert [origin["name"] for origin in one["origins"]] == ["evil__look"]
