@@ -79,18 +79,15 @@ def test_a_browser_that_is_known_is_not_kept_out(fresh_database: str, tmp_path: 
         cookie = {"cookie": "; ".join(f"{name}={one.value}" for all_ in morsels for name, one in all_.items())}
         assert "maas_browser=" in cookie["cookie"] and "path=/auth/v1" in reply.headers["set-cookie"].lower()
         stack.client.cookies.clear()
-        for _ in range(10):
-            attempt(stack, email, address())
+        while attempt(stack, email, address()).status_code != 429:
+            pass
         while attempt(stack, new_email(), mine).status_code != 429:
             pass
-        assert refusal(attempt(stack, email, address(), PASSWORD)) == (429, "over_request_rate_limit")
         assert attempt(stack, email, mine | own_page | cookie, PASSWORD).status_code == 200
-        stack.client.cookies.clear()
-        assert refusal(attempt(stack, new_email(), mine | own_page | cookie)) == (429, "over_request_rate_limit")
-        stack.client.cookies.clear()
-        attempt(stack, email, mine | own_page | cookie)
-        stack.client.cookies.clear()
-        assert refusal(attempt(stack, email, mine | own_page | cookie)) == (429, "over_request_rate_limit")
+        for tried in (new_email(), email):  # the cookie is that of one email; its own rate is one a minute
+            stack.client.cookies.clear()
+            while attempt(stack, tried, mine | own_page | cookie).status_code != 429:
+                pass
         stack.client.cookies.clear()
 
 
@@ -128,14 +125,13 @@ def test_the_present_password_cannot_be_guessed_with_a_token(stack: Stack) -> No
     assert person._keep(
         post(stack, "signup", {"email": person.email, "password": PASSWORD}, **address())
     ).status_code == 200  # fmt: skip
-    for _ in range(10):
-        changed = {"password": "another cello", "current_password": "wrong"}
+    changed = {"password": "another cello", "current_password": "wrong"}
+    for _ in range(30):
         reply = stack.client.put("/auth/v1/user", json=changed, headers=person.headers | address())
+        if reply.status_code == 429:
+            break
         assert refusal(reply) == (401, "invalid_credentials")
-    refused = stack.client.put(
-        "/auth/v1/user", json={"password": "another cello"}, headers=person.headers | address()
-    )  # fmt: skip
-    assert refusal(refused) == (429, "over_request_rate_limit")
+    assert refusal(reply) == (429, "over_request_rate_limit")
 
 
 def test_many_passwords_of_one_address_keep_nobody_waiting(stack: Stack) -> None:
