@@ -99,6 +99,9 @@ def test_a_user_who_is_an_admin(stack: Stack) -> None:
     assert get(stack, "/v1/memories", token, user_id=anybody) == 404
     stack.rows("insert into user_roles (user_id, role) values (%s, 'admin')", user)
     poll(lambda: get(stack, "/v1/memories", token, user_id=anybody) == 200, 3, "the user is an admin")
+    assert get(stack, "/v1/memories", token, user_id=str(user)) == 200
+    seen = stack.rows("select user_id from v_audit where action = 'user_access' and actor = %s", f"jwt:{user}")
+    assert [str(row["user_id"]) for row in seen] == [anybody]  # what is their own is nobody else's
     stack.rows("delete from user_roles where user_id = %s", user)
     poll(lambda: get(stack, "/v1/memories", token, user_id=anybody) == 404, 3, "the user is none any more")
 
