@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from shared.db import Database
@@ -25,6 +25,15 @@ class MessageRole(StrEnum):
 
 
 SPOKEN_ROLES = (MessageRole.USER, MessageRole.ASSISTANT, MessageRole.SYSTEM)
+Place = tuple[datetime, UUID]  # of a message among those of its conversation: created_at and id
+
+
+class MessageSlice(NamedTuple):
+    """Messages that stand together, newest first; whether there may be earlier ones, and there are later ones."""
+
+    rows: list[dict[str, Any]]
+    has_earlier: bool
+    has_later: bool
 
 
 async def create_conversation(
@@ -94,19 +103,33 @@ async def clear_conversation(db: Database, conversation_id: UUID) -> int:
     return cleared
 
 
-async def list_messages(
-    db: Database, conversation_id: UUID, before: tuple[datetime, UUID] | None, limit: int,
-    roles: Sequence[MessageRole] = SPOKEN_ROLES,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Messages, newest first; `before` is created_at and id of the last message of the previous page.
-
-    Raises MaasError('not_found').
-    """
-    at, last = before or (None, None)
-    rows = await db.rows("list_messages", conversation_id, at, last, limit, list(roles))
-    if not rows:
+async def find_message(
+    db: Database, conversation_id: UUID, of: UUID, roles: Sequence[MessageRole] = SPOKEN_ROLES
+) -> Place:  # fmt: skip
+    """The place of a message, or of the first one that a run wrote. Raises MaasError('not_found')."""
+    row = await db.row("message_place", conversation_id, of, list(roles))
+    if row is None:
         await read_conversation(db, conversation_id)
-    return [dict(row) for row in rows]
+        raise MaasError("not_found", f"around: there is no message {of} in this conversation, and none of such a run")
+    return row["created_at"], row["id"]
+
+
+async def list_messages(
+    db: Database, conversation_id: UUID, place: Place | None, earlier: int, later: int = 0, *,
+    is_around: bool = False, roles: Sequence[MessageRole] = SPOKEN_ROLES,
+) -> MessageSlice:  # fmt: skip
+    """So many messages before and after a place, without a place before the end; newest first.
+
+    With `is_around` also the message at the place itself. Raises MaasError('not_found').
+    """
+    at, last = place or (None, None)
+    found = await db.rows("list_messages", conversation_id, at, last, earlier, list(roles), later + 1, is_around)
+    if not found:
+        await read_conversation(db, conversation_id)
+    places = [(row["created_at"], row["id"]) for row in found]
+    has_later = place is not None and sum(one > place for one in places) > later
+    has_earlier = sum(place is None or one < place for one in places) >= earlier
+    return MessageSlice([dict(row) for row in found[has_later:]], has_earlier, has_later)
 
 
 async def unknown_assistant(db: Database, assistant: str) -> MaasError:

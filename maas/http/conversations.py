@@ -17,6 +17,7 @@ from maas.conversations import (
     change_conversation,
     clear_conversation,
     create_conversation,
+    find_message,
     list_conversations,
     list_messages,
     read_conversation,
@@ -118,7 +119,8 @@ class ConversationMessage(Schema):
 
 class MessagePage(Schema):
     results: list[ConversationMessage]
-    next: str | None = Field(description="Send it as `before` to get the next page.")
+    next: str | None = Field(description="Send it as `before` to get the next page, of earlier messages.")
+    previous: str | None = Field(description="Send it as `after` to get the later messages; null at the end.")
 
 
 class ClearResult(Schema):
@@ -173,14 +175,34 @@ async def post_clear(request: Request) -> Response:
 
 
 async def get_messages(request: Request) -> Response:
-    """List the messages of a conversation, newest first; tool calls only with `role=tool`."""
+    """List the messages of a conversation, newest first; tool calls only with `role=tool`.
+
+    The newest ones; with `before` and `after` those on that side of another page; with `around` a message amid its
+    neighbours.
+    """
     limit = read_limit(request)
     role: MessageRole | None = read_parameter(request, "role", MessageRole)
     roles = SPOKEN_ROLES if role is None else (role,)
     conversation_id = read_id(request, "conversation")
-    rows = await list_messages(app_state(request).db, conversation_id, read_cursor(request), limit, roles)
-    messages = [ConversationMessage(**row) for row in rows]
-    return json_response(MessagePage(results=messages, next=write_cursor(rows, limit)))
+    before, after = read_cursor(request), read_cursor(request, "after")
+    around: UUID | None = read_parameter(request, "around", UUID)
+    db = app_state(request).db
+    place, earlier, later = before, limit, 0
+    if around is not None:
+        place = await find_message(db, conversation_id, around, roles)
+        earlier, later = (limit - 1) // 2, limit // 2
+    elif after is not None:
+        place, earlier, later = after, 0, limit
+    rows, has_earlier, has_later = await list_messages(
+        db, conversation_id, place, earlier, later, is_around=around is not None, roles=roles
+    )
+    return json_response(
+        MessagePage(
+            results=[ConversationMessage(**row) for row in rows],
+            next=write_cursor(rows[-1:], 1) if has_earlier else None,
+            previous=write_cursor(rows[:1], 1) if has_later else None,
+        )
+    )
 
 
 class ActionDecision(RequestBody):

@@ -125,9 +125,9 @@ def read_limit(request: Request) -> int:
     return limit
 
 
-def read_cursor(request: Request) -> tuple[datetime, UUID] | None:
-    """Return the time and id that `before` encodes, as `write_cursor` wrote it. Raises MaasError('bad_parameter')."""
-    cursor: tuple[datetime, UUID] | None = read_parameter(request, "before", _to_cursor)
+def read_cursor(request: Request, name: str = "before") -> tuple[datetime, UUID] | None:
+    """Return the time and id that `write_cursor` wrote into a parameter. Raises MaasError('bad_parameter')."""
+    cursor: tuple[datetime, UUID] | None = read_parameter(request, name, _to_cursor)
     return cursor
 
 

@@ -153,7 +153,9 @@ ROUTES = (
           errors=(404,)),
     Route("GET", "/v1/conversations/{id}/messages", conversations.get_messages, "read",
           response=conversations.MessagePage, errors=(400, 404), query={
-              "role": (_one_of(MessageRole), "Only messages of this role; all but those of tools if unset."), **_PAGE}),
+              "role": (_one_of(MessageRole), "Only messages of this role; all but those of tools if unset."),
+              "around": (_UUID, "A message or its run, which the page has in its middle; takes precedence."),
+              "after": (_PAGE["before"][0], "`previous` of another page; takes precedence over `before`."), **_PAGE}),
     Route("POST", "/v1/attachments", attachments.post_attachment, "ask", attachments.NewAttachment,
           attachments.Attachment, 201, request_types=(attachments.FORM_TYPE,), errors=(413, 415, 422)),
     Route("GET", "/v1/attachments/{id}", attachments.get_attachment, "read", response=attachments.Attachment,

@@ -66,13 +66,26 @@ select rolling_summary, (
       order by v.created_at desc, v.id desc limit 5) a) as actions
 from maas.chat_conversations where id = $1 and user_id = $2;
 
--- name: list_messages  -- $1 conversation, $2 $3 before this created_at and id, $4 how many, $5 roles; newest first
+-- name: message_place  -- $1 conversation, $2 a message, or the run that wrote it: then its first one, $3 roles
+select created_at, id from maas.chat_messages
+where conversation_id = $1 and (id = $2 or run_id = $2) and role = any($3::text[])
+order by created_at, id limit 1;
+
+-- name: list_messages  -- $1 conversation, $2 created_at and $3 id of a place, or nulls for the end, $4 how many before it, $5 roles,
+-- $6 how many after it, $7 whether the message at it, too; newest first
 select id, run_id, role, content, actions, agent, tool_calls, tool_call_id, tool_name, tool_result, tokens_used, created_at,
   array(select a.id from unnest(m.attachment_ids) with ordinality n(id, place)
     join maas.attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids
-from maas.chat_messages m
-where conversation_id = $1 and role = any($5::text[]) and ($2::timestamptz is null or (created_at, id) < ($2, $3))
-order by created_at desc, id desc limit $4;
+from (
+  (select * from maas.chat_messages
+    where conversation_id = $1 and role = any($5::text[]) and ($2::timestamptz is null or (created_at, id) < ($2, $3))
+    order by created_at desc, id desc limit $4)
+  union all
+  (select * from maas.chat_messages where $7 and conversation_id = $1 and id = $3)
+  union all
+  (select * from maas.chat_messages where conversation_id = $1 and role = any($5::text[]) and (created_at, id) > ($2, $3)
+    order by created_at, id limit $6)) m
+order by created_at desc, id desc;
 
 -- name: recent_messages  -- $1 user, $2 messages before this seq, $3 conversation, $4 how many; newest first
 -- The newest messages by time, ordered by seq: a query may be answered long after it was sent.

@@ -52,6 +52,39 @@ def test_a_dialogue(stack: Stack, user: UUID) -> None:
     assert page["results"][0]["run_id"] == str(last)
 
 
+def test_messages_around_one_and_on_from_there(stack: Stack, user: UUID) -> None:
+    """Pages lead in both directions from any message, each message once; those of strangers are not found."""
+    opened, other = open_one(stack, user)["id"], open_one(stack, user)["id"]
+    stack.rows(
+        "insert into chat_messages (conversation_id, user_id, run_id, role, content, created_at)"
+        " select %s, %s, gen_random_uuid(), case when n %% 2 = 0 then 'user' else 'assistant' end, n::text,"
+        " now() + make_interval(secs => n / 3) from generate_series(0, 60) n", opened, user,
+    )  # fmt: skip
+    everything = messages(stack, opened, limit=100)
+    assert len(everything["results"]) == 61 and everything["next"] is everything["previous"] is None
+    ids = [one["id"] for one in everything["results"]]
+    for at in (0, 1, 5, 30, 59, 60):
+        target = everything["results"][at]
+        page = messages(stack, opened, around=target["id"], limit=8)
+        assert page == messages(stack, opened, around=target["run_id"], limit=8)
+        read = [one["id"] for one in page["results"]]
+        assert target["id"] in read and len(read) <= 8
+        later, earlier = page["previous"], page["next"]
+        while later:
+            step = messages(stack, opened, after=later, limit=7)
+            read, later = [one["id"] for one in step["results"]] + read, step["previous"]
+        while earlier:
+            step = messages(stack, opened, before=earlier, limit=9)
+            read, earlier = read + [one["id"] for one in step["results"]], step["next"]
+        assert read == ids
+    assert messages(stack, opened, around=ids[1], limit=3)["previous"] is None  # exactly the last three
+    last = messages(stack, opened, around=ids[30], limit=1)
+    assert [one["id"] for one in last["results"]] == [ids[30]] and last["next"] and last["previous"]
+    for stranger in (NOBODY, ids[30]):
+        reply = stack.client.get(f"/v1/conversations/{other}/messages", params={"around": str(stranger)})
+        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "not_found")
+
+
 def test_a_new_id_opens_a_conversation(stack: Stack, user: UUID) -> None:
     conversation = str(uuid4())
     assert stack.client.get(f"/v1/conversations/{conversation}").status_code == 404
@@ -77,7 +110,7 @@ def test_cleared_is_gone_from_the_next_draft_but_remembered(stack: Stack, user: 
     first = stack.ask(user, "My parrot is called Kiwi.", conversation_id=conversation)
     stack.wait_archived(first)
     assert stack.client.post(f"/v1/conversations/{conversation}/clear").json() == {"messages": 2}
-    assert messages(stack, conversation) == {"results": [], "next": None}
+    assert messages(stack, conversation) == {"results": [], "next": None, "previous": None}
     question = stack.ask(user, "What is my parrot called?", conversation_id=conversation)
     assert "Kiwi" in stack.answer(question)["final_answer"]
     assert draft_of(stack, question).recent == ()
@@ -112,6 +145,9 @@ def test_mode_and_title(stack: Stack, user: UUID) -> None:
         ("GET", f"/{NOBODY}/messages", None, 404),
         ("GET", f"/{NOBODY}/messages?limit=0", None, 400),
         ("GET", f"/{NOBODY}/messages?before=x", None, 400),
+        ("GET", f"/{NOBODY}/messages?after=x", None, 400),
+        ("GET", f"/{NOBODY}/messages?around=x", None, 400),
+        ("GET", f"/{NOBODY}/messages?around={NOBODY}", None, 404),
     ],
 )
 def test_bad_requests_are_refused(stack: Stack, method: str, path: str, body: Any, status: int) -> None:

@@ -168,7 +168,8 @@ def test_images_show_those_of_their_user_only(connection: Connection, engine: En
     message = {"user_id": stranger, "conversation_id": elsewhere, "role": "user", "content": "x"}
     write(connection, "chat_messages", run_id=run_id, **message)
     write(connection, "chat_messages", attachment_ids=[photo], **message)
-    assert [row["attachment_ids"] for row in read("list_messages", elsewhere, None, None, 9, ["user"])] == [[], []]
+    shown = read("list_messages", elsewhere, None, None, 9, ["user"], 0, False)
+    assert [row["attachment_ids"] for row in shown] == [[], []]
     assert read("drawing_of_run", run_id) == []
     assert read("run", run_id)[0]["drawn"] is None
     (drawn,) = connection.execute("select maas_store_drawing(%s, 'image/png', 1, 1, 'the drawing') as id", (run_id,))

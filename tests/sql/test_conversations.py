@@ -360,7 +360,7 @@ def test_tool_calls_go_with_the_words_that_they_belong_to(
     assert answer_with(engine, run, engine.owner, run["attempt"], tool_message(run)) == 1
     found = read("recent_messages", user, 10**9, conversation, 10)
     assert [row["content"] for row in found] == ["An answer", "a question"]
-    assert [row["role"] for row in read("list_messages", conversation, None, None, 10, ["tool"])] == ["tool"]
+    assert [row["role"] for row in read("list_messages", conversation, None, None, 10, ["tool"], 0, False)] == ["tool"]
     with connection.transaction(force_rollback=True):
         assert one(connection, "select maas_clear_conversation(%s) as n", conversation) == {"n": 2}
         assert messages(connection, conversation) == []

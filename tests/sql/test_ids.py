@@ -252,6 +252,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "conversation": (ROUTE, "conversation"),
     "change_conversation": (ROUTE, "conversation"),
     "clear_conversation": (ROUTE, "conversation"),
+    "message_place": (ROUTE, "conversation"),
     "list_messages": (ROUTE, "conversation; images of the message's user"),
     "memory": (ROUTE, "memory; the record of a turn is of its user"),
     **{f"owner_of_{name}": (ROUTE, f"{name}: the question itself")
