@@ -1,11 +1,13 @@
 // The frame: conversations and pages on the left, the page in the middle.
 
-import { useQueryClient } from "@tanstack/react-query";
+import { QueryClient, QueryClientProvider, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 
+import { ApiError } from "./api/http";
 import { useUserEvents } from "./api/user_events";
-import { flush } from "./chat/outbox";
+import { useOutbox } from "./chat/outbox";
+import { Boundary } from "./parts/boundary";
 import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
 import { ChatPage, isWriting } from "./pages/chat";
 import { HistoryPage } from "./pages/history";
@@ -20,6 +22,7 @@ import { session, useSession, useUser } from "./session/session";
 import { say, useLanguage } from "./texts";
 
 const AdminPage = lazy(() => import("./admin/admin"));
+const RETRIES = 2;
 
 export function App() {
   useLanguage(); // everything is said again in another language
@@ -33,20 +36,40 @@ export function App() {
     case "anonymous":
       return <SignInPage config={state.config} why={state.why} />;
     case "open":
-      return <Router base="/ui"><Frame key={state.userId} /></Router>;
+      return <Router base="/ui"><Person key={state.userId} /></Router>;
   }
+}
+
+/** The page of one person: what was read for somebody goes with them. */
+function Person() {
+  const [queries] = useState(newQueries);
+  useEffect(() => () => queries.clear(), [queries]);
+  return <QueryClientProvider client={queries}><Frame /></QueryClientProvider>;
+}
+
+function newQueries(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 5000,
+        refetchOnWindowFocus: false, // events of the user say when something has changed
+        retry: (count, error) => count < RETRIES && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+      },
+    },
+  });
 }
 
 function Frame() {
   const { config, userId } = useUser();
   const queries = useQueryClient();
+  const [outbox] = useOutbox();
   const isOnline = useIsOnline();
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [place] = useLocation();
   useUserEvents(userId);
   useEffect(() => setMenuOpen(false), [place]);
-  useEffect(() => void flush(() => void queries.invalidateQueries()), [queries]);
+  useEffect(() => void outbox.flush(() => void queries.invalidateQueries()), [outbox, queries]);
   useEffect(() => {
     if (isOnline) void queries.invalidateQueries();
     else void waitForServer();
@@ -59,13 +82,13 @@ function Frame() {
       {!isOnline && <p role="status" data-offline className="bg-warn px-4 py-1 text-center text-small text-page">{say("app.offline")}</p>}
       <p id="announcement" role="status" aria-live="polite" className="sr-only" />
       <div className="flex min-h-0 flex-1">
-        <Sidebar isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} onPalette={() => setPaletteOpen(true)} />
+        <Boundary><Sidebar isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} onPalette={() => setPaletteOpen(true)} /></Boundary>
         <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
           <div className="flex items-center gap-3 border-b border-line px-2 py-1 md:hidden">
             <button type="button" className="button small" aria-expanded={isMenuOpen} onClick={() => setMenuOpen(true)}>☰ {say("app.menu")}</button>
           </div>
           <div className="min-h-0 flex-1">
-            <Switch>
+            <Boundary place={place}><Switch>
               <Route path="/" component={ChatPage} />
               <Route path="/c/:id" component={ChatPage} />
               <Route path="/history" component={HistoryPage} />
@@ -76,7 +99,7 @@ function Frame() {
               <Route path="/sign-in"><Redirect to="/" /></Route>
               <Route path="/reset"><Redirect to="/" /></Route>
               <Route><Empty>{say("app.notFound")}</Empty></Route>
-            </Switch>
+            </Switch></Boundary>
           </div>
         </main>
       </div>

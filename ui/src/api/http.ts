@@ -18,11 +18,12 @@ type Body = Record<string, unknown> | FormData | Blob;
 
 /** Send a request with the credential of the session. Throws ApiError for every status but 2xx. */
 export async function send(method: string, path: string, body?: Body, signal?: AbortSignal, headers: HeadersInit = {}) {
+  const { userId } = session;
   let response = await attempt(method, path, body, signal, headers);
-  if (response.status === 401 && (await session.renew())) {
+  if (response.status === 401 && session.userId === userId && (await session.renew()) && session.userId === userId) {
     response = await attempt(method, path, body, signal, headers);
   }
-  if (response.status === 401) session.expire();
+  if (response.status === 401 && session.userId === userId) session.expire(); // somebody else may have signed in meanwhile
   if (!response.ok) throw await readError(response);
   return response;
 }

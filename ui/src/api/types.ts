@@ -110,6 +110,7 @@ export interface Action {
   decided_by: string | null;
   decided_at: string | null;
   action_run_id: string | null;
+  fingerprint?: string; // of the tool, its version and the arguments
   result: Record<string, unknown> | null;
 }
 

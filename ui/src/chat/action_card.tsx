@@ -3,7 +3,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
-import { patch, post } from "../api/http";
+import { ApiError, patch, post } from "../api/http";
 import { refresh } from "../api/refresh";
 import type { Action } from "../api/types";
 import { ErrorNotice } from "../parts/notice";
@@ -20,11 +20,13 @@ export function ActionCard({ action }: { action: Action }) {
   useTick(action.status === "pending");
   const decide = useMutation({
     mutationFn: async (decision: "approve" | "reject") => {
+      let { fingerprint } = action; // of what stands here; the server refuses to decide on anything else
       if (decision === "approve" && edited !== null) {
-        await patch(`/v1/actions/${action.id}`, { user_id: userId, arguments: JSON.parse(edited) });
+        ({ fingerprint } = await patch<Action>(`/v1/actions/${action.id}`, { user_id: userId, arguments: JSON.parse(edited) }));
       }
-      return post<Action>(`/v1/actions/${action.id}/${decision}`, { user_id: userId });
+      return post<Action>(`/v1/actions/${action.id}/${decision}`, { user_id: userId, ...(fingerprint ? { fingerprint } : {}) });
     },
+    onError: (error) => isChange(error) && setEdited(null),
     onSettled: () => refresh(queries, ["actions", "runs", "messages"]),
   });
   const approve = () => {
@@ -60,7 +62,7 @@ export function ActionCard({ action }: { action: Action }) {
           {!isJson && <span role="alert" className="text-bad!">{say("action.notJson")}</span>}
         </label>
       )}
-      <ErrorNotice error={decide.error} />
+      {isChange(decide.error) ? <p role="alert" className="font-semibold text-warn">{say("action.changed")}</p> : <ErrorNotice error={decide.error} />}
       {!isPutOff ? (
         <div className="flex flex-wrap items-center gap-2">
           <button type="button" className="button primary" disabled={decide.isPending} onClick={approve}>{say("action.approve")}</button>
@@ -91,6 +93,11 @@ function Arguments({ action }: { action: Action }) {
       ))}
     </dl>
   );
+}
+
+/** Whether the server says that the action is not any more what was shown. */
+function isChange(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409 && error.code === "changed";
 }
 
 function isObject(text: string): boolean {

@@ -2,6 +2,8 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 
+import { keep, kept } from "../session/kept";
+import { useUser } from "../session/session";
 import { say } from "../texts";
 
 const MAX_PHOTOS = 10;
@@ -10,24 +12,23 @@ const TYPES = ["image/jpeg", "image/png", "image/webp"];
 const MAX_PHOTO_BYTES = 20 * 1024 * 1024;
 
 interface Props {
-  draftKey: string; // a draft for each conversation
+  draft: string; // its name; each conversation has one
   isAnswering: boolean;
   onSend: (text: string, photos: File[]) => void;
   onStop: () => void;
 }
 
-export function Composer({ draftKey, isAnswering, onSend, onStop }: Props) {
-  const [text, setText] = useState(() => localStorage.getItem(draftKey) ?? "");
+export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
+  const { userId } = useUser();
+  const name = `draft.${draft}`;
+  const [text, setText] = useState(() => kept(userId, name) ?? "");
   const [photos, setPhotos] = useState<File[]>([]);
   const [error, setError] = useState("");
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
 
-  useEffect(() => setText(localStorage.getItem(draftKey) ?? ""), [draftKey]);
-  useEffect(() => {
-    if (text) localStorage.setItem(draftKey, text);
-    else localStorage.removeItem(draftKey);
-  }, [draftKey, text]);
+  useEffect(() => setText(kept(userId, name) ?? ""), [userId, name]);
+  useEffect(() => keep(userId, name, text), [userId, name, text]);
   useLayoutEffect(() => {
     const element = area.current;
     if (!element) return;

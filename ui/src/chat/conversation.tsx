@@ -3,25 +3,25 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useLocation } from "wouter";
 
 import { get, post } from "../api/http";
 import { refresh } from "../api/refresh";
-import type { Action, Message, Page, RunSummary } from "../api/types";
+import type { Action, Page, RunSummary } from "../api/types";
 import { Skeleton } from "../parts/notice";
-import { unique, useMore } from "../parts/use_more";
+import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { Composer } from "./composer";
-import { discard, enqueue, upload, useOutbox, type Outgoing } from "./outbox";
+import { findTarget, isEnded, useItems, useMessages, useTarget, type Item } from "./items";
+import { upload, useOutbox, type Outgoing } from "./outbox";
 import { AssistantMessage, LiveTurn, UserMessage, type ShowPanel } from "./turns";
 
-const PAGE = 50;
+const RUNS = 50; // the newest ones, among which are those without an answer yet
+const NO_RUNS: RunSummary[] = [];
+const NO_MESSAGES: Outgoing[] = [];
 const END_PX = 80; // as near to the end as this, the view follows
-
-type Item =
-  | { key: string; kind: "message"; message: Message }
-  | { key: string; kind: "run"; run: RunSummary }
-  | { key: string; kind: "outgoing"; message: Outgoing };
+const MORE_PX = 400; // as near to an end of what is loaded as this, more is loaded
 
 interface Props {
   id: string;
@@ -36,12 +36,16 @@ interface Props {
 export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStart }: Props) {
   const { userId, isAdmin } = useUser();
   const queries = useQueryClient();
-  const outbox = useOutbox().filter((one) => one.conversationId === id);
+  const [outbox, waiting] = useOutbox();
+  const unsent = useMemo(() => waiting.filter((one) => one.conversationId === id), [waiting, id]);
   const [uploadError, setUploadError] = useState<string | null>(null);
-  const messages = useMore<Message>("messages", `/v1/conversations/${id}/messages`, { limit: PAGE }, !isNew);
+  const [, navigate] = useLocation();
+  const target = useTarget();
+  const list = useMessages(id, target, !isNew);
+  const { hasNextPage: hasEarlier, hasPreviousPage: hasLater } = list;
   const runs = useQuery({
     queryKey: ["runs", "conversation", id],
-    queryFn: ({ signal }) => get<Page<RunSummary>>("/v1/runs", { user_id: userId, conversation_id: id, limit: PAGE }, signal),
+    queryFn: ({ signal }) => get<Page<RunSummary>>("/v1/runs", { user_id: userId, conversation_id: id, limit: RUNS }, signal),
     enabled: !isNew,
   });
   const actions = useQuery({
@@ -49,8 +53,10 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
     queryFn: ({ signal }) => get<Page<Action>>("/v1/actions", { user_id: userId, conversation_id: id, limit: 100 }, signal),
     enabled: !isNew,
   });
-  const items = useItems(messages.items, runs.data?.results ?? [], outbox, id);
+  // What is being answered or sent stands behind the last message: not before that is loaded.
+  const items = useItems(list.messages, hasLater ? NO_RUNS : (runs.data?.results ?? NO_RUNS), hasLater ? NO_MESSAGES : unsent, id);
   const actionsOf = useMemo(() => byRun(actions.data?.results ?? []), [actions.data]);
+  const toEnd = () => navigate(`/c/${id}`, { replace: true });
   const unfinished = items.filter((item) => item.kind === "run" && !isEnded(item.run));
 
   const readAgain = useCallback(() => refresh(queries, ["messages", "runs", "actions", "conversations"]), [queries]);
@@ -63,45 +69,60 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
       setUploadError(String((error as Error).message));
       return;
     }
+    if (outbox.isClosed) return; // signed out while photos were sent
     const message: Outgoing = {
-      key: crypto.randomUUID(), userId, conversationId: id, assistant, mode, text, at: new Date().toISOString(), attachmentIds, isDebugged: isAdmin,
+      key: newUuid(), userId, conversationId: id, assistant, mode, text, at: new Date().toISOString(), attachmentIds, isDebugged: isAdmin,
     };
     onStart(text);
-    enqueue(message, () => void readAgain());
+    if (hasLater) toEnd(); // one's own message is always seen
+    outbox.enqueue(message, () => void readAgain());
   };
   const stop = () => {
     for (const item of unfinished) if (item.kind === "run") void post(`/v1/runs/${item.run.request_id}/cancel`).then(readAgain, readAgain);
   };
 
+  const place = findTarget(items, target);
   return (
     <>
+      {list.isMissing && place < 0 && <p role="status" className="border-b border-line px-4 py-2 text-small text-warn">{say("chat.gone")}</p>}
       <Log
-        items={items} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={readAgain}
-        isLoading={!isNew && messages.isPending} hasOlder={messages.hasNextPage} isLoadingOlder={messages.isFetchingNextPage}
-        onOlder={() => void messages.fetchNextPage()} onExample={(text) => void submit(text, [])}
+        items={items} target={place} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={readAgain}
+        isLoading={!isNew && list.isPending} hasLater={hasLater}
+        isLoadingEarlier={list.isFetchingNextPage} isLoadingLater={list.isFetchingPreviousPage}
+        onEarlier={() => hasEarlier && !list.isFetching && void list.fetchNextPage()}
+        onLater={() => hasLater && !list.isFetching && void list.fetchPreviousPage()}
+        onEnd={hasLater ? toEnd : null} onExample={(text) => void submit(text, [])}
       />
       {uploadError && <p role="alert" className="px-4 text-small text-bad">{uploadError}</p>}
-      <Composer draftKey={`maas.draft.${draft}`} isAnswering={unfinished.length > 0} onSend={(text, photos) => void submit(text, photos)} onStop={stop} />
+      <Composer draft={draft} isAnswering={unfinished.length > 0} onSend={(text, photos) => void submit(text, photos)} onStop={stop} />
     </>
   );
 }
 
 interface LogProps {
   items: Item[];
+  target: number; // the item that the URL names; -1: none
   assistant: string;
   actionsOf: Map<string, Action[]>;
   isLoading: boolean;
-  hasOlder: boolean;
-  isLoadingOlder: boolean;
-  onOlder: () => void;
+  hasLater: boolean;
+  isLoadingEarlier: boolean;
+  isLoadingLater: boolean;
+  onEarlier: () => void;
+  onLater: () => void;
+  onEnd: (() => void) | null; // null: the end is here
   onShow: ShowPanel;
   onOver: () => void;
   onExample: (text: string) => void;
 }
 
-function Log({ items, assistant, actionsOf, isLoading, hasOlder, isLoadingOlder, onOlder, onShow, onOver, onExample }: LogProps) {
+function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadingEarlier, isLoadingLater, onEarlier, onLater, onEnd, onShow, onOver, onExample }: LogProps) {
   const box = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
+  const hadLater = useRef(hasLater); // what is loaded is read on from where one is; only what is new is followed
+  useEffect(() => {
+    hadLater.current = hasLater;
+  });
   const list = useVirtualizer({
     count: items.length,
     getScrollElement: () => box.current,
@@ -112,16 +133,20 @@ function Log({ items, assistant, actionsOf, isLoading, hasOlder, isLoadingOlder,
     paddingStart: 24,
     paddingEnd: 24,
     anchorTo: "end",
-    followOnAppend: true,
+    followOnAppend: !hadLater.current,
     scrollEndThreshold: END_PX,
   });
   const isFilled = items.length > 0;
-  const target = useTarget(items);
+  const targetKey = items[target]?.key;
   useEffect(() => {
     if (!isFilled) return;
     if (target >= 0) list.scrollToIndex(target, { align: "center" });
     else list.scrollToEnd();
-  }, [isFilled, target]);
+  }, [isFilled, targetKey]); // not its index, which changes when others are loaded
+  useEffect(() => {
+    const element = box.current;
+    if (hasLater && element && element.scrollHeight - element.scrollTop - element.clientHeight < END_PX) onLater();
+  }, [hasLater]);
   const lastKey = items.at(-1)?.key;
   useEffect(() => {
     const last = items.at(-1);
@@ -131,15 +156,16 @@ function Log({ items, assistant, actionsOf, isLoading, hasOlder, isLoadingOlder,
   if (isLoading) return <div className="mx-auto w-full max-w-[72ch] flex-1 p-4"><Skeleton lines={5} className="h-16" /></div>;
   if (!isFilled) return <Welcome onExample={onExample} />;
   return (
-    <div className="relative min-h-0 flex-1">
+    <div className="relative flex min-h-0 flex-1 flex-col">
       <div
-        ref={box} id="log" tabIndex={0} role="log" aria-live="off" aria-label={say("chat.log")} className="scrolls h-full px-4"
+        ref={box} id="log" tabIndex={0} role="log" aria-live="off" aria-label={say("chat.log")} className="scrolls min-h-0 flex-1 px-4"
         onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
           setAtEnd(scrollHeight - scrollTop - clientHeight < END_PX);
-          if (scrollTop < 400 && hasOlder && !isLoadingOlder) onOlder();
+          if (scrollTop < MORE_PX) onEarlier();
+          if (scrollHeight - scrollTop - clientHeight < MORE_PX) onLater();
         }}
       >
-        {isLoadingOlder && <p role="status" className="absolute inset-x-0 top-0 bg-page p-1 text-center text-small text-quiet">{say("chat.older")}</p>}
+        {isLoadingEarlier && <p role="status" className="absolute inset-x-0 top-0 z-10 bg-page p-1 text-center text-small text-quiet">{say("chat.older")}</p>}
         <div className="relative mx-auto max-w-[72ch]" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ index, key, start }) => (
             <div key={key} ref={list.measureElement} data-index={index} className={`absolute inset-x-0 top-0 ${index === target ? "rounded bg-mark" : ""}`} style={{ transform: `translateY(${start}px)` }}>
@@ -148,20 +174,22 @@ function Log({ items, assistant, actionsOf, isLoading, hasOlder, isLoadingOlder,
           ))}
         </div>
       </div>
-      {!isAtEnd && (
-        <button type="button" className="button small absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg" onClick={() => list.scrollToEnd()}>↓ {say("chat.toEnd")}</button>
+      {isLoadingLater && <p role="status" className="absolute inset-x-0 bottom-0 bg-page p-1 text-center text-small text-quiet">{say("chat.newer")}</p>}
+      {(!isAtEnd || onEnd) && (
+        <button type="button" className="button small absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg" onClick={() => (onEnd ? onEnd() : list.scrollToEnd())}>↓ {say("chat.toEnd")}</button>
       )}
     </div>
   );
 }
 
 function Row({ item, assistant, actionsOf, onShow, onOver }: { item: Item; assistant: string; actionsOf: Map<string, Action[]>; onShow: ShowPanel; onOver: () => void }) {
+  const [outbox] = useOutbox();
   if (item.kind === "outgoing") {
     const { message } = item;
     return (
       <>
         <UserMessage text={message.text} at={message.at} images={message.attachmentIds} note={message.error ?? say("chat.queued")} />
-        {message.error && <button type="button" className="quiet-button ml-auto block" onClick={() => discard(message.key)}>{say("app.close")}</button>}
+        {message.error && <button type="button" className="quiet-button ml-auto block" onClick={() => outbox.discard(message.key)}>{say("app.close")}</button>}
       </>
     );
   }
@@ -183,59 +211,6 @@ function Welcome({ onExample }: { onExample: (text: string) => void }) {
       <p className="text-small text-quiet">{say("chat.emptyImport")}</p>
     </div>
   );
-}
-
-/** Messages in their order, then runs without a stored answer, each behind its question, then what is not sent yet. */
-function useItems(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[], conversationId: string): Item[] {
-  const awaited = useRef(new Set<string>()); // runs that were seen at work: each stays until its answer is among the messages
-  useEffect(() => {
-    for (const run of runs) if (!isEnded(run)) awaited.current.add(run.request_id);
-    for (const message of newestFirst) if (message.role === "assistant" && message.run_id) awaited.current.delete(message.run_id);
-  }, [newestFirst, runs]);
-  return useMemo(() => {
-    const messages = unique(newestFirst, (message) => message.id).filter((one) => one.role === "user" || one.role === "assistant").reverse();
-    const answered = new Set(messages.filter((one) => one.role === "assistant").map((one) => one.run_id));
-    const asked = new Set(messages.filter((one) => one.role === "user").map((one) => one.run_id));
-    const since = messages[0]?.created_at ?? "";
-    const open = runs
-      .filter((run) => (run.conversation_id ?? conversationId) === conversationId && !answered.has(run.request_id) && run.kind !== "archive")
-      .filter((run) => !isEnded(run) || run.status === "FAILED" || run.kind !== "ask" || awaited.current.has(run.request_id))
-      .filter((run) => asked.has(run.request_id) || run.created_at >= since) // others belong to messages not loaded yet
-      .reverse();
-    const items: Item[] = messages.map((message) => ({ key: message.id, kind: "message", message }));
-    for (const run of open) {
-      const live: Item = { key: `run-${run.request_id}`, kind: "run", run };
-      const question = items.findIndex((item) => item.kind === "message" && item.message.run_id === run.request_id);
-      if (question >= 0) items.splice(question + 1, 0, live);
-      else {
-        if (!asked.has(run.request_id) && run.kind === "ask") {
-          items.push({ key: `asked-${run.request_id}`, kind: "message", message: questionOf(run) });
-        }
-        items.push(live);
-      }
-    }
-    return [...items, ...outbox.map((message): Item => ({ key: message.key, kind: "outgoing", message }))];
-  }, [newestFirst, runs, outbox, conversationId]);
-}
-
-function questionOf(run: RunSummary): Message {
-  return { id: run.request_id, run_id: run.request_id, role: "user", content: run.query, agent: null, attachment_ids: [], created_at: run.created_at };
-}
-
-function isEnded(run: RunSummary): boolean {
-  return run.status === "COMPLETED" || run.status === "FAILED";
-}
-
-/** The item that the URL names: `#run-ID`. */
-function useTarget(items: Item[]): number {
-  const [hash, setHash] = useState(window.location.hash);
-  useEffect(() => {
-    const read = () => setHash(window.location.hash);
-    window.addEventListener("hashchange", read);
-    return () => window.removeEventListener("hashchange", read);
-  }, []);
-  const runId = hash.startsWith("#run-") ? hash.slice(5) : null;
-  return runId ? items.findIndex((item) => item.kind === "message" && item.message.run_id === runId && item.message.role === "assistant") : -1;
 }
 
 function byRun(actions: Action[]): Map<string, Action[]> {

@@ -104,7 +104,7 @@ function Word({ log }: { log: RawLog }) {
     retry: false,
   });
   const conversation = run.data?.conversation_id;
-  const place = conversation ? `/c/${conversation}#run-${log.run_id}` : run.data && run.data.kind !== "archive" ? `/runs/${log.run_id}` : null;
+  const place = conversation ? `/c/${conversation}#${log.role === "user" ? "ask" : "run"}-${log.run_id}` : run.data && run.data.kind !== "archive" ? `/runs/${log.run_id}` : null;
   return (
     <li>
       <span className="text-quiet">{log.speaker ?? log.role}, <Time at={log.occurred_at} /></span>

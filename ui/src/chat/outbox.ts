@@ -5,6 +5,8 @@ import { useSyncExternalStore } from "react";
 import { ApiError, post, send } from "../api/http";
 import type { Accepted } from "../api/types";
 import { waitForServer } from "../session/connection";
+import { keep, keptList } from "../session/kept";
+import { session, useUser } from "../session/session";
 
 export interface Outgoing {
   key: string;
@@ -19,20 +21,97 @@ export interface Outgoing {
   error?: string;
 }
 
-const STORED = "maas.outbox";
-const MAX_MESSAGES = 50;
-const listeners = new Set<() => void>();
-const opened = new Set<string>(); // conversations of which the server has taken a message
-let messages: Outgoing[] = JSON.parse(localStorage.getItem(STORED) ?? "[]");
-let isSending = false;
+type OnAccepted = (message: Outgoing, runId: string) => void;
 
-export function useOutbox(): Outgoing[] {
-  return useSyncExternalStore((listener) => (listeners.add(listener), () => listeners.delete(listener)), () => messages);
+const STORED = "outbox";
+const MAX_MESSAGES = 50;
+
+/** The outbox of one person. Once closed, it sends and keeps nothing more. */
+export class Outbox {
+  private listeners = new Set<() => void>();
+  private opened = new Set<string>(); // conversations of which the server has taken a message
+  private messages: Outgoing[];
+  private isSending = false;
+  private closing = new AbortController();
+
+  constructor(readonly userId: string) {
+    this.messages = keptList<Outgoing>(userId, STORED);
+  }
+
+  get = () => this.messages;
+
+  subscribe = (listener: () => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  /** Whether the server can know a conversation that was begun on this page. */
+  isOpened(conversationId: string): boolean {
+    return this.opened.has(conversationId);
+  }
+
+  get isClosed(): boolean {
+    return this.closing.signal.aborted;
+  }
+
+  close() {
+    this.closing.abort();
+  }
+
+  enqueue(message: Outgoing, onAccepted: OnAccepted) {
+    this.store([...this.messages, message].slice(-MAX_MESSAGES));
+    void this.flush(onAccepted);
+  }
+
+  discard(key: string) {
+    this.store(this.messages.filter((one) => one.key !== key));
+  }
+
+  /** Send what waits, in order, as long as it takes. A message that is refused stays and says why. */
+  async flush(onAccepted: OnAccepted) {
+    if (this.isSending) return;
+    this.isSending = true;
+    const { signal } = this.closing;
+    try {
+      for (let next; !signal.aborted && (next = this.messages.find((one) => !one.error)); ) {
+        const message = next;
+        try {
+          const { request_id } = await submit(message);
+          this.opened.add(message.conversationId);
+          this.discard(message.key);
+          if (!signal.aborted) onAccepted(message, request_id);
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          if (error.status === 0 || error.status >= 500) await waitForServer(signal).then(() => sleep(1000, signal));
+          else if (error.status === 429) await sleep((error.retryAfterS ?? 2) * 1000, signal);
+          else if (error.status === 401) return;
+          else this.store(this.messages.map((one) => (one.key === message.key ? { ...one, error: error.message } : one)));
+        }
+      }
+    } finally {
+      this.isSending = false;
+    }
+  }
+
+  private store(next: Outgoing[]) {
+    this.messages = next;
+    if (!this.isClosed) keep(this.userId, STORED, next.length ? JSON.stringify(next) : "");
+    this.listeners.forEach((listener) => listener());
+  }
 }
 
-/** Whether the server can know a conversation that was begun on this page. */
-export function isOpened(conversationId: string): boolean {
-  return opened.has(conversationId);
+let current: Outbox | null = null;
+session.subscribe(() => {
+  if (current === null || current.userId === session.userId) return;
+  current.close();
+  current = null;
+});
+
+/** The outbox of the person who is signed in, and the messages in it. */
+export function useOutbox(): [Outbox, Outgoing[]] {
+  const { userId } = useUser();
+  const outbox = (current ??= new Outbox(userId));
+  return [outbox, useSyncExternalStore(outbox.subscribe, outbox.get)];
 }
 
 /** Upload photos; a message is put into the outbox with their ids. */
@@ -45,40 +124,6 @@ export async function upload(userId: string, photos: File[]): Promise<string[]> 
     ids.push((await (await send("POST", "/v1/attachments", form)).json()).id);
   }
   return ids;
-}
-
-export function enqueue(message: Outgoing, onAccepted: (message: Outgoing, runId: string) => void) {
-  store([...messages, message].slice(-MAX_MESSAGES));
-  void flush(onAccepted);
-}
-
-export function discard(key: string) {
-  store(messages.filter((one) => one.key !== key));
-}
-
-/** Send what waits, in order, as long as it takes. A message that is refused stays and says why. */
-export async function flush(onAccepted: (message: Outgoing, runId: string) => void) {
-  if (isSending) return;
-  isSending = true;
-  try {
-    for (let next; (next = messages.find((one) => !one.error)); ) {
-      const message = next;
-      try {
-        const { request_id } = await submit(message);
-        opened.add(message.conversationId);
-        discard(message.key);
-        onAccepted(message, request_id);
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        if (error.status === 0 || error.status >= 500) await waitForServer().then(() => sleep(1000));
-        else if (error.status === 429) await sleep((error.retryAfterS ?? 2) * 1000);
-        else if (error.status === 401) return;
-        else store(messages.map((one) => (one.key === message.key ? { ...one, error: error.message } : one)));
-      }
-    }
-  } finally {
-    isSending = false;
-  }
 }
 
 function submit(message: Outgoing): Promise<Accepted> {
@@ -94,12 +139,9 @@ function submit(message: Outgoing): Promise<Accepted> {
   );
 }
 
-function store(next: Outgoing[]) {
-  messages = next;
-  localStorage.setItem(STORED, JSON.stringify(next));
-  listeners.forEach((listener) => listener());
-}
-
-function sleep(ms: number) {
-  return new Promise((resolve) => window.setTimeout(resolve, ms));
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = window.setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => (window.clearTimeout(timer), resolve()), { once: true });
+  });
 }

@@ -61,6 +61,7 @@ export function AssistantMessage({ message, assistant, actions, onShow }: { mess
 
 /** A run without a stored answer: it is being answered, or it has failed. */
 export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId: string; assistant: string; actions: Action[]; onShow: ShowPanel; onOver: () => void }) {
+  const { userId } = useUser();
   const live = useRun(runId);
   const queries = useQueryClient();
   const run = useRunState(live.isOver ? runId : null);
@@ -73,7 +74,7 @@ export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId:
   }, [live.actionIds.length, queries]);
   useEffect(() => {
     if (!live.isOver) return;
-    if (live.answer) notifyOfAnswer(live.answer);
+    if (live.answer) notifyOfAnswer(userId, live.answer);
     void queries.invalidateQueries({ queryKey: ["run", runId] });
     onOver();
   }, [live.isOver]);

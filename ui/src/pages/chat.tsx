@@ -11,10 +11,12 @@ import type { Assistant, Conversation as ConversationData, Mode, Page } from "..
 import { Conversation } from "../chat/conversation";
 import { Evidence } from "../chat/evidence";
 import { Logs } from "../chat/logs";
-import { isOpened, useOutbox } from "../chat/outbox";
+import { useOutbox } from "../chat/outbox";
 import { Trace } from "../chat/trace";
 import { useRunState, type Panel, type ShowPanel } from "../chat/turns";
+import { Boundary } from "../parts/boundary";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
+import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 
@@ -27,6 +29,13 @@ interface Shown {
   mark: number | null;
 }
 
+/** What the history of the browser knows of a conversation that was begun on this page. */
+interface Begun {
+  of: string; // the person's id
+  isNew: string;
+  assistant: string;
+}
+
 export function ChatPage() {
   const { id } = useParams<{ id?: string }>();
   return <Chat key={id ?? "new"} id={id ?? null} />;
@@ -36,12 +45,15 @@ function Chat({ id }: { id: string | null }) {
   const [, navigate] = useLocation();
   const queries = useQueryClient();
   const wanted = new URLSearchParams(useSearch()).get("assistant");
-  const [newId] = useState(() => crypto.randomUUID());
+  const [newId] = useState(() => newUuid());
   const [assistant, setAssistant] = useState(wanted ?? FIRST_ASSISTANT);
   const [mode, setMode] = useState<Mode | null>(null);
   const [shown, setShown] = useState<Shown | null>(null);
-  const isWaiting = useOutbox().some((message) => message.conversationId === id);
-  const isNew = id === null || (isWaiting && window.history.state?.isNew === id && !isOpened(id)); // the server has not heard of it yet
+  const { userId } = useUser();
+  const [outbox, waiting] = useOutbox();
+  const begun: Begun | null = window.history.state?.of === userId ? window.history.state : null; // not what another person has left
+  const isWaiting = waiting.some((message) => message.conversationId === id);
+  const isNew = id === null || (isWaiting && begun?.isNew === id && !outbox.isOpened(id)); // the server has not heard of it yet
   const conversation = useQuery({
     queryKey: ["conversations", id],
     queryFn: ({ signal }) => get<ConversationData>(`/v1/conversations/${id}`, {}, signal),
@@ -51,7 +63,7 @@ function Chat({ id }: { id: string | null }) {
 
   const show: ShowPanel = useCallback((runId, panel, mark) => setShown({ runId, panel, mark: mark ?? null }), []);
   const start = () => {
-    if (id === null) navigate(`/c/${newId}`, { state: { isNew: newId, assistant } });
+    if (id === null) navigate(`/c/${newId}`, { state: { of: userId, isNew: newId, assistant } satisfies Begun });
   };
   const changeMode = async (next: Mode) => {
     setMode(next);
@@ -65,7 +77,7 @@ function Chat({ id }: { id: string | null }) {
   if (conversation.error && !isNew) {
     return <Empty>{conversation.error instanceof ApiError && conversation.error.status !== 404 ? conversation.error.message : say("chat.notFound")}</Empty>;
   }
-  const name = conversation.data?.assistant ?? window.history.state?.assistant ?? assistant;
+  const name = conversation.data?.assistant ?? begun?.assistant ?? assistant;
   return (
     <div className="flex h-full min-h-0">
       <section className="flex min-w-0 flex-1 flex-col">
@@ -120,7 +132,7 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
       </div>
       <div className="scrolls min-h-0 flex-1 p-4" tabIndex={0}>
         <ErrorNotice error={run.error} />
-        {!run.data ? (
+        <Boundary place={`${shown.runId} ${shown.panel}`}>{!run.data ? (
           !run.error && <Skeleton />
         ) : shown.panel === "evidence" ? (
           <Evidence run={run.data} marked={shown.mark} />
@@ -128,7 +140,7 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
           <Trace run={run.data} />
         ) : (
           <Logs layers={layers.data ?? []} />
-        )}
+        )}</Boundary>
       </div>
     </aside>
   );

@@ -13,13 +13,14 @@ import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
+import { keep, keptList } from "../session/kept";
 import { session, useUser } from "../session/session";
 import { formatNumber, say } from "../texts";
 
 const LEVELS = [0, 1, 2, 3] as const;
 const PAGE = 30;
 const MAX_FOUND = 50;
-const IMPORTS = "maas.imports"; // runs of unfinished imports, so that a reload finds them
+const IMPORTS = "imports"; // runs of unfinished imports, so that a reload finds them
 const POLL_MS = 1500;
 
 export function MemoryPage() {
@@ -104,9 +105,9 @@ function Transfer() {
   const { userId } = useUser();
   const queries = useQueryClient();
   const [isErasing, setErasing] = useState(false);
-  const [runIds, setRunIds] = useState<string[]>(() => JSON.parse(localStorage.getItem(IMPORTS) ?? "[]"));
+  const [runIds, setRunIds] = useState(() => keptList<string>(userId, IMPORTS));
   const watch = (ids: string[]) => {
-    localStorage.setItem(IMPORTS, JSON.stringify(ids));
+    keep(userId, IMPORTS, ids.length ? JSON.stringify(ids) : "");
     setRunIds(ids);
   };
   const download = useMutation({

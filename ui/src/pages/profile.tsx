@@ -9,16 +9,17 @@ import { isNotifying, setNotifying } from "../chat/notification";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { chooseScheme, chosenScheme, type Scheme } from "../session/appearance";
 import { session, useUser } from "../session/session";
-import { chooseLanguage, chosenLanguage, formatNumber, say, sayOr } from "../texts";
+import { chooseLanguage, formatNumber, say, sayOr } from "../texts";
 import { Field, Form } from "./sign_in";
 
 const SCHEMES: Scheme[] = ["auto", "light", "dark"];
 
 export function ProfilePage() {
   const user = useUser();
-  const profile = useQuery({ queryKey: ["profile"], queryFn: ({ signal }) => get<Profile>(`/v1/users/${user.userId}/profile`, {}, signal) });
-  const spending = useQuery({ queryKey: ["spending"], queryFn: ({ signal }) => get<Spending>(`/v1/users/${user.userId}/spending`, {}, signal) });
-  const preferences = useQuery({ queryKey: ["preferences"], queryFn: ({ signal }) => get<Preferences>(`/v1/users/${user.userId}/preferences`, {}, signal) });
+  const { userId } = user;
+  const profile = useQuery({ queryKey: ["profile", userId], queryFn: ({ signal }) => get<Profile>(`/v1/users/${userId}/profile`, {}, signal) });
+  const spending = useQuery({ queryKey: ["spending", userId], queryFn: ({ signal }) => get<Spending>(`/v1/users/${userId}/spending`, {}, signal) });
+  const preferences = useQuery({ queryKey: ["preferences", userId], queryFn: ({ signal }) => get<Preferences>(`/v1/users/${userId}/preferences`, {}, signal) });
   const hasPassword = user.email !== null;
   // All at once: what comes later would move a button from under the pointer.
   const isLoading = profile.isLoading || spending.isLoading || preferences.isLoading;
@@ -57,7 +58,8 @@ function Person({ profile }: { profile: Profile }) {
   const save = useMutation({
     mutationFn: (next: Profile) => put<Profile>(`/v1/users/${userId}/profile`, { ...next }),
     onSuccess: (next) => {
-      queries.setQueryData(["profile"], next);
+      queries.setQueryData(["profile", userId], next);
+      if (session.userId !== userId) return; // somebody else has signed in meanwhile
       chooseLanguage(next.language);
       session.rename(next.name ?? "");
     },
@@ -75,7 +77,7 @@ function Person({ profile }: { profile: Profile }) {
       <Field label={say("profile.department")} name="department" defaultValue={profile.department ?? ""} maxLength={200} />
       <label className="field">
         <span>{say("profile.language")}</span>
-        <select name="language" defaultValue={profile.language ?? chosenLanguage() ?? ""}>
+        <select name="language" defaultValue={profile.language ?? ""}>
           <option value="">{say("profile.languageAuto")}</option>
           <option value="en" lang="en">English</option>
           <option value="ru" lang="ru">Русский</option>
@@ -92,7 +94,7 @@ function Wishes({ found }: { found: Preferences["preferences"] }) {
   const queries = useQueryClient();
   const save = useMutation({
     mutationFn: (preferences: Record<string, string>) => put<Preferences>(`/v1/users/${userId}/preferences`, { preferences }),
-    onSuccess: (next) => queries.setQueryData(["preferences"], next),
+    onSuccess: (next) => queries.setQueryData(["preferences", userId], next),
   });
   const names = [...SLOTS.filter((name) => name in found), ...Object.keys(found).filter((name) => !SLOTS.includes(name))];
   if (names.length === 0) return null;
@@ -134,8 +136,9 @@ function budgetOf({ daily_tokens, daily_dollars }: Spending): string {
 }
 
 function Look() {
+  const { userId } = useUser();
   const [scheme, setScheme] = useState(chosenScheme());
-  const [isTold, setTold] = useState(isNotifying());
+  const [isTold, setTold] = useState(() => isNotifying(userId));
   return (
     <section className="flex flex-col gap-4">
       <label className="field">
@@ -152,7 +155,7 @@ function Look() {
         </select>
       </label>
       <label className="flex items-center gap-2">
-        <input type="checkbox" className="min-h-0!" checked={isTold} onChange={(event) => void setNotifying(event.target.checked).then(setTold)} />
+        <input type="checkbox" className="min-h-0!" checked={isTold} onChange={(event) => void setNotifying(userId, event.target.checked).then(setTold)} />
         {say("profile.notify")}
       </label>
     </section>

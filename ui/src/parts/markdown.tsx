@@ -1,3 +1,4 @@
+import { findAndReplace } from "mdast-util-find-and-replace";
 import { memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
@@ -7,8 +8,9 @@ import { visible } from "./visible";
 const MAX_CHARS = 100_000; // of Markdown; the rest is shown as plain text
 const MAX_NESTING = 40; // levels of quotes and lists in one line
 const PLUGINS = [remarkGfm];
+const PLUGINS_OF_ANSWERS = [remarkGfm, remarkMarks];
 const LINK = /^(https?:|mailto:)/i;
-const MARK = /\[(\d{1,3})\](?!\()/g;
+const MARK = /\[(\d{1,3})\]/g;
 
 interface Props {
   text: string;
@@ -17,31 +19,33 @@ interface Props {
 
 /**
  * Markdown without raw HTML: tags are text, images are links, links lead to the web or to mail only.
- * With `onMark`, citations [n] are buttons.
+ * With `onMark`, citations [n] are buttons; in code and in links they are what was written.
  */
 export const Markdown = memo(function Markdown({ text, onMark }: Props) {
   const shown = visible(text);
   if (isBomb(shown)) return <pre className="whitespace-pre-wrap">{shown}</pre>;
   const components: Components = {
-    a: ({ href, children }) => {
-      const mark = href?.startsWith("#mark-") ? Number(href.slice(6)) : null;
-      if (mark !== null && onMark) {
-        return <button type="button" className="align-super text-small text-accent underline" onClick={() => onMark(mark)}>[{mark}]</button>;
-      }
-      return href && LINK.test(href) ? <a href={href} target="_blank" rel="noreferrer noopener nofollow">{children}</a> : <>{children}</>;
-    },
+    a: ({ href, children }) =>
+      href && LINK.test(href) ? <a href={href} target="_blank" rel="noreferrer noopener nofollow">{children}</a> : <>{children}</>,
+    cite: ({ children }) => <button type="button" className="align-super text-small text-accent underline" onClick={() => onMark?.(Number(String(children).slice(1, -1)))}>{children}</button>,
     img: ({ src, alt }) =>
       typeof src === "string" && LINK.test(src) ? <a href={src} target="_blank" rel="noreferrer noopener nofollow">{alt || src}</a> : <>{alt}</>,
     pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
   };
-  const marked = onMark ? shown.slice(0, MAX_CHARS).replace(MARK, (_, number: string) => `[${number}](#mark-${number})`) : shown.slice(0, MAX_CHARS);
   return (
     <div className="prose">
-      <ReactMarkdown remarkPlugins={PLUGINS} components={components} urlTransform={(url) => url}>{marked}</ReactMarkdown>
+      <ReactMarkdown remarkPlugins={onMark ? PLUGINS_OF_ANSWERS : PLUGINS} components={components} urlTransform={(url) => url}>{shown.slice(0, MAX_CHARS)}</ReactMarkdown>
       {shown.length > MAX_CHARS && <pre className="whitespace-pre-wrap">{shown.slice(MAX_CHARS)}</pre>}
     </div>
   );
 });
+
+/** Makes the citations [n] of plain text elements of their own. Code is no text, and a link is not looked into. */
+function remarkMarks() {
+  return (tree: Parameters<typeof findAndReplace>[0]) => {
+    findAndReplace(tree, [MARK, (mark: string) => ({ type: "emphasis", data: { hName: "cite" }, children: [{ type: "text", value: mark }] })], { ignore: ["link", "linkReference"] });
+  };
+}
 
 function isBomb(text: string): boolean {
   return text.split("\n").some((line) => {

@@ -3,6 +3,7 @@
 import { useSyncExternalStore } from "react";
 
 import { ApiError, readError } from "../api/http";
+import { keepFor } from "./kept";
 
 /** What the server says about itself in /ui/config.json. */
 export interface Config {
@@ -29,7 +30,7 @@ interface Tokens {
 
 const KEY = "maas.key"; // an API key, for MAAS_AUTH=keys; ends with the tab
 const FOREIGN_REFRESH = "maas.refresh"; // of another issuer, which cannot set our cookie; ends with the tab
-const HAD_SESSION = "maas.had-session"; // whether a cookie may be there
+const HAD_SESSION = "maas.had-session"; // whose cookie may be there; other tabs see it change
 
 class Session {
   private state: SessionState = { kind: "loading" };
@@ -38,6 +39,13 @@ class Session {
   private apiKey: string | null = null;
   private renewing: Promise<boolean> | null = null;
   private timer = 0;
+  private last: string | null = null; // who was signed in last
+  private ended = 0; // how many sessions have ended: what was asked for in one of them is not taken afterwards
+
+  constructor() {
+    window.addEventListener("storage", (event) => (event.key === HAD_SESSION || event.key === null) && this.heed());
+    window.addEventListener("pageshow", (event) => event.persisted && this.heed()); // a page that the browser had put aside
+  }
 
   get = () => this.state;
 
@@ -45,6 +53,11 @@ class Session {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   };
+
+  /** The id of the person who is signed in. */
+  get userId(): string | null {
+    return this.state.kind === "open" ? this.state.userId : null;
+  }
 
   headers(): Record<string, string> {
     const credential = this.accessToken ?? this.apiKey;
@@ -62,11 +75,11 @@ class Session {
       this.set({ kind: "unreachable" });
       return;
     }
+    this.set({ kind: "anonymous", config });
     if (config.auth === "none") {
-      this.set({ kind: "open", config, userId: config.local_user_id!, name: "", email: null, isAdmin: true });
+      this.open({ userId: config.local_user_id!, name: "", email: null, isAdmin: true });
       return;
     }
-    this.set({ kind: "anonymous", config });
     const key = sessionStorage.getItem(KEY);
     if (key) await this.useKey(key, sessionStorage.getItem(`${KEY}.user`) ?? "").catch(() => sessionStorage.removeItem(KEY));
     else if (this.mayHaveSession(config)) await this.renew();
@@ -115,9 +128,7 @@ class Session {
 
   async signOut(scope: "local" | "global" = "local") {
     if (this.accessToken) await this.call(`/logout?scope=${scope}`, {}).catch(() => undefined);
-    this.forget();
-    const state = this.state;
-    if (state.kind === "open") this.set({ kind: "anonymous", config: state.config });
+    this.end();
   }
 
   /** Get a new access token; false when the session is over. Several callers share one attempt. */
@@ -128,24 +139,29 @@ class Session {
 
   /** The server refuses the credential for good. */
   expire() {
-    const state = this.state;
-    if (state.kind !== "open" || state.config.auth === "none") return;
-    this.forget();
-    this.set({ kind: "anonymous", config: state.config, why: "expired" });
+    if (this.state.kind === "open" && this.state.config.auth !== "none") this.end("expired");
   }
 
   rename(name: string) {
     if (this.state.kind === "open") this.set({ ...this.state, name });
   }
 
+  /** Another tab has signed out, or somebody else in: this one must not go on as before. */
+  private heed() {
+    if (this.accessToken && this.state.kind === "open" && localStorage.getItem(HAD_SESSION) !== this.state.userId) this.end();
+  }
+
   private async renewOnce(): Promise<boolean> {
     if (this.apiKey || !("config" in this.state) || this.state.config.auth === "none") return false;
     const foreign = sessionStorage.getItem(FOREIGN_REFRESH);
+    const ended = this.ended;
     try {
-      this.take(await this.call("/token?grant_type=refresh_token", foreign ? { refresh_token: foreign } : {}));
+      const tokens = await this.call("/token?grant_type=refresh_token", foreign ? { refresh_token: foreign } : {});
+      if (ended !== this.ended) return false;
+      this.take(tokens);
       return true;
     } catch (error) {
-      if (error instanceof ApiError && error.status >= 400 && error.status < 500) this.forget();
+      if (ended === this.ended && error instanceof ApiError && error.status >= 400 && error.status < 500) this.end("expired");
       return false;
     }
   }
@@ -173,7 +189,7 @@ class Session {
   private take(tokens: Tokens) {
     this.accessToken = tokens.access_token;
     if (tokens.refresh_token) sessionStorage.setItem(FOREIGN_REFRESH, tokens.refresh_token);
-    localStorage.setItem(HAD_SESSION, "yes");
+    localStorage.setItem(HAD_SESSION, tokens.user.id);
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.renew(), Math.max(1, tokens.expires_in * 0.8) * 1000);
     const { id, email, user_metadata, app_metadata } = tokens.user;
@@ -181,14 +197,23 @@ class Session {
   }
 
   private open(user: { userId: string; name: string; email: string | null; isAdmin: boolean }) {
-    if ("config" in this.state) this.set({ kind: "open", config: this.state.config, ...user });
+    if (!("config" in this.state)) return;
+    keepFor(user.userId);
+    if (this.last !== null && this.last !== user.userId) window.history.replaceState(null, "", "/ui/"); // theirs was another place
+    this.last = user.userId;
+    this.set({ kind: "open", config: this.state.config, ...user });
   }
 
-  private forget() {
+  /** Forget the person who was signed in: credentials, and all that the browser keeps for them. */
+  private end(why?: "expired") {
+    this.ended += 1;
+    const [state, had] = [this.state, localStorage.getItem(HAD_SESSION)];
     this.accessToken = this.apiKey = null;
     window.clearTimeout(this.timer);
     for (const name of [KEY, `${KEY}.user`, FOREIGN_REFRESH]) sessionStorage.removeItem(name);
-    localStorage.removeItem(HAD_SESSION);
+    if (state.kind !== "open" || had === state.userId) localStorage.removeItem(HAD_SESSION); // not that of somebody else
+    keepFor(null);
+    if (state.kind === "open") this.set({ kind: "anonymous", config: state.config, ...(why ? { why } : {}) });
   }
 
   private set(state: SessionState) {

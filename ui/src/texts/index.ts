@@ -18,10 +18,6 @@ export function language(): Language {
   return chosen ?? (navigator.languages.some((one) => one.toLowerCase().startsWith("ru")) ? "ru" : "en");
 }
 
-export function chosenLanguage(): Language | null {
-  return chosen;
-}
-
 export function chooseLanguage(next: Language | null) {
   chosen = next;
   if (next) localStorage.setItem(STORED, next);

@@ -1,0 +1,106 @@
+// What stands in a conversation, in its order, and which of it the URL names.
+
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef } from "react";
+import { useLocationProperty } from "wouter/use-browser-location";
+
+import { ApiError, get } from "../api/http";
+import type { Message, Page, RunSummary } from "../api/types";
+import { unique } from "../parts/use_more";
+import type { Outgoing } from "./outbox";
+
+const PAGE = 50;
+
+export type Item =
+  | { key: string; kind: "message"; message: Message }
+  | { key: string; kind: "run"; run: RunSummary }
+  | { key: string; kind: "outgoing"; message: Outgoing };
+
+/** A place within a conversation: `#run-ID` is the answer of a run, `#ask-ID` its question. */
+export interface Target {
+  role: "user" | "assistant";
+  runId: string;
+}
+
+type MessagePage = Page<Message> & { previous: string | null; isMissing?: boolean };
+type Place = { before?: string; after?: string; around?: string };
+
+/** The place that the URL names. */
+export function useTarget(): Target | null {
+  const hash = useLocationProperty(() => window.location.hash);
+  return useMemo(() => {
+    const found = /^#(run|ask)-([0-9a-f-]{36})$/i.exec(hash);
+    return found ? { role: found[1] === "ask" ? "user" : "assistant", runId: found[2]! } : null;
+  }, [hash]);
+}
+
+/** The newest messages of a conversation, or those around a target, and on from there in both directions; newest first. */
+export function useMessages(conversationId: string, target: Target | null, isWanted: boolean) {
+  const path = `/v1/conversations/${conversationId}/messages`;
+  const list = useInfiniteQuery({
+    queryKey: ["messages", conversationId, target?.runId],
+    queryFn: async ({ pageParam, signal }): Promise<MessagePage> => {
+      try {
+        return await get<MessagePage>(path, { limit: PAGE, ...pageParam }, signal);
+      } catch (error) {
+        if (!pageParam.around || !(error instanceof ApiError && error.status === 404)) throw error;
+        return { ...(await get<MessagePage>(path, { limit: PAGE }, signal)), isMissing: true };
+      }
+    },
+    initialPageParam: (target ? { around: target.runId } : {}) as Place,
+    getNextPageParam: (page, _, place): Place | null => (page.next ? { before: page.next } : place.after && !page.results.length ? {} : null),
+    getPreviousPageParam: (page): Place | null => (page.previous ? { after: page.previous } : null),
+    enabled: isWanted,
+  });
+  const messages = useMemo(() => list.data?.pages.flatMap((page) => page.results) ?? [], [list.data]);
+  return { ...list, messages, isMissing: list.data?.pages.some((page) => page.isMissing) ?? false };
+}
+
+/** The item that a target means; -1 if it is not here. */
+export function findTarget(items: Item[], target: Target | null): number {
+  if (!target) return -1;
+  const ofRun = (item: Item) => (item.kind === "message" ? item.message.run_id === target.runId : item.kind === "run" && item.run.request_id === target.runId);
+  const exact = items.findIndex((item) => ofRun(item) && (item.kind === "run" ? target.role === "assistant" : item.kind === "message" && item.message.role === target.role));
+  return exact >= 0 ? exact : items.findIndex(ofRun);
+}
+
+/** Messages in their order, then runs without a stored answer, each behind its question, then what is not sent yet. */
+export function useItems(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[], conversationId: string): Item[] {
+  const awaited = useRef(new Set<string>()); // runs that were seen at work: each stays until its answer is among the messages
+  useEffect(() => {
+    for (const run of runs) if (!isEnded(run)) awaited.current.add(run.request_id);
+    for (const message of newestFirst) if (message.role === "assistant" && message.run_id) awaited.current.delete(message.run_id);
+  }, [newestFirst, runs]);
+  return useMemo(() => {
+    const messages = unique(newestFirst, (message) => message.id).filter((one) => one.role === "user" || one.role === "assistant").reverse();
+    const answered = new Set(messages.filter((one) => one.role === "assistant").map((one) => one.run_id));
+    const asked = new Set(messages.filter((one) => one.role === "user").map((one) => one.run_id));
+    const since = messages[0]?.created_at ?? "";
+    const open = runs
+      .filter((run) => (run.conversation_id ?? conversationId) === conversationId && !answered.has(run.request_id) && run.kind !== "archive")
+      .filter((run) => !isEnded(run) || run.status === "FAILED" || run.kind !== "ask" || awaited.current.has(run.request_id))
+      .filter((run) => asked.has(run.request_id) || run.created_at >= since) // others belong to messages not loaded yet
+      .reverse();
+    const items: Item[] = messages.map((message) => ({ key: message.id, kind: "message", message }));
+    for (const run of open) {
+      const live: Item = { key: `run-${run.request_id}`, kind: "run", run };
+      const question = items.findIndex((item) => item.kind === "message" && item.message.run_id === run.request_id);
+      if (question >= 0) items.splice(question + 1, 0, live);
+      else {
+        if (!asked.has(run.request_id) && run.kind === "ask") {
+          items.push({ key: `asked-${run.request_id}`, kind: "message", message: questionOf(run) });
+        }
+        items.push(live);
+      }
+    }
+    return [...items, ...outbox.map((message): Item => ({ key: message.key, kind: "outgoing", message }))];
+  }, [newestFirst, runs, outbox, conversationId]);
+}
+
+function questionOf(run: RunSummary): Message {
+  return { id: run.request_id, run_id: run.request_id, role: "user", content: run.query, agent: null, attachment_ids: [], created_at: run.created_at };
+}
+
+export function isEnded(run: RunSummary): boolean {
+  return run.status === "COMPLETED" || run.status === "FAILED";
+}

@@ -1,0 +1,47 @@
+// Answers as they are shown: citations are buttons, and code is what was written.
+
+import { cleanup, fireEvent, render } from "@testing-library/react";
+import { afterEach, expect, test, vi } from "vitest";
+
+import { Markdown } from "../src/parts/markdown";
+
+afterEach(cleanup);
+
+function show(text: string) {
+  const onMark = vi.fn();
+  const { container } = render(<Markdown text={text} onMark={onMark} />);
+  return { container, onMark, marks: () => [...container.querySelectorAll("button")].map((one) => one.textContent) };
+}
+
+test.each([
+  ["`list[0]` is the first", "list[0] is the first"],
+  ["```python\nprint(list[0], rows[12][3])\n```", "print(list[0], rows[12][3])\n"],
+  ["    indented[1]", "indented[1]\n"],
+  ["[see list[0]](https://example.org/a[1])", "see list[0]"],
+  ["[page [2]](https://example.org)", "page [2]"],
+  ["<https://example.org/[1]>", "https://example.org/[1]"],
+])("no citation is made of %j", (text, shown) => {
+  const { container, marks } = show(text);
+  expect(container.querySelector(".prose")!.textContent).toBe(shown);
+  expect(marks()).toEqual([]);
+});
+
+test("citations in text are buttons that lead to their memory", () => {
+  const { container, marks, onMark } = show("Comet [1][12], **a *greyhound* [3]**:\n\n| a |\n|---|\n| b [4] |\n\nnot [1234] or []");
+  expect(marks()).toEqual(["[1]", "[12]", "[3]", "[4]"]);
+  expect(container.textContent).toContain("not [1234] or []");
+  fireEvent.click(container.querySelectorAll("button")[1]!);
+  expect(onMark).toHaveBeenCalledWith(12);
+});
+
+test("a link that looks like a citation of ours is none", () => {
+  const { container, marks } = show("[click here](#mark-1)");
+  expect(marks()).toEqual([]);
+  expect(container.textContent).toBe("click here");
+});
+
+test("without memories to lead to, citations are text", () => {
+  const { container } = render(<Markdown text="Comet [1]" />);
+  expect(container.textContent).toBe("Comet [1]");
+  expect(container.querySelector("button")).toBeNull();
+});

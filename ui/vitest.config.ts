@@ -1,0 +1,7 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  plugins: [react()],
+  test: { environment: "jsdom", environmentOptions: { jsdom: { url: "http://maas.intern/ui/" } }, include: ["tests/**/*.test.{ts,tsx}"], restoreMocks: true, unstubGlobals: true },
+});
