@@ -92,6 +92,10 @@ def test_an_answer_and_the_words_it_came_from(stack: Stack, visit: Visitor, word
     page.get_by_role("tab", name="Trace").click()
     expect(panel.get_by_text("Final Responder").first).to_be_visible()
     shot(page, "trace")
+    page.get_by_role("tab", name="Evidence").click()
+    panel.get_by_role("button", name="In its conversation").first.click()
+    panel.get_by_role("link", name="In its conversation").first.click()
+    expect(page.locator("#log .bg-mark")).to_contain_text(word)
 
 
 def test_an_answer_stays_where_it_was_given(visit: Visitor, word: str) -> None:
@@ -164,6 +168,19 @@ def test_markdown_is_shown_as_such(stack: Stack, visit: Visitor) -> None:
     for tag, count in (("h1", 1), ("li", 2), ("pre code", 1), ("td", 2)):
         expect(answer.locator(tag)).to_have_count(count)
     shot(page, "markdown")
+
+
+def test_code_is_shown_as_it_was_written(stack: Stack, visit: Visitor) -> None:
+    page = visit()
+    say(page, "Hello.")
+    wait_for_answers(page, 1)
+    reply(stack, page, "The first is `list[0]`, see [1]:\n\n```python\nprint(rows[12][3])\n```")
+    page.reload()
+    answer = page.locator("article[id^=run-] .prose").last
+    expect(answer.locator("code").first).to_have_text("list[0]")
+    expect(answer.locator("pre code")).to_have_text("print(rows[12][3])\n")
+    expect(answer.get_by_role("button")).to_have_text(["[1]"])
+    shot(page, "code")
 
 
 def test_the_text_area_grows_and_keeps_a_draft(visit: Visitor) -> None:

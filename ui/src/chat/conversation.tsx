@@ -136,7 +136,7 @@ function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadi
     followOnAppend: !hadLater.current,
     scrollEndThreshold: END_PX,
   });
-  const isFilled = items.length > 0;
+  const isFilled = !isLoading && items.length > 0;
   const targetKey = items[target]?.key;
   useEffect(() => {
     if (!isFilled) return;
@@ -168,7 +168,7 @@ function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadi
         {isLoadingEarlier && <p role="status" className="absolute inset-x-0 top-0 z-10 bg-page p-1 text-center text-small text-quiet">{say("chat.older")}</p>}
         <div className="relative mx-auto max-w-[72ch]" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ index, key, start }) => (
-            <div key={key} ref={list.measureElement} data-index={index} className={`absolute inset-x-0 top-0 ${index === target ? "rounded bg-mark" : ""}`} style={{ transform: `translateY(${start}px)` }}>
+            <div key={key} ref={list.measureElement} data-index={index} className={`absolute inset-x-0 top-0 ${index === target ? "rounded bg-mark ring-8 ring-mark" : ""}`} style={{ transform: `translateY(${start}px)` }}>
               <Row item={items[index]!} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={onOver} />
             </div>
           ))}
