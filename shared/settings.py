@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from difflib import get_close_matches
@@ -203,7 +204,11 @@ class Settings(
     openai_wait: float = Field(
         300.0, gt=0, le=3600, description="timeout of routes that wait for an answer without streaming; then 504"
     )
-    concurrency: int = Field(64, ge=1, le=10_000, description="limit of runs in flight in one orchestrator")
+    concurrency: int = Field(96, ge=1, le=10_000, description="limit of runs in flight in one orchestrator")
+    assistant_concurrency: int | None = Field(
+        None, ge=1, description="limit of runs of one assistant among those; unset: two thirds of them"
+    )
+    user_concurrency: int = Field(8, ge=1, description="limit of runs of one user among those")
     max_in_flight: int | None = Field(
         None, ge=1, description="limit of runs in flight in all orchestrators together; unset: none"
     )
@@ -306,6 +311,11 @@ class Settings(
         most = "" if self.max_in_flight is None else str(self.max_in_flight)
         own = {"blocking_scope": self.blocking_scope, "timezone": self.timezone, "max_in_flight": most}
         return own | {name: str(getattr(self, name)) for name in QuotaSettings.model_fields}
+
+    @property
+    def assistant_share(self) -> int:
+        """The most runs of one assistant in flight in one orchestrator."""
+        return self.assistant_concurrency or math.ceil(self.concurrency * 2 / 3)
 
     @property
     def tools_via(self) -> Literal["mcp", "legacy"]:

@@ -234,10 +234,17 @@ class Step:
 
 
 class Claims:
-    """The claims of one owner, in the table pipeline_runs. With `is_quarantine` it claims quarantined runs only."""
+    """The claims of one owner, in the table pipeline_runs. With `is_quarantine` it claims quarantined runs only.
 
-    def __init__(self, db: Database, owner: int, statuses: Sequence[Status], is_quarantine: bool) -> None:
+    `assistant_share`, `user_share`: the most runs of one assistant, and of one user, that it holds.
+    """
+
+    def __init__(
+        self, db: Database, owner: int, statuses: Sequence[Status], is_quarantine: bool,
+        assistant_share: int, user_share: int,
+    ) -> None:  # fmt: skip
         self._db = db
+        self._shares = (assistant_share, user_share)
         self._owner = owner
         self._statuses = [str(status) for status in statuses]
         self._is_quarantine = is_quarantine
@@ -245,17 +252,17 @@ class Claims:
             self._advance_batch
         )
 
-    async def step(self, capacity: int, ends: Sequence[ClaimEnd]) -> Step:
-        """Write the ends of claims and claim up to `capacity` runs, in one commit.
+    async def step(self, capacity: int, ends: Sequence[ClaimEnd], held: Sequence[Run] = ()) -> Step:
+        """Write the ends of claims and claim up to `capacity` runs beside those `held`, in one commit.
 
         An end that the database refuses to store fails alone: its run becomes FAILED with `bad_data`.
         """
         try:
-            rows = await self._step(capacity, ends)
+            rows = await self._step(capacity, ends, held)
         except BAD_DATA:
             for end in ends:
                 await self._end_one(end)
-            rows = await self._step(capacity, ())
+            rows = await self._step(capacity, (), held)
         for row in rows:
             if row["verdict"] == "cancelled":
                 reason = {"code": "cancelled", "cause": row["note"]}
@@ -266,9 +273,11 @@ class Claims:
             has_more=any(row["verdict"] == "more" for row in rows),
         )
 
-    async def _step(self, capacity: int, ends: Sequence[ClaimEnd]) -> list[Any]:
-        items = [end.to_json() for end in ends]
-        return await self._db.rows("step", self._owner, self._statuses, capacity, items, self._is_quarantine)
+    async def _step(self, capacity: int, ends: Sequence[ClaimEnd], held: Sequence[Run] = ()) -> list[Any]:
+        return await self._db.rows(
+            "step", self._owner, self._statuses, capacity, [end.to_json() for end in ends], self._is_quarantine,
+            [run.assistant for run in held], [run.user_id for run in held], *self._shares,
+        )  # fmt: skip
 
     async def _end_one(self, end: ClaimEnd) -> None:
         try:

@@ -158,7 +158,10 @@ class _Session:
             queries()["register_engine"], socket.gethostname(), os.getpid(), list(self._stages),
             self._capacity, timedelta(seconds=settings.lease),
         )  # fmt: skip
-        self._claims = Claims(self._deps.db, self._owner, self._statuses, self._quarantine is None)
+        self._claims = Claims(
+            self._deps.db, self._owner, self._statuses, self._quarantine is None,
+            settings.assistant_share, settings.user_concurrency,
+        )  # fmt: skip
         log.info("orchestrator_ready", owner=self._owner, stages=list(self._stages), concurrency=self._capacity)
 
     async def work(self) -> None:
@@ -213,7 +216,7 @@ class _Session:
                 self._wake.clear()
                 ends, self._ends = self._ends, []
                 capacity = 0 if self._stopping.is_set() else self._capacity - len(self._drives)
-                step = await self._claims.step(capacity, ends)
+                step = await self._claims.step(capacity, ends, [drive.run for drive in self._drives.values()])
                 for run in step.claimed:
                     self._metrics.count_claim(run)
                     drive = self._drives[run.id] = _Drive(run)

@@ -4,7 +4,8 @@
 -- the planner's costs so that a plan costs the rows that it touches: a probe by key is then always the cheapest.
 
 create or replace function maas.maas_step(p_owner int, p_statuses text[], p_capacity int, p_done jsonb default '[]',
-  p_is_alone boolean default false)
+  p_is_alone boolean default false, p_assistants text[] default '{}', p_users uuid[] default '{}',
+  p_assistant_share int default null, p_user_share int default null)
 returns table (verdict text, id uuid, attempt int, seq bigint, kind varchar, status varchar, user_id uuid, user_query text, assistant varchar, conversation_id uuid, created_at timestamptz, waited float8, analysis_result jsonb, draft_context text, final_context_payload text, time_left float8, note text, wants_layers boolean) language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
   set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
@@ -16,7 +17,8 @@ declare
   records jsonb;
   failures uuid[] := '{}';
   freed uuid[] := '{}';       -- keys that lost their head
-  taking int := 0;            -- how many runs to take from the inbox
+  takes_new boolean;          -- whether runs are taken from the inbox
+  full_users uuid[];          -- users who hold their share
   waiting_elsewhere boolean := false;
   is_due boolean := false;    -- whether the time of a deferred run has come
   today date;
@@ -122,43 +124,79 @@ begin
   if most is not null and p_capacity > 0 then
     p_capacity := least(p_capacity, most - (select count(*)::int from maas.pipeline_runs where queue_state = 1));
   end if;
-  if p_capacity > 0 and 'NEW' = any(p_statuses) and not p_is_alone then
-    -- Bounded by free capacity: a flood is taken in portions.
-    taking := greatest(16, p_capacity - (select count(*)::int from (select from maas.pipeline_runs where queue_state = 0 and not_before is null limit p_capacity) ready));
-  end if;
+  takes_new := p_capacity > 0 and 'NEW' = any(p_statuses) and not p_is_alone;
+  full_users := array(select u.id from unnest(p_users) u(id) group by u.id having count(*) >= p_user_share);
 
-  return query with inbox as materialized (
-    select i.id, i.queue_key, nextval('maas.run_seq') as turn
-    from (select id, queue_key from maas.pipeline_runs where queue_state = -2 order by seq limit taking) i
+  -- A share: no assistant and no user holds more places of the caller than that. p_assistants and p_users have an element for
+  -- each run that it holds. The runnable runs of an assistant that has its share are not read, however many they are.
+  return query with recursive held_assistants as materialized (
+    select a.name, count(*)::int as held from unnest(p_assistants) a(name) group by a.name
+  ), names(name) as (  -- one index probe per assistant that has runnable runs
+    (select r.assistant from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null order by r.assistant limit 1)
+    union all
+    select (select r.assistant from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null and r.assistant > n.name
+      order by r.assistant limit 1)
+    from names n where n.name is not null
+  ), ready as materialized (
+    select r.* from names n left join held_assistants h on h.name = n.name cross join lateral (
+      select r.id, r.seq as turn, r.assistant, r.user_id from maas.pipeline_runs r
+      where r.queue_state = 0 and r.not_before is null and r.assistant = n.name and r.status = any(p_statuses) and (r.losses > 1) = p_is_alone
+        and r.user_id <> all(full_users)
+      order by r.seq limit greatest(least(p_capacity, p_assistant_share - coalesce(h.held, 0)), 0)) r
+    where n.name is not null
+    order by r.turn limit greatest(p_capacity, 0)
+  ), due as materialized (
+    select r.id, r.seq as turn, r.assistant, r.user_id from maas.pipeline_runs r
+    where is_due and r.queue_state = 0 and r.not_before <= now_at and r.status = any(p_statuses) and (r.losses > 1) = p_is_alone
+    order by r.not_before limit greatest(p_capacity, 16)
+  ), portion as materialized (
+    -- Bounded by free capacity: a flood is taken in portions.
+    select case when takes_new then greatest(16, p_capacity - (select count(*)::int from ready)) else 0 end as taking
+  ), inbox as materialized (
+    select i.id, i.queue_key, i.assistant, i.user_id, nextval('maas.run_seq') as turn
+    from (select id, queue_key, assistant, user_id from maas.pipeline_runs where queue_state = -2 order by seq limit (select taking from portion)) i
   ), keys as materialized (
     -- every key that may get a new head: its longest waiting run, its new runs in order, and whether the key is free
-    select k.ids, k.turns, w.id as waiting_id, w.seq as waiting_turn, h.is_taken is null as is_free
+    select k.ids, k.turns, k.assistants, k.users, w.id as waiting_id, w.seq as waiting_turn, w.assistant as waiting_assistant,
+      w.user_id as waiting_user, h.is_taken is null as is_free
     from (
       select i.queue_key, array_agg(i.id order by i.turn) filter (where i.id is not null) as ids,
-        array_agg(i.turn order by i.turn) filter (where i.id is not null) as turns
-      from (select queue_key, id, turn from inbox union all select f, null, null from unnest(freed) f) i group by i.queue_key
+        array_agg(i.turn order by i.turn) filter (where i.id is not null) as turns,
+        array_agg(i.assistant order by i.turn) filter (where i.id is not null) as assistants,
+        array_agg(i.user_id order by i.turn) filter (where i.id is not null) as users
+      from (select queue_key, id, turn, assistant, user_id from inbox union all select f, null, null, null, null from unnest(freed) f) i
+      group by i.queue_key
     ) k left join lateral (
-      select w.id, w.seq from maas.pipeline_runs w where w.queue_key = k.queue_key and w.queue_state = -1 order by w.seq limit 1) w on true
+      select w.id, w.seq, w.assistant, w.user_id from maas.pipeline_runs w where w.queue_key = k.queue_key and w.queue_state = -1
+      order by w.seq limit 1) w on true
     left join lateral (
       select true as is_taken from maas.pipeline_runs h where h.queue_key = k.queue_key and h.queue_state in (0, 1) limit 1) h on true
   ), candidates as (
-    select coalesce(k.waiting_id, k.ids[1]) as id, coalesce(k.waiting_turn, k.turns[1]) as turn, true as is_new
+    select coalesce(k.waiting_id, k.ids[1]) as id, coalesce(k.waiting_turn, k.turns[1]) as turn,
+      case when k.waiting_id is null then k.assistants[1] else k.waiting_assistant end as assistant,
+      case when k.waiting_id is null then k.users[1] else k.waiting_user end as user_id,
+      'NEW' = any(p_statuses) and not p_is_alone as is_for_me, true as moves
     from keys k where k.is_free and coalesce(k.waiting_id, k.ids[1]) is not null
     union all
-    (select r.id, r.seq, false from maas.pipeline_runs r
-     where r.queue_state = 0 and r.not_before is null and r.status = any(p_statuses) and (r.losses > 1) = p_is_alone
-     order by r.seq limit greatest(p_capacity, 0))
+    select r.id, r.turn, r.assistant, r.user_id, true, false from ready r
     union all
-    (select r.id, r.seq, false from maas.pipeline_runs r
-     where is_due and r.queue_state = 0 and r.not_before <= now_at and r.status = any(p_statuses) and (r.losses > 1) = p_is_alone
-     order by r.not_before limit greatest(p_capacity, 0))
-  ), ranked as (
-    select c.id, c.turn, c.is_new,
-      not (c.is_new and (p_is_alone or not 'NEW' = any(p_statuses)))
-        and row_number() over (order by (c.is_new and (p_is_alone or not 'NEW' = any(p_statuses))), c.turn) <= p_capacity as is_mine
-    from candidates c
+    select d.id, d.turn, d.assistant, d.user_id, true, true from due d  -- what is due and finds no place becomes runnable
+  ), of_users as (  -- the earliest of each user, then of each assistant, then of all, behind those that the caller holds
+    select c.*, c.is_held or c.is_for_me and (p_user_share is null
+      or row_number() over (partition by c.user_id order by not c.is_for_me, c.turn) <= p_user_share) as fits
+    from (
+      select c.*, false as is_held from candidates c
+      union all
+      select null, -1, h.assistant, h.user_id, true, false, true from unnest(p_assistants, p_users) h(assistant, user_id)) c
+  ), of_assistants as (
+    select c.id, c.turn, c.moves, c.is_for_me, c.is_held, c.fits and (p_assistant_share is null
+      or row_number() over (partition by c.assistant order by not c.fits, c.turn) <= p_assistant_share) as fits
+    from of_users c
+  ), ranked as materialized (
+    select c.id, c.turn, c.moves, c.is_for_me, c.fits and row_number() over (order by not c.fits, c.turn) <= p_capacity as is_mine
+    from of_assistants c where not c.is_held
   ), plan as materialized (
-    select r.id, case when r.is_mine then 1 else 0 end as queue_state, r.turn from ranked r where r.is_mine or r.is_new
+    select r.id, case when r.is_mine then 1 else 0 end as queue_state, r.turn from ranked r where r.is_mine or r.moves
     union all
     select u.id, -1, u.turn from keys k cross join lateral unnest(k.ids, k.turns) with ordinality as u(id, turn, place)
     where not (k.is_free and k.waiting_id is null and u.place = 1)
@@ -192,7 +230,10 @@ begin
   from moved m where m.queue_state = 1
   union all
   select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
-  from (select count(*) as taken from inbox) t where t.taken = taking and taking > 0;
+  -- The inbox holds more, or more is due; or a share kept runs out of a place that others may still take.
+  from portion p where p.taking > 0 and p.taking = (select count(*) from inbox)
+    or (select count(*) from due) = greatest(p_capacity, 16)
+    or (select count(*) filter (where r.is_mine) between 1 and p_capacity - 1 and bool_or(r.is_for_me and not r.is_mine) from ranked r);
 
   if waiting_elsewhere or cardinality(freed) > 0 then
     perform pg_notify('pipeline_wakeup', '') where exists (select from maas.pipeline_runs where queue_state = 0 and not_before is null);
@@ -200,7 +241,7 @@ begin
 end
 $$;
 comment on function maas.maas_step is
-  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed (note is the version of assistants and prompts, wants_layers whether debug information was asked for), more';
+  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed (note is the version of assistants and prompts, wants_layers whether debug information was asked for), more. p_assistants, p_users: of each run that the caller holds; it claims no run beyond p_assistant_share and p_user_share';
 
 create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[], p_wrote text[],
   p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]', p_limited text[] default null, p_gaps text[] default null)

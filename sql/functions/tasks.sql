@@ -164,7 +164,7 @@ declare
   reason text;
   upcoming int;
 begin
-  select r.responding_at into run from maas.pipeline_runs r
+  select r.responding_at, r.assistant into run from maas.pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
     return query select 'lost', null::int, null, null, null, null::jsonb, null, null::jsonb, null::boolean, null::int, null::int, null::int;
@@ -177,10 +177,14 @@ begin
   end if;
   -- A step that an earlier process began goes first: the ledger knows what became of its call.
   select min(s.number) into upcoming from maas.task_steps s where s.run_id = p_run and s.status = 'running';
-  if upcoming is null and p_may_yield and exists (  -- what can be claimed and is not: every orchestrator is busy
-    select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null and r.kind <> 'task' and r.updated_at < clock_timestamp() - interval '0.2 s'
-    union all
-    select from maas.pipeline_runs r where r.queue_state = -2 and r.kind <> 'task' and r.updated_at < clock_timestamp() - interval '0.2 s')
+  if upcoming is null and p_may_yield and (  -- what can be claimed and is not: every orchestrator is busy, or busy with this assistant
+    exists (select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null and r.assistant = run.assistant
+      and r.kind <> 'task' and r.updated_at < clock_timestamp() - interval '0.2 s')
+    or exists (select from maas.pipeline_runs r where r.queue_state = -2 and r.kind <> 'task' and r.updated_at < clock_timestamp() - interval '0.2 s')
+    or exists (select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null and r.kind <> 'task'
+      and r.updated_at < clock_timestamp() - interval '0.2 s')
+    and not exists (select from maas.engines e where e.lease_until > maas.maas_now()
+      and e.concurrency > (select count(*) from maas.pipeline_runs r where r.queue_state = 1 and r.owner = e.owner)))
     and exists (select from maas.task_steps s where s.run_id = p_run and s.status = 'pending') then
     return query select 'yield', null::int, null, null, null, null::jsonb, null, null::jsonb, null::boolean, null::int, null::int, null::int;
     return;

@@ -4,8 +4,8 @@
 -- uncompressed, because compressing them in every transition costs half of the CPU.
 --
 -- The indexes of the queue hold unfinished runs only, so history costs nothing. idx_pipeline_runs_key_lock is the per-key lock: at
--- most one run of a key is runnable or in flight. idx_pipeline_runs_status finds work; it is keyed on queue_state, because an index on
--- status would turn every status update into an index update.
+-- most one run of a key is runnable or in flight. idx_pipeline_runs_status finds work, of each assistant in order; it is keyed on
+-- queue_state, because an index on status would turn every status update into an index update.
 
 create table maas.pipeline_runs (
   -- the request
@@ -107,7 +107,7 @@ create index idx_pipeline_runs_created_at on maas.pipeline_runs (created_at);
 create index idx_pipeline_runs_deferred on maas.pipeline_runs (not_before) where queue_state = 0 and not_before is not null;
 create unique index idx_pipeline_runs_idempotency on maas.pipeline_runs (caller, idempotency_key) where idempotency_key is not null;
 create index idx_pipeline_runs_inbox on maas.pipeline_runs (seq) where queue_state = -2;
-create index idx_pipeline_runs_status on maas.pipeline_runs (seq) where queue_state = 0 and not_before is null;
+create index idx_pipeline_runs_status on maas.pipeline_runs (assistant, seq) where queue_state = 0 and not_before is null;
 create index idx_pipeline_runs_unfinished on maas.pipeline_runs (user_id) where queue_state < 2 and (kind in ('ask', 'action'));
 create index idx_pipeline_runs_user_id on maas.pipeline_runs (user_id, seq);
 create index idx_pipeline_runs_waiting on maas.pipeline_runs (queue_key, seq) where queue_state = -1;

@@ -317,3 +317,24 @@ def _ask_until_accepted(stack: Stack, user: UUID) -> UUID:
     found = poll(post, 30)
     assert found is not None
     return found
+
+
+def test_a_slow_model_holds_up_its_own_assistant_only(stack: Stack, models: ModelServer) -> None:
+    """More users than places wait for the model of one assistant; who asks another one is answered meanwhile."""
+    stack.rows(
+        "insert into assistants (name, role_name, definition) values ('quick', 'Mentor', %s)",
+        '{"model": "extractive:builtin"}',
+    )
+    models.hold("responder")
+    stack.start_orchestrator(**models.settings(), MAAS_CONCURRENCY="6")
+    slow = [insert(stack, uuid4()) for _ in range(10)]
+    poll(lambda: models.calls["responder"] == 4, 20)
+    row = stack.rows(
+        "insert into pipeline_runs (user_id, user_query, assistant) values (%s, 'And a muon?', 'quick') returning id",
+        uuid4(),
+    )[0]
+    stack.wait_archived(row["id"])
+    assert models.calls["responder"] == 4
+    models.release("responder")
+    stack.wait_archived(*slow)
+    assert_answered_once(stack, *slow)

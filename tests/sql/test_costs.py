@@ -116,7 +116,10 @@ def test_queue_reads_use_their_indexes(connection: Connection, engine: Engine) -
     connection.execute("reset session_replication_role")
     connection.execute("analyze pipeline_runs")
     for condition, index in (
-        ("queue_state = 0 and not_before is null order by seq limit 10", "idx_pipeline_runs_status"),
+        (
+            "queue_state = 0 and not_before is null and assistant = 'mentor' order by seq limit 10",
+            "idx_pipeline_runs_status",
+        ),
         ("queue_state = 0 and not_before <= now() order by not_before limit 10", "idx_pipeline_runs_deferred"),
         ("queue_state = -2 order by seq limit 10", "idx_pipeline_runs_inbox"),
         ("queue_state = -1 and queue_key = gen_random_uuid() order by seq limit 1", "idx_pipeline_runs_waiting"),

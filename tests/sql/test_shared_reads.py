@@ -140,7 +140,7 @@ async def test_a_changed_prompt_counts_for_the_next_claim(db: Database, connecti
 
 
 async def test_a_changed_prompt_counts_for_the_next_stage(db: Database, connection: Connection, engine: Engine) -> None:
-    claims = Claims(db, engine.owner, list(Status), False)
+    claims = Claims(db, engine.owner, list(Status), False, 64, 8)
     run = claim(connection, engine)
     connection.execute("update assistants set updated_at = now()")
     later, _ = await claims.advance(run, Status.ANALYZED, Outcome(analysis={}))
