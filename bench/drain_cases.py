@@ -16,7 +16,7 @@ from shared.settings import DEFAULT_EMBEDDING_MODEL, NO_EMBEDDING_MODEL
 
 Load = Literal["bare", "noop", "product"]
 USERS = {"bare": 2000, "noop": 2000, "product": 200}
-CONCURRENCY = {"bare": "256", "noop": "256", "product": "64"}
+CONCURRENCY = {"bare": "384", "noop": "384", "product": "96"}  # of which one assistant gets two thirds
 HISTORY = 1_000_000
 QUEUED = 100_000
 INSERT_MANY = """
@@ -24,8 +24,8 @@ insert into pipeline_runs (user_id, user_query, kind)
 select *, $3 from unnest($1::uuid[], $2::text[])"""
 CLOCK = "select clock_timestamp()"
 SPAN = "select extract(epoch from max(archived_at) - $1)::float8 from pipeline_runs where archived_at > $1"
-HOLD = "select pg_advisory_lock(4712, 1)"
-LET_GO = "select pg_advisory_unlock(4712, 1)"
+HOLD = "begin; lock table maas.engine_lock in share update exclusive mode"
+LET_GO = "rollback"
 SILENCE = "alter table pipeline_runs disable trigger {}"
 ROW_NOTIFIERS = ("on_pipeline_change", "on_pipeline_status_change")
 FINISHED = """

@@ -33,20 +33,18 @@ class RunChange:
     status: Status
     operation: str
     archive_status: ArchiveStatus | None = None
-    user_id: UUID | None = None
 
 
 def parse_change(payload: str) -> RunChange | None:
     """Parse the payload of a notification; None for a bad one, which is logged and dropped."""
     try:
         body = parse_json(payload)
-        archive, user_id = body.get("archive_status"), body.get("user_id")
+        archive = body.get("archive_status")
         return RunChange(
             UUID(body["id"]),
             Status(body["status"]),
             str(body["operation"]),
             ArchiveStatus(archive) if archive else None,
-            UUID(user_id) if user_id else None,
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         log.warning("event_dropped", payload=payload[:200], cause=repr(error))

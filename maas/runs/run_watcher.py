@@ -54,17 +54,20 @@ class RunWatcher:
         self._answer_waiters: Waiters = defaultdict(set)
         self._event_waiters: Waiters = defaultdict(set)
         self._user_waiters: dict[UUID, set[UserChanges]] = defaultdict(set)
+        self._ownerless: set[UUID] = set()  # runs that changed, whose users are to be looked up
+        self._has_ownerless = asyncio.Event()
         self.is_closing = False
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """Listen while the context is open."""
-        task = asyncio.create_task(self._listen())
+        tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._find_users())]
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def wait_for_answer(self, run_id: UUID, timeout_s: float) -> None:
         """Return when the run is finished or does not exist, after `timeout_s` seconds, or when the process stops."""
@@ -129,6 +132,24 @@ class RunWatcher:
                     await listener.close()
             await asyncio.sleep(0.1 + random.random() / 2)
 
+    async def _find_users(self) -> None:
+        """Wake the streams of users whose runs have changed; notifications name no user, since any login hears them."""
+        while True:
+            await self._has_ownerless.wait()
+            self._has_ownerless.clear()
+            run_ids, self._ownerless = self._ownerless, set()
+            try:
+                rows = await self._db.rows("users_of_runs", list(run_ids))
+            except (MaasError, *CONNECTION_LOST) as error:
+                log.warning("users_not_found", cause=repr(error))
+                self._wake_users()
+                await asyncio.sleep(POLL_INTERVAL_S)
+                continue
+            for row in rows:
+                for changes in self._user_waiters.get(row["user_id"], ()):
+                    changes.run_ids.add(row["id"])
+                    changes.changed.set()
+
     def _is_wanted(self) -> bool:
         return bool(self._answer_waiters or self._event_waiters or self._user_waiters)
 
@@ -139,9 +160,9 @@ class RunWatcher:
 
     def _on_change(self, event: RunChange) -> None:
         self._on_event(event.id)
-        for changes in self._user_waiters.get(event.user_id, ()) if event.user_id else ():
-            changes.run_ids.add(event.id)
-            changes.changed.set()
+        if self._user_waiters:
+            self._ownerless.add(event.id)
+            self._has_ownerless.set()
         if event.status in TERMINAL:
             _wake(self._answer_waiters, event.id)
 

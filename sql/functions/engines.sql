@@ -1,20 +1,24 @@
 -- Orchestrators: registration, lease, recovery, metrics.
 --
--- An orchestrator is alive while its session holds advisory lock (4711, owner) and its lease has not expired. maas_reap takes
--- over the runs of all others, whichever process calls it.
+-- An orchestrator is alive while its session holds advisory lock (4711, lock_key) and its lease has not expired. maas_reap takes
+-- over the runs of all others, whichever process calls it. The key is drawn by chance and the session is noted, so that no
+-- other login can take the lock first, or keep a dead orchestrator alive by holding it.
 
 create or replace function maas.maas_register(p_host text, p_pid int, p_stages text[], p_concurrency int, p_lease interval)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   me int := nextval('maas.owner_seq');
+  key int;
 begin
-  if not pg_try_advisory_lock(4711, me) then
-    raise exception 'owner % is taken', me;
-  end if;
-  insert into maas.engines (owner, host, pid, stages, concurrency, lease_until)
-  values (me, p_host, p_pid, p_stages, p_concurrency, maas.maas_now() + p_lease)
+  loop
+    key := ('x' || left(replace(gen_random_uuid()::text, '-', ''), 8))::bit(32)::int;
+    exit when pg_try_advisory_lock(4711, key);
+  end loop;
+  insert into maas.engines (owner, host, pid, stages, concurrency, lease_until, lock_key, session)
+  values (me, p_host, p_pid, p_stages, p_concurrency, maas.maas_now() + p_lease, key, pg_backend_pid())
   on conflict (owner) do update set host = excluded.host, pid = excluded.pid, stages = excluded.stages,
-    concurrency = excluded.concurrency, started_at = now(), heartbeat_at = now(), lease_until = excluded.lease_until;
+    concurrency = excluded.concurrency, started_at = now(), heartbeat_at = now(), lease_until = excluded.lease_until,
+    lock_key = excluded.lock_key, session = excluded.session;
   return me;
 end
 $$;
@@ -153,7 +157,7 @@ begin
   order by 2, 3, 4
   on conflict (slot, name, labels, le) do update set events = m.events + excluded.events, seconds = m.seconds + excluded.seconds;
 
-  if pg_try_advisory_xact_lock(4713, 1) then
+  if maas.maas_try_lock('metrics') then
     with old as (
       delete from maas.engine_metrics where slot > '-infinity' and slot < current - interval '5 minutes' returning *
     )

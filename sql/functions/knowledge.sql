@@ -14,7 +14,7 @@ returns uuid language plpgsql security definer set search_path = pg_catalog, pg_
 declare
   stored uuid;
 begin
-  perform pg_advisory_xact_lock(4718, hashtext(coalesce(p_user::text, '')));  -- the counts of one owner are changed by one at a time
+  perform maas.maas_lock('documents', coalesce(p_user::text, ''));  -- the counts of one owner are changed by one at a time
   select d.id into stored from maas.knowledge_documents d where d.user_id is not distinct from p_user and d.name = p_document->>'name';
   if found then
     perform maas.maas_count_knowledge(stored, -1);
@@ -44,7 +44,7 @@ returns int language plpgsql security definer set search_path = pg_catalog, pg_t
 declare
   waiting int;
 begin
-  perform pg_advisory_xact_lock(4718, hashtext(coalesce(p_user::text, '')));
+  perform maas.maas_lock('documents', coalesce(p_user::text, ''));
   insert into maas.knowledge_documents as d (user_id, name, media_type, sha256, bytes, track_id, status)
   select p_user, e.name, e.media_type, '', e.bytes, e.track_id, 'pending'
   from jsonb_to_recordset(p_documents) e(name text, media_type text, bytes bigint, track_id text)
@@ -70,7 +70,7 @@ comment on function maas.maas_mark_document is
 create or replace function maas.maas_remove_document(p_user uuid, p_document uuid)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  perform pg_advisory_xact_lock(4718, hashtext(coalesce(p_user::text, '')));
+  perform maas.maas_lock('documents', coalesce(p_user::text, ''));
   perform from maas.knowledge_documents d where d.id = p_document and d.user_id is not distinct from p_user for update;
   if not found then
     return false;

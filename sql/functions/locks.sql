@@ -1,12 +1,27 @@
--- Locks that functions take. Their numbers are in sql/schema/00_tour.sql. A function that needs two takes the memory lock first.
+-- Locks that functions take; sql/schema/00_tour.sql lists them. A function that needs two takes the memory lock first.
+--
+-- Advisory locks are open to every login of the database, even to one without any right, so nothing waits for one here.
 
-create or replace function maas.maas_lock_engine() returns void language sql as $$
- select pg_advisory_xact_lock(4712, 1)
+create or replace function maas.maas_lock(p_subject text, p_key text default '') returns void language sql as $$
+  select from maas.locks where subject = p_subject and place = hashtext(p_key) & 255 for update
+$$;
+comment on function maas.maas_lock is 'Waits for a lock and holds it until the end of the transaction; few keys of a subject share one';
+
+create or replace function maas.maas_try_lock(p_subject text, p_key text default '') returns boolean language sql as $$
+  select exists (select from (
+    select from maas.locks where subject = p_subject and place = hashtext(p_key) & 255 for update skip locked) l)
+$$;
+comment on function maas.maas_try_lock is 'Takes a lock until the end of the transaction unless another session holds it; whether it was taken';
+
+create or replace function maas.maas_lock_engine() returns void language plpgsql as $$
+begin
+  lock table maas.engine_lock in share update exclusive mode;
+end
 $$;
 comment on function maas.maas_lock_engine is 'Takes the engine lock until the end of the transaction';
 
 create or replace function maas.maas_lock_memory(p_user uuid) returns void language sql as $$
-  select pg_advisory_xact_lock(4714, hashtext(p_user::text))
+  select maas.maas_lock('memory', p_user::text)
 $$;
 comment on function maas.maas_lock_memory is 'Takes the memory lock of a user until the end of the transaction';
 

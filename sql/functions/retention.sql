@@ -34,14 +34,14 @@ declare
   images int;
   conversations int;
 begin
-  if not pg_try_advisory_xact_lock(4716, 1) then
+  if not maas.maas_try_lock('retention') then
     return null;  -- another process is purging
   end if;
   select user_id into target_user from maas.maas_expired_logs(before) limit 1;
   if not found then
     select user_id into target_user from maas.maas_expired_runs(before) limit 1;
   end if;
-  if target_user is null or not pg_try_advisory_xact_lock(4714, hashtext(target_user::text)) then
+  if target_user is null or not maas.maas_try_lock('memory', target_user::text) then
     return null;  -- another transaction changes summaries of this user: try again later
   end if;
   perform set_config('maas.retention', 'on', true);

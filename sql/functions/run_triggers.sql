@@ -105,13 +105,12 @@ create or replace function maas.notify_pipeline_change()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('pipeline_events', json_build_object(
-    'id', new.id, 'status', new.status, 'operation', tg_op, 'archive_status', new.archive_status,
-    'user_id', new.user_id)::text);
+    'id', new.id, 'status', new.status, 'operation', tg_op, 'archive_status', new.archive_status)::text);
   return null;
 end
 $$;
 comment on function maas.notify_pipeline_change is
-  'Sends {id, status, operation, archive_status, user_id} to the channel pipeline_events. A hint; the table is the truth';
+  'Sends {id, status, operation, archive_status} to the channel pipeline_events, which any login can hear. A hint; the table is the truth';
 
 create or replace trigger on_pipeline_change after insert on maas.pipeline_runs
   for each row execute function maas.notify_pipeline_change();

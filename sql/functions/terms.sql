@@ -76,7 +76,7 @@ returns int language plpgsql security definer set search_path = pg_catalog, pg_t
 declare
   total int := (select count(*) from maas.raw_logs where user_id = p_user and is_remembered);
 begin
-  if not pg_try_advisory_xact_lock(4715, hashtext(p_user::text)) then
+  if not maas.maas_try_lock('terms', p_user::text) then
     return total;  -- another process is counting them
   end if;
   delete from maas.counted_users where user_id = p_user;

@@ -6,6 +6,9 @@ select maas.maas_add_events($1::jsonb) as place;
 -- name: ring_followers  -- writes nothing, so that the commit does not wait for the disk
 select pg_notify('run_events', r.id::text) from (select distinct unnest($1::uuid[])) r(id);
 
+-- name: users_of_runs
+select id, user_id from maas.pipeline_runs where id = any($1::uuid[]);
+
 -- name: follow_runs  -- $1 runs, $2 the try and $3 the last event that each follower knows, $4 types, $5 how many
 -- One statement, one snapshot: a reader that sees a run ended sees all its events. Earlier tries are left out.
 select f.place::int as place, r.status, r.try, r.times, r.final_answer, r.error_code, r.error_message, r.limited, r.memory, r.memory_reasons,

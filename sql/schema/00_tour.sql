@@ -12,7 +12,8 @@
 --                     limit_queue refuses too many of a user who is named by claims. maas_check_quotas refuses what exceeds
 --                     the quotas of a user, wherever something is added (MQ001).
 --   maas_step         the heart. One call, one commit, under the engine lock: finish what is done, take the inbox in order,
---                     promote the next run of every key that became free, claim. It writes a provisional summary
+--                     promote the next run of every key that became free, claim. Neither one assistant nor one user gets more
+--                     places of an orchestrator than its share. It writes a provisional summary
 --                     (lsm_storage) for every query that it claims.
 --   maas_advance      moves many runs one status on in one statement, fenced by owner and attempt, and stores what their
 --                     stage wrote. maas_add_calls writes the model calls to llm_calls, maas_add_events the events to
@@ -49,16 +50,16 @@
 -- engine lock; "earlier" means a lower seq, everywhere. `attempt` counts claims and fences writers, `try` counts retries. `losses`
 -- counts consecutive processes that were lost with the run in flight, `deaths` those of them in which it was the only one.
 --
--- Advisory locks:
+-- Locks. Any login of the database can take advisory locks, so what others wait for is a lock of a table that no role reaches:
 --
---   4711, owner        held by a session while its orchestrator lives
---   4712, 1            engine lock: maas_step, maas_reap, maas_unregister, maas_lock_runs; never an insert
---   4713, 1            engine_metrics: one process sums up old slots
---   4714, hash(user)   memory lock of a user: compaction, forgetting, erasing, retry, retention
---   4715, hash(user)   one process counts the terms of a user
---   4716, 1            one process purges what has expired
---   4718, hash(user)   the documents of one owner are changed by one at a time
---   0x6D616173         `maas migrate` (shared/migrate.py)
+--   engine_lock             engine lock, the table itself: maas_step, maas_reap, maas_unregister, maas_lock_runs; never an insert
+--   locks, memory           memory lock of a user: compaction, forgetting, erasing, retry, retention
+--   locks, documents        the documents of one owner are changed by one at a time
+--   locks, terms            one process counts the terms of a user
+--   locks, metrics          engine_metrics: one process sums up old slots
+--   locks, retention        one process purges what has expired
+--   advisory 4711, by chance   held by a session while its orchestrator lives (engines.lock_key, engines.session)
+--   advisory 0x6D616173        `maas migrate` (shared/migrate.py)
 --
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09 conversations and
 -- notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and erasures, 15 tables open for loading,

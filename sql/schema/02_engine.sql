@@ -25,9 +25,24 @@ create table maas.engines (
   concurrency int not null,
   started_at timestamptz not null default now(),
   lease_until timestamptz not null,
-  heartbeat_at timestamptz not null default now()
+  heartbeat_at timestamptz not null default now(),
+  lock_key int not null,
+  session int not null
 );
-comment on table maas.engines is 'One row per orchestrator connection; it is alive while advisory lock (4711, owner) is held and the lease has not expired';
+comment on table maas.engines is 'One row per orchestrator connection; it is alive while its session holds advisory lock (4711, lock_key) and the lease has not expired';
+comment on column maas.engines.session is 'The pid of its Postgres session; who else holds the lock counts for nothing';
+
+create table maas.engine_lock ();
+comment on table maas.engine_lock is 'Always empty: who locks it holds the engine lock. No role may, so functions of MaaS alone do';
+
+create table maas.locks (
+  subject text,
+  place smallint,
+  primary key (subject, place)
+);
+comment on table maas.locks is 'Who locks a row of it holds one of the other locks; no role may, so functions of MaaS alone do';
+insert into maas.locks (subject, place)
+select subject, place from unnest(array['memory', 'terms', 'documents', 'metrics', 'retention']) subject, generate_series(0, 255) place;
 
 create table maas.engine_metrics (
   slot timestamptz not null,

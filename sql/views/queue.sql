@@ -2,8 +2,8 @@
 
 create view maas.v_engines as
 select e.*, e.lease_until > maas.maas_now() and exists (
-  select from pg_locks l where l.locktype = 'advisory' and l.classid = 4711 and l.objid = e.owner::oid and l.objsubid = 2
-    and l.granted and l.database = (select oid from pg_database where datname = current_database())) as is_alive
+  select from pg_locks l where l.locktype = 'advisory' and l.classid = 4711 and l.objid = e.lock_key::oid and l.objsubid = 2
+    and l.pid = e.session and l.granted and l.database = (select oid from pg_database where datname = current_database())) as is_alive
 from maas.engines e;
 comment on view maas.v_engines is 'Orchestrators, and whether each holds its advisory lock and its lease';
 

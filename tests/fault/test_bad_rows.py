@@ -32,7 +32,7 @@ async def claims(database: str) -> AsyncIterator[Claims]:
             queries()["register_engine"], "test", 1, ["analyzer"], 8, timedelta(seconds=60)
         )
         db = await stack.enter_async_context(open_database(database, 4, "test"))
-        yield Claims(db, owner, [status for status in Status if status is not Status.FAILED], False)
+        yield Claims(db, owner, [status for status in Status if status is not Status.FAILED], False, 8, 8)
 
 
 async def two_runs(connection: Connection, claims: Claims, until: Status) -> list[Run]:

@@ -438,7 +438,11 @@ def test_a_step_that_waited_is_not_early(connection: Connection, database: str) 
         holder.execute("select maas_lock_engine()")
         first = insert(inserting)
         step = pool.submit(engine.claim)
-        poll(lambda: inserting.execute("select from pg_locks where locktype = 'advisory' and not granted").fetchall())
+        poll(
+            lambda: inserting.execute(
+                "select from pg_locks where relation = 'engine_lock'::regclass and not granted"
+            ).fetchall()
+        )
         second = insert(inserting)
         holder.commit()
         assert {run["id"] for run in step.result()} == {first, second}

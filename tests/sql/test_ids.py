@@ -249,6 +249,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     "brain_answer": (ROUTE, "run: one that the caller has just made; messages and the conversation of its user"),
     "follow_runs": (ROUTE, "run"),
     "follow_users": (ROUTE, "user: runs of each of $1"),
+    "users_of_runs": (ROUTE, "run: as notified; only streams of its user are woken"),
     "conversation": (ROUTE, "conversation"),
     "change_conversation": (ROUTE, "conversation"),
     "clear_conversation": (ROUTE, "conversation"),

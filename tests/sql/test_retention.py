@@ -159,7 +159,7 @@ def test_one_of_many_sweeps_and_waits_for_nobody(connection: Connection, engine:
     exchange(connection, engine, user)
     later(connection, KEEP + 1)
     with psycopg.connect(database) as other:
-        for lock in ("pg_advisory_xact_lock(4716, 1)", "maas_lock_memory(%s)"):
+        for lock in ("maas_lock('retention')", "maas_lock_memory(%s)"):
             other.execute(f"select {lock}".encode(), (user,) if "%s" in lock else None)
             assert sweep(connection) == []
             other.rollback()
