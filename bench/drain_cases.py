@@ -25,7 +25,7 @@ select *, $3 from unnest($1::uuid[], $2::text[])"""
 CLOCK = "select clock_timestamp()"
 SPAN = "select extract(epoch from max(archived_at) - $1)::float8 from pipeline_runs where archived_at > $1"
 HOLD = "begin; lock table maas.engine_lock in share update exclusive mode"
-LET_GO = "rollback"
+LET_GO = "commit"
 SILENCE = "alter table pipeline_runs disable trigger {}"
 ROW_NOTIFIERS = ("on_pipeline_change", "on_pipeline_status_change")
 FINISHED = """

@@ -265,7 +265,7 @@ class Claims:
             rows = await self._step(capacity, (), held)
         for row in rows:
             if row["verdict"] == "cancelled":
-                reason = {"code": "cancelled", "cause": row["note"]}
+                reason = {"code": row["kind"], "cause": row["note"]}
                 log.warning("run_failed", run_id=str(row["id"]), status=row["status"], **reason)
         return Step(
             claimed=tuple(Run.from_row(row) for row in rows if row["verdict"] == "claimed"),

@@ -200,6 +200,19 @@ comment on function maas.touch_updated_at is 'Sets updated_at unless the stateme
 create or replace trigger touch_updated_at before update on maas.pipeline_runs
   for each row when (new.updated_at = old.updated_at and old.updated_at <> now()) execute function maas.touch_updated_at();
 
+create or replace function maas.end_failed_run() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  new.cancel_requested_at := coalesce(new.cancel_requested_at, now());
+  perform pg_notify('pipeline_wakeup', '');
+  return new;
+end
+$$;
+comment on function maas.end_failed_run is
+  'A run that an UPDATE of others sets to FAILED leaves the queue by the next maas_step, as one that is cancelled, and is logged there';
+
+create or replace trigger end_failed_run before update of status on maas.pipeline_runs
+  for each row when (new.status = 'FAILED' and old.status <> 'FAILED' and new.queue_state < 2) execute function maas.end_failed_run();
+
 -- After update --------------------------------------------------------------------------------------------------------
 
 create or replace function maas.count_failure() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

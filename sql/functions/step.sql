@@ -16,6 +16,8 @@ declare
   ended uuid[] := '{}';       -- runs of p_done that the caller still owned
   records jsonb;
   failures uuid[] := '{}';
+  codes text[];               -- of failures, their error_code
+  reasons text[];             -- of failures, their error_message
   freed uuid[] := '{}';       -- keys that lost their head
   takes_new boolean;          -- whether runs are taken from the inbox
   full_users uuid[];          -- users who hold their share
@@ -97,16 +99,22 @@ begin
   -- Runs that were cancelled before they were claimed.
   if exists (select from maas.pipeline_runs where cancel_requested_at is not null and queue_state < 2) then
     with u as (
-      update maas.pipeline_runs r set queue_state = 2, status = 'FAILED', error_code = 'cancelled',
-        error_message = 'cancelled before it was answered', failed_at = now_at, archive_status = 'SKIPPED', not_before = null,
-        updated_at = now_at
-      where r.cancel_requested_at is not null and r.queue_state < 1 and r.status <> 'COMPLETED' returning r.id, r.queue_key
+      -- A run that somebody set to FAILED keeps the reason that was given; its owner drops it.
+      update maas.pipeline_runs r set queue_state = 2, status = 'FAILED', owner = null,
+        error_code = case when r.status <> 'FAILED' then 'cancelled' else coalesce(r.error_code, 'cancelled') end,
+        error_message = case when r.status <> 'FAILED' then 'cancelled before it was answered' else coalesce(r.error_message, 'set to FAILED') end,
+        failed_at = now_at, archive_status = 'SKIPPED', not_before = null, updated_at = now_at
+      where r.cancel_requested_at is not null and (r.queue_state < 1 and r.status <> 'COMPLETED' or r.queue_state = 1 and r.status = 'FAILED')
+      returning r.id, r.queue_key, r.error_code, r.error_message
+    ), ended_now as (
+      select coalesce(array_agg(u.id), '{}') as ids, coalesce(array_agg(u.queue_key), '{}') as keys,
+        coalesce(array_agg(u.error_code::text), '{}') as codes, coalesce(array_agg(u.error_message), '{}') as reasons from u
     )
-    select freed || coalesce(array_agg(u.queue_key), '{}'), coalesce(array_agg(u.id), '{}') into freed, failures from u;
+    select freed || t.keys, t.ids, t.codes, t.reasons into freed, failures, codes, reasons from ended_now t;
     perform maas.maas_record_failures(failures);
-    return query select 'cancelled', f, null::int, null::bigint, null::varchar, 'FAILED'::varchar, null::uuid, null::text,
+    return query select 'cancelled', f.id, null::int, null::bigint, f.code::varchar, 'FAILED'::varchar, null::uuid, null::text,
       null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8,
-      'cancelled before it was answered', null::boolean from unnest(failures) f;
+      f.reason, null::boolean from unnest(failures, codes, reasons) f(id, code, reason);
     return query select 'cancel', r.id, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
       null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text, null::boolean
     from maas.pipeline_runs r where r.cancel_requested_at is not null and r.queue_state = 1 and r.owner = p_owner;
@@ -241,7 +249,7 @@ begin
 end
 $$;
 comment on function maas.maas_step is
-  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (note says why), cancel, claimed (note is the version of assistants and prompts, wants_layers whether debug information was asked for), more. p_assistants, p_users: of each run that the caller holds; it claims no run beyond p_assistant_share and p_user_share';
+  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (kind is the error_code, note says why), cancel, claimed (note is the version of assistants and prompts, wants_layers whether debug information was asked for), more. p_assistants, p_users: of each run that the caller holds; it claims no run beyond p_assistant_share and p_user_share';
 
 create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[], p_wrote text[],
   p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]', p_limited text[] default null, p_gaps text[] default null)

@@ -27,7 +27,7 @@
 --                     messages archived; the key is free for its next run.
 --   maas_reap         recovers runs of dead or silent orchestrators (engines): they become runnable again. A run that lost two
 --                     processes in a row is quarantined: it is run alone. A run that keeps killing its process is FAILED.
---   maas_cancel_run   marks a run; the next step makes it FAILED. maas_retry_run: FAILED -> NEW, a new try.
+--   maas_cancel_run   marks a run; the next step makes it FAILED. An UPDATE that sets a run to FAILED marks it, too (end_failed_run). maas_retry_run: FAILED -> NEW, a new try.
 --   maas_import       logs messages from elsewhere, and inserts a run of kind archive that summarises them.
 --   maas_correct      logs a message that corrects a memory (memory_corrections); what is corrected stays and is shown behind it.
 --   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,

@@ -338,3 +338,24 @@ def test_a_slow_model_holds_up_its_own_assistant_only(stack: Stack, models: Mode
     models.release("responder")
     stack.wait_archived(*slow)
     assert_answered_once(stack, *slow)
+
+
+@pytest.mark.parametrize("is_in_flight", [True, False])
+def test_a_run_that_sql_set_to_failed_is_logged_once(stack: Stack, models: ModelServer, is_in_flight: bool) -> None:
+    """With id, code and message, and the user's next run is answered; what was in flight is dropped."""
+    models.hold("responder")
+    user = uuid4()
+    first, second, third = insert(stack, user), insert(stack, user), insert(stack, user)
+    stack.start_orchestrator(**models.settings())
+    poll(lambda: models.calls["responder"] == 1, 20)
+    target, others = (first, (second, third)) if is_in_flight else (second, (first, third))
+    fail = "update pipeline_runs set status = 'FAILED', error_code = 'unwanted', error_message = 'off' where id = %s"
+    stack.rows(fail, target)
+    poll(lambda: stack.rows("select queue_state from pipeline_runs where id = %s", target)[0]["queue_state"] == 2, 20)
+    models.release("responder")
+    stack.wait_archived(*others)
+    run = stack.rows("select * from pipeline_runs where id = %s", target)[0]
+    assert (run["status"], run["error_code"], run["owner"]) == ("FAILED", "unwanted", None)
+    (line,) = [line for line in stack.log().splitlines() if '"event": "run_failed"' in line]
+    for word in (str(target), '"unwanted"', '"off"'):
+        assert word in line
