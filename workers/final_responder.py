@@ -10,6 +10,7 @@ import structlog
 
 from maas.agents.dialogue_language import dialogue_language
 from maas.agents.runtime import open_assistant
+from maas.agents.waiting_actions import with_waiting_actions
 from maas.engine.claims import Deferred, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
@@ -55,6 +56,8 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
                 outcome = await _try(run, deps, events)
             case _:
                 outcome = await _act(run, deps, events)
+        if run.kind in (RunKind.ASK, RunKind.TASK):
+            outcome = await with_waiting_actions(run, deps, outcome, events)
         await debug_log().info(10, "answer", {"chars": len(outcome.answer or "")})
         return outcome
 

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import structlog
 
-from maas.agents.dialogue_language import Language, dialogue_language
+from maas.agents.definition import Definition
+from maas.agents.dialogue_language import Spoken, dialogue_language
 from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains
 from maas.agents.tool_calls import ToolResult, fingerprint, read_arguments, refused
@@ -19,12 +20,14 @@ from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import ResponderModel
 from maas.agents.tool_models import RunModels
 from maas.agents.tools import Tool, ToolContext, Toolset
+from maas.agents.waiting_actions import describe_in_line, values_in_line
 from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.prompts import read_prompts, read_role_name, role_text
 from shared import tokens
 from shared.errors import MaasError
+from shared.json import json_object
 from shared.models import Message, Request, ToolCall
 from shared.text import clean, escape, is_blank, shorten
 
@@ -33,19 +36,22 @@ MAX_REQUEST_TOKENS = 500
 MAX_RESULT_CHARS = 1000  # of a result in a built-in sentence
 TASK = (
     "The user has approved the call above and it was attempted once; <outcome> holds its status and what it gave. Tell "
-    "the user in words what came of it, in the language of <request>. `failed`: say why. `in_doubt`: nobody knows "
-    "whether it took effect, it is not repeated, the user should look."
+    "the user in words what came of it, in {language}, without JSON and without names of fields. `failed`: say why. "
+    "`in_doubt`: nobody knows whether it took effect, it is not repeated, the user should look."
 )
-SENTENCES = {
+LANGUAGES: Mapping[Spoken, str] = {"en": "English", "ru": "Russian"}
+SENTENCES: Mapping[Spoken, Mapping[str, str]] = {
     "en": {
-        "done": "Done, as you approved: {call}. Result: {result}",
+        "done": "Done, as you approved: {call}.",
         "failed": "What you approved failed: {call}. {why}",
         "in_doubt": "Nobody knows whether what you approved took effect: {call}. I do not repeat it; please check.",
+        "result": "Result: {result}.",
     },
     "ru": {
-        "done": "Сделано, как вы одобрили: {call}. Результат: {result}",
+        "done": "Сделано, как вы одобрили: {call}.",
         "failed": "То, что вы одобрили, не удалось: {call}. {why}",
         "in_doubt": "Неизвестно, подействовало ли то, что вы одобрили: {call}. Я этого не повторяю; проверьте сами.",
+        "result": "Результат: {result}.",
     },
 }
 REASONS = {
@@ -72,12 +78,15 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome:
-    """The end of an approved action. `call` shows the call to its user; `body` is its result.
+    """The end of an approved action: `body` is the result of the call of `tool`, which `agent` made.
 
-    `request` is the user's request that led to the action.
+    `request` is the user's request that led to it; `wording` is how people are told of the call.
     """
 
-    call: str
+    tool: str
+    arguments: Mapping[str, Any]
+    wording: Mapping[str, Any]
+    agent: str | None
     status: ActionStatus
     body: Mapping[str, Any]
     request: str
@@ -108,7 +117,9 @@ async def execute_approved(
     if body:
         await add_messages(run, [ToolResult(_call_of(row), body)])
     shown = {part: value for part, value in body.items() if part != "_meta"}
-    return ActionOutcome(run.user_query, status, shown, row["asked"])
+    return ActionOutcome(
+        row["tool"], row["arguments"], row["wording"], row["agent"], status, shown, row["asked"]
+    )  # fmt: skip
 
 
 def _call_of(row: Mapping[str, Any]) -> ToolCall:
@@ -152,53 +163,73 @@ def _status(body: Mapping[str, Any]) -> ActionStatus:
 
 
 async def narrate_outcome(
-    run: Run, deps: Deps, outcome: ActionOutcome, language: Language, events: RunEvents
+    run: Run, deps: Deps, outcome: ActionOutcome, definition: Definition | None, events: RunEvents
 ) -> Outcome:
-    """The answer in the words of the tool or of the model, or a built-in sentence without either. Raises LostRun."""
+    """The answer in the words of the tool or of the model that made the call, or a built-in sentence without either.
+
+    Raises LostRun.
+    """
     if outcome.status == "done" and (final := outcome.body.get("final")) is not None:
         return Outcome(answer=final)
+    language = definition.language if definition else "auto"
     spoken = await dialogue_language(deps.db, run.id, language, outcome.request)
     built_in = outcome_sentence(outcome, spoken)
-    if deps.models["FinalResponder"].provider == "extractive":
-        return Outcome(answer=built_in)  # the built-in model quotes memory and knows of nothing else
     try:
-        answer = await _ask_model(run, deps, outcome, events)
+        deps = deps.with_responder_model(_model_of(definition, outcome.agent))
+        if deps.models["FinalResponder"].provider == "extractive":
+            return Outcome(answer=built_in)  # the built-in model quotes memory and knows of nothing else
+        answer = await _ask_model(run, deps, outcome, definition, spoken, events)
     except MaasError as error:
         log.warning("outcome_told_by_rule", cause=str(error))
         answer = ""
-    return Outcome(answer=built_in, degraded="FinalResponder") if is_blank(answer) else Outcome(answer=answer)
+    is_told = not is_blank(answer) and json_object(answer) is None
+    return Outcome(answer=answer) if is_told else Outcome(answer=built_in, degraded="FinalResponder")
 
 
-async def _ask_model(run: Run, deps: Deps, outcome: ActionOutcome, events: RunEvents) -> str:
+def _model_of(definition: Definition | None, agent: str | None) -> str | None:
+    """The model of the agent that made the call, else that of its assistant: another provider reads nothing of it."""
+    if definition is None:
+        return None
+    own = next((one.model for one in definition.agents if one.name == agent), None)
+    return own or definition.model
+
+
+async def _ask_model(
+    run: Run, deps: Deps, outcome: ActionOutcome, definition: Definition | None, spoken: Spoken, events: RunEvents
+) -> str:
     name = await read_role_name(deps.db, run.assistant, run.user_id, run.assistants_version)
     prompts = await read_prompts(deps.db, "FinalResponder", name, version=run.assistants_version)
     prompt = Prompt("FinalResponder", role_text(prompts, name), prompts["FinalResponder"].version)
     result = json.dumps({"status": outcome.status, "result": outcome.body}, ensure_ascii=False)
+    call = describe_in_line(outcome.tool, outcome.wording, outcome.arguments, spoken)
     text = (
         f"<request>\n{escape(tokens.fit(outcome.request, MAX_REQUEST_TOKENS))}\n</request>\n"
-        f"<call>\n{escape(outcome.call)}\n</call>\n"
-        f"<outcome>\n{escape(tokens.fit(result, MAX_RESULT_TOKENS))}\n</outcome>\n{TASK}"
+        f"<call>\n{escape(call)}\n</call>\n"
+        f"<outcome>\n{escape(tokens.fit(result, MAX_RESULT_TOKENS))}\n</outcome>\n"
+        f"{TASK.format(language=LANGUAGES[spoken])}"
     )
+    temperature = definition.temperature if definition else None
     request = Request(
         role="FinalResponder",
         system=prompt.text,
         messages=(Message("user", text),),
-        temperature=deps.settings.temperature,
-        max_tokens=deps.settings.max_tokens,
-        inputs={"user_query": outcome.call, "memory": []},
+        temperature=deps.settings.temperature if temperature is None else temperature,
+        max_tokens=(definition.limits.tokens if definition else None) or deps.settings.max_tokens,
+        inputs={"user_query": call, "memory": []},
     )
     deadline = monotonic() + deps.settings.responder_timeout
-    reply = await ResponderModel(run, deps, prompt, deadline, events if deps.settings.stream else None).ask(request)
+    is_streamed = deps.settings.stream and (definition is None or definition.stream)
+    reply = await ResponderModel(run, deps, prompt, deadline, events if is_streamed else None).ask(request)
     return clean(reply.text).strip()
 
 
-def outcome_sentence(outcome: ActionOutcome, language: Literal["ru", "en"]) -> str:
-    """The built-in sentence for an outcome."""
-    code = outcome.body.get("error_code", "")
-    return SENTENCES[language][outcome.status].format(
-        call=outcome.call,
-        result=shorten(json.dumps(outcome.body.get("data"), ensure_ascii=False), MAX_RESULT_CHARS),
-        why=REASONS[language].get(
-            code, shorten(str(outcome.body.get("say") or outcome.body.get("message", "")), MAX_RESULT_CHARS)
-        ),
-    )
+def outcome_sentence(outcome: ActionOutcome, language: Spoken) -> str:
+    """The built-in sentences for an outcome: words and values, no JSON."""
+    sentences, body = SENTENCES[language], outcome.body
+    code = body.get("error_code", "")
+    why = shorten(str(body.get("say") or body.get("message", "")), MAX_RESULT_CHARS)
+    call = describe_in_line(outcome.tool, outcome.wording, outcome.arguments, language)
+    told = sentences[outcome.status].format(call=call, why=REASONS[language].get(code, why))
+    if outcome.status == "done" and (result := values_in_line(body.get("data"), language)):
+        told += " " + sentences["result"].format(result=result)
+    return told

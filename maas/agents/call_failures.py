@@ -18,9 +18,11 @@ log = structlog.get_logger()
 
 
 def approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
+    """The body of a call that waits. Code shows the call to the user below the answer."""
     return refused(
         "approval_required",
-        "not done yet, it waits for the user's approval: say what will happen, do not call it again",
+        "not done yet, it waits for the user's approval: say what will happen, do not call it again. What waits, and how to "
+        "decide, is shown below your answer",
         approval_required=True,
         arguments=cut(arguments.values, MAX_DATA_BYTES)[0],
         reason=tool.reason or tool.description.strip().splitlines()[0],

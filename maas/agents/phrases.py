@@ -22,7 +22,7 @@ def holds(words: Sequence[str], phrase: str) -> bool:
     """Return whether the words of a phrase follow one another in `words`."""
     parts = words_of(phrase)
     starts = range(len(words) - len(parts) + 1) if parts else ()
-    return any(all(_is_form(words[start + n], one) for n, one in enumerate(parts)) for start in starts)
+    return any(all(is_form(words[start + n], one) for n, one in enumerate(parts)) for start in starts)
 
 
 def find_phrases(text: str, phrases: Iterable[str]) -> list[str]:
@@ -31,7 +31,8 @@ def find_phrases(text: str, phrases: Iterable[str]) -> list[str]:
     return [one for one in phrases if holds(words, one)]
 
 
-def _is_form(word: str, keyword: str) -> bool:
+def is_form(word: str, keyword: str) -> bool:
+    """Return whether a word is a keyword in a Russian inflection, or the same word."""
     stem = keyword.rstrip(_VOWELS)
     if len(stem) < _MIN_STEM_CHARS or not _RUSSIAN_WORD.fullmatch(keyword):
         return word == keyword

@@ -191,7 +191,7 @@ class Runtime:
         if (own_call := await deps.db.value("own_call", run.id)) is not None:
             return await execute_own_call(run, deps, definition, tools, calls, self._domains(run, deps), own_call)
         outcome = await execute_approved(run, deps, tools, calls, self._domains(run, deps))
-        return await narrate_outcome(run, deps, outcome, definition.language if definition else "auto", events)
+        return await narrate_outcome(run, deps, outcome, definition, events)
 
     async def work(self, run: Run, deps: Deps, events: RunEvents) -> Outcome:
         """Execute the steps of a task that are left; the answer is its report. Raises LostRun, MaasError('no_task')."""

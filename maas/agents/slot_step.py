@@ -14,7 +14,7 @@ from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains
 from maas.agents.optional_slots import OPTIONAL_QUESTIONS
 from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
-from maas.agents.spoken_decision import read_decision
+from maas.agents.consent import read_decision
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import AnswerContext, ResponderModel, fenced_json, final_text

@@ -90,12 +90,13 @@ class ToolAnswer:
 class ToolArguments:
     """Validated arguments. `values` is the JSON of `model` with its defaults; `ignored` names unknown arguments.
 
-    For a tool that has only a schema, `model` is `values`.
+    For a tool that has only a schema, `model` is `values`. `wording` is how people are told of a call that waits.
     """
 
     model: BaseModel | Mapping[str, Any]
     values: Mapping[str, Any]
     ignored: tuple[str, ...]
+    wording: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

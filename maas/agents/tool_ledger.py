@@ -191,14 +191,19 @@ class CallLog:
     async def _propose(self, result: ToolResult) -> None:
         assert result.tool is not None and result.arguments is not None
         tool, arguments = result.tool, result.arguments.values
-        action = await self._db.value(
+        row = await self._db.row(
             "propose_action", self._run.id, _call_key(result.call), tool.name, arguments, tool.effect, tool.version,
-            result.agent or tool.domain, self._number(result.call),
+            result.agent or tool.domain, self._number(result.call), result.arguments.wording or {},
         )  # fmt: skip
+        assert row is not None
+        self._run.log.waiting = self._run.log.waiting or "run"
         await self._events.emit(
             EventType.APPROVAL_REQUIRED,
-            {"action_id": str(action), "tool": tool.name, "arguments": arguments, "reason": result.body["reason"]},
-        )
+            {
+                "action_id": str(row["id"]), "fingerprint": row["fingerprint"], "tool": tool.name, "arguments": arguments,
+                "reason": result.body["reason"],
+            },
+        )  # fmt: skip
 
     def _number(self, call: ToolCall) -> int:
         """The number of the call in the run, from 1, in the order in which the model made its calls."""

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from maas.agents.wording import Preview, Wording, is_known
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request, ToolSpec
 
@@ -101,6 +102,7 @@ class ToolContext:
 Handler = Callable[[Any, ToolContext], Awaitable[Any]]
 Verify = Callable[[Any, ToolContext, Any], Awaitable[Any]]
 Prepare = Callable[[Any, ToolContext], Awaitable[Mapping[str, Any]]]
+Look = Callable[[Any, ToolContext], Awaitable[Preview]]
 Schema = Mapping[str, Any]
 
 
@@ -121,6 +123,8 @@ class Tool:
     maas.assistants.load_tools.
     `prepare` completes the arguments of a dangerous call before its user is asked: what it returns is what is shown,
     approved and executed. It changes nothing outside.
+    `wording` is how people are told of a call; `preview` looks what a call would do before its user is asked: its object
+    by name, old and new values. It changes nothing; where it fails, the arguments alone are shown.
     Raises MaasError('wrong_tool') for a declaration that no model could call.
     """
 
@@ -138,6 +142,8 @@ class Tool:
     needs: Need | None = None
     verify: Verify | None = field(default=None, repr=False, compare=False)
     prepare: Prepare | None = field(default=None, repr=False, compare=False)
+    wording: Wording = field(default=Wording(), repr=False, compare=False)
+    preview: Look | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -151,6 +157,10 @@ class Tool:
             raise wrong_tool(f"{self.name}: its effect is one of {', '.join(get_args(Effect))}, not {self.effect!r}")
         if self.needs not in (None, *get_args(Need)):
             raise wrong_tool(f"{self.name}: it needs {' or '.join(get_args(Need))}, or None, not {self.needs!r}")
+        if self.preview is not None and self.effect == "read":
+            raise wrong_tool(f"{self.name}: a tool that only reads has nothing to preview")
+        if unknown := [one for one in (*self.wording.verbs, *self.wording.objects) if not is_known(one)]:
+            raise wrong_tool(f"{self.name}: wording: {unknown[0]!r} is in no table of maas/agents/consent_words.py")
         if self.prepare is not None and self.effect != "dangerous":
             raise wrong_tool(f"{self.name}: only a dangerous tool prepares its calls; others are not always shown")
         if not 0 < self.timeout <= MAX_TIMEOUT_S:
@@ -184,6 +194,8 @@ def tool(
     needs: Need | None = None,
     verify: Verify | None = None,
     prepare: Prepare | None = None,
+    wording: Wording | None = None,
+    preview: Look | None = None,
 ) -> Callable[[Callable[..., Awaitable[Any]]], Tool]:
     """Make a Tool of an async function; its docstring is the description.
 
@@ -202,7 +214,7 @@ def tool(
         timeout_s = DEFAULT_TIMEOUT_S.get(effect, MAX_TIMEOUT_S) if timeout is None else timeout
         return Tool(
             tool_name, domain, description, effect, handle, model, {}, timeout_s, idempotent, reason, needs=needs,
-            verify=verify, prepare=prepare,
+            verify=verify, prepare=prepare, wording=wording or Wording(), preview=preview,
         )  # fmt: skip
 
     return declare

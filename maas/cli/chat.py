@@ -207,7 +207,9 @@ class Chat:
                 note(f"action {action['action_id']} stays pending until it expires")
                 return None
         try:
-            row = await decide_action(self._db, UUID(action["action_id"]), self._user_id, decision, "cli")
+            row = await decide_action(
+                self._db, UUID(action["action_id"]), self._user_id, decision, "cli", fingerprint=action["fingerprint"]
+            )
         except MaasError as error:
             note(f"maas: {error.message}")
             return None

@@ -64,15 +64,21 @@ async def read_action(db: Database, action_id: UUID, user_id: UUID | None = None
 
 
 async def decide_action(
-    db: Database, action_id: UUID, user_id: UUID, decision: Decision, by: str, queue_limit: int | None = None
+    db: Database,
+    action_id: UUID,
+    user_id: UUID,
+    decision: Decision,
+    by: str,
+    queue_limit: int | None = None,
+    fingerprint: str | None = None,
 ) -> dict[str, Any]:
     """Approve or reject an action, once; returns it, with the run that executes an approved one.
 
-    Raises MaasError: `not_found`, `already_decided` and `expired` with the present `status`, `queue_full`, or
-    `unknown_assistant` when the assistant that proposed it is not active any more.
+    `fingerprint` is that of the action as it was shown. Raises MaasError: `not_found`, `already_decided` and `expired`
+    with the present `status`, `changed` when it is not what was shown any more, `queue_full`, or `unknown_assistant` when the assistant that proposed it is not active any more.
     """
     try:
-        row = await db.row("decide_action", action_id, user_id, decision, by, queue_limit)
+        row = await db.row("decide_action", action_id, user_id, decision, by, queue_limit, fingerprint)
     except asyncpg.ForeignKeyViolationError as error:
         raise MaasError("unknown_assistant", str(error)) from error
     assert row is not None
@@ -107,6 +113,9 @@ def _refuse(verdict: str, status: str | None, action_id: UUID) -> None:
         case "expired":
             message = f"action {action_id} has expired; ask for it again"
             raise MaasError("expired", message, {"status": status})
+        case "changed":
+            message = f"action {action_id} is not what was shown: look at it again, then decide on its fingerprint"
+            raise MaasError("changed", message, {"status": status})
         case "already_decided":
             raise MaasError("already_decided", f"action {action_id} is {status} already", {"status": status})
 

@@ -69,7 +69,8 @@ class StageLog:
     `earlier`: calls that an earlier owner of the run has stored, None until they are read. `next_round`: the number of
     the next call. `limited`: the limit for which the stage works by rule; `memory_reasons`: why memory was incomplete,
     as codes. `degraded`: what the answer of an assistant lacks; `variant`: the form of the assistant that answers, None
-    if it has one only. `pin_lock` is held while calls are stored. `answer_by`: when the answer must be there, by
+    if it has one only. `waiting`: whose actions the answer has to show, those of the run or all of its conversation.
+    `pin_lock` is held while calls are stored. `answer_by`: when the answer must be there, by
     `time.monotonic`; None before the stage has asked.
     """
 
@@ -84,6 +85,7 @@ class StageLog:
     limited: str | None = None
     degraded: str | None = None
     variant: str | None = None
+    waiting: Literal["run", "conversation"] | None = None
     memory_reasons: set[str] = field(default_factory=set)
 
 

@@ -74,6 +74,7 @@ class RunEvents:
         self._parts: list[str] = []
         self._size = 0
         self._beginnings = 0
+        self._text: list[str] = []  # of this beginning
         self._waiting: list[tuple[EventType, Mapping[str, Any]]] = []
         self._has_written = False
         self._is_urgent = asyncio.Event()
@@ -94,7 +95,7 @@ class RunEvents:
     def begin(self) -> None:
         """The answer begins, or begins anew: its text that is not written yet is dropped."""
         self._beginnings += 1
-        self._parts, self._size = [], 0
+        self._parts, self._size, self._text = [], 0, []
         if self.marks is not None:
             self.marks.reset()
 
@@ -109,10 +110,19 @@ class RunEvents:
         if not delta:
             return
         self._parts.append(delta)
+        self._text.append(delta)
         self._size += len(delta)
         if self._size >= MAX_TEXT_CHARS:
             self._is_urgent.set()
         self._write_soon()
+
+    async def extend(self, answer: str, extended: str) -> None:
+        """Add to a streamed answer what code has put at its end; nothing if another text was streamed."""
+        self._end_marks()
+        start, _, end = "".join(self._text).partition(answer)
+        added = extended.removeprefix(answer)
+        if self._text and not start.strip() and added.startswith(end):
+            self._add(added.removeprefix(end))
 
     async def emit(self, kind: EventType, payload: Mapping[str, Any]) -> None:
         """Write an event after all text before it."""

@@ -74,7 +74,7 @@ class BrainAnswer(BrainSchema):
     conversation_id: UUID | None
     response: str
     executed_actions: list[dict[str, Any]] = Field(
-        description="What the answer proposes: {id, tool, arguments}, and the writes that were made for it: "
+        description="What the answer proposes: {id, tool, arguments, fingerprint}, and the writes that were made for it: "
         "{tool, arguments, status, verification}."
     )
     mode: Mode = Field(description="The mode in which the request was answered.")

@@ -104,7 +104,7 @@ class ConversationMessage(Schema):
     role: MessageRole
     content: str
     actions: list[dict[str, Any]] | None = Field(
-        description="What the answer proposes: {id, tool, arguments}, and the writes that were made for it: "
+        description="What the answer proposes: {id, tool, arguments, fingerprint}, and the writes that were made for it: "
         "{tool, arguments, status, verification}."
     )
     agent: str | None
@@ -207,6 +207,9 @@ async def get_messages(request: Request) -> Response:
 
 class ActionDecision(RequestBody):
     user_id: UUID
+    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = Field(
+        None, description="Of the action as it was shown; with another one nothing is decided: 409 `changed`."
+    )
 
 
 class ActionEdit(RequestBody):
@@ -225,6 +228,7 @@ class Action(Schema):
     tool: str
     arguments: dict[str, Any]
     effect: Literal["read", "write", "dangerous"]
+    fingerprint: str = Field(description="What a decision is on: tool, its version, arguments. An edit changes it.")
     assistant: str | None
     agent: str | None = Field(description="The agent that proposed it, else the domain of the tool.")
     status: ActionStatus
@@ -287,7 +291,9 @@ async def _decide(request: Request, decision: Decision) -> Response:
     action_id = read_id(request, "action")
     body = await read_body(request, ActionDecision)
     state, actor = app_state(request), principal_of(request).name
-    row = await decide_action(state.db, action_id, body.user_id, decision, actor, state.submissions.queue_limit)
+    row = await decide_action(
+        state.db, action_id, body.user_id, decision, actor, state.submissions.queue_limit, body.fingerprint
+    )
     return json_response(_to_action(row))
 
 

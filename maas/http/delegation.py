@@ -91,6 +91,7 @@ class ComplexTaskAnswer(Schema):
 
     status: Literal["approval_required"] = "approval_required"
     action_id: UUID = Field(description="For POST /v1/actions/{id}/approve or reject.")
+    fingerprint: str = Field(description="Send it with the decision: it stands for exactly these steps.")
     warning: str = Field(description="What to say to the user before they decide.")
     steps: list[ProposedStep]
     run_id: UUID
@@ -127,7 +128,10 @@ async def post_complex_task(request: Request) -> Response:
     if result.get("error_code") != "approval_required" or not actions:
         raise _not_executed(run_id, result)
     steps = [ProposedStep(title=one["title"], tool=one.get("tool")) for one in actions[0]["arguments"]["steps"]]
-    answer = ComplexTaskAnswer(action_id=actions[0]["id"], warning=result["reason"], steps=steps, run_id=run_id)
+    answer = ComplexTaskAnswer(
+        action_id=actions[0]["id"], fingerprint=actions[0]["fingerprint"], warning=result["reason"], steps=steps,
+        run_id=run_id,
+    )  # fmt: skip
     return json_response(answer)
 
 

@@ -36,6 +36,7 @@ STATUS = {
     "in_use": 409,
     "already_decided": 409,
     "expired": 409,
+    "changed": 409,
     "not_offered": 409,
     "not_replayable": 409,
     "not_executed": 409,

@@ -16,9 +16,9 @@ from maas.mcp_server.schemas import DEFAULT_WAIT_S, GetRunInput, RunOutput
 from maas.mcp_server.tools import McpContext, ReportProgress, get_run
 
 HOW_TO_APPROVE = (
-    "It changes nothing before the user approves it. Tell the user what it would do. It is approved with "
-    "POST /v1/actions/{id}/approve or rejected with /reject, in a web interface, or by an operator with "
-    "maas_decide_action; the action is {id}, {call}"
+    "It changes nothing before the user approves it. Show the user the call as it is. It is approved with "
+    "POST /v1/actions/{id}/approve or rejected with /reject, each with the fingerprint {fingerprint}, in a web "
+    "interface, or by an operator with maas_decide_action; the action is {id}, {call}"
 )
 
 
@@ -61,8 +61,9 @@ class AssistantTools:
             return ToolResult(f"{body.get('error_code')}: {body.get('message')}", is_error=True)
         (action,) = await self.context.client.run(_actions(self.context.client.users, user, run_id))
         call = f"{action['tool']} {json.dumps(action['arguments'], ensure_ascii=False)}"
-        how = HOW_TO_APPROVE.format(id=action["id"], call=call)
-        pending = {"action_id": action["id"], "expires_at": action["expires_at"], "reason": body["reason"]}
+        how = HOW_TO_APPROVE.format(id=action["id"], fingerprint=action["fingerprint"], call=call)
+        pending = {name: action[name] for name in ("fingerprint", "expires_at")}
+        pending |= {"action_id": action["id"], "reason": body["reason"]}
         return ToolResult(f"This waits for the user's approval: {body['reason']}. {how}", body | pending)
 
 

@@ -1,8 +1,9 @@
 -- Tool calls that wait for the user.
 --
 --   maas_propose_action   a run proposes a call
+--   maas_show_actions     the answer of a run shows what waits: a typed yes or no is bound to exactly that
 --   maas_edit_action      other arguments, while it is pending
---   maas_decide_by_words  a typed yes or no decides the only one of its conversation
+--   maas_decide_by_words  a typed yes or no decides the only one that the last answer showed
 --   maas_decide_action    approving inserts a run of kind action in the same transaction: no run, no approval
 --   maas_open_action      that run claims it: approved -> executing
 --   maas_begin_tool, maas_finish_tool    execute it once, like every write; the trigger settle_action follows
@@ -16,16 +17,23 @@ create or replace function maas.maas_hash_arguments(p_args jsonb) returns text l
 $$;
 comment on function maas.maas_hash_arguments is 'SHA-256 of a JSON value, independent of its formatting';
 
+create or replace function maas.maas_fingerprint_action(p_tool text, p_version text, p_args_hash text) returns text language sql immutable as $$
+  select left(encode(sha256(convert_to(concat_ws(e'\n', p_tool, p_version, p_args_hash), 'UTF8')), 'hex'), 32)
+$$;
+comment on function maas.maas_fingerprint_action is
+  'What a person decides on, as 32 hexadecimal digits: the tool, its version and the arguments; an edit changes it';
+
 create or replace function maas.maas_format_call(p_tool text, p_args jsonb) returns text language sql immutable as $$
   select p_tool || ' ' || left(p_args::text, 2000) || case when char_length(p_args::text) > 2000 then '…' else '' end
 $$;
 comment on function maas.maas_format_call is 'A call as text for people: its tool and the first 2000 characters of its arguments';
 
 create or replace function maas.maas_propose_action(p_run uuid, p_call text, p_tool text, p_args jsonb, p_effect text,
-  p_tool_version text default '', p_agent text default null, p_lives interval default '00:30:00', p_place int default 1)
+  p_tool_version text default '', p_agent text default null, p_lives interval default '00:30:00', p_place int default 1,
+  p_wording jsonb default '{}')
 returns uuid language sql security definer set search_path = pg_catalog, pg_temp as $$
   with waiting as (  -- the same call proposed again waits once, and anew; one of the same run is told apart by its call
-    update maas.chat_pending_actions w set expires_at = maas.maas_now() + p_lives
+    update maas.chat_pending_actions w set expires_at = maas.maas_now() + p_lives, proposed_in = p_run, wording = p_wording
     where w.status = 'pending' and w.id = (
       select a.id from maas.chat_pending_actions a join maas.pipeline_runs r on r.id = p_run
         and r.user_id = a.user_id and r.conversation_id = a.conversation_id and r.id <> a.run_id
@@ -37,10 +45,10 @@ returns uuid language sql security definer set search_path = pg_catalog, pg_temp
     returning w.id
   ), proposed as (
   insert into maas.chat_pending_actions (user_id, run_id, conversation_id, call_id, tool_name, tool_version, tool_args, args_hash, asked_hash,
-    effect, assistant, agent, place, created_at, expires_at, account_id)
+    effect, assistant, agent, place, created_at, expires_at, account_id, proposed_in, wording)
   select r.user_id, r.id, c.id, p_call, p_tool, p_tool_version, p_args, maas.maas_hash_arguments(p_args), maas.maas_hash_arguments(p_args),
     p_effect, r.assistant, p_agent, p_place, maas.maas_now(), maas.maas_now() + p_lives,
-    coalesce(left(r.metadata->>'account', 200), c.ad_account_id)
+    coalesce(left(r.metadata->>'account', 200), c.ad_account_id), r.id, p_wording
   from maas.pipeline_runs r left join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id
   where r.id = p_run and not exists (select from waiting) for key share of r
   on conflict (run_id, call_id, asked_hash) do update set call_id = excluded.call_id
@@ -55,7 +63,8 @@ create or replace function maas.maas_edit_action(p_id uuid, p_user uuid, p_args 
 returns table (verdict text, status text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-  update maas.chat_pending_actions a set tool_args = p_args, args_hash = maas.maas_hash_arguments(p_args)
+  update maas.chat_pending_actions a set tool_args = p_args, args_hash = maas.maas_hash_arguments(p_args),
+    wording = a.wording - 'object' - 'changes'
   where a.id = p_id and a.user_id = p_user and a.status = 'pending' and a.expires_at > maas.maas_now();
   if found then
     return query select 'edited', 'pending';
@@ -72,7 +81,7 @@ comment on function maas.maas_edit_action is
   'Returns edited, already_decided, expired or not_found (also for an action of another user), and the action''s status';
 
 create or replace function maas.maas_decide_action(p_id uuid, p_user uuid, p_decision text, p_by text, p_args jsonb default null,
-  p_queue_limit int default null)
+  p_queue_limit int default null, p_fingerprint text default null)
 returns table (verdict text, status text, run_id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -82,7 +91,8 @@ begin
   if p_decision not in ('approve', 'reject') or p_decision is null then
     raise invalid_parameter_value using message = format('decision: approve or reject, not %s', coalesce(p_decision, 'null'));
   end if;
-  select a.status, a.expires_at, a.run_id, a.conversation_id, a.tool_name, a.tool_args, a.action_run_id into action
+  select a.status, a.expires_at, a.run_id, a.conversation_id, a.tool_name, a.tool_args, a.action_run_id,
+    maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash) as fingerprint into action
   from maas.chat_pending_actions a where a.id = p_id and a.user_id = p_user for update;
   if not found then
     return query select 'not_found', null, null::uuid;
@@ -92,6 +102,8 @@ begin
   elsif action.expires_at <= maas.maas_now() then
     update maas.chat_pending_actions a set status = 'expired' where a.id = p_id;
     return query select 'expired', 'expired', null::uuid;
+  elsif p_fingerprint <> action.fingerprint then
+    return query select 'changed', action.status::text, null::uuid;
   elsif p_decision = 'reject' then
     update maas.chat_pending_actions a set decided_by = p_by, decided_at = maas.maas_now(), status = 'rejected' where a.id = p_id;
     return query select 'decided', 'rejected', null::uuid;
@@ -116,22 +128,67 @@ begin
 end
 $$;
 comment on function maas.maas_decide_action is
-  'Returns decided, already_decided, expired, queue_full or not_found (also for an action of another user), the action''s status, and the run that executes it. p_args replaces the proposed arguments, p_queue_limit bounds the user''s unfinished requests';
+  'Returns decided, already_decided, expired, changed (it is not what p_fingerprint names), queue_full or not_found (also for an action of another user), the action''s status, and the run that executes it. p_args replaces the proposed arguments, p_queue_limit bounds the user''s unfinished requests';
+
+create or replace function maas.maas_show_actions(p_run uuid, p_attempt int, p_again boolean, p_limit int)
+returns table (id uuid, tool text, arguments jsonb, effect text, wording jsonb, number bigint) language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  asked record;
+begin
+  select r.user_id, r.conversation_id into asked from maas.pipeline_runs r
+  where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  if not found then
+    return query select null::uuid, null, null::jsonb, null, null::jsonb, -1::bigint;
+    return;
+  end if;
+  return query with waiting as (
+    select a.id, count(*) over () as number from maas.chat_pending_actions a
+    where a.user_id = asked.user_id and a.status = 'pending' and a.expires_at > maas.maas_now()
+      and (a.proposed_in = p_run or p_again and a.conversation_id = asked.conversation_id)
+    order by a.created_at, a.place, a.id limit p_limit
+  ), shown as (
+    update maas.chat_pending_actions a
+    set shown_in = p_run, shown_fingerprint = maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash)
+    from waiting w where a.id = w.id and a.status = 'pending'
+    returning a.id, a.tool_name, a.tool_args, a.effect, a.wording, w.number, a.created_at, a.place
+  )
+  select s.id, s.tool_name::text, s.tool_args, s.effect::text, s.wording, s.number from shown s order by s.created_at, s.place, s.id;
+end
+$$;
+comment on function maas.maas_show_actions is
+  'Notes that the answer of a run shows the actions which it proposed and which wait, with p_again all that wait in its conversation; returns the first p_limit of them and the number of all, or number -1: the caller no longer owns the run';
+
+create or replace function maas.maas_is_shown(p_run uuid, p_action uuid) returns boolean language sql stable as $$
+  select exists (
+    select from maas.pipeline_runs r
+    join maas.chat_messages s on s.run_id = r.id and s.conversation_id = r.conversation_id and s.role = 'user'
+    join maas.chat_pending_actions a on a.id = p_action and a.conversation_id = r.conversation_id and a.user_id = r.user_id
+    join maas.chat_messages m on m.run_id = a.shown_in and m.conversation_id = r.conversation_id and m.role = 'assistant'
+    where r.id = p_run and a.shown_fingerprint = maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash)
+      and m.created_at < s.created_at and not exists (  -- nothing was said between
+        select from maas.chat_messages n where n.conversation_id = r.conversation_id and n.role in ('user', 'assistant')
+          and n.run_id is distinct from m.run_id and n.created_at > m.created_at and n.created_at < s.created_at))
+$$;
+comment on function maas.maas_is_shown is
+  'Whether the last answer of the conversation before a run showed this action as it is now, and the run came after it';
 
 create or replace function maas.maas_undecided_actions(p_run uuid)
-returns table (id uuid, call text) language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+returns table (id uuid, call text, wording jsonb, arguments jsonb, is_shown boolean) language sql stable
+security definer set search_path = pg_catalog, pg_temp as $$
   with candidates as (
-    select a.id, a.created_at, a.decided_in, maas.maas_format_call(a.tool_name, a.tool_args) as call
+    select a.id, a.created_at, a.decided_in, a.wording, a.tool_args, maas.maas_format_call(a.tool_name, a.tool_args) as call
     from maas.pipeline_runs r join maas.chat_pending_actions a on a.conversation_id = r.conversation_id and a.user_id = r.user_id
     where r.id = p_run and a.run_id <> r.id
       and (a.decided_in = r.id or (a.status = 'pending' and a.expires_at > maas.maas_now()))
   )
-  select c.id, c.call from candidates c
+  select c.id, c.call, c.wording, c.tool_args, c.decided_in is not null or maas.maas_is_shown(p_run, c.id) from candidates c
   where c.decided_in is not null or not exists (select from candidates d where d.decided_in is not null)
   order by c.created_at, c.id
 $$;
 comment on function maas.maas_undecided_actions is
-  'The actions that a yes or no in this run may mean: those of its conversation that wait and that earlier runs proposed, or the one that it has decided';
+  'The actions of the conversation of a run that wait and that earlier runs proposed, or the one that it has decided; a yes or no may mean the only one that is_shown';
 
 create or replace function maas.maas_decide_by_words(p_run uuid, p_attempt int, p_decision text)
 returns table (verdict text, call text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -147,7 +204,8 @@ begin
     return query select 'lost', null;
     return;
   end if;
-  select count(*) as number, min(u.id::text)::uuid as id, min(u.call) as call into action from maas.maas_undecided_actions(p_run) u;
+  select count(*) as number, min(u.id::text)::uuid as id, min(u.call) as call into action
+  from maas.maas_undecided_actions(p_run) u where u.is_shown;
   if action.number <> 1 then
     return query select case action.number when 0 then 'none' else 'several' end, null;
     return;
@@ -157,7 +215,9 @@ begin
     return query select 'decided', action.call;
     return;
   end if;
-  select d.verdict into decided from maas.maas_decide_action(action.id, said.user_id, p_decision, 'words') d;
+  select d.verdict into decided from maas.chat_pending_actions a
+  cross join lateral maas.maas_decide_action(a.id, said.user_id, p_decision, 'words', p_fingerprint => a.shown_fingerprint) d
+  where a.id = action.id;
   if decided.verdict = 'decided' then
     update maas.chat_pending_actions a set decided_in = p_run, decided_words = said.user_query where a.id = action.id;
   end if;
@@ -165,23 +225,23 @@ begin
 end
 $$;
 comment on function maas.maas_decide_by_words is
-  'Decides the only action that waits in the conversation of a run, whose message said yes or no; returns decided (also when repeated), none, several, expired, or lost: the caller no longer owns the run';
+  'Decides the only action that the last answer of the conversation of a run showed, whose message said yes or no; returns decided (also when repeated), none, several, expired, or lost: the caller no longer owns the run';
 
 create or replace function maas.maas_open_action(p_run uuid, p_attempt int)
-returns table (verdict text, call_id text, tool text, version text, arguments jsonb, is_intact boolean, status text, result jsonb, asked text) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+returns table (verdict text, call_id text, tool text, version text, arguments jsonb, is_intact boolean, status text, result jsonb, asked text, agent text, wording jsonb) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   perform from maas.pipeline_runs r where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
-    return query select 'lost', null, null, null, null::jsonb, null::boolean, null, null::jsonb, null;
+    return query select 'lost', null, null, null, null::jsonb, null::boolean, null, null::jsonb, null, null, null::jsonb;
     return;
   end if;
   perform maas.maas_claim_action(a.id) from maas.chat_pending_actions a where a.action_run_id = p_run;
   return query select case a.status when 'executing' then 'open' else 'settled' end, a.call_id, a.tool_name::text, a.tool_version,
-    a.tool_args, a.args_hash = maas.maas_hash_arguments(a.tool_args), a.status::text, a.result, q.user_query
+    a.tool_args, a.args_hash = maas.maas_hash_arguments(a.tool_args), a.status::text, a.result, q.user_query, a.agent, a.wording
   from maas.chat_pending_actions a join maas.pipeline_runs q on q.id = a.run_id where a.action_run_id = p_run;
   if not found then
-    return query select 'missing', null, null, null, null::jsonb, null::boolean, null, null::jsonb, null;
+    return query select 'missing', null, null, null, null::jsonb, null::boolean, null, null::jsonb, null, null, null::jsonb;
   end if;
 end
 $$;

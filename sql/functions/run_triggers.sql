@@ -257,7 +257,8 @@ create or replace trigger on_pipeline_status_change after update of status, arch
 
 create or replace function maas.maas_actions_of(p_run uuid) returns jsonb language sql stable as $$
   select jsonb_agg(x.action order by x.place, x.at, x.id) from (
-    select jsonb_build_object('id', a.id, 'tool', a.tool_name, 'arguments', a.tool_args) as action, 1 as place, a.created_at as at, a.id::text as id
+    select jsonb_build_object('id', a.id, 'tool', a.tool_name, 'arguments', a.tool_args,
+      'fingerprint', maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash)) as action, 1 as place, a.created_at as at, a.id::text as id
     from maas.chat_pending_actions a where a.run_id = p_run
     union all
     select jsonb_build_object('tool', e.tool, 'arguments', e.arguments, 'status', e.status,
@@ -265,7 +266,7 @@ create or replace function maas.maas_actions_of(p_run uuid) returns jsonb langua
     from maas.tool_executions e where e.run_id = p_run and e.effect <> 'read' and e.status <> 'started') x
 $$;
 comment on function maas.maas_actions_of is
-  'What a run proposed: {id, tool, arguments}, then the writes that it made: {tool, arguments, status, verification}; null if there are none';
+  'What a run proposed: {id, tool, arguments, fingerprint}, then the writes that it made: {tool, arguments, status, verification}; null if there are none';
 
 create or replace function maas.maas_tokens_of(p_run uuid, p_try int) returns int language sql stable as $$
   select least(sum(c.tokens_in::bigint + c.tokens_out), 2147483647)::int from maas.llm_calls c where c.run_id = p_run and c.try = p_try

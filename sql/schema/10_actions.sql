@@ -25,6 +25,10 @@ create table maas.chat_pending_actions (
   asked_hash text not null,
   action_run_id uuid,
   account_id text,
+  proposed_in uuid,
+  shown_in uuid,
+  shown_fingerprint text,
+  wording jsonb not null default '{}',
   check (expires_at > created_at),
   constraint tool_args_exceed_100_levels check (not tool_args @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
@@ -41,6 +45,11 @@ comment on column maas.chat_pending_actions.asked_hash is 'SHA-256 of the argume
 comment on column maas.chat_pending_actions.action_run_id is 'The run of kind action that executes it and reports the result';
 comment on column maas.chat_pending_actions.account_id is
   'The account that the call was proposed for: metadata.account of the run, else ad_account_id of its conversation at that moment';
+comment on column maas.chat_pending_actions.proposed_in is 'The run that proposed it last: the same call proposed again stays one action';
+comment on column maas.chat_pending_actions.shown_in is 'The run whose answer showed it last, by code';
+comment on column maas.chat_pending_actions.shown_fingerprint is 'Its fingerprint as that answer showed it: a typed yes or no decides nothing else';
+comment on column maas.chat_pending_actions.wording is
+  'How people are told of it: {title, reason, object, changes, verbs, objects}; an edit takes object and changes away';
 create unique index idx_chat_pending_actions_action_run_id on maas.chat_pending_actions (action_run_id) where action_run_id is not null;
 create unique index idx_chat_pending_actions_call on maas.chat_pending_actions (run_id, call_id, asked_hash);
 create index idx_chat_pending_actions_conversation on maas.chat_pending_actions (conversation_id);

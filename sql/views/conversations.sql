@@ -8,7 +8,8 @@ select a.id, a.user_id, a.conversation_id, a.run_id, a.place, a.call_id, a.tool_
       select from maas.pipeline_runs r where r.id = a.action_run_id and r.status = 'FAILED')
       then case a.status when 'approved' then 'failed' else 'in_doubt' end
     else a.status end as status,
-  a.created_at, a.expires_at, a.decided_by, a.decided_at, a.action_run_id, a.result, a.account_id
+  a.created_at, a.expires_at, a.decided_by, a.decided_at, a.action_run_id, a.result, a.account_id,
+  maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash) as fingerprint, a.wording, a.shown_in
 from maas.chat_pending_actions a;
 comment on view maas.v_actions is
   'Actions with their status as of now: undecided in time means expired; failed or in_doubt if their run failed';

@@ -1,4 +1,4 @@
-"""A typed yes or no: it decides the one action that waits in this conversation, once, and nothing else does."""
+"""A typed yes or no decides the one action that the last answer of its conversation showed, once, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from maas.agents.waiting_actions import MARK
 from tests.fault.test_actions import ask, finish, last_prompt, state
 from tests.fault.test_dialogues import kill, lines, settings
 from tests.model_server import ModelServer
@@ -32,7 +33,9 @@ def talk(stack: Stack, models: ModelServer, user: UUID) -> Talk:
         query: str, conversation: UUID | None, *rounds: Sequence[tuple[str, str]], speaker: UUID = user
     ) -> dict[str, Any]:
         models.rounds["responder"] = [list(calls) for calls in rounds]
-        return finish(stack, ask(stack, speaker, query, conversation))
+        run = finish(stack, ask(stack, speaker, query, conversation))
+        assert run["status"] == "COMPLETED", run["error_message"]
+        return run
 
     return say
 
@@ -98,6 +101,7 @@ def test_a_model_decides_nothing_by_itself(stack: Stack, models: ModelServer, ta
         ("да", elsewhere, [[CONFIRM]], None),
         ("да", None, [[CONFIRM]], None),
         ("да", uuid4(), [[CONFIRM]], stranger),
+        ("да", conversation, [[CONFIRM]], None),  # the last answer did not show it; this one does
         ("да", conversation, [[("read_nothing", "{}")], [CONFIRM]], None),
         ("нет", conversation, [[CONFIRM]], None),
         ("да", conversation, [[REJECT]], None),
@@ -108,13 +112,88 @@ def test_a_model_decides_nothing_by_itself(stack: Stack, models: ModelServer, ta
     assert lines(stack) == []
 
 
+def test_only_what_the_last_answer_showed(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    """After another answer a yes decides nothing: code asks again, with the call quoted, and then it does."""
+    conversation = uuid4()
+    talk("Wipe it.", conversation, [WIPE])
+    assert MARK not in talk("What is the weather like?", conversation)["final_answer"]
+    assert 'wipe {\\"text\\": \\"one\\"}' in models.prompts("responder")[-1]  # the model still sees what waits
+    run = talk("да", conversation, [CONFIRM])
+    assert refusals(stack, run) == ["unknown_tool"] and actions(stack) == ["pending"]
+    assert MARK in run["final_answer"] and "текст: `one`" in run["final_answer"]
+    talk("да", conversation, [CONFIRM])
+    poll(lambda: lines(stack) == ["wiped", "one"], 20, "it is executed")
+
+
+def test_an_edit_after_it_was_shown(stack: Stack, models: ModelServer, user: UUID, talk: Talk) -> None:
+    """The yes was to other arguments."""
+    conversation = uuid4()
+    talk("Wipe it.", conversation, [WIPE])
+    (action,) = (row["id"] for row in stack.rows("select id from v_actions"))
+    stack.rows("select maas_edit_action(%s, %s, '{\"text\": \"all\"}')", action, user)
+    run = talk("yes", conversation, [CONFIRM])
+    assert (refusals(stack, run), actions(stack), lines(stack)) == (["unknown_tool"], ["pending"], [])
+    assert run["final_answer"].endswith("or use the buttons.") and "text: `all`" in run["final_answer"]
+    talk("yes", conversation, [CONFIRM])
+    assert executed(stack, action) == ("done", {"written": "wiped all"})
+
+
+def test_a_yes_that_was_typed_before_the_answer(stack: Stack, models: ModelServer, user: UUID, talk: Talk) -> None:
+    """It waited in the queue while the action was proposed, so it means something else."""
+    conversation = uuid4()
+    models.rounds["responder"] = [[WIPE], [], [CONFIRM]]
+    models.hold_after("responder", models.calls["responder"])
+    first = ask(stack, user, "Wipe it.", conversation)
+    poll(lambda: models.calls["responder"] > 0, 20, "the model is asked")
+    second = ask(stack, user, "yes", conversation)
+    models.release("responder")
+    finish(stack, first)
+    assert MARK in finish(stack, second)["final_answer"]
+    assert (actions(stack), lines(stack)) == (["pending"], [])
+
+
+def test_a_failed_request_between(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    """Its words were said after what was shown, though nobody answered them."""
+    conversation = uuid4()
+    talk("Wipe it.", conversation, [WIPE])
+    stack.rows(
+        "insert into chat_messages (conversation_id, user_id, run_id, role, content) "
+        "select id, user_id, gen_random_uuid(), 'user', 'Wait, which one is it?' from chat_conversations"
+    )
+    talk("yes", conversation, [CONFIRM])
+    assert actions(stack) == ["pending"]
+
+
+def test_one_of_several_is_named(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    """Proposed again by itself, it is what the last answer showed; the other one goes on waiting."""
+    conversation = uuid4()
+    talk("Wipe both.", conversation, [WIPE, OTHER])
+    run = talk("Only the second one.", conversation, [OTHER])
+    assert "`two`" in run["final_answer"] and "`one`" not in run["final_answer"]
+    talk("да, стирай", conversation, [CONFIRM])
+    poll(lambda: lines(stack) == ["wiped", "two"], 20, "it is executed")
+    assert sorted(actions(stack)) == ["done", "pending"]
+
+
+def test_words_that_do_not_fit_the_tool(stack: Stack, models: ModelServer, talk: Talk) -> None:
+    conversation = uuid4()
+    for query in ("send it", "wipe it, but only tomorrow", "wipe two"):
+        talk("Wipe it.", conversation, [WIPE])
+        run = talk(query, conversation, [CONFIRM])
+        assert (refusals(stack, run), actions(stack)) == (["unknown_tool"], ["pending"]), query
+    talk("Wipe it.", conversation, [WIPE])
+    talk("Yes, wipe one.", conversation, [CONFIRM])
+    poll(lambda: lines(stack) == ["wiped", "one"], 20, "it is executed")
+
+
 def test_of_two_none_is_decided(stack: Stack, models: ModelServer, talk: Talk) -> None:
     conversation = uuid4()
     talk("Wipe both.", conversation, [WIPE, OTHER])
     models.requests.clear()
     run = talk("да", conversation, [CONFIRM])
     assert refusals(stack, run) == ["unknown_tool"]
-    assert all(text in models.prompts("responder")[0] for text in ("one", "two", "decides none"))
+    assert all(text in models.prompts("responder")[0] for text in ("one", "two", "decides nothing"))
+    assert all(text in run["final_answer"] for text in ("`one`", "`two`", "(2)")), run["final_answer"]
     assert actions(stack) == ["pending", "pending"] and lines(stack) == []
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
 
 from maas.agents.approvals import MAX_RESULT_CHARS, REASONS, SENTENCES, ActionOutcome, ActionStatus, outcome_sentence
 
-CALL = 'pay {"sum": 5, "to": "{call}"}'
+ARGUMENTS = {"sum": 5, "to": "{call}", "items": [{"name": "a`b"}]}
+CALL = "`pay` (`sum` `5`; "
+
+
+def outcome(status: ActionStatus, body: dict[str, Any]) -> ActionOutcome:
+    return ActionOutcome("pay", ARGUMENTS, {}, None, status, body, "pay")
 
 
 @pytest.mark.parametrize(
     ("language", "status", "body", "words"),
     [
-        ("en", "done", {"success": True, "data": {"id": 7}}, ["Done", CALL, '{"id": 7}']),
-        ("ru", "done", {"success": True, "data": ["да"]}, ["Сделано", CALL, '["да"]']),
+        ("en", "done", {"success": True, "data": {"id": 7}}, ["Done", CALL, "to `{call}`", "name: aˋb", "`id` `7`"]),
+        ("ru", "done", {"success": True, "data": ["да"]}, ["Сделано", CALL, "кому `{call}`", "`да`"]),
         ("en", "failed", {"error_code": "failed", "message": "no money"}, ["failed", CALL, "no money"]),
         ("ru", "failed", {"error_code": "tool_changed", "message": "pay is"}, ["не удалось", "инструмент изменился"]),
         ("ru", "failed", {"error_code": "failed", "message": "нет денег"}, ["не удалось", CALL, "нет денег"]),
@@ -26,15 +32,20 @@ CALL = 'pay {"sum": 5, "to": "{call}"}'
 def test_a_sentence_of_ours(
     language: Literal["ru", "en"], status: ActionStatus, body: dict[str, Any], words: list[str]
 ) -> None:
-    said = outcome_sentence(ActionOutcome(CALL, status, body, "pay"), language)
+    said = outcome_sentence(outcome(status, body), language)
     assert [word for word in words if word not in said] == []
+    assert '"' not in said and "{" not in said.replace("{call}", "")
 
 
 def test_a_long_result_is_cut() -> None:
-    said = outcome_sentence(
-        ActionOutcome(CALL, "done", {"success": True, "data": "word " * MAX_RESULT_CHARS}, "pay"), "en"
-    )
-    assert len(said) < MAX_RESULT_CHARS + 200 and said.endswith("…")
+    said = outcome_sentence(outcome("done", {"success": True, "data": "word " * MAX_RESULT_CHARS}), "en")
+    assert len(said) < MAX_RESULT_CHARS and "…" in said
+
+
+def test_a_title_says_what_was_done() -> None:
+    wording = {"title": {"en": "Pay an invoice", "ru": "Оплатить счёт"}, "object": "Mill"}
+    said = outcome_sentence(replace(outcome("done", {"success": True, "data": None}), wording=wording), "ru")
+    assert said.startswith("Сделано, как вы одобрили: Оплатить счёт (с чем `Mill`; ") and said.endswith(").")
 
 
 def test_both_languages_say_the_same() -> None:

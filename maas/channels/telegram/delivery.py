@@ -32,6 +32,7 @@ from shared.vendors import VendorError
 from shared.vendors.telegram import MAX_STICKER_BYTES, STICKER_SIDE, Keyboard, RichText
 
 IMAGE_NOTICE, FIRST_ACTION = 1999, 2000  # numbers of parts
+FINGERPRINT_CHARS = 20  # of an action, in the data of a button, which has 64 bytes
 FIRST_WAIT_S, TYPING_INTERVAL_S = 0.3, 5.0
 GROUP_DEBOUNCE_S = 3.0  # Telegram accepts 20 messages a minute in a group
 MAX_DEBOUNCE_S = 5.0
@@ -271,8 +272,8 @@ class Delivery:
         """Ask for an approval with two buttons."""
         language, action_id = messages.reply.language, UUID(action["action_id"])
         content = describe_action(language, action["tool"], action["arguments"])
-        choices = (("approve", "y"), ("reject", "n"))
-        keyboard = [[(say(language, name), f"a:{sign}:{action_id}") for name, sign in choices]]
+        choices, shown = (("approve", "y"), ("reject", "n")), action["fingerprint"][:FINGERPRINT_CHARS]
+        keyboard = [[(say(language, name), f"a:{sign}:{action_id}:{shown}") for name, sign in choices]]
         if await messages.show_once(number, action_id, content, keyboard):
             self.decisions.set()  # it may have been decided meanwhile
 

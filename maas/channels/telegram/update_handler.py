@@ -11,13 +11,13 @@ from uuid import UUID
 import structlog
 
 from maas.channels.telegram import SOURCE, Bot
-from maas.channels.telegram.delivery import Delivery
+from maas.channels.telegram.delivery import FINGERPRINT_CHARS, Delivery
 from maas.channels.telegram.incoming import Incoming, Press, chat_of, read_update
 from maas.channels.telegram.keyed_queue import KeyedQueue
 from maas.channels.telegram.messages import Reply
 from maas.channels.telegram.phrases import COMMANDS, say
 from maas.conversations import Mode, change_conversation, clear_conversation
-from maas.conversations.actions import Decision, decide_action, press_button
+from maas.conversations.actions import Decision, decide_action, press_button, read_action
 from maas.conversations.attachments import store_upload
 from maas.users import TELEGRAM, find_user, get_or_create_user
 from shared.db import CONNECTION_LOST, wait_for_postgres
@@ -32,7 +32,7 @@ from shared.vendors.telegram import MAX_TEXT_UNITS
 MAX_FAILURES = 3  # of one update; then it is given up
 RETRY_PAUSE_S = 1.0
 PHOTO_ALONE = "/photo"  # the request of a photo without words; like a command it gives a conversation no title
-_DECIDE = re.compile(r"a:([yn]):([0-9a-f-]{36})", re.ASCII)
+_DECIDE = re.compile(rf"a:([yn]):([0-9a-f-]{{36}}):([0-9a-f]{{{FINGERPRINT_CHARS}}})", re.ASCII)
 _PRESS = re.compile(r"p:([0-9a-f-]{36}):(.{1,64})", re.DOTALL)
 _MODES: Mapping[str, Mode] = {"auto": "auto", "plan": "plan", "ask": "ask"}
 _TEMPORARY = ("unreachable", "timeout", "unavailable", "rate_limited")
@@ -239,7 +239,8 @@ class UpdateHandler:
             if user_id is None or not (decision or button):
                 raise MaasError("not_found", press.data[:64])
             if decision:
-                verdict = await self._decide(UUID(decision[2]), user_id, "approve" if decision[1] == "y" else "reject")
+                wanted: Decision = "approve" if decision[1] == "y" else "reject"
+                verdict = await self._decide(UUID(decision[2]), user_id, wanted, decision[3])
             else:
                 assert button is not None
                 run_id = await press_button(
@@ -251,7 +252,7 @@ class UpdateHandler:
             verdict = "not_yours"
         except MaasError as error:
             names = {"not_found": "not_yours", "not_offered": "not_offered", "expired": "expired"}
-            names |= {"already_decided": "already_decided", "queue_full": "queue_full"}
+            names |= {"already_decided": "already_decided", "queue_full": "queue_full", "changed": "changed"}
             if (name := names.get(error.code)) is None:
                 raise
             verdict = name
@@ -264,6 +265,10 @@ class UpdateHandler:
         if verdict in ("accepted", "not_offered") and button:
             self._delivery.remove_keyboard(incoming.chat_id, press.message_id)
 
-    async def _decide(self, action_id: UUID, user_id: UUID, decision: Decision) -> str:
-        await decide_action(self._db, action_id, user_id, decision, SOURCE, self._bot.settings.user_queue_limit)
+    async def _decide(self, action_id: UUID, user_id: UUID, decision: Decision, shown: str) -> str:
+        """`shown`: the beginning of the fingerprint of the action that the buttons stand under."""
+        fingerprint: str = (await read_action(self._db, action_id, user_id))["fingerprint"]
+        fingerprint = fingerprint if fingerprint.startswith(shown) else shown
+        limit = self._bot.settings.user_queue_limit
+        await decide_action(self._db, action_id, user_id, decision, SOURCE, limit, fingerprint)
         return "approved" if decision == "approve" else "rejected"

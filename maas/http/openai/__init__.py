@@ -124,6 +124,7 @@ class PendingAction(Schema):
     id: UUID = Field(description="The action to POST /v1/actions/{id}/approve or /reject.")
     tool: str
     arguments: dict[str, Any]
+    fingerprint: str = Field(description="Send it with the decision.")
     expires_at: datetime
 
 

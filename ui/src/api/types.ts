@@ -104,6 +104,7 @@ export interface Action {
   tool: string;
   arguments: Record<string, unknown>;
   effect: "read" | "write" | "dangerous";
+  fingerprint: string;
   status: "pending" | "approved" | "rejected" | "expired" | "executing" | "done" | "failed" | "in_doubt";
   created_at: string;
   expires_at: string;

@@ -1,0 +1,174 @@
+"""What waits for the user's decision, shown by code at the end of an answer: no model has a word in it.
+
+It begins with a mark that code takes out of what a model says, names the call in words, its object, old and new values,
+and every argument, and says how to decide. Values are code spans of bounded length, so none of them can go on as text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from maas.agents.dialogue_language import Language, Spoken, dialogue_language
+from maas.agents.wording import in_language
+from maas.engine.claims import LostRun, Outcome, Run
+from maas.engine.events import RunEvents
+from maas.engine.stages import Deps
+from shared.text import clean, shorten, visible_line
+
+MARK = "⏸"
+MAX_SHOWN = 5
+MAX_ARGUMENTS = 12
+MAX_VALUE_CHARS, MAX_NAME_CHARS, MAX_PHRASE_CHARS = 300, 60, 200
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+LABELS: Mapping[str, Mapping[Spoken, str]] = {
+    "to": {"en": "to", "ru": "кому"}, "cc": {"en": "copy", "ru": "копия"}, "subject": {"en": "subject", "ru": "тема"},
+    "body": {"en": "text", "ru": "текст"}, "text": {"en": "text", "ru": "текст"},
+    "recipients": {"en": "recipients", "ru": "получатели"}, "send_at": {"en": "time", "ru": "время"},
+    "title": {"en": "title", "ru": "название"}, "start": {"en": "begin", "ru": "начало"},
+    "end": {"en": "end", "ru": "конец"}, "attendees": {"en": "with", "ru": "участники"},
+    "daily_budget": {"en": "budget of a day", "ru": "бюджет в день"}, "budget": {"en": "budget", "ru": "бюджет"},
+    "campaign_id": {"en": "campaign", "ru": "кампания"}, "adset_id": {"en": "ad set", "ru": "группа объявлений"},
+    "direction_id": {"en": "direction", "ru": "направление"}, "creative_id": {"en": "creative", "ru": "креатив"},
+    "lead_id": {"en": "lead", "ru": "лид"},
+}  # fmt: skip
+WORDS: Mapping[Spoken, Mapping[str, str]] = {
+    "en": {
+        "one": "Waits for your decision, nothing is done yet:", "several": "{n} actions wait for your decision:",
+        "object": "on", "read": "It only reads.", "write": "It changes data.",
+        "dangerous": "It takes effect at once and may not be undone.", "effect": "effect", "reason": "why you are asked",
+        "more_arguments": "and {n} more", "more": "And {n} more.",
+        "typed": "Type **yes** or **no**, or use the buttons.",
+        "untyped": "Use the buttons, or approve or reject action {id}.",
+        "none": "A typed yes or no decides none of several: use the buttons, or name the one that you mean.",
+    },
+    "ru": {
+        "one": "Ждёт вашего решения, пока ничего не сделано:", "several": "Вашего решения ждут действия ({n}):",
+        "object": "с чем", "read": "Только чтение.", "write": "Изменит данные.",
+        "dangerous": "Подействует сразу, отменить может не получиться.", "effect": "действие",
+        "reason": "почему нужен ответ", "more_arguments": "и ещё {n}", "more": "И ещё {n}.",
+        "typed": "Напишите **да** или **нет** или нажмите кнопку.",
+        "untyped": "Нажмите кнопку или решите действие {id}.",
+        "none": "Одно «да» или «нет» на несколько действий не действует: нажмите кнопки или назовите нужное.",
+    },
+}  # fmt: skip
+
+
+async def with_waiting_actions(
+    run: Run, deps: Deps, outcome: Outcome, events: RunEvents | None, language: Language = "auto"
+) -> Outcome:  # fmt: skip
+    """The outcome with what waits at the end of its answer, if this run proposed it or was to decide it.
+
+    From then on a typed yes or no is bound to what is shown here. Raises LostRun.
+    """
+    is_task = run.kind == "task"
+    if outcome.answer is None or run.as_of is not None or not (run.log.waiting or is_task):
+        return outcome
+    rows = await deps.db.rows("show_actions", run.id, run.attempt, run.log.waiting == "conversation", MAX_SHOWN)
+    if not rows:
+        return outcome
+    if rows[0]["number"] < 0:
+        raise LostRun
+    spoken = await dialogue_language(deps.db, run.id, language, run.user_query)
+    said = outcome.answer.replace(MARK, "").strip()
+    shown = f"{_closed(said)}\n\n{describe(rows, spoken, is_dialogue=run.conversation_id is not None)}"
+    if events is not None and said == outcome.answer:
+        await events.extend(said, shown)
+    return replace(outcome, answer=shown)
+
+
+def describe(rows: Sequence[Mapping[str, Any]], language: Spoken, *, is_dialogue: bool) -> str:
+    """What waits, as Markdown that reads as plain text, too. `is_dialogue`: a typed yes or no can decide it."""
+    words, number = WORDS[language], rows[0]["number"]
+    if len(rows) == 1 and number == 1:
+        (row,) = rows
+        how = words["typed"] if is_dialogue else words["untyped"].format(id=f"`{row['id']}`")
+        return "\n".join([f"{MARK} **{words['one']}** {title_of(row, language)}", *_lines(row, language), "", how])
+    lines = [f"{MARK} **{words['several'].format(n=number)}**"]
+    for place, row in enumerate(rows, 1):
+        lines += ["", f"**{place}.** {title_of(row, language)}", *_lines(row, language)]
+    lines += ["", words["more"].format(n=number - len(rows))] if number > len(rows) else []
+    return "\n".join([*lines, "", words["none"]])
+
+
+def title_of(row: Mapping[str, Any], language: Spoken) -> str:
+    """A call in words: the title of its tool, which code gives, else what its tool says of itself, as a quotation."""
+    title = row["wording"].get("title")
+    name = code(row["tool"], MAX_NAME_CHARS)
+    text = in_language(title, language)
+    return f"{text} ({name})" if isinstance(title, Mapping) else f"{name}: {code(text, MAX_PHRASE_CHARS)}"
+
+
+def describe_in_line(tool: str, wording: Mapping[str, Any], arguments: Mapping[str, Any], language: Spoken) -> str:
+    """A call in one line of words."""
+    row = {"tool": tool, "wording": wording, "arguments": arguments}
+    parts = [f"{name} {value}" for name, value in _facts(row, language)]
+    title = wording.get("title")
+    text = in_language(title, language) if isinstance(title, Mapping) else code(tool, MAX_NAME_CHARS)
+    return f"{text} ({'; '.join(parts)})" if parts else text
+
+
+def values_in_line(value: Any, language: Spoken) -> str:
+    """What a call gave, in one line of words: its short values by name."""
+    values = value if isinstance(value, Mapping) else {} if value is None else {"": value}
+    parts = [f"{_label(name, language)} {code(one)}".strip() for name, one in values.items() if one is not None]
+    return "; ".join(parts[:MAX_ARGUMENTS])
+
+
+def _lines(row: Mapping[str, Any], language: Spoken) -> list[str]:
+    words, wording = WORDS[language], row["wording"]
+    lines = [f"- {name}: {value}" for name, value in _facts(row, language)]
+    lines.append(f"- {words['effect']}: {words[row['effect']]}")
+    reason = wording.get("reason")
+    if (text := in_language(reason, language)) and text != in_language(wording.get("title"), language):
+        lines.append(f"- {words['reason']}: {text if isinstance(reason, Mapping) else code(text, MAX_PHRASE_CHARS)}")
+    return lines
+
+
+def _facts(row: Mapping[str, Any], language: Spoken) -> list[tuple[str, str]]:
+    """The object, the changes and the arguments of a call: name and value."""
+    words, wording = WORDS[language], row["wording"]
+    facts = [(words["object"], code(wording["object"]))] if wording.get("object") else []
+    for name, old, new in wording.get("changes") or ():
+        facts.append((in_language(name, language), f"{code(old)} → {code(new)}"))
+    arguments = [(name, value) for name, value in row["arguments"].items() if value is not None and value != []]
+    facts += [(_label(name, language), code(value)) for name, value in arguments[:MAX_ARGUMENTS]]
+    if len(arguments) > MAX_ARGUMENTS:
+        facts.append(("…", words["more_arguments"].format(n=len(arguments) - MAX_ARGUMENTS)))
+    return facts
+
+
+def _label(name: str, language: Spoken) -> str:
+    known = LABELS.get(name)
+    return known[language] if known else code(name, MAX_NAME_CHARS) if name else ""
+
+
+def code(value: Any, chars: int = MAX_VALUE_CHARS) -> str:
+    """A value as a code span of one line, which nothing in it can end."""
+    shown = visible_line(shorten(clean(_plain(value)), chars)).replace("`", "ˋ").replace(MARK, "")
+    return f"`{shown.strip() or ' '}`"
+
+
+def _plain(value: Any) -> str:
+    """A JSON value as words."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_plain(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _closed(text: str) -> str:
+    """A Markdown text whose last code block is closed, so that what follows is not part of it."""
+    fence = ""
+    for line in text.splitlines():
+        if (match := _FENCE.match(line)) is None:
+            continue
+        if not fence:
+            fence = match[1]
+        elif match[1].startswith(fence) and not line.strip().strip(fence[0]):
+            fence = ""
+    return f"{text}\n{fence}" if fence else text

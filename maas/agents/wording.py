@@ -1,0 +1,109 @@
+"""How people are told of a tool call that waits: in words, in both languages, with the object by name, old and new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from maas.agents.consent import MAX_NAME_CHARS, MAX_NAME_WORDS, Subject, subject_words
+from maas.agents.consent_words import OBJECTS, VERBS
+from maas.agents.dialogue_language import Spoken
+
+_EMAIL = "@"
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A phrase in both languages."""
+
+    en: str
+    ru: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"en": self.en, "ru": self.ru}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A tool in words. `title` says what a call does, `reason` what an approval lets happen.
+
+    `verbs` and `objects` are keys of the tables of consent_words: the words in which people consent to a call. A tool
+    that names none has those that its name tells.
+    """
+
+    title: Phrase | None = None
+    reason: Phrase | None = None
+    verbs: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A value that a call changes."""
+
+    name: Phrase
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a call would do, as its tool can see before: the name of its object, and what changes. `verbs` add to it."""
+
+    object: str = ""
+    changes: tuple[Change, ...] = ()
+    verbs: tuple[str, ...] = ()
+
+
+def stored_wording(
+    name: str, wording: Wording, description: str, reason: str, preview: Preview | None
+) -> dict[str, Any]:  # fmt: skip
+    """The wording of a call as JSON, for the row of the action that waits."""
+    verbs, objects = subject_words(name)
+    stored: dict[str, Any] = {
+        "title": wording.title.to_json() if wording.title else _first_line(description),
+        "reason": wording.reason.to_json() if wording.reason else reason,
+        "verbs": [*(wording.verbs or verbs), *(preview.verbs if preview else ())],
+        "objects": list(wording.objects or objects),
+    }
+    if preview is not None:
+        stored["object"] = preview.object
+        stored["changes"] = [[one.name.to_json(), one.old, one.new] for one in preview.changes]
+    return stored
+
+
+def is_known(key: str) -> bool:
+    """Whether a key is one of VERBS or OBJECTS."""
+    return key in VERBS or key in OBJECTS
+
+
+def in_language(text: Any, language: Spoken) -> str:
+    """A stored phrase in a language; a text of one language as it is."""
+    return str(text.get(language) or "") if isinstance(text, Mapping) else str(text or "")
+
+
+def subject_of(wording: Mapping[str, Any], arguments: Mapping[str, Any]) -> Subject:
+    """What waits, in the words of those who decide it."""
+    changes: Sequence[Any] = wording.get("changes") or ()
+    names = [wording.get("object"), *arguments.values(), *(new for _, _, new in changes)]
+    return Subject(
+        tuple(wording.get("verbs") or ()), tuple(wording.get("objects") or ()),
+        tuple(name for one in names for name in _names(one)),
+        tuple(name for _, old, _ in changes for name in _names(old)),
+    )  # fmt: skip
+
+
+def _names(value: Any) -> list[str]:
+    """The names that a value gives its object: a short text or a number; of an address the part before @."""
+    if isinstance(value, list):
+        return [name for one in value[:10] for name in _names(one)]
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return []
+    text = str(value).strip()
+    text = text.partition(_EMAIL)[0] if " " not in text else text
+    return [text] if 0 < len(text) <= MAX_NAME_CHARS and len(text.split()) <= MAX_NAME_WORDS else []
+
+
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "")
