@@ -182,8 +182,8 @@ async def narrate_outcome(
     except MaasError as error:
         log.warning("outcome_told_by_rule", cause=str(error))
         answer = ""
-    is_told = not is_blank(answer) and json_object(answer) is None
-    return Outcome(answer=answer) if is_told else Outcome(answer=built_in, degraded="FinalResponder")
+    is_answer = not is_blank(answer) and json_object(answer) is None
+    return Outcome(answer=answer) if is_answer else Outcome(answer=built_in, degraded="FinalResponder")
 
 
 def _model_of(definition: Definition | None, agent: str | None) -> str | None:
@@ -229,7 +229,7 @@ def outcome_sentence(outcome: ActionOutcome, language: Spoken) -> str:
     code = body.get("error_code", "")
     why = shorten(str(body.get("say") or body.get("message", "")), MAX_RESULT_CHARS)
     call = describe_in_line(outcome.tool, outcome.wording, outcome.arguments, language)
-    told = sentences[outcome.status].format(call=call, why=REASONS[language].get(code, why))
+    text = sentences[outcome.status].format(call=call, why=REASONS[language].get(code, why))
     if outcome.status == "done" and (result := values_in_line(body.get("data"), language)):
-        told += " " + sentences["result"].format(result=result)
-    return told
+        text += " " + sentences["result"].format(result=result)
+    return text

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import structlog
 
-from maas.agents.tool_calls import MAX_DATA_BYTES, ToolArguments, ToolDoubt, ToolFailure, cut, refused
-from maas.agents.tools import Tool
+from maas.agents.tool_calls import (
+    MAX_DATA_BYTES,
+    ToolArguments,
+    ToolDoubt,
+    ToolFailure,
+    cut,
+    refused,
+    to_json,
+)
+from maas.agents.tools import Tool, ToolContext
+from maas.agents.wording import Preview, stored_wording
 from maas.engine.stages import failure_message
 from shared.errors import MaasError
 from shared.json import map_texts
 from shared.log import conceal, mask
 from shared.text import shorten
 
+PREVIEW_TIMEOUT_S = 5.0
 log = structlog.get_logger()
 
 
@@ -21,12 +32,26 @@ def approval_required(tool: Tool, arguments: ToolArguments) -> dict[str, Any]:
     """The body of a call that waits. Code shows the call to the user below the answer."""
     return refused(
         "approval_required",
-        "not done yet, it waits for the user's approval: say what will happen, do not call it again. What waits, and how to "
-        "decide, is shown below your answer",
+        "not done yet, it waits for the user's approval: say what will happen, do not call it again. Below your "
+        "answer the user sees what waits, and how to decide",
         approval_required=True,
         arguments=cut(arguments.values, MAX_DATA_BYTES)[0],
         reason=tool.reason or tool.description.strip().splitlines()[0],
     )
+
+
+async def word_call(tool: Tool, arguments: ToolArguments, context: ToolContext) -> dict[str, Any]:
+    """How people are told of a call that waits, without the secrets of its domain. A preview that fails is left out."""
+    preview: Preview | None = None
+    if tool.preview is not None:
+        try:
+            async with asyncio.timeout(PREVIEW_TIMEOUT_S):
+                preview = await tool.preview(arguments.model, context)
+        except Exception as error:
+            log.warning("call_not_previewed", tool=tool.name, cause=str(error) or type(error).__name__)
+    wording = stored_wording(tool.name, tool.wording, tool.description, tool.reason, preview)
+    concealed: dict[str, Any] = map_texts(to_json(wording), conceal)
+    return concealed
 
 
 def failed_body(tool: Tool, error: MaasError) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import Literal
 
 from maas.agents import consent_words as words
+from maas.agents import tool_words
 from maas.agents.phrases import is_form, words_of
 from maas.conversations.actions import Decision
 
@@ -40,12 +41,13 @@ _QUOTED = re.compile('«([^«»]*)»|“([^“”]*)”|„([^„“]*)“|"([^"
 _WITHIN_WORD = re.compile(r"(?<=\w)-(?=\w)")
 _TOKEN = re.compile(r"[^\W_]+|\n|\S")
 _PAUSES = frozenset(",.!…\n-–—")
+_NAME = "\0"  # stands for a quoted name
 _REPEATED = re.compile(r"(.)\1+")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What waits, in the words of those who decide it: keys of VERBS and OBJECTS, its names, and values that it ends."""
+    """What waits, in words: keys of VERBS and OBJECTS, names of its object, new values, and the old ones."""
 
     verbs: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
@@ -61,8 +63,8 @@ def subject_words(tool_name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     parts = [one.lower() for one in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", tool_name.rpartition("__")[2])]
     parts += [one[:-1] for one in parts if one.endswith("s")]
     parts += ["adset"] if {"ad", "set"} <= set(parts) else []
-    verbs = [verb for one in parts for verb in words.NAMED_VERBS.get(one, ())]
-    objects = [words.NAMED_OBJECTS[one] for one in parts if one in words.NAMED_OBJECTS]
+    verbs = [verb for one in parts for verb in tool_words.NAMED_VERBS.get(one, ())]
+    objects = [tool_words.NAMED_OBJECTS[one] for one in parts if one in tool_words.NAMED_OBJECTS]
     return tuple(dict.fromkeys(verbs)), tuple(dict.fromkeys(objects))
 
 
@@ -73,11 +75,12 @@ def read_decision(message: str, subject: Subject = ANYTHING) -> Decision | None:
 
 
 Item = frozenset[Class]
+Words = Sequence[str]
 
 
 def _read_items(message: str, subject: Subject) -> list[Item] | None:
     """The classes of the words of a message; None if one is unknown."""
-    if len(message) > MAX_CHARS or "?" in message:
+    if len(message) > MAX_CHARS or "?" in message or _NAME in message:
         return None
     text = _VARIANTS.sub("", message).strip().casefold()
     text = _SMILEY.sub(" 🙂 ", text)
@@ -86,7 +89,7 @@ def _read_items(message: str, subject: Subject) -> list[Item] | None:
         quoted = words_of(next(one for one in match.groups() if one is not None))
         if not quoted or not any(_is_name(quoted, one) for one in names):
             return None
-    text = _WITHIN_WORD.sub(" ", _QUOTED.sub(" \0 ", text).translate(_SPELLINGS))
+    text = _WITHIN_WORD.sub(" ", _QUOTED.sub(f" {_NAME} ", text).translate(_SPELLINGS))
     tokens = _TOKEN.findall(text)
     if not tokens or tokens[0] in _PAUSES or len([one for one in tokens if one[:1].isalnum()]) > MAX_WORDS:
         return None
@@ -104,34 +107,36 @@ def _read_items(message: str, subject: Subject) -> list[Item] | None:
 
 
 def _next_item(
-    tokens: Sequence[str],
-    at: int,
-    vocabulary: _Vocabulary,
-    names: Sequence[Sequence[str]],
-    old: Sequence[Sequence[str]],
+    tokens: Sequence[str], at: int, vocabulary: _Vocabulary, names: Sequence[Words], old: Sequence[Words]
 ) -> tuple[int, Item | None]:
     """The longest item from `at` on and its number of tokens; None for an unknown word."""
-    token = tokens[at]
-    if token in _PAUSES:
-        return 1, frozenset({"pause"})
-    if token == "\0":
-        return 1, frozenset({"name"})
-    if (sign := words.SIGNS.get(token)) is not None:
-        return 1, frozenset({"yes" if sign == "yes" else "no" if sign == "no" else "filler"})
+    if (sign := _read_sign(tokens[at])) is not None:
+        return 1, sign
     run = list(takewhile(str.isalnum, tokens[at : at + _MAX_PHRASE_WORDS + MAX_NAME_WORDS]))
     for length in range(min(len(run), _MAX_PHRASE_WORDS), 0, -1):
-        if " ".join(run[:length]) in words.KEEP_AT:
-            for value in old:
-                if run[length : length + len(value)] == list(value) and value:
-                    return length + len(value), frozenset({"no"})
-        if found := vocabulary.classes(" ".join(run[:length])):
+        phrase = " ".join(run[:length])
+        if phrase in words.KEEP_AT and (value := _starts_with(run[length:], old)):
+            return length + len(value), frozenset({"no"})
+        if found := vocabulary.known.get(phrase):
             return length, found
-    for name in names:
-        if name and _is_name(run[: len(name)], name):
-            return len(name), frozenset({"name"})
-    if run and (found := vocabulary.inflected(run[0])):
-        return 1, found
-    return 1, None
+    if name := _starts_with(run, names):
+        return len(name), frozenset({"name"})
+    return 1, vocabulary.inflected(run[0]) if run else None
+
+
+def _read_sign(token: str) -> Item | None:
+    """The classes of a mark or a sign; None for a word."""
+    if token in _PAUSES:
+        return frozenset({"pause"})
+    if token == _NAME:
+        return frozenset({"name"})
+    sign = words.SIGNS.get(token)
+    return None if sign is None else frozenset({"yes" if sign == "yes" else "no" if sign == "no" else "filler"})
+
+
+def _starts_with(said: Sequence[str], names: Sequence[Words]) -> Words:
+    """The first of these names that the words begin with; none is empty."""
+    return next((one for one in names if one and _is_name(said[: len(one)], one)), ())
 
 
 def _is_name(said: Sequence[str], name: Sequence[str]) -> bool:
@@ -151,11 +156,8 @@ class _Vocabulary:
     def of(cls, verbs: tuple[str, ...], objects: tuple[str, ...]) -> _Vocabulary:
         return _vocabulary(verbs, objects)
 
-    def classes(self, phrase: str) -> Item | None:
-        return self.known.get(phrase)
-
     def inflected(self, word: str) -> Item | None:
-        """The classes of an object in another case, of a word with letters repeated, or one wrong within a long word."""
+        """The classes of an object in another case, of a word with letters repeated or with one wrong."""
         if word in _all_verbs():  # of another tool
             return None
         if any(is_form(word, one) for one in self.objects):
@@ -168,10 +170,10 @@ class _Vocabulary:
 @cache
 def _vocabulary(verbs: tuple[str, ...], objects: tuple[str, ...]) -> _Vocabulary:
     known: dict[str, set[Class]] = {}
-    spoken = [words.VERBS[one] for one in verbs if one in words.VERBS]
+    spoken = [tool_words.VERBS[one] for one in verbs if one in tool_words.VERBS]
     classes: list[tuple[Class, Iterable[str]]] = [*_CLOSED]
     classes += [("verb", one.forms) for one in spoken] + [("no", one.keep) for one in spoken]
-    classes += [("object", words.OBJECTS[one]) for one in objects if one in words.OBJECTS]
+    classes += [("object", tool_words.OBJECTS[one]) for one in objects if one in tool_words.OBJECTS]
     for kind, phrases in classes:
         for phrase in phrases:
             known.setdefault(phrase, set()).add(kind)
@@ -192,7 +194,7 @@ def _vocabulary(verbs: tuple[str, ...], objects: tuple[str, ...]) -> _Vocabulary
 
 @cache
 def _all_verbs() -> frozenset[str]:
-    return frozenset(form for verb in words.VERBS.values() for form in verb.forms)
+    return frozenset(form for verb in tool_words.VERBS.values() for form in verb.forms)
 
 
 def _is_one_off(word: str, known: str) -> bool:
@@ -217,36 +219,41 @@ def _decide(items: Sequence[Item]) -> Decision | None:
     said: set[str] = set()
     is_negated = False
     for at, item in enumerate(items):
-        before = items[at - 1] if at else frozenset()
-        match _role(item, is_negated, before, said):
-            case "sarcasm":
-                return None
-            case "pause":
-                is_negated = False
-            case "not":
-                if "bare_not" in item and items[at + 1 : at + 2] and items[at + 1] & {"article", "object", "name"}:
-                    return None  # not this one
-                is_negated = True
-                said.add("no")
-            case "stop" if is_negated:
-                return None
-            case "yes" if is_negated:
-                return None
-            case "stop":
-                said.add("no")
-            case "verb" | "do" if is_negated:
-                said.add("verb_named")
-            case "verb":
-                said |= {"do", "verb_named"}
-            case "preposition" if not _names_something(items[at + 1 :]):
-                return None
-            case role:
-                said.add(role)
+        role = _role(item, is_negated, items[at - 1] if at else frozenset(), said)
+        if _is_unclear(role, item, items[at + 1 :], is_negated=is_negated):
+            return None
+        if role in ("pause", "not"):
+            is_negated = role == "not"
+        if role in ("not", "stop"):
+            said.add("no")
+        elif role in ("verb", "do"):
+            said |= {"verb_named"} if is_negated else {"verb_named", "yes"}
+        else:
+            said.add(role)
+    return _conclude(said)
+
+
+def _is_unclear(role: str, item: Item, after: Sequence[Item], *, is_negated: bool) -> bool:
+    """Whether a word makes the message no plain one."""
+    match role:
+        case "sarcasm":
+            return True
+        case "stop" | "yes":
+            return is_negated  # what is refused is to refuse, or to consent
+        case "preposition":
+            return not _names_something(after)
+        case "not":  # not this one
+            return "bare_not" in item and bool(after) and bool(after[0] & {"article", "object", "name"})
+        case _:
+            return False
+
+
+def _conclude(said: Collection[str]) -> Decision | None:
     if "no" in said:
-        return None if said & {"yes", "do"} else "reject"
-    if said & {"hold", "only_no"}:
+        return None if "yes" in said else "reject"
+    if "hold" in said or "only_no" in said:
         return None
-    if said & {"yes", "do"}:
+    if "yes" in said:
         return "approve"
     return "approve" if "soft" in said and "either" not in said else None
 

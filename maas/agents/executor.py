@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import structlog
 
-from maas.agents.call_failures import advice_on, approval_required, crashed_body, failed_body
+from maas.agents.call_failures import advice_on, approval_required, crashed_body, failed_body, word_call
 from maas.agents.nested_calls import NestedCalls, NestedLog
 from maas.agents.openers import OpenDomains, OpenedDomain
 from maas.agents.tool_calls import (
@@ -30,22 +30,18 @@ from maas.agents.tool_calls import (
     refused,
     size,
     succeeded,
-    to_json,
 )
 from maas.agents.tools import Mode, Tool, ToolContext, Toolset, Verify, decide
-from maas.agents.wording import Preview, stored_wording
 from maas.engine.claims import LostRun
 from maas.runs.debug_info import debug_log
 from shared import tracing
 from shared.errors import MaasError
-from shared.json import map_texts
-from shared.log import conceal, concealing
+from shared.log import concealing
 from shared.models import ToolCall
 from shared.text import shorten
 
 MAX_CALLS = 30
 VERIFY_TIMEOUT_S = 15.0
-PREVIEW_TIMEOUT_S = 5.0
 UNVERIFIED = {"verified": False, "reason": "it could not be seen whether it took effect"}
 MAX_DEBUG_BYTES = 2000  # of arguments in debug information
 _FAILED_AGAIN = (
@@ -267,21 +263,8 @@ class Executor:
                 return body, arguments
             arguments = prepared[0]
         with concealing(opened.secrets):
-            wording = await self._wording(tool, arguments, opened)
+            wording = await word_call(tool, arguments, opened.fill(self._context))
         return approval_required(tool, arguments), replace(arguments, wording=wording)
-
-    async def _wording(self, tool: Tool, arguments: ToolArguments, opened: OpenedDomain) -> dict[str, Any]:
-        """How people are told of a call that waits. A preview that fails is left out."""
-        preview: Preview | None = None
-        if tool.preview is not None:
-            try:
-                async with asyncio.timeout(PREVIEW_TIMEOUT_S):
-                    preview = await tool.preview(arguments.model, opened.fill(self._context))
-            except Exception as error:
-                log.warning("call_not_previewed", tool=tool.name, cause=str(error) or type(error).__name__)
-        worded = stored_wording(tool.name, tool.wording, tool.description, tool.reason, preview)
-        concealed: dict[str, Any] = map_texts(to_json(worded), conceal)
-        return concealed
 
     async def _make(self, call: ToolCall, tool: Tool, arguments: ToolArguments, digest: str) -> dict[str, Any]:
         """Make the call unless this run has made the same one; the result of a read is reused until the next write."""

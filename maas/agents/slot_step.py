@@ -8,13 +8,13 @@ from typing import Any, Self
 
 from maas.agents.bounds import MAX_CONTEXT_TOKENS, fit_together
 from maas.agents.collector import Collector
+from maas.agents.consent import read_decision
 from maas.agents.definition import Agent, Definition
 from maas.agents.dialogue_language import dialogue_language
 from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains
 from maas.agents.optional_slots import OPTIONAL_QUESTIONS
 from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
-from maas.agents.consent import read_decision
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import AnswerContext, ResponderModel, fenced_json, final_text

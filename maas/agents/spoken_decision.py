@@ -30,9 +30,9 @@ _WAITS = (
     "If they want it done otherwise, call its tool with the other arguments. Never say that it is done."
 )
 _UNDECIDED = (
-    "The user's message reads like a decision, but the last answer did not show exactly one action, as it is now, so it "
-    "decides nothing. Code shows <pending> below your answer, and how to decide: say in one sentence that you ask again. "
-    "If they name one of several, call its tool again with the same arguments."
+    "The user's message reads like a decision, but the last answer did not show exactly one action, as it is now, so "
+    "it decides nothing. Below your answer the user sees <pending> again, and how to decide: say in one sentence that "
+    "you ask again. If they name one of several, call its tool again with the same arguments."
 )
 _DECIDED: Mapping[Decision, str] = {
     "approve": "approved: it is executed after this answer and its outcome is told in a message of its own; say so",

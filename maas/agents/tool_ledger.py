@@ -200,8 +200,8 @@ class CallLog:
         await self._events.emit(
             EventType.APPROVAL_REQUIRED,
             {
-                "action_id": str(row["id"]), "fingerprint": row["fingerprint"], "tool": tool.name, "arguments": arguments,
-                "reason": result.body["reason"],
+                "action_id": str(row["id"]), "fingerprint": row["fingerprint"], "tool": tool.name,
+                "arguments": arguments, "reason": result.body["reason"],
             },
         )  # fmt: skip
 

@@ -180,7 +180,7 @@ class AnswerContext:
         return replace(payload, memory=keep(memory, by_importance(memory), left)).system_text() + provided
 
     async def with_pending_decision(self) -> AnswerContext:
-        """Name to the model what waits for the user, and offer it the tool that decides it if the user's message may."""
+        """Name to the model what waits for the user; offer it the tool that decides it if the user's message may."""
         if (pending := await find_pending_decision(self.db, self.run)) is None:
             return self
         notice = f"\n\n{fenced_json('pending', pending.calls)}\n{pending.instruction}"

@@ -123,8 +123,8 @@ class Tool:
     maas.assistants.load_tools.
     `prepare` completes the arguments of a dangerous call before its user is asked: what it returns is what is shown,
     approved and executed. It changes nothing outside.
-    `wording` is how people are told of a call; `preview` looks what a call would do before its user is asked: its object
-    by name, old and new values. It changes nothing; where it fails, the arguments alone are shown.
+    `wording` is how people are told of a call. `preview` looks what a call would do before its user is asked: its
+    object by name, old and new values. It changes nothing; where it fails, the arguments alone are shown.
     Raises MaasError('wrong_tool') for a declaration that no model could call.
     """
 
@@ -157,10 +157,8 @@ class Tool:
             raise wrong_tool(f"{self.name}: its effect is one of {', '.join(get_args(Effect))}, not {self.effect!r}")
         if self.needs not in (None, *get_args(Need)):
             raise wrong_tool(f"{self.name}: it needs {' or '.join(get_args(Need))}, or None, not {self.needs!r}")
-        if self.preview is not None and self.effect == "read":
-            raise wrong_tool(f"{self.name}: a tool that only reads has nothing to preview")
         if unknown := [one for one in (*self.wording.verbs, *self.wording.objects) if not is_known(one)]:
-            raise wrong_tool(f"{self.name}: wording: {unknown[0]!r} is in no table of maas/agents/consent_words.py")
+            raise wrong_tool(f"{self.name}: wording: {unknown[0]!r} is in no table of maas/agents/tool_words.py")
         if self.prepare is not None and self.effect != "dangerous":
             raise wrong_tool(f"{self.name}: only a dangerous tool prepares its calls; others are not always shown")
         if not 0 < self.timeout <= MAX_TIMEOUT_S:

@@ -39,7 +39,8 @@ WORDS: Mapping[Spoken, Mapping[str, str]] = {
     "en": {
         "one": "Waits for your decision, nothing is done yet:", "several": "{n} actions wait for your decision:",
         "object": "on", "read": "It only reads.", "write": "It changes data.",
-        "dangerous": "It takes effect at once and may not be undone.", "effect": "effect", "reason": "why you are asked",
+        "dangerous": "It takes effect at once and may not be undone.", "effect": "effect",
+        "reason": "why you are asked",
         "more_arguments": "and {n} more", "more": "And {n} more.",
         "typed": "Type **yes** or **no**, or use the buttons.",
         "untyped": "Use the buttons, or approve or reject action {id}.",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from maas.agents.consent import MAX_NAME_CHARS, MAX_NAME_WORDS, Subject, subject_words
-from maas.agents.consent_words import OBJECTS, VERBS
 from maas.agents.dialogue_language import Spoken
+from maas.agents.tool_words import OBJECTS, VERBS
 
 _EMAIL = "@"
 
@@ -28,7 +28,7 @@ class Phrase:
 class Wording:
     """A tool in words. `title` says what a call does, `reason` what an approval lets happen.
 
-    `verbs` and `objects` are keys of the tables of consent_words: the words in which people consent to a call. A tool
+    `verbs` and `objects` are keys of the tables of tool_words: the words in which people consent to a call. A tool
     that names none has those that its name tells.
     """
 

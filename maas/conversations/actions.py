@@ -75,7 +75,8 @@ async def decide_action(
     """Approve or reject an action, once; returns it, with the run that executes an approved one.
 
     `fingerprint` is that of the action as it was shown. Raises MaasError: `not_found`, `already_decided` and `expired`
-    with the present `status`, `changed` when it is not what was shown any more, `queue_full`, or `unknown_assistant` when the assistant that proposed it is not active any more.
+    with the present `status`, `changed` when it is not what was shown any more, `queue_full`, or `unknown_assistant`
+    when the assistant that proposed it is not active any more.
     """
     try:
         row = await db.row("decide_action", action_id, user_id, decision, by, queue_limit, fingerprint)

@@ -74,8 +74,8 @@ class BrainAnswer(BrainSchema):
     conversation_id: UUID | None
     response: str
     executed_actions: list[dict[str, Any]] = Field(
-        description="What the answer proposes: {id, tool, arguments, fingerprint}, and the writes that were made for it: "
-        "{tool, arguments, status, verification}."
+        description="What the answer proposes: {id, tool, arguments, fingerprint}, and the writes that were made for "
+        "it: {tool, arguments, status, verification}."
     )
     mode: Mode = Field(description="The mode in which the request was answered.")
     agent: str = Field(description="The agent that answered; MetaOrchestrator under the routing `meta_tools`.")

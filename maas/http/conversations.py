@@ -104,8 +104,8 @@ class ConversationMessage(Schema):
     role: MessageRole
     content: str
     actions: list[dict[str, Any]] | None = Field(
-        description="What the answer proposes: {id, tool, arguments, fingerprint}, and the writes that were made for it: "
-        "{tool, arguments, status, verification}."
+        description="What the answer proposes: {id, tool, arguments, fingerprint}, and the writes that were made for "
+        "it: {tool, arguments, status, verification}."
     )
     agent: str | None
     tool_calls: list[dict[str, Any]] | None = Field(description="Of role `tool`: the call, [{id, name, arguments}].")

@@ -130,7 +130,7 @@ def test_an_edit_after_it_was_shown(stack: Stack, models: ModelServer, user: UUI
     conversation = uuid4()
     talk("Wipe it.", conversation, [WIPE])
     (action,) = (row["id"] for row in stack.rows("select id from v_actions"))
-    stack.rows("select maas_edit_action(%s, %s, '{\"text\": \"all\"}')", action, user)
+    stack.rows('select maas_edit_action(%s, %s, \'{"text": "all"}\')', action, user)
     run = talk("yes", conversation, [CONFIRM])
     assert (refusals(stack, run), actions(stack), lines(stack)) == (["unknown_tool"], ["pending"], [])
     assert run["final_answer"].endswith("or use the buttons.") and "text: `all`" in run["final_answer"]

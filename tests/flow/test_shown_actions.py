@@ -151,7 +151,9 @@ def test_a_decision_is_on_what_was_shown(stack: Stack, models: ModelServer, user
     wrong = stack.client.post(f"{path}/approve", json=mine | {"fingerprint": "yes"})
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid_request")
     assert (waiting(stack, conversation), lines(stack)) == (["pending"], before)
-    done = stack.client.post(f"/api/brain/actions/{action['id']}/approve", json=mine | {"fingerprint": edited["fingerprint"]})
+    done = stack.client.post(
+        f"/api/brain/actions/{action['id']}/approve", json=mine | {"fingerprint": edited["fingerprint"]}
+    )
     assert done.status_code == 200 and done.json()["fingerprint"] == edited["fingerprint"]
     poll(lambda: lines(stack)[len(before) :] == ["wiped", "two"], 20, "it is executed")
 

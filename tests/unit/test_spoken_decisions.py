@@ -83,7 +83,8 @@ YES = {
     "publish_post": "publish|post it|go live|make it live|yes, publish|ok publish it|put it up|release it|yes post|"
         "публикуйте|да, публикуй|публикуем|опубликуй|выложи|пости|запости|давай, публикуй|размещай|"
         "ок выкладывай",
-    "create_meeting": "create it|create the meeting|schedule it|book the meeting|set it up|add it|put it on my calendar|"
+    "create_meeting": "create it|create the meeting|schedule it|book the meeting|set it up|add it|"
+        "put it on my calendar|"
         "yes book|yes, set it up|назначай|назначь|да, создавай встречу|добавляй|создавай|создай|ставь|"
         "запланируй|бронируй|да, ставь|вноси в календарь",
     "change_budget": "change it|raise it|yes, change it|update it|yes update the budget|increase it|set it|"
