@@ -17,7 +17,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from maas.agents.wording import Preview, Wording, is_known
+from maas.agents.wording import Preview, Wording
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request, ToolSpec
 
@@ -123,8 +123,8 @@ class Tool:
     maas.assistants.load_tools.
     `prepare` completes the arguments of a dangerous call before its user is asked: what it returns is what is shown,
     approved and executed. It changes nothing outside.
-    `wording` is how people are told of a call. `preview` looks what a call would do before its user is asked: its
-    object by name, old and new values. It changes nothing; where it fails, the arguments alone are shown.
+    `wording` is how people are told of a call. `preview` looks what it would do before its user is asked: its object by
+    name, old and new values. It changes nothing; where it fails, the arguments alone are shown.
     Raises MaasError('wrong_tool') for a declaration that no model could call.
     """
 
@@ -157,10 +157,9 @@ class Tool:
             raise wrong_tool(f"{self.name}: its effect is one of {', '.join(get_args(Effect))}, not {self.effect!r}")
         if self.needs not in (None, *get_args(Need)):
             raise wrong_tool(f"{self.name}: it needs {' or '.join(get_args(Need))}, or None, not {self.needs!r}")
-        if unknown := [one for one in (*self.wording.verbs, *self.wording.objects) if not is_known(one)]:
-            raise wrong_tool(f"{self.name}: wording: {unknown[0]!r} is in no table of maas/agents/tool_words.py")
         if self.prepare is not None and self.effect != "dangerous":
             raise wrong_tool(f"{self.name}: only a dangerous tool prepares its calls; others are not always shown")
+        object.__setattr__(self, "reason", self.reason or (self.wording.reason.en if self.wording.reason else ""))
         if not 0 < self.timeout <= MAX_TIMEOUT_S:
             raise wrong_tool(f"{self.name}: its timeout is more than 0 and at most {MAX_TIMEOUT_S:.0f} seconds")
         try:

@@ -29,13 +29,18 @@ class Wording:
     """A tool in words. `title` says what a call does, `reason` what an approval lets happen.
 
     `verbs` and `objects` are keys of the tables of tool_words: the words in which people consent to a call. A tool
-    that names none has those that its name tells.
+    that names none has those that its name tells. Raises ValueError for a key that is in neither.
     """
 
     title: Phrase | None = None
     reason: Phrase | None = None
     verbs: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, table in (("verbs", VERBS), ("objects", OBJECTS)):
+            if unknown := set(getattr(self, name)) - table.keys():
+                raise ValueError(f"{name}: {unknown.pop()!r} is none of {', '.join(table)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,6 @@ def stored_wording(
         stored["object"] = preview.object
         stored["changes"] = [[one.name.to_json(), one.old, one.new] for one in preview.changes]
     return stored
-
-
-def is_known(key: str) -> bool:
-    """Whether a key is one of VERBS or OBJECTS."""
-    return key in VERBS or key in OBJECTS
 
 
 def in_language(text: Any, language: Spoken) -> str:

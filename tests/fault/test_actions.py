@@ -209,7 +209,7 @@ def test_another_tool_is_not_what_was_approved(
     begin(toolset)
     run = finish(stack, run_id)
     assert (run["status"], run["degraded"]) == ("COMPLETED", ["FinalResponder"])
-    assert words in run["final_answer"] and 'write_slowly {"text": "one"}' in run["final_answer"]
+    assert words in run["final_answer"] and "`write_slowly` (text `one`)" in run["final_answer"]
     assert (lines(stack), state(stack, action), executions(stack, run_id)) == ([], ("failed", code), [])
 
 
@@ -255,8 +255,33 @@ def test_the_outcome_is_reported_without_a_model(
         models.statuses["responder"] = 400
     models.replies["responder"] = ""
     run = finish(stack, approve(stack, action, user))
-    assert run["status"] == "COMPLETED" and words in run["final_answer"] and '"written": "one"' in run["final_answer"]
+    assert run["status"] == "COMPLETED" and words in run["final_answer"] and "`written` `one`" in run["final_answer"]
     assert (lines(stack), run["archive_status"]) == (["one"], "ARCHIVED")
+
+
+def test_the_model_of_the_assistant_reports_in_words(
+    stack: Stack, models: ModelServer, user: UUID, begin: Begin
+) -> None:
+    """No other provider reads the call; what is told is in the language of the dialogue, and JSON is not told."""
+    definition = json.dumps({"toolset": ["box"], "default_mode": "plan", "memory": "light", "model": "openai:analyzer"})
+    stack.rows("insert into assistants (name, role_name, definition) values ('clerk', 'Mentor', %s)", definition)
+    models.rounds["analyzer"] = [[WRITE]]
+    models.replies["analyzer"] = "Что записать?"
+    begin()
+    conversation = uuid4()
+    finish(stack, ask(stack, user, "Запиши строчку.", conversation))
+    models.rounds["analyzer"] = [[("write_line", '{"text": "two"}')]]
+    finish(stack, ask(stack, user, "Ok, one", conversation))
+    first, second = (row["id"] for row in stack.rows("select id from v_actions order by created_at"))
+    models.requests.clear()
+    models.rounds.clear()
+    models.replies["analyzer"] = "Записано."
+    assert finish(stack, approve(stack, first, user))["final_answer"] == "Записано."
+    models.replies["analyzer"] = '{"status": "done", "result": {"written": "two"}}'
+    said = finish(stack, approve(stack, second, user))["final_answer"]
+    assert said == "Сделано, как вы одобрили: `write_line` (текст `two`). Результат: `written` `two`."
+    assert models.said_to("responder") == [] and len(models.said_to("analyzer")) == 2
+    assert all("in Russian" in prompt for prompt in models.prompts("analyzer"))
 
 
 def test_the_mode_of_a_request_goes_before(stack: Stack, models: ModelServer, user: UUID, propose: Propose) -> None:

@@ -132,7 +132,7 @@ def test_a_no_sends_nothing_and_two_are_not_decided_by_one_yes(person: Colleague
     person.say("Да", router=[[("confirm_pending", {})], "Уточните, что именно: письмо или встречу?"])
     assert len(person.pending()) == 2 and not person.mail("send_email") + person.mail("create_calendar_event")
     system = person.system("router")
-    assert "send_email" in system and "create_calendar_event" in system and "decides none" in system
+    assert "send_email" in system and "create_calendar_event" in system and "decides nothing" in system
 
 
 def test_a_user_without_access_reaches_no_mailbox(person: Colleague) -> None:

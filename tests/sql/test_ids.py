@@ -86,6 +86,8 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_end_step": (CLAIM, "by run and attempt"),
     "maas_propose_action": (CLAIM, "the user and the conversation of the run"),
     "maas_keep_start": (CLAIM, "by run and attempt; the conversation of its user"),
+    "maas_show_actions": (CLAIM, "by run and attempt; actions of its user that it or its conversation proposed"),
+    "maas_is_shown": (INSIDE, "the run and the action are of one user and conversation"),
     "maas_undecided_actions": (CLAIM, "the user and the conversation of the run"),
     "maas_failures_in_a_row": (CLAIM, "the user and the conversation of the run"),
     "maas_decide_by_words": (CLAIM, "by run and attempt; an action of its user and conversation"),
@@ -259,8 +261,8 @@ QUERIES: Mapping[str, tuple[str, str]] = {
     **{f"owner_of_{name}": (ROUTE, f"{name}: the question itself")
        for name in ("run", "conversation", "action", "attachment", "memory", "document")},
     **{name: (CLAIM, "the engine's run") for name in (
-        "propose_action", "undecided_actions", "decide_by_words", "failures_in_a_row", "dialogue", "start_results",
-        "keep_start", "begin_interview", "keep_interview",
+        "propose_action", "show_actions", "undecided_actions", "decide_by_words", "failures_in_a_row", "dialogue",
+        "start_results", "keep_start", "begin_interview", "keep_interview",
         "run_mode", "open_action", "end_action", "photo_of_run", "drawing_of_run", "keep_drawing",
         "fold_conversation", "pin_calls",
         "run_sources", "kept_calls", "step", "advance", "archive_exchange", "trace_parent",

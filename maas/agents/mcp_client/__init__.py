@@ -28,6 +28,7 @@ from maas.agents.tools import (
     plain_schema,
     wrong_tool,
 )
+from maas.agents.wording import Wording
 from shared.errors import problems_of
 from shared.json import map_texts, parse_json
 from shared.log import conceal, hide
@@ -54,9 +55,10 @@ CallRemote = Callable[[UUID, str, Mapping[str, Any]], Awaitable[Any]]  # on beha
 class McpServer(BaseModel):
     """One server: a program to start, or a URL. Its annotations of its own tools count only if it is `trusted`.
 
-    `user` is the user that the program runs as if root starts it. The keys of `effects` and `names` are the server's
-    names of its tools; `timeout` is that of a call in seconds. Without `prefix`, tools have no `server__` before their
-    names, and only those that `effects` or `names` name are offered.
+    `user` is the user that the program runs as if root starts it. The keys of `effects`, `names` and `wordings` are the
+    server's names of its tools; `wordings` is how people are told of their calls; `timeout` is that of a call in
+    seconds. Without `prefix`, tools have no `server__` before their names, and only those that `effects` or `names`
+    name are offered.
 
     A header may hold `${user.NAME}`, a secret of the user of each call. Then every user has a connection of their own,
     at most `max_connections` in all, which ends after `idle_seconds` without a call. Tools are listed by one more
@@ -81,6 +83,7 @@ class McpServer(BaseModel):
     trusted: bool = False
     effects: dict[str, Effect] = {}
     names: dict[str, str] = {}
+    wordings: dict[str, Wording] = {}
     timeout: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S)
 
     @model_validator(mode="after")
@@ -227,6 +230,7 @@ def _tool(server: McpServer, listed: Mapping[str, Any], call: CallRemote) -> Too
         raise wrong_tool("without prefix, only tools that `effects` names are offered")
     about = str(listed.get("description") or listed.get("title") or hints.get("title") or "").strip()
     title = _readable(name, _MAX_TITLE_CHARS)
+    wording = server.wordings.get(name, Wording())
 
     async def handle(arguments: Mapping[str, Any], context: ToolContext) -> Any:
         return await call(context.user_id, name, arguments)
@@ -241,7 +245,8 @@ def _tool(server: McpServer, listed: Mapping[str, Any], call: CallRemote) -> Too
         parameters=_schema(listed["inputSchema"]),
         timeout=server.timeout or DEFAULT_TIMEOUT_S[effect],
         is_idempotent=server.trusted and hints.get("idempotentHint") is True,
-        reason=f"Calls {title} of the server {server.name}",
+        reason="" if wording.reason else f"Calls {title} of the server {server.name}",
+        wording=wording,
     )
 
 

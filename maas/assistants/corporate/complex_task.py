@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.agents.wording import Phrase, Wording
 from maas.assistants.corporate.plan import (
     MAX_PROMPT_CHARS,
     MAX_STEPS,
@@ -42,6 +43,11 @@ DECOMPOSER = "TaskDecomposer"
 NAME = "delegateToComplexTaskAgent"
 TIMEOUT_S = 150.0  # two replies of the model, and a margin
 REASON = "Большая задача: её шаги выполнятся в фоне, это может занять несколько минут"
+WORDING = Wording(
+    Phrase("Begin a large task", "Начать большую задачу"),
+    Phrase("A large task: its steps are executed in the background, which may take a few minutes", REASON),
+    ("start",), ("task",),
+)  # fmt: skip
 STARTED = "Задача начата, шагов: {steps}. Когда всё будет сделано, пришлю отчёт."
 SAY_TOO_SMALL = "Для этого не нужна большая задача: это можно сделать сразу."
 PLAN_TOKENS = 2 * MAX_TOKENS
@@ -89,6 +95,7 @@ def make_complex_task_tool(deps: Deps) -> Tool:
 
     @tool(
         name=NAME, domain=DOMAIN, effect="dangerous", timeout=TIMEOUT_S, idempotent=True, reason=REASON, verify=verify,
+        wording=WORDING,
         prepare=prepare,
     )  # fmt: skip
     async def delegate(task: ComplexTask, context: ToolContext) -> Any:

@@ -7,6 +7,7 @@ from typing import Literal
 from uuid import UUID
 
 from maas.agents.mcp_client import McpServer, read_servers
+from maas.agents.wording import Phrase, Wording
 from maas.user_secrets import UserSecrets
 from shared.log import hide
 from shared.settings import Settings
@@ -14,6 +15,15 @@ from shared.settings import Settings
 SERVER = "calendar"
 TOKEN = "calendar_token"  # the secret of a user: `maas secrets set calendar_token --user U`
 MAIL_TOOLS = ("read_latest_email", "get_calendar_events", "send_email", "create_calendar_event")
+SEND = Wording(
+    Phrase("Send an email", "Отправить письмо"),
+    Phrase("A letter leaves your mailbox; it cannot be taken back", "Письмо уйдёт из вашего ящика; вернуть его нельзя"),
+)
+CREATE = Wording(
+    Phrase("Create an event in the calendar", "Создать событие в календаре"),
+    Phrase("Everybody who is invited gets an invitation", "Все приглашённые получат приглашение"),
+    ("schedule", "create"), ("meeting",),
+)  # fmt: skip
 MailStatus = Literal["connected", "not configured: an operator sets CORPORATE_MCP_URL", "no access for this user"]
 
 
@@ -32,6 +42,7 @@ def mail_servers(settings: Settings) -> tuple[McpServer, ...]:
             list_headers={} if token is None else {"Authorization": f"Bearer {token.get_secret_value()}"},
             prefix=False,
             effects={latest_email: "read", events: "read", send: "dangerous", create: "dangerous"},
+            wordings={send: SEND, create: CREATE},
         ),
     )
 

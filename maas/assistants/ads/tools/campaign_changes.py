@@ -16,6 +16,14 @@ from maas.assistants.ads.tools.arguments import (
     minor_of,
     money,
 )  # fmt: skip
+from maas.assistants.ads.tools.previews import Previews
+from maas.assistants.ads.tools.wordings import (
+    PAUSE_ADSET,
+    PAUSE_CAMPAIGN,
+    RESUME_ADSET,
+    RESUME_CAMPAIGN,
+    SET_BUDGET,
+)
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.vendors.facebook import Status
@@ -29,6 +37,7 @@ class BudgetArguments(AdSetArguments):
 
 def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     db = deps.db
+    previews = Previews(db, vendors)
 
     async def verify_status(_: Any, context: ToolContext, data: Any) -> Any:
         """The status that Facebook has now."""
@@ -44,40 +53,45 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         return {"verified": budget == data["daily_budget"], "daily_budget": budget}
 
     @tool(
-        name="pauseCampaign", domain=DOMAIN, effect="dangerous", needs="connected",
-        reason="All ads of the campaign stop at once and bring no more leads until it is resumed", verify=verify_status,
+        name="pauseCampaign", domain=DOMAIN, effect="dangerous", needs="connected", wording=PAUSE_CAMPAIGN,
+        preview=previews.campaign_pause,
+        verify=verify_status,
     )  # fmt: skip
     async def pause_campaign(arguments: CampaignArguments, context: ToolContext) -> Any:
         """Pause a campaign: all its ads stop."""
         return await _set_campaign(tree_of(db, vendors, context), arguments, "PAUSED")
 
     @tool(
-        name="resumeCampaign", domain=DOMAIN, effect="write", needs="connected",
-        reason="The ads of the campaign run and spend money again", verify=verify_status,
+        name="resumeCampaign", domain=DOMAIN, effect="write", needs="connected", wording=RESUME_CAMPAIGN,
+        preview=previews.campaign_start,
+        verify=verify_status,
     )  # fmt: skip
     async def resume_campaign(arguments: CampaignArguments, context: ToolContext) -> Any:
         """Resume a paused campaign: its ads run again and spend money."""
         return await _set_campaign(tree_of(db, vendors, context), arguments, "ACTIVE")
 
     @tool(
-        name="pauseAdSet", domain=DOMAIN, effect="dangerous", needs="connected",
-        reason="All ads of the ad set stop at once, and its audience sees them no more", verify=verify_status,
+        name="pauseAdSet", domain=DOMAIN, effect="dangerous", needs="connected", wording=PAUSE_ADSET,
+        preview=previews.adset_pause,
+        verify=verify_status,
     )  # fmt: skip
     async def pause_ad_set(arguments: AdSetArguments, context: ToolContext) -> Any:
         """Pause an ad set: all its ads stop."""
         return await _set_adset(tree_of(db, vendors, context), arguments, "PAUSED")
 
     @tool(
-        name="resumeAdSet", domain=DOMAIN, effect="write", needs="connected",
-        reason="The ads of the ad set run and spend money again", verify=verify_status,
+        name="resumeAdSet", domain=DOMAIN, effect="write", needs="connected", wording=RESUME_ADSET,
+        preview=previews.adset_start,
+        verify=verify_status,
     )  # fmt: skip
     async def resume_ad_set(arguments: AdSetArguments, context: ToolContext) -> Any:
         """Resume a paused ad set: its ads run again and spend money."""
         return await _set_adset(tree_of(db, vendors, context), arguments, "ACTIVE")
 
     @tool(
-        name="updateBudget", domain=DOMAIN, effect="dangerous", needs="connected",
-        reason="The ad set spends up to the new budget every day from now on", verify=verify_budget,
+        name="updateBudget", domain=DOMAIN, effect="dangerous", needs="connected", wording=SET_BUDGET,
+        preview=previews.adset_budget,
+        verify=verify_budget,
     )  # fmt: skip
     async def update_budget(arguments: BudgetArguments, context: ToolContext) -> Any:
         """Set the daily budget of an ad set, in the currency of the ad account."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.agents.wording import Preview
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.creatives import find_creative, name_of, title_of
@@ -18,6 +19,8 @@ from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import Reference
 from maas.assistants.ads.tools.creative_details import CreativeArguments
 from maas.assistants.ads.tools.creatives import NO_DIRECTION
+from maas.assistants.ads.tools.previews import Previews
+from maas.assistants.ads.tools.wordings import LAUNCH_CREATIVE, PAUSE_CREATIVE
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.db import Database
@@ -52,9 +55,14 @@ def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
                 found[one["id"]] = await facebook.status(one["id"])
         return {"verified": all(status == "PAUSED" for status in found.values()), "statuses": found}
 
+    async def preview_launch(arguments: LaunchArguments, context: ToolContext) -> Preview:
+        creative = await find_creative(db, context, arguments.creative_id)
+        direction = await find_running_direction(db, context, arguments.direction_id)
+        return Preview(f"{title_of(creative)} → {direction['name']}")
+
     @tool(
         name="launchCreative", domain=DOMAIN, effect="dangerous", needs="connected",
-        reason="A new ad with the creative starts in the direction and spends its budget", verify=verify_launch,
+        wording=LAUNCH_CREATIVE, verify=verify_launch, preview=preview_launch,
     )  # fmt: skip
     async def launch_creative(arguments: LaunchArguments, context: ToolContext) -> Any:
         """Launch a creative into a direction: a new ad in the direction's ad set."""
@@ -62,7 +70,7 @@ def make_creative_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(
         name="pauseCreative", domain=DOMAIN, effect="dangerous", needs="connected",
-        reason="All ads with the creative stop at once, in every direction", verify=verify_pause,
+        wording=PAUSE_CREATIVE, verify=verify_pause, preview=Previews(db, vendors).creative,
     )  # fmt: skip
     async def pause_creative(arguments: CreativeArguments, context: ToolContext) -> Any:
         """Pause all ads that show a creative."""

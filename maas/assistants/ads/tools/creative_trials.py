@@ -19,6 +19,8 @@ from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import Money, Reference, as_uuid, minor_of, money
 from maas.assistants.ads.tools.creative_changes import NOT_UPLOADED, find_running_direction
+from maas.assistants.ads.tools.previews import Previews
+from maas.assistants.ads.tools.wordings import START_TEST, STOP_TEST
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.db import Database
@@ -61,8 +63,7 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(
         name="startCreativeTest", domain=DOMAIN, effect="dangerous", needs="connected",
-        reason="A test of the creative starts and spends its budget, about 20 dollars a day, until it is stopped",
-        verify=verify_start,
+        wording=START_TEST, verify=verify_start, preview=Previews(db, vendors).creative,
     )  # fmt: skip
     async def start_creative_test(arguments: StartTestArguments, context: ToolContext) -> Any:
         """Start a test of a creative: an ad set of its own with a budget of about 20 dollars a day."""
@@ -70,7 +71,7 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(
         name="stopCreativeTest", domain=DOMAIN, effect="write", needs="connected",
-        reason="The test's ad set is paused; what it spent stays spent", verify=verify_stop,
+        wording=STOP_TEST, verify=verify_stop,
     )  # fmt: skip
     async def stop_creative_test(arguments: StopTestArguments, context: ToolContext) -> Any:
         """Stop a running test and store what it has shown."""

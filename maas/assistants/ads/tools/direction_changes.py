@@ -12,6 +12,12 @@ from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.direction_figures import Directions, Row, directions_of
 from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.tools.arguments import DirectionArguments, Money, minor_of, money
+from maas.assistants.ads.tools.previews import Previews
+from maas.assistants.ads.tools.wordings import (
+    PAUSE_DIRECTION,
+    SET_DIRECTION_BUDGET,
+    SET_TARGET,
+)
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.db import Database
@@ -32,6 +38,7 @@ class TargetArguments(DirectionArguments):
 
 def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
     db = deps.db
+    previews = Previews(db, vendors)
 
     async def verify_budget(_: Any, context: ToolContext, data: Any) -> Any:
         """The budget of the ad set that Facebook has now, and that of the direction."""
@@ -62,7 +69,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(
         name="updateDirectionBudget", domain=DOMAIN, effect="dangerous", needs="connected", verify=verify_budget,
-        reason="The ad set of the direction spends up to the new budget every day from now on",
+        wording=SET_DIRECTION_BUDGET, preview=previews.direction_budget,
     )  # fmt: skip
     async def update_direction_budget(arguments: DirectionBudgetArguments, context: ToolContext) -> Any:
         """Set the daily budget of a direction and of its ad set, in the currency of the ad account."""
@@ -83,7 +90,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(
         name="updateDirectionTargetCPL", domain=DOMAIN, effect="write", needs="data", idempotent=True,
-        verify=verify_target, reason="Reports compare the cost of a lead with the new target",
+        verify=verify_target, wording=SET_TARGET, preview=previews.direction_target,
     )  # fmt: skip
     async def update_direction_target_cpl(arguments: TargetArguments, context: ToolContext) -> Any:
         """Set the target CPL of a direction, in the currency of the ad account."""
@@ -99,7 +106,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     @tool(
         name="pauseDirection", domain=DOMAIN, effect="dangerous", needs="connected", verify=verify_pause,
-        reason="The direction and its ad set at Facebook stop: it gets no more leads from advertising",
+        wording=PAUSE_DIRECTION, preview=previews.direction_pause,
     )  # fmt: skip
     async def pause_direction(arguments: DirectionArguments, context: ToolContext) -> Any:
         """Pause a direction and its ad set at Facebook."""

@@ -8,9 +8,11 @@ from pydantic import BaseModel, Field
 
 from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.agents.wording import Change, Preview
 from maas.assistants.ads.account import Account, account_of
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import Reference, as_uuid
+from maas.assistants.ads.tools.wordings import MOVE_LEAD, STAGE
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.db import Database
@@ -45,9 +47,18 @@ def make_stage_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         is_there = (str(lead.status_id), str(lead.pipeline_id)) == (data["stage_id"], data["pipeline_id"])
         return {"verified": is_there, "stage_id": str(lead.status_id), "pipeline_id": str(lead.pipeline_id)}
 
+    async def preview_stage(arguments: StageArguments, context: ToolContext) -> Preview:
+        account, reference = account_of(context), arguments.lead_id
+        lead = await db.row("ads_lead", account.user_id, account.id, reference, as_uuid(reference))
+        if lead is None:
+            raise ToolFailure(NO_LEAD)
+        stage = await _find_stage(db, vendors.crm(context), account, arguments, lead["pipeline_id"])
+        name = mask_phones(lead["name"]) or str(lead["id"])
+        return Preview(name, (Change(STAGE, lead["stage"], stage["name"]),))
+
     @tool(
         name="updateLeadStage", domain=DOMAIN, effect="write", needs="connected", verify=verify_stage,
-        reason="The lead moves to another stage of the sales funnel in the CRM",
+        wording=MOVE_LEAD, preview=preview_stage,
     )  # fmt: skip
     async def update_lead_stage(arguments: StageArguments, context: ToolContext) -> Any:
         """Move a lead to another stage of the CRM's funnel."""

@@ -9,10 +9,12 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.agents.wording import Preview
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.phones import mask_phone, mask_phones
 from maas.assistants.ads.tools.arguments import Reference, as_uuid
 from maas.assistants.ads.tools.dialogs import DOMAIN, digits_of
+from maas.assistants.ads.tools.wordings import SEND_BULK
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.db import Database
@@ -75,10 +77,13 @@ def make_mailing_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         counts = {state: states.count(state) for state in ("sent", "failed", "sending")}
         return {"verified": (counts["sent"], counts["sending"]) == (data["sent"], 0), **counts}
 
+    async def preview_mailing(arguments: MailingArguments, context: ToolContext) -> Preview:
+        recipients = await _find_recipients(db, context, arguments.recipients)
+        return Preview(", ".join(str(one.shown()["name"] or one.shown()["phone"]) for one in recipients))
+
     @tool(
         name="sendBulkMessage", domain=DOMAIN, effect="dangerous", needs="connected", timeout=MAILING_TIMEOUT_S,
-        reason="Each of these people gets the text over WhatsApp at once; it cannot be taken back",
-        verify=verify_mailing,
+        wording=SEND_BULK, verify=verify_mailing, preview=preview_mailing,
     )  # fmt: skip
     async def send_bulk_message(arguments: MailingArguments, context: ToolContext) -> Any:
         """Send one text over WhatsApp to 1 to 50 people of this account: its dialogues and leads."""
