@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -133,13 +133,26 @@ def _facts(row: Mapping[str, Any], language: Spoken) -> list[tuple[str, str]]:
     """The object, the changes and the arguments of a call: name and value."""
     words, wording = WORDS[language], row["wording"]
     facts = [(words["object"], code(wording["object"]))] if wording.get("object") else []
-    for name, old, new in wording.get("changes") or ():
-        facts.append((in_language(name, language), f"{code(old)} → {code(new)}"))
-    arguments = [(name, value) for name, value in row["arguments"].items() if value is not None and value != []]
-    facts += [(_label(name, language), code(value)) for name, value in arguments[:MAX_ARGUMENTS]]
+    changes = [(in_language(name, language), old, new) for name, old, new in wording.get("changes") or ()]
+    facts += [(name, f"{code('?' if old is None else old)} → {code(new)}") for name, old, new in changes]
+    arguments = [
+        (_label(name, language), value)
+        for name, value in _in_items(row["arguments"])
+        if value is not None and value != [] and _label(name, language) not in {one for one, _, _ in changes}
+    ]
+    facts += [(name, code(value)) for name, value in arguments[:MAX_ARGUMENTS]]
     if len(arguments) > MAX_ARGUMENTS:
         facts.append(("…", words["more_arguments"].format(n=len(arguments) - MAX_ARGUMENTS)))
     return facts
+
+
+def _in_items(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The arguments by name; the items of a list of objects, such as steps, each by itself."""
+    for name, value in arguments.items():
+        if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+            yield from ((f"{name} {number}", one) for number, one in enumerate(value, 1))
+        else:
+            yield name, value
 
 
 def _label(name: str, language: Spoken) -> str:
