@@ -166,6 +166,7 @@ class Runtime:
             raise MaasError("replay_refused", f"{definition.name} has tools, and in a replay none may act")
         seconds = run.time_limit(definition.limits.seconds, deps.settings.role_attempt_timeout(request.role))
         listener = events if deps.settings.stream and definition.stream else None
+        run.log.language = definition.language
         model = ResponderModel(run, deps, prompt, monotonic() + seconds, listener)
         try:
             async with asyncio.timeout(seconds) as timeout:
@@ -199,6 +200,7 @@ class Runtime:
         if definition is None:
             raise MaasError("unknown_assistant", f"there is no active assistant {run.assistant!r}")
         mode: Mode | None = await deps.db.value("run_mode", run.id)
+        run.log.language = definition.language
         work = TaskWork(
             run=run,
             deps=deps.with_responder_model(definition.model),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from maas.agents.dialogue_language import Language, Spoken, dialogue_language
+from maas.agents.dialogue_language import Spoken, dialogue_language
 from maas.agents.wording import in_language
 from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
@@ -20,8 +20,9 @@ from maas.engine.stages import Deps
 from shared.text import clean, shorten, visible_line
 
 MARK = "⏸"
+NOTHING = "…"  # an answer of marks alone
 MAX_SHOWN = 5
-MAX_ARGUMENTS = 12
+MAX_ARGUMENTS = 30
 MAX_VALUE_CHARS, MAX_NAME_CHARS, MAX_PHRASE_CHARS = 300, 60, 200
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 LABELS: Mapping[str, Mapping[Spoken, str]] = {
@@ -39,7 +40,7 @@ WORDS: Mapping[Spoken, Mapping[str, str]] = {
     "en": {
         "one": "Waits for your decision, nothing is done yet:", "several": "{n} actions wait for your decision:",
         "object": "on", "read": "It only reads.", "write": "It changes data.",
-        "dangerous": "It takes effect at once and may not be undone.", "effect": "effect",
+        "dangerous": "It may be impossible to undo.", "effect": "effect",
         "reason": "why you are asked",
         "more_arguments": "and {n} more", "more": "And {n} more.",
         "typed": "Type **yes** or **no**, or use the buttons.",
@@ -49,7 +50,7 @@ WORDS: Mapping[Spoken, Mapping[str, str]] = {
     "ru": {
         "one": "Ждёт вашего решения, пока ничего не сделано:", "several": "Вашего решения ждут действия ({n}):",
         "object": "с чем", "read": "Только чтение.", "write": "Изменит данные.",
-        "dangerous": "Подействует сразу, отменить может не получиться.", "effect": "действие",
+        "dangerous": "Отменить потом может не получиться.", "effect": "действие",
         "reason": "почему нужен ответ", "more_arguments": "и ещё {n}", "more": "И ещё {n}.",
         "typed": "Напишите **да** или **нет** или нажмите кнопку.",
         "untyped": "Нажмите кнопку или решите действие {id}.",
@@ -58,23 +59,22 @@ WORDS: Mapping[Spoken, Mapping[str, str]] = {
 }  # fmt: skip
 
 
-async def with_waiting_actions(
-    run: Run, deps: Deps, outcome: Outcome, events: RunEvents | None, language: Language = "auto"
-) -> Outcome:  # fmt: skip
+async def with_waiting_actions(run: Run, deps: Deps, outcome: Outcome, events: RunEvents | None) -> Outcome:
     """The outcome with what waits at the end of its answer, if this run proposed it or was to decide it.
 
     From then on a typed yes or no is bound to what is shown here. Raises LostRun.
     """
-    is_task = run.kind == "task"
-    if outcome.answer is None or run.as_of is not None or not (run.log.waiting or is_task):
+    if outcome.answer is None or run.as_of is not None:
         return outcome
+    said = outcome.answer.replace(MARK, "").strip()
+    if run.log.waiting is None and run.kind != "task":
+        return outcome if said == outcome.answer else replace(outcome, answer=said or NOTHING)
     rows = await deps.db.rows("show_actions", run.id, run.attempt, run.log.waiting == "conversation", MAX_SHOWN)
     if not rows:
-        return outcome
+        return replace(outcome, answer=said or NOTHING)
     if rows[0]["number"] < 0:
         raise LostRun
-    spoken = await dialogue_language(deps.db, run.id, language, run.user_query)
-    said = outcome.answer.replace(MARK, "").strip()
+    spoken = await dialogue_language(deps.db, run.id, run.log.language, run.user_query)
     shown = f"{_closed(said)}\n\n{describe(rows, spoken, is_dialogue=run.conversation_id is not None)}"
     if events is not None and said == outcome.answer:
         await events.extend(said, shown)
@@ -169,7 +169,7 @@ def code(value: Any, chars: int = MAX_VALUE_CHARS) -> str:
 def _plain(value: Any) -> str:
     """A JSON value as words."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_plain(one)}" for name, one in value.items())
+        return "; ".join(f"{name}: {_plain(one)}" for name, one in value.items() if one not in (None, [], {}))
     if isinstance(value, list):
         return ", ".join(map(_plain, value))
     return value if isinstance(value, str) else json.dumps(value)

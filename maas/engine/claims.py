@@ -70,8 +70,8 @@ class StageLog:
     the next call. `limited`: the limit for which the stage works by rule; `memory_reasons`: why memory was incomplete,
     as codes. `degraded`: what the answer of an assistant lacks; `variant`: the form of the assistant that answers, None
     if it has one only. `waiting`: whose actions the answer has to show, those of the run or all of its conversation.
-    `pin_lock` is held while calls are stored. `answer_by`: when the answer must be there, by
-    `time.monotonic`; None before the stage has asked.
+    `language`: that of the assistant, in which our own sentences are. `pin_lock` is held while calls are stored.
+    `answer_by`: when the answer must be there, by `time.monotonic`; None before the stage has asked.
     """
 
     calls: list[dict[str, Any]] = field(default_factory=list)
@@ -86,6 +86,7 @@ class StageLog:
     degraded: str | None = None
     variant: str | None = None
     waiting: Literal["run", "conversation"] | None = None
+    language: Literal["auto", "ru", "en"] = "auto"
     memory_reasons: set[str] = field(default_factory=set)
 
 

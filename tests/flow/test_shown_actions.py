@@ -22,7 +22,7 @@ MISLED = [[("look", "{}")], [("wipe", '{"text": "all"}')]]
 CONFIRM = [[("confirm_pending", "{}")]]
 SHOWN = """⏸ **Waits for your decision, nothing is done yet:** `wipe`: `Wipe a line.`
 - text: `all`
-- effect: It takes effect at once and may not be undone.
+- effect: It may be impossible to undo.
 - why you are asked: `A line is gone for good`
 
 Type **yes** or **no**, or use the buttons."""
