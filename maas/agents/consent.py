@@ -37,6 +37,7 @@ _CLOSED: tuple[tuple[Class, Collection[str]], ...] = (
 _VARIANTS = re.compile("[\N{VARIATION SELECTOR-16}\U0001f3fb-\U0001f3ff]")  # how a sign is coloured
 _SPELLINGS = str.maketrans({"ё": "е", "'": "", "’": ""})
 _SMILEY = re.compile(r"(?<!\w)[:;]?-?\)+|(?<=\w)\)+")
+_PERCENT = re.compile(r"\b100 ?(?:%|percent\b|процентов\b)")
 _QUOTED = re.compile('«([^«»]*)»|“([^“”]*)”|„([^„“]*)“|"([^"]*)"')
 _WITHIN_WORD = re.compile(r"(?<=\w)-(?=\w)")
 _TOKEN = re.compile(r"[^\W_]+|\n|\S")
@@ -83,7 +84,7 @@ def _read_items(message: str, subject: Subject) -> list[Item] | None:
     if len(message) > MAX_CHARS or "?" in message or _NAME in message:
         return None
     text = _VARIANTS.sub("", message).strip().casefold()
-    text = _SMILEY.sub(" 🙂 ", text)
+    text = _PERCENT.sub(" 💯 ", _SMILEY.sub(" 🙂 ", text))
     names = [words_of(one) for one in subject.names]
     for match in _QUOTED.finditer(text):
         quoted = words_of(next(one for one in match.groups() if one is not None))
@@ -172,12 +173,16 @@ def _vocabulary(verbs: tuple[str, ...], objects: tuple[str, ...]) -> _Vocabulary
     known: dict[str, set[Class]] = {}
     spoken = [tool_words.VERBS[one] for one in verbs if one in tool_words.VERBS]
     classes: list[tuple[Class, Iterable[str]]] = [*_CLOSED]
-    classes += [("verb", one.forms) for one in spoken] + [("no", one.keep) for one in spoken]
+    classes += [("verb", one.forms - tool_words.NOUNS) for one in spoken]
+    classes += [("object", one.forms & tool_words.NOUNS) for one in spoken]
+    classes += [("no", one.keep) for one in spoken]
     classes += [("object", tool_words.OBJECTS[one]) for one in objects if one in tool_words.OBJECTS]
     for kind, phrases in classes:
         for phrase in phrases:
             known.setdefault(phrase, set()).add(kind)
-    frozen = {phrase: frozenset(kinds) for phrase, kinds in known.items()}
+    opposites = [tool_words.VERBS[tool_words.OPPOSITES[one]] for one in verbs if one in tool_words.OPPOSITES]
+    unclear = {form for one in opposites for form in one.forms if known.get(form) == {"do"}}
+    frozen = {phrase: frozenset(kinds) for phrase, kinds in known.items() if phrase not in unclear}
     decisive: Item = frozenset({"yes", "soft", "do", "no", "not", "stop", "verb"})
     shortened = {
         _REPEATED.sub(r"\1", phrase): kinds
@@ -238,14 +243,24 @@ def _is_unclear(role: str, item: Item, after: Sequence[Item], *, is_negated: boo
     match role:
         case "sarcasm":
             return True
-        case "stop" | "yes":
+        case "stop" | "yes" | "no":
             return is_negated  # what is refused is to refuse, or to consent
         case "preposition":
             return not _names_something(after)
-        case "not":  # not this one
-            return "bare_not" in item and bool(after) and bool(after[0] & {"article", "object", "name"})
+        case "not":
+            return "bare_not" in item and _refuses_something_else(after)
         case _:
             return False
+
+
+def _refuses_something_else(after: Sequence[Item]) -> bool:
+    """Whether a bare "not" is about a thing, as in "not this letter", and no verb."""
+    for item in takewhile(lambda one: "pause" not in one, after):
+        if item & {"verb", "do", "not"}:
+            return False
+        if item & {"article", "object", "name", "praise", "hold"}:
+            return True
+    return False
 
 
 def _conclude(said: Collection[str]) -> Decision | None:

@@ -16,6 +16,31 @@ def phrases(*texts: str) -> frozenset[str]:
 
 # Says yes whatever else is said, if that is no refusal.
 YES = phrases(
+    "i give my consent; i consent; consent; consent given; confirming; i am in; that would be great; "
+    "that would be good",
+    "would be great; yes that one; thats the spirit; count me in; youre right; that is the one; spot on; bingo; "
+    "aye aye; totally",
+    "100 yes; it is fine; it is good; it is ok; im fine with it; i am fine with it; i am ok with it; good by me; "
+    "okay with it",
+    "ok with it; im for it; in favor; in favour; no complaints; cant complain; nothing against it; "
+    "i have nothing against it",
+    "i am good; makes sense; fair enough; you got it; you bet; sure does; alright by me; consider it approved; "
+    "consider it confirmed",
+    "that will do; thatll do; that should do; will do; its a yes; thats a yes; thats a go; its a go; a yes; "
+    "hard yes; big yes",
+    "согласовано; согласуем; согласую; так держать; тогда да; ну конечно; а как же; однозначно; однозначно да; "
+    "стопудово",
+    "сто процентов; все супер; все четко; четко; благословляю; добро даю; все отлично",
+    "нет претензий; претензий нет; замечаний нет; без замечаний; нет замечаний; полностью за; целиком за; "
+    "только за; я только за",
+    "двумя руками за; обеими руками за; с радостью; с удовольствием; по рукам; так и надо; то что надо; "
+    "то что нужно; самое то",
+    "ничего не имею против; не имею ничего против; я подтверждаю это; это можно; можно да; так и быть; будет так; "
+    "да будет",
+    "можешь не сомневаться; ладно да; ну ага; ну угу; дыа; канеш; канешна; конешно; естесственно; разрешение даю; "
+    "даю разрешение",
+    "даю согласие; согласие даю; мое согласие есть; подтверждаю это; пусть; поддержу; одобрямс; принимаю; "
+    "пойдет отлично",
     "y; ya; yes; yeah; yea; yep; yup; yah; aye; sure; sure thing; for sure; of course; certainly; absolutely; "
     "definitely",
     "affirmative; agreed; i agree; agree; confirm; confirmed; i confirm; approve; approved; i approve; accepted; "
@@ -53,11 +78,22 @@ YES = phrases(
 )
 # Says yes by itself; before a refusal it only opens the sentence.
 SOFT_YES = phrases(
+    "okidoki; okie; oki; okk; ок тогда; ну ладно тогда; ладно уж; так уж и быть; ну хорошо; ну норм; лан; ладн; "
+    "окейси; окс",
     "ok; okay; k; kk; fine; alright; ok then; okay then; fine then; very well; well ok; ok cool; ok great; okay cool",
     "ок; окей; оке; оки; оки доки; окей доки; хорошо; ладно; норм; нормально; ладненько; хорош; ну ок; ну ладно",
 )
 # Verbs of consent for whatever waits; a refusal before them takes them in.
 DO = phrases(
+    "make it happen; off you go; let it fly; let er rip; press it; push it through; on you go; knock it out; get going",
+    "get to it; by all means do; do your thing; youre good to go; be quick; hop to it; ahead; full speed ahead; "
+    "roll with it",
+    "нажимай; нажми; нажмите; запускай процесс; дерзай; дерзайте; можешь начинать; начинай; вперед и с песней; "
+    "айда; гони",
+    "делай уже; делай так; давай так; давай сделаем; давай делать; давай делай; исполни; осуществляй; реализуй; "
+    "давай дерзай",
+    "давай уже; ну давай; ну давайте; давай вперед; продолжай; продолжайте; проведи; оформляй; приступим; начнем; "
+    "начинаем",
     "do; do it; do that; do this; go; go ahead; go on; go for it; go with it; go with that; proceed; execute; "
     "execute it",
     "go ahead and do it; go ahead with it; go ahead with that; carry on; carry it out; fire away; let it rip; hit it",
@@ -72,6 +108,39 @@ DO = phrases(
     "дай ход; двигай; двигаем; полный вперед; с богом; пускай",
 )
 NO = phrases(
+    "stop right there; stop there; stop please; abort mission; bad idea; not a good idea; terrible idea; "
+    "not this time; not today",
+    "hold your horses; i take it back; i take that back; not a fan; do nothing; dont do anything",
+    "let it stay; let it stay as it is; leave it there; leave it how it is; leave it as before; as it was; "
+    "keep everything as is",
+    "keep as it is; leave things as they are; leave everything; not at all; never; nix; nein; negative on that; "
+    "thats a no; its a no",
+    "its a no from me; a no; hard no; hard pass; ill skip; i will pass; no can do; not happening; not gonna happen",
+    "i object; i am against it; im against it; against; i dont think so; dont think so; i think not; too risky; "
+    "its not time",
+    "not the time; not the right time; not for now; not just yet; its not needed; not needed; unnecessary; "
+    "its unnecessary",
+    "not required; i dont need it; i dont need that; dont need it; no need for that; no need for it; no longer needed",
+    "not anymore; not any more; forget i asked; ignore that; disregard; disregard that; undo; undo that; nah nah; "
+    "nuh uh; uh uh",
+    "нет уж; ну уж нет; уж нет; нетнет; нет и нет; нет конечно; никогда; ничего; ничего не делай; "
+    "ничего не делайте; ничего не надо",
+    "плохая идея; так себе идея; не лучшая идея; не вижу смысла; нет смысла; смысла нет; нет необходимости; "
+    "не интересно",
+    "не актуально; уже не актуально; неактуально; уже не надо; уже не нужно; больше не нужно; больше не надо; "
+    "мне не надо",
+    "мне не нужно; нам не надо; нам не нужно; это не нужно; это не надо; этого не надо; не требуется; не нуждаюсь; "
+    "не хотим",
+    "не могу согласиться; не поддерживаю; не принимается; не принимаю; не утверждено; не одобрено; протестую; вето; "
+    "запрещаю",
+    "отменяется; отклонено; отказано; отложим; отложи; откладываем; отложить; подождем; давай подождем; "
+    "давайте подождем",
+    "давай отложим; давай пока нет; давай нет; думаю не стоит; не катит",
+    "не прокатит; не наш вариант; лучше воздержимся; лучше подождем; лучше оставь; лучше оставить; оставить; "
+    "оставить как есть",
+    "пусть останется как есть; не меняем; без изменений; стоять; стопэ; стопе; брось; бросай",
+    "не стоит оно того; оно того не стоит; ну не; не хотелось бы; не хочу этого; не планирую; не собираюсь; "
+    "и не думай; даже не думай",
     "n; no; nope; nah; nay; no way; no thanks; no thank you; not now; not yet; not today; not right now; no need",
     "theres no need; there is no need; no need to; not necessary; thats not necessary; hold off; hold off on it",
     "hold off on that; hold off for now; hold that; hold it; leave it; leave it be; leave it alone; leave that",
@@ -86,7 +155,7 @@ NO = phrases(
     "denied; declined; rejected; i refuse; i decline; i reject; not ok; not okay; not approved; i dont agree; "
     "i do not agree",
     "i dont approve; i dont confirm; i dont want it; i dont want that; i dont want to; i dont want this; dont bother",
-    "not interested; too early; its too early; too soon; its too soon; not like this; not like that; i said no; pass",
+    "not interested; too early; its too early; too soon; its too soon; i said no; pass",
     "ill pass; i pass; skip; skip it; skip that; skip this; no go; call it off; call it all off; dont touch it; "
     "hands off",
     "dont touch; dont touch it; back off; stand down; nothing doing; no deal; no no; hell no; stay put; void it; veto",
@@ -103,12 +172,26 @@ NO = phrases(
     "оставь в покое; не трогай; не трогайте; не трожь; забудь; забудьте; забудь об этом; забей; проехали; не хочу",
     "не хочется; не буду; не будем; давай не будем; давайте не будем; лучше нет; лучше не надо; обойдемся; обойдусь",
     "отказ; отказываюсь; я отказываюсь; не вариант; не пойдет; не годится; не подходит; не устраивает; не дело",
-    "только не это; не так; не то; пас; ну нет; ну нафиг; нафиг; фигушки; дудки; не судьба; повременим; повремени",
+    "только не это; пас; ну нет; ну нафиг; нафиг; фигушки; дудки; не судьба; повременим; повремени",
     "не торопись; не спеши; не спешите; пока оставь; пока оставим; пока повременим; пока подождем; пока воздержусь",
     "воздержусь; воздержимся; притормози",
 )
 # Refuses what follows it, or all by itself.
 NOT = phrases(
+    "dont you; lets not; i dont want to; i do not want to; id rather not; i would rather not; rather not; "
+    "better not; best not",
+    "lets hold off; hold off; not yet; dont bother; no reason to; its better not to; better not to; "
+    "i changed my mind about; dont even",
+    "давай не будем; давайте не будем; не буду; не будем; не хочется; передумал; передумала; я передумал; "
+    "я передумала; рано",
+    "еще рано; пока рано; рано еще; нет смысла; нет необходимости; нет нужды; не нужно пока; лучше пока не; "
+    "не планирую",
+    "не собираюсь; не хочу пока; не торопись; не спеши; не спешите; подожди не; погоди не; пока что не; "
+    "уже не надо; уже не нужно",
+    "отказываюсь; запрещаю; я против; не разрешаю; не согласен; не согласна; смысла нет; необходимости нет; "
+    "не думаю что надо",
+    "не давай; ни за что; ни в коем случае; и не думай; даже не думай; воздержись; лучше не стоит; не стоит пока; "
+    "сейчас не",
     "dont; do not; dont you dare; never; please dont; no dont; you shouldnt; you should not; you must not; you mustnt",
     "i dont want you to; i do not want you to; id rather you didnt; no need to; there is no need to; theres no need to",
     "не; не надо; не нужно; не стоит; не смей; не вздумай; не хочу; не следует; незачем; не требуется; пока не",
@@ -124,6 +207,7 @@ ONLY_NO = phrases(
 )
 # Verbs of refusal, with or without an object. One that is a verb of the tool decides nothing by itself.
 STOP = phrases(
+    "тормози; притормози; стопай; abort mission; отменяется; forget; skip; undo; отменим; сворачивай; отложи",
     "cancel; stop; abort; reject; decline; discard; scrap; drop; withdraw; halt",
     "отмена; отмени; отмените; отменить; отменяй; отменяйте; отменяем; отклони; отклоните; отклонить; отклоняю; "
     "отклоняй",
@@ -131,10 +215,16 @@ STOP = phrases(
 )
 # Refuses only together with a refusal; alone it asks for time.
 HOLD = phrases(
-    "wait; hold on; one moment; hang on; whoa; подожди; подождите; погоди; погодите; постой; секунду; минутку; минуту"
+    "wait a second; wait a minute; wait wait; hold up; just a second; just a moment; подожди подожди; постойте; "
+    "стоп подожди",
+    "wait; hold on; one moment; hang on; whoa; подожди; подождите; погоди; погодите; постой; секунду; минутку; минуту",
 )
 # Alone it says nothing: it may praise anything.
 PRAISE = phrases(
+    "принято; понял; поняла; ясно; understood; got it; noted; thats nice; it is nice; well written; beautiful; "
+    "i like this; looks nice",
+    "прочитал; прочитала; проверил; проверила; посмотрел; посмотрела; checked; i checked; i read it; i checked it; "
+    "я проверил; я проверила",
     "cool; great; perfect; good; nice; awesome; excellent; super; brilliant; wonderful; lovely; amazing; fantastic; "
     "neat",
     "very good; very nice; well done; good job; great job; great idea; good idea; love it; i love it; i like it; "
@@ -144,6 +234,12 @@ PRAISE = phrases(
     "хорошая идея; молодец; превосходно; классно; мне нравится; нравится; огонь; красота; прелестно; бомба; топ",
 )
 FILLERS = phrases(
+    "on second thought; on second thoughts; after all; hmm ok; please and thank you; if you please; in that case; "
+    "at last; finally",
+    "в таком виде; наконец; наконец то; на самом деле; значит; знаешь; короче; всё же; все же; "
+    "все таки; всё таки; давай ка",
+    "прямо так; вот так; в этом виде; если не сложно; если не трудно; будь ласка; заранее спасибо; спасибочки; "
+    "спасиб; пжл; пжста; плз; уж",
     "please; pls; plz; thanks; thank you; thank you very much; thanks a lot; thanks so much; many thanks; thx; ty; "
     "tysm",
     "much appreciated; oh; ah; well; um; uh; hmm; hm; so; just; then; now; right now; right away; straight away; "
@@ -172,7 +268,7 @@ OPENERS = phrases(
 )
 ITEMS = phrases(
     "it; this; that; them; this one; that one; the thing; everything as is; его; ее; это; эту; этот; их; оно; вот это",
-    "его же; ее же; эти; данную; данное; данный",
+    "его же; ее же; эти; данную; данное; данный; этого; этим; этой",
 )
 ARTICLES = phrases("the; this; that; my; our; a; an; these; those; эту; это; этот; эти; данную; данное; данный; "
     "мою; мое; мой; наше; нашу; наш")  # fmt: skip

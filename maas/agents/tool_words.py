@@ -37,12 +37,21 @@ _KEEP_RUNNING = phrases(
     "пусть живет; пусть крутится дальше; пусть работает дальше; пусть идет дальше; keep them running; "
     "leave them running",
 )
+# What a verb is called as a noun: it is named, and neither consents nor refuses.
+NOUNS = phrases(
+    "отправку; отправка; отправки; рассылку; запуск; запуска; удаление; удаления; публикацию; публикация; "
+    "публикации; паузу",
+    "пауза; остановку; изменение; изменения; создание; sending; deletion; publication; pausing; the change; "
+    "the pause; бронь",
+)
 VERBS: Mapping[str, Verb] = {
     "send": Verb(_forms(
-        "send; mail; email; forward; fire it off; shoot it; shoot it over; deliver; dispatch; ship; get it out",
+        "send; mail; email; forward; hit send; press send; click send; submit; send it along; send it on; "
+        "fire it off; shoot it; shoot it over; deliver; dispatch; ship; get it out",
         "отправь; отправляй; пошли; посылай; шли; вышли; высылай; отсылай; отошли; кидай; кинь; скинь; скидывай; "
         "пуляй",
-        "отправить; отправлять; отправим; отправляем; послать; посылать; выслать; высылать; шлем; пусть уходит; "
+        "отправить; отправлять; слать; отправляется; отправится; отправь адресату; отправим; отправляем; послать; "
+        "посылать; выслать; высылать; шлем; пусть уходит; "
         "отправку; отправлю; посылаем; высылаем",
     )),
     "broadcast": Verb(_forms(
@@ -74,7 +83,7 @@ VERBS: Mapping[str, Verb] = {
         "стопаем",
     ), _KEEP_RUNNING | phrases("keep it; не меняй ничего")),
     "resume": Verb(_forms(
-        "resume; restart; reactivate; activate; enable; turn on; switch on; turn it on; switch it on; unpause; "
+        "resume; restart; reactivate; activate; enable; turn on; switch on; turn it on; switch it on; unpause; go on; carry on; "
         "continue; "
         "turn it back on; switch it back on; start; launch; relaunch",
         "возобнови; возобновляй; включи; включай; запусти; запускай; активируй; продолжай; продолжи; восстанови; "
@@ -160,6 +169,8 @@ VERBS: Mapping[str, Verb] = {
         "покупаем",
     )),
 }  # fmt: skip
+# What would undo a verb consents to nothing where that verb waits: "go on", where pausing waits.
+OPPOSITES: Mapping[str, str] = {"pause": "resume", "resume": "pause"}
 OBJECTS: Mapping[str, frozenset[str]] = {
     "email": phrases(
         "email; e mail; mail; letter; message; reply; answer; письмо; имейл; емейл; мейл; почту; сообщение; ответ; "

@@ -60,7 +60,7 @@ comment on function maas.maas_table_rights is 'What each role may do with tables
 
 create or replace function maas.maas_function_rights() returns table (role_name text, functions text[]) language sql immutable as $$
   with lists(formats, search) as (values (
-    array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call', 'maas_fingerprint_action', 'maas_hash_arguments'],
+    array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call', 'maas_fingerprint_action'],
     array['maas_lexemes', 'maas_long_lexemes', 'maas_terms', 'maas_any_term', 'maas_term_mask', 'maas_mask_weight', 'maas_hidden_runs', 'maas_corrections', 'maas_role']))
   select r.* from lists cross join lateral (values
     ('authenticated', array['maas_is_admin']),
@@ -83,7 +83,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_reap', 'maas_archive_exchange', 'maas_pin_calls', 'maas_add_usage', 'maas_add_events', 'maas_add_metrics', 'maas_bucket', 'maas_due_until',
       'maas_bucket_records', 'maas_compact', 'maas_count_terms', 'maas_users_to_count', 'maas_price', 'maas_log_horizon',
       'maas_lease_embeddings', 'maas_write_embeddings', 'maas_add_note', 'maas_drop_note', 'maas_fold_conversation',
-      'maas_propose_action', 'maas_show_actions', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
+      'maas_hash_arguments', 'maas_propose_action', 'maas_show_actions', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
       'maas_purge_expired', 'maas_resume_erasure', 'maas_open_session', 'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
       'maas_active_agent', 'maas_keep_start', 'maas_begin_interview', 'maas_keep_interview', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_claim_embedding', 'maas_embed_chunks', 'maas_temperature'])

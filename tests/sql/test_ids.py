@@ -138,7 +138,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_keep_interview": (CLAIM, "the profile and the preferences of the run's user"),
     "maas_dissolve_parents": (INSIDE, "each record with those of its user"),
     "maas_finish_action": (INSIDE, "maas_end_action"),
-    "maas_hash_arguments": (ALL, "hashes what it is given"),
+    "maas_hash_arguments": (CLAIM, "hashes what it is given"),
     "maas_lock_runs": (INSIDE, "runs of p_user"),
     "maas_check_quotas": (USER, "counts what is p_user's"),
     "maas_check_memory": (INSIDE, "counts what is p_user's"),
