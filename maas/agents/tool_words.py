@@ -83,8 +83,8 @@ VERBS: Mapping[str, Verb] = {
         "стопаем",
     ), _KEEP_RUNNING | phrases("keep it; не меняй ничего")),
     "resume": Verb(_forms(
-        "resume; restart; reactivate; activate; enable; turn on; switch on; turn it on; switch it on; unpause; go on; carry on; "
-        "continue; "
+        "resume; restart; reactivate; activate; enable; turn on; switch on; turn it on; switch it on; unpause; "
+        "go on; carry on; continue; "
         "turn it back on; switch it back on; start; launch; relaunch",
         "возобнови; возобновляй; включи; включай; запусти; запускай; активируй; продолжай; продолжи; восстанови; "
         "стартуй",
