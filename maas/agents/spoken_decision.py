@@ -86,7 +86,7 @@ def _deciding_tool(db: Database, run: Run, decision: Decision) -> Tool:
             raise LostRun
         if verdict != "decided":
             raise ToolFailure(_NOT_DECIDED.get(verdict, "nothing waits for a decision any more: tell the user"))
-        run.log.waiting = None
+        run.log.waiting = "run"
         return {"call": row["call"], "decision": _DECIDED[decision]}
 
     verb = "Approve" if decision == "approve" else "Reject"

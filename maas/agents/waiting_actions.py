@@ -176,7 +176,7 @@ def _plain(value: Any) -> str:
 
 
 def _closed(text: str) -> str:
-    """A Markdown text whose last code block is closed, so that what follows is not part of it."""
+    """A Markdown text whose last code block or comment is closed, so that what follows is not part of it."""
     fence = ""
     for line in text.splitlines():
         if (match := _FENCE.match(line)) is None:
@@ -185,4 +185,5 @@ def _closed(text: str) -> str:
             fence = match[1]
         elif match[1].startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
-    return f"{text}\n{fence}" if fence else text
+    is_hidden = text.rfind("<!--") > text.rfind("-->")  # clients that render HTML would not show what follows
+    return f"{text}\n{fence}" if fence else f"{text} -->" if is_hidden else text

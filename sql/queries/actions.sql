@@ -38,7 +38,8 @@ select verdict, status from maas.maas_edit_action($1, $2, $3::jsonb);
 select verdict, status, run_id from maas.maas_decide_action($1, $2, $3, $4, null, $5, $6);
 
 -- name: undecided_actions  -- $1 run, $2 how many: what earlier runs of its conversation proposed and what waits, or was decided in this run
-select call, wording, arguments, is_shown from maas.maas_undecided_actions($1) limit $2;
+select call, wording, arguments, is_shown
+from maas.maas_undecided_actions($1) with ordinality u(id, call, wording, arguments, is_shown, n) order by is_shown desc, n limit $2;
 
 -- name: show_actions  -- $1 run, $2 attempt, $3 also what others proposed in its conversation, $4 how many
 select id, tool, arguments, effect, wording, number from maas.maas_show_actions($1, $2, $3, $4);
