@@ -155,6 +155,7 @@ class RunEvents:
             self._writing = None
 
     def _write_soon(self) -> None:
+        self._check()
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_in_time())
 

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from maas.agents.waiting_actions import MARK
 from tests import sse
 from tests.agency import ADVISER, SELLER, Agency
 from tests.model_server import ModelServer
@@ -102,7 +103,8 @@ def test_what_waits_for_the_user_is_proposed_once(agency: Agency) -> None:
     agency.models.rounds["responder"] = [[("executeTools", json.dumps(two)), execute("get_leads")]]
     agency.open("meta_tools", AGENTS, toolset=["adverts", "clients"])
     run_id = agency.ask("Pause them.")
-    assert agency.answer(run_id) == "A model answered."
+    said, _, waiting = agency.answer(run_id).partition(f"\n\n{MARK}")
+    assert said == "A model answered." and "`one`" in waiting and "`two`" in waiting
     actions = agency.stack.rows("select id, tool_name, tool_args from chat_pending_actions where run_id = %s", run_id)
     assert sorted(one["tool_args"]["text"] for one in actions) == ["one", "two"]
     announced = [one["action_id"] for one in agency.events(run_id, "approval_required")]

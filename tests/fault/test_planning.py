@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from maas.agents.waiting_actions import MARK
 from tests.fault.test_actions import approve, finish
 from tests.fault.test_dialogues import kill, lines
 from tests.model_server import ModelServer
@@ -79,7 +80,8 @@ def test_a_write_that_needs_approval_waits(stack: Stack, office: Office) -> None
     office.open()
     run_id = office.delegate()
     postscript = "\n\nЖдёт вашего подтверждения: «Строка one».\nНе выполнено: «Строка two»."
-    assert finish(stack, run_id)["final_answer"] == CLEAN_WORDS + postscript
+    said, _, waiting = finish(stack, run_id)["final_answer"].partition(f"\n\n{MARK}")
+    assert said == CLEAN_WORDS + postscript and "текст: `one`" in waiting
     assert lines(stack) == ["three"]
     (action,) = office.actions(run_id)
     assert (action["tool"], action["arguments"], action["status"]) == ("wipe", {"text": "one"}, "pending")
