@@ -61,6 +61,18 @@ async def test_text_is_gathered(connection: Connection, engine: Engine, events: 
     assert len(deltas) <= 3
 
 
+async def test_what_code_adds_at_the_end(connection: Connection, engine: Engine, events: EventLog) -> None:
+    """It follows what was streamed, also once all of that is written; after another text nothing is added."""
+    run_id, _ = claimed(engine)
+    async with RunEvents(events, run_id, 1) as said:
+        said.begin()
+        said.text("An answer.\n")
+        await apoll(lambda: said._writing is not None and said._writing.done(), 5)
+        await said.extend("An answer.", "An answer.\n\nWhat waits.")
+        await said.extend("Another answer.", "Another answer.\n\nWhat waits.")
+    assert "".join(row["payload"]["delta"] for row in stored(connection, run_id)) == "An answer.\n\nWhat waits."
+
+
 async def test_a_full_row_waits_for_no_clock(
     connection: Connection, engine: Engine, events: EventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
