@@ -104,14 +104,13 @@ export interface Action {
   tool: string;
   arguments: Record<string, unknown>;
   effect: "read" | "write" | "dangerous";
-  fingerprint: string;
+  fingerprint: string; // of the tool, its version and the arguments
   status: "pending" | "approved" | "rejected" | "expired" | "executing" | "done" | "failed" | "in_doubt";
   created_at: string;
   expires_at: string;
   decided_by: string | null;
   decided_at: string | null;
   action_run_id: string | null;
-  fingerprint?: string; // of the tool, its version and the arguments
   result: Record<string, unknown> | null;
 }
 

@@ -24,7 +24,7 @@ export function ActionCard({ action }: { action: Action }) {
       if (decision === "approve" && edited !== null) {
         ({ fingerprint } = await patch<Action>(`/v1/actions/${action.id}`, { user_id: userId, arguments: JSON.parse(edited) }));
       }
-      return post<Action>(`/v1/actions/${action.id}/${decision}`, { user_id: userId, ...(fingerprint ? { fingerprint } : {}) });
+      return post<Action>(`/v1/actions/${action.id}/${decision}`, { user_id: userId, fingerprint });
     },
     onError: (error) => isChange(error) && setEdited(null),
     onSettled: () => refresh(queries, ["actions", "runs", "messages"]),
