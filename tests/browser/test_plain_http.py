@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect, sync_playwright
 
 from tests.browser.conftest import OPTIONS, TIMEOUT_MS, chromium, shot
 from tests.browser.test_chat import answers, say, wait_for_answers
-from tests.browser.test_sign_in import sign_in, sign_up
+from tests.browser.test_sign_in import sign_up
 from tests.people import new_email
 from tests.stack import Stack
 
@@ -48,8 +48,7 @@ def test_a_person_signs_in_asks_and_copies(stack: Stack, page: Page) -> None:
         False, "undefined", "undefined",
     ]  # fmt: skip
     sign_up(page, email)
-    page.reload()  # the cookie of the session goes over TLS only
-    sign_in(page, email)
+    page.reload()  # the session goes on
     say(page, "My greyhound is called Comet.")
     wait_for_answers(page, 1)
     page.get_by_role("button", name="Copy").click()

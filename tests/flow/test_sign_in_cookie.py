@@ -92,6 +92,15 @@ def test_beyond_this_machine_the_cookie_needs_tls(stack: Stack, host: str) -> No
     assert page.post(REFRESH, host=host).status_code == 200
 
 
+def test_a_page_that_came_over_plain_http_keeps_its_session(stack: Stack) -> None:
+    """A browser would drop a cookie for TLS; one that was set over TLS is not replaced by such a page."""
+    page, host = Page(stack), "maas.intern:8000"
+    page.origin = f"http://{host}"
+    reply = page.post("signup", {"email": new_email(), "password": PASSWORD}, host=host)
+    assert reply.status_code == 200 and not cookies_of(reply)["maas_refresh"]["secure"]
+    assert page.post(REFRESH, host=host).status_code == 200
+
+
 @pytest.mark.parametrize(
     "headers",
     [

@@ -59,7 +59,7 @@ def read_cookie(request: Request) -> str:
 
 
 def set_cookie(request: Request, response: Response, refresh_token: str, days: int) -> None:
-    """Store the refresh token in the browser; over TLS only, unless this machine asks itself."""
+    """Store the refresh token in the browser; over TLS only, unless the page itself came without it."""
     response.set_cookie(
         COOKIE, refresh_token, max_age=days * SECONDS_PER_DAY, path=AUTH_PATH, secure=_is_secure(request),
         httponly=True, samesite="strict",
@@ -89,5 +89,8 @@ def clear_cookie(request: Request, response: Response) -> None:
 
 
 def _is_secure(request: Request) -> bool:
+    """Whether the cookie goes over TLS only: a browser would drop such a cookie of a page that came over plain http."""
+    if request.headers.get("origin", "").lower().startswith("http://") and is_same_origin(request):
+        return False
     host = request.headers.get("host", "")
     return not host or not LOOPBACK_HOST.fullmatch(host)
