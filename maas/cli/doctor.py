@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from os import environ
 from typing import Annotated
 
-import asyncpg
 import typer
 import uvloop
 from pydantic import SecretStr
@@ -22,6 +19,7 @@ from maas.agents.tools import Toolset
 from maas.assistants import load_servers
 from maas.builtin_model import PROVIDERS
 from maas.cli.keys import describe_access
+from maas.cli.model_probes import describe_price, probe_models
 from maas.cli.output import Table, note, show, styled, write
 from maas.cli.telegram import check_bots
 from maas.engine.listener import NotifyListener
@@ -31,12 +29,9 @@ from shared import log
 from shared.db import SQL, Database, open_database
 from shared.errors import MaasError
 from shared.migrate import pending
-from shared.models import Message, Request, Usage
 from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
-from shared.models.retry import once
 from shared.postgres import PostgresUrls, find_postgres
 from shared.settings import (
-    NO_EMBEDDING_MODEL,
     ROLES,
     Settings,
     attempt_setting,
@@ -47,19 +42,8 @@ from shared.settings import (
 )
 
 OLDEST_POSTGRES = 150000
+MAX_NAMED_LOGINS = 5
 TIMEOUT_MARGIN = 1.3
-PROBE_TEXT = "Reply with one word: yes."
-PROBE_REQUEST = Request(
-    "FinalResponder", (Message("user", PROBE_TEXT),), max_tokens=200, inputs={"user_query": PROBE_TEXT, "memory": []}
-)
-REMEDIES = {
-    "unauthorized": "correct its key",
-    "unknown_model": "correct its name",
-    "bad_request": "correct its name or its settings",
-    "unreachable": "check its base URL and the network of this machine",
-    "timeout": "check its base URL and the network of this machine",
-    "rate_limited": "check the limits and the credit of its account",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +265,20 @@ class _Checks:
     async def access(self) -> str:
         return await describe_access(self.db, self.settings)
 
+    async def strangers(self) -> str:
+        """Raises Advice if logins without rights on our schema may connect to the database."""
+        if not await self.db.value("schema_is_there"):
+            raise MaasError("no_schema", "the database is not ready; run `maas migrate`")
+        rows = await self.db.rows("strangers")
+        if rows:
+            names = ", ".join(row["login"] for row in rows[:MAX_NAMED_LOGINS])
+            raise Advice(
+                "strangers",
+                f"{len(rows)} other logins may connect ({names}) and LISTEN to the ids of runs: "
+                f"revoke connect on database {rows[0]['database']} from public, then grant it to the logins of MaaS",
+            )
+        return "no other login may connect to the database"
+
 
 CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "database": _Checks.database,
@@ -295,6 +293,7 @@ CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "orchestrators": _Checks.orchestrators,
     "telegram": _Checks.telegram,
     "access": _Checks.access,
+    "strangers": _Checks.strangers,
 }
 
 
@@ -328,71 +327,3 @@ def _show_settings(settings: Settings, is_whole: bool) -> None:
     if not is_whole:
         show("(maas doctor --all prints every setting)")
     show()
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
-    """One call: `name` for people, `spec` as provider:model, duration, usage; `cause` is None if it succeeded."""
-
-    name: str
-    spec: str
-    ms: float
-    usage: Usage
-    cause: str | None = None
-
-
-async def probe_models(settings: Settings) -> AsyncIterator[ProbeResult]:
-    """Call each model of a role once, then the embedding model; no call is repeated."""
-    roles: dict[str, list[str]] = {}
-    for role in ROLES:
-        roles.setdefault(settings.role_model(role), []).append(role)
-    for spec, names in roles.items():
-        yield await _probe(f"{spec} ({', '.join(names)})", spec, partial(_complete, spec, settings))
-    if settings.embedding_model != NO_EMBEDDING_MODEL and not lacks_default_embedder(settings):
-        spec = settings.embedding_model.partition("@")[0]
-        yield await _probe(f"{settings.embedding_model} (vectors)", spec, partial(_embed, settings))
-
-
-async def describe_price(db: Database, probe: ProbeResult) -> str:
-    """The price of a call in dollars, or `price unknown`."""
-    provider, _, model = probe.spec.partition(":")
-    usage = probe.usage
-    try:
-        micros = await db.value(
-            "price", provider.strip(), model.strip(), usage.tokens_in, usage.tokens_cached, usage.tokens_out
-        )
-    except asyncpg.UndefinedFunctionError:
-        micros = None  # migrations are pending, as another check says
-    return "price unknown" if micros is None else f"${micros / 1e6:.6f}"
-
-
-async def _probe(name: str, spec: str, call: Callable[[], Awaitable[Usage]]) -> ProbeResult:
-    began = time.monotonic()
-    usage, cause = Usage(), None
-    try:
-        usage = await call()
-    except MaasError as error:
-        remedy = REMEDIES.get(error.code)
-        cause = f"{error.message}; {remedy}" if remedy else error.message
-    return ProbeResult(name, spec, (time.monotonic() - began) * 1000, usage, cause)
-
-
-async def _complete(spec: str, settings: Settings) -> Usage:
-    model = open_model(spec, settings, PROVIDERS)
-    try:
-        reply = await once(model, partial(model.complete, PROBE_REQUEST), settings.attempt_timeout)
-    finally:
-        await model.close()
-    if reply.finish not in ("stop", "length"):
-        raise MaasError("malformed", f"{spec} sent no answer (finish: {reply.finish})")
-    return reply.usage
-
-
-async def _embed(settings: Settings) -> Usage:
-    embedder = open_embedder(settings)
-    assert embedder is not None
-    try:
-        embeddings = await once(embedder, partial(embedder.embed, [PROBE_TEXT], "document"), settings.attempt_timeout)
-    finally:
-        await embedder.close()
-    return Usage(embeddings.tokens)

@@ -70,3 +70,11 @@ where d.datname = current_database();
 
 -- name: hide_new_functions
 alter default privileges revoke execute on functions from public;
+
+-- name: strangers  -- logins that have none of our roles and may connect to this database
+select r.rolname::text as login, current_database()::text as database from pg_roles r
+where r.rolcanlogin and not r.rolsuper and has_database_privilege(r.oid, current_database(), 'connect')
+  and not exists (select from pg_namespace n where n.nspname = 'maas' and pg_has_role(r.oid, n.nspowner, 'member'))
+  and not exists (select from pg_roles m where pg_has_role(r.oid, m.oid, 'member')
+    and m.rolname in ('authenticated', 'anon', 'maas_app', 'maas_ops', 'maas_server', 'maas_worker'))
+order by 1;

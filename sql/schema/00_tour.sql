@@ -60,6 +60,7 @@
 --   locks, retention        one process purges what has expired
 --   advisory 4711, by chance   held by a session while its orchestrator lives (engines.lock_key, engines.session)
 --   advisory 0x6D616173        `maas migrate` (shared/migrate.py)
+--   advisory, hash of the bot  one process serves a bot (sql/queries/telegram.sql)
 --
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09 conversations and
 -- notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and erasures, 15 tables open for loading,

@@ -165,6 +165,16 @@ def test_doctor(stack: Stack) -> None:
     assert lost.returncode == 1 and lost.stdout.startswith("wrong database: ") and "DATABASE_URL" in lost.stdout
 
 
+def test_doctor_names_logins_that_have_no_rights(stack: Stack) -> None:
+    stack.rows("create role a_neighbour login")
+    try:
+        assert "a_neighbour" in maas(stack, "doctor").stdout
+        stack.rows("revoke connect on database {} from public".format(stack.dsn.rpartition("/")[2].partition("?")[0]))
+        assert "no other login may connect" in maas(stack, "doctor").stdout
+    finally:
+        stack.rows("drop role a_neighbour")
+
+
 def test_doctor_names_the_image_models(stack: Stack) -> None:
     assert "image model: not configured (set MAAS_IMAGE_MODEL)" in maas(stack, "doctor").stdout
     draws = {"MAAS_IMAGE_MODEL": "openai:gpt-image-1", "OPENAI_API_KEY": "sk-very-secret-key-123"}

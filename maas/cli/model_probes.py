@@ -1,0 +1,99 @@
+"""One call of each configured model, for `maas doctor --live`: how long it takes, what it costs, what is wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+import asyncpg
+
+from maas.builtin_model import PROVIDERS
+from shared.db import Database
+from shared.errors import MaasError
+from shared.models import Message, Request, Usage
+from shared.models.registry import lacks_default_embedder, open_embedder, open_model
+from shared.models.retry import once
+from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings
+
+PROBE_TEXT = "Reply with one word: yes."
+PROBE_REQUEST = Request(
+    "FinalResponder", (Message("user", PROBE_TEXT),), max_tokens=200, inputs={"user_query": PROBE_TEXT, "memory": []}
+)
+REMEDIES = {
+    "unauthorized": "correct its key",
+    "unknown_model": "correct its name",
+    "bad_request": "correct its name or its settings",
+    "unreachable": "check its base URL and the network of this machine",
+    "timeout": "check its base URL and the network of this machine",
+    "rate_limited": "check the limits and the credit of its account",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """One call: `name` for people, `spec` as provider:model, duration, usage; `cause` is None if it succeeded."""
+
+    name: str
+    spec: str
+    ms: float
+    usage: Usage
+    cause: str | None = None
+
+
+async def probe_models(settings: Settings) -> AsyncIterator[ProbeResult]:
+    """Call each model of a role once, then the embedding model; no call is repeated."""
+    roles: dict[str, list[str]] = {}
+    for role in ROLES:
+        roles.setdefault(settings.role_model(role), []).append(role)
+    for spec, names in roles.items():
+        yield await _probe(f"{spec} ({', '.join(names)})", spec, partial(_complete, spec, settings))
+    if settings.embedding_model != NO_EMBEDDING_MODEL and not lacks_default_embedder(settings):
+        spec = settings.embedding_model.partition("@")[0]
+        yield await _probe(f"{settings.embedding_model} (vectors)", spec, partial(_embed, settings))
+
+
+async def describe_price(db: Database, probe: ProbeResult) -> str:
+    """The price of a call in dollars, or `price unknown`."""
+    provider, _, model = probe.spec.partition(":")
+    usage = probe.usage
+    try:
+        micros = await db.value(
+            "price", provider.strip(), model.strip(), usage.tokens_in, usage.tokens_cached, usage.tokens_out
+        )
+    except asyncpg.UndefinedFunctionError:
+        micros = None  # migrations are pending, as another check says
+    return "price unknown" if micros is None else f"${micros / 1e6:.6f}"
+
+
+async def _probe(name: str, spec: str, call: Callable[[], Awaitable[Usage]]) -> ProbeResult:
+    began = time.monotonic()
+    usage, cause = Usage(), None
+    try:
+        usage = await call()
+    except MaasError as error:
+        remedy = REMEDIES.get(error.code)
+        cause = f"{error.message}; {remedy}" if remedy else error.message
+    return ProbeResult(name, spec, (time.monotonic() - began) * 1000, usage, cause)
+
+
+async def _complete(spec: str, settings: Settings) -> Usage:
+    model = open_model(spec, settings, PROVIDERS)
+    try:
+        reply = await once(model, partial(model.complete, PROBE_REQUEST), settings.attempt_timeout)
+    finally:
+        await model.close()
+    if reply.finish not in ("stop", "length"):
+        raise MaasError("malformed", f"{spec} sent no answer (finish: {reply.finish})")
+    return reply.usage
+
+
+async def _embed(settings: Settings) -> Usage:
+    embedder = open_embedder(settings)
+    assert embedder is not None
+    try:
+        embeddings = await once(embedder, partial(embedder.embed, [PROBE_TEXT], "document"), settings.attempt_timeout)
+    finally:
+        await embedder.close()
+    return Usage(embeddings.tokens)
