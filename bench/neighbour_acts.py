@@ -31,7 +31,10 @@ SLOW = {"model": f"openai:slow-{SLOW_MODEL_S}", "memory": "light"}
 TAGS = 300_000  # of a hostile document, none of them closed
 HOSTILE = b"<p>" + b"<b>" * TAGS + b"</u>" * TAGS
 UNFINISHED = "select exists (select from pipeline_runs where queue_state < 2)"
-ADD_ASSISTANT = "insert into assistants (name, role_name, definition) values ('slow', 'Mentor', $1)"
+LIARS_TOOL, LIARS_REPLY_S = "liar__endless_json", 30
+CLERK = {"toolset": ["liar"]}
+ADD_ASSISTANT = "insert into assistants (name, role_name, definition) values ($1, 'Mentor', $2)"
+HAS_TOOL = "select exists (select from tools where name = $1)"
 FILL_RUNS = """
 with runs as (
   insert into pipeline_runs (id, user_id, queue_key, user_query, status, archive_status, queue_state, seq,
@@ -85,20 +88,31 @@ class House:
 @asynccontextmanager
 async def open_house(bench: Bench) -> AsyncIterator[House]:
     """A fresh database with its processes, a slow model, and what ann remembers. Raises MaasError."""
-    port, model_port = free_port(), free_port()
+    port, model_port, liar_port = free_port(), free_port(), free_port()
+    liar = {
+        "url": f"http://127.0.0.1:{liar_port}/mcp", "effects": {"endless_json": "read"}, "timeout": LIARS_REPLY_S,
+    }  # fmt: skip
     settings = {
         "MAAS_MODEL": "extractive:builtin", "MAAS_AUTH": "keys", "MAAS_PORT": str(port), "OPENAI_API_KEY": "sk-bench",
         "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
+        "MAAS_MCP_SERVERS": json.dumps({"mcpServers": {"liar": liar}}),
     }  # fmt: skip
     with bench.sandbox.database() as dsn, Processes(bench.sandbox.folder, dsn, bench.settings, **settings) as processes:
         connection = await connect(dsn)
         try:
-            await connection.execute(ADD_ASSISTANT, SLOW)
+            await connection.execute(ADD_ASSISTANT, "slow", SLOW)
+            await connection.execute(ADD_ASSISTANT, "clerk", CLERK)
             processes.spawn("model", "-m", "bench.model_server", str(model_port), PYTHONPATH=str(ROOT))
+            processes.spawn("liar", "-m", "tests.lying_mcp", str(liar_port), PYTHONPATH=str(ROOT))
+            await wait_for_port(liar_port, processes)
             orchestrator, server = processes.start("main.py"), processes.start("server.py")
             deadline = Deadline(TIMEOUT_S, "the start of the processes")
             await wait_for_port(model_port, processes)
-            while not await connection.fetchval(ENGINES, [orchestrator.pid]) or not await is_ready(port):
+            while not (
+                await connection.fetchval(ENGINES, [orchestrator.pid])
+                and await connection.fetchval(HAS_TOOL, LIARS_TOOL)
+                and await is_ready(port)
+            ):
                 deadline.check()
                 processes.check()
                 await asyncio.sleep(0.05)
@@ -296,6 +310,17 @@ async def wait_for_slow_model(house: House) -> None:
             await caller.post_for("/v1/runs", body)
 
 
+async def call_liar(house: House) -> None:
+    """Call a tool whose reply has 1.5 GB, again and again."""
+    body = {"user_id": str(house.ann.user_id), "assistant": "clerk", "tool": LIARS_TOOL}
+    while True:
+        async with Caller(house.port, house.ann.key) as caller:
+            run = await caller.post_for("/v1/tool_calls", body)
+        with suppress(TimeoutError):
+            async with Caller(house.port, house.ann.key, LIARS_REPLY_S) as caller:
+                await caller.get(f"/v1/runs/{run['request_id']}?wait={LIARS_REPLY_S}")
+
+
 @dataclass(frozen=True, slots=True)
 class Act:
     """`run` goes on beside the neighbour, watched after `warm_up_s`; `prepare` and `tidy` run before and after it."""
@@ -319,5 +344,6 @@ ACTS = (
     Act("4 hostile documents", upload_hostile_documents, has_documents=True, warm_up_s=2),
     Act("an account of 20,000 runs is erased", erase_account, fill_account, warm_up_s=0),
     Act("20,000 runs by one SQL INSERT", insert_by_sql, tidy=erase_inserted, warm_up_s=0),
+    Act("an MCP server replies with 1.5 GB", call_liar),
     Act("70 users wait for a model of 25 s", wait_for_slow_model, warm_up_s=1),
 )

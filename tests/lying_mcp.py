@@ -1,8 +1,12 @@
-"""An MCP server over HTTP that lies: its replies have no end, or unpack to much more than was sent, or drip."""
+"""An MCP server over HTTP that lies: its replies have no end, or unpack to much more than was sent, or drip.
+
+`python -m tests.lying_mcp PORT` serves until it is ended.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -84,8 +88,8 @@ class LyingServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}/mcp"
         self.calls: list[str] = []
         self.cut: list[str] = []
@@ -180,3 +184,7 @@ def lying_server() -> Iterator[LyingServer]:
             server.over.set()
             server.shutdown()
             thread.join()
+
+
+if __name__ == "__main__":
+    LyingServer(int(sys.argv[1])).serve_forever()
