@@ -91,6 +91,8 @@ def fuzz(
             tally.note_rounds(rounds)
             for name, process in processes.items():
                 tally.note_memory(name, before[name], peak_mib(process.pid), GROWTH)
+            if not tally.replies:
+                tally.findings.append(("sockets", "there was no time to send anything over sockets; give more seconds"))
             if not liar.calls:
                 tally.findings.append(("lies", "no tool of the lying server was called"))
             tally.findings += [("log", line) for line in stack.log().splitlines() if "request_crashed" in line][:20]
