@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maas.agents.consent import MAX_NAME_CHARS, MAX_NAME_WORDS, Subject, subject_words
+from maas.agents.consent import Subject, subject_words
+from maas.agents.consent_values import amounts_of, currencies_of, names_of, times_of
 from maas.agents.dialogue_language import Spoken
 from maas.agents.tool_words import OBJECTS, VERBS
-
-_EMAIL = "@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +85,16 @@ def in_language(text: Any, language: Spoken) -> str:
 def subject_of(wording: Mapping[str, Any], arguments: Mapping[str, Any]) -> Subject:
     """What waits, in the words of those who decide it."""
     changes: Sequence[Any] = wording.get("changes") or ()
-    names = [wording.get("object"), *arguments.values(), *(new for _, _, new in changes)]
+    values = [wording.get("object"), *arguments.values(), *(new for _, _, new in changes)]
+    old = [old for _, old, _ in changes]
     return Subject(
         tuple(wording.get("verbs") or ()), tuple(wording.get("objects") or ()),
-        tuple(name for one in names for name in _names(one)),
-        tuple(name for _, old, _ in changes for name in _names(old)),
+        tuple(name for one in values for name in names_of(one)),
+        tuple(said for one in old for said in (*names_of(one), *amounts_of(one), *times_of(one))),
+        tuple(said for one in values for said in amounts_of(one)),
+        tuple(said for one in values for said in times_of(one)),
+        tuple(said for one in (*values, *old) for said in currencies_of(one)),
     )  # fmt: skip
-
-
-def _names(value: Any) -> list[str]:
-    """The names that a value gives its object: a short text or a number; of an address the part before @."""
-    if isinstance(value, list):
-        return [name for one in value[:10] for name in _names(one)]
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return []
-    text = str(value).strip()
-    text = text.partition(_EMAIL)[0] if " " not in text else text
-    return [text] if 0 < len(text) <= MAX_NAME_CHARS and len(text.split()) <= MAX_NAME_WORDS else []
 
 
 def _first_line(text: str) -> str:

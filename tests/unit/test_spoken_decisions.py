@@ -17,13 +17,13 @@ WANTED = {"yes": "approve", "no": "reject", "other": None}
 MIN_DECIDED = 0.95
 # What the calls of the phrases are about, as their tools would say it; verbs and objects come from the tools' names.
 CALLS: dict[str, dict[str, Any]] = {
-    "send_email": {},
+    "send_email": {"arguments": {"to": "boris@example.org"}},
     "delete_campaign": {"object": {"en": "Spring", "ru": "Весна"}},
     "pause_campaign": {"object": {"en": "Spring", "ru": "Весна"}},
     "publish_post": {},
-    "create_meeting": {},
-    "change_budget": {"changes": [["budget", 20, 30]], "verbs": ["change", "raise"]},
-    "send_broadcast": {},
+    "create_meeting": {"arguments": {"starts_at": "2026-11-27T15:00"}},
+    "change_budget": {"changes": [["budget", 20, 30]], "verbs": ["change", "raise"], "arguments": {"currency": "USD"}},
+    "send_broadcast": {"arguments": {"recipients": [f"+7912000000{n}" for n in range(40)]}},
 }
 
 
@@ -31,7 +31,7 @@ def subject(tool: str, language: str) -> Subject:
     call = CALLS[tool]
     verbs, objects = subject_words(tool)
     wording = {"verbs": list(verbs), "objects": list(objects)} | call
-    return subject_of(wording | {"object": call.get("object", {}).get(language)}, {})
+    return subject_of(wording | {"object": call.get("object", {}).get(language)}, call.get("arguments", {}))
 
 
 FILES = sorted(DATA.glob("consent_*.json"))
@@ -102,3 +102,23 @@ def test_a_tool_that_stops_something() -> None:
 def test_what_the_name_of_a_tool_tells(name: str, verbs: tuple[str, ...], objects: tuple[str, ...]) -> None:
     found = subject_words(name)
     assert (set(found[0]), set(found[1])) == (set(verbs), set(objects))
+
+
+def test_values_are_the_ones_that_were_shown() -> None:
+    """A name counts in both alphabets, a number in words, a moment as day and hour; none of another value does."""
+    call = subject_of({"verbs": ["send"], "objects": ["email"]}, {"to": "Boris Petrov <b@example.org>", "copies": 12})
+    assert {read_decision(f"send to {one}", call) for one in ("Boris", "Petrov", "борису", "12", "twelve")} == {
+        "approve"
+    }
+    assert {read_decision(f"yes, {one}", call) for one in ("Carl", "13", "12 percent", "at 12", "in 12")} == {None}
+    meeting = subject_of({"verbs": ["schedule"]}, {"starts_at": "2026-11-27T15:30:00+03:00"})
+    assert {read_decision(f"{one} works", meeting) for one in ("friday", "15:30", "3:30pm", "november 27th")} == {
+        "approve"
+    }
+    assert {read_decision(f"{one} works", meeting) for one in ("sunday", "15:00", "3:30am", "november 28th")} == {None}
+
+
+def test_a_value_that_is_none_names_nothing() -> None:
+    broken = subject_of({}, {"at": "2026-99-99", "body": "a " * 100_000, "many": [True, None, {}], "sum": float("nan")})
+    assert read_decision("yes", broken) == "approve"
+    assert read_decision("yes, 99", broken) is None
