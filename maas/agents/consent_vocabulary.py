@@ -14,7 +14,7 @@ from maas.agents.phrases import is_form
 
 MIN_TYPO_CHARS = 6  # of a word that may be misspelt
 _REPEATED = re.compile(r"(.)\1+")
-_CYRILLIC_INFINITIVE = re.compile("[а-я]+(?:ть|ти|чь)")
+_INFINITIVE_ENDINGS = ("ть", "ти", "чь")
 Class = Literal[
     "yes", "soft", "do", "no", "not", "stop", "hold", "praise", "filler", "opener", "article", "preposition",
     "sarcasm", "only_no", "bare_not", "verb", "object", "name", "pause", "value", "number", "old", "unit", "fits",
@@ -72,7 +72,7 @@ def _vocabulary(verbs: tuple[str, ...], objects: tuple[str, ...]) -> Vocabulary:
     classes += [("participle", one.participles) for one in spoken]
     classes += [("adverb", one.adverbs) for one in spoken]
     classes += [("gerund", one.gerunds) for one in spoken]
-    classes += [("infinitive", filter(_CYRILLIC_INFINITIVE.fullmatch, one.forms)) for one in spoken]
+    classes += [("infinitive", (form for form in one.forms if form.endswith(_INFINITIVE_ENDINGS))) for one in spoken]
     classes += [("light" if one.particles else "light_for_number", one.light) for one in spoken]
     classes += [("particle", one.particles) for one in spoken]
     if {"pause", "delete"} & set(verbs):

@@ -317,16 +317,10 @@ async def post_context(request: Request) -> Response:
             is_full=True,
         )  # fmt: skip
     text = context.fenced
-    return json_response(
-        ContextResult(
-            context=text,
-            tokens=tokens.count(text),
-            sources=[
-                Source(id=hit.id, kind="turn", score=hit.score, number=None, origins=_origins_of(hit))
-                for hit in context.hits
-            ],
-        )
-    )
+    sources = [
+        Source(id=hit.id, kind="turn", score=hit.score, number=None, origins=_origins_of(hit)) for hit in context.hits
+    ]
+    return json_response(ContextResult(context=text, tokens=tokens.count(text), sources=sources))
 
 
 async def _read_memory(request: Request) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def test_what_two_agents_propose_are_two_actions(agency: Agency) -> None:
     agency.models.rounds["Seller"] = [[("drop_lead", '{"text": "one"}')]]
     agency.open("classifier", [ADVISER | {"toolset": ["adverts"]}, SELLER | {"toolset": ["clients"]}])
     run_id = agency.ask("Tidy up.")
-    assert agency.answer(run_id) == "A model answered."
+    assert agency.answer(run_id).startswith("A model answered.\n\n⏸")
     actions = agency.stack.rows("select tool_name from chat_pending_actions where run_id = %s", run_id)
     assert sorted(one["tool_name"] for one in actions) == ["drop_lead", "pause_campaign"]
     assert len(agency.events(run_id, "approval_required")) == 2

@@ -87,7 +87,7 @@ def test_one_frame(stack: Stack) -> None:
     assert int(answer[1]) >= 4 and 0 < float(answer[2]) <= float(answer[3])
     orchestrator = stack.rows("select host, pid, owner from engines")[0]
     line = next(line.split() for line in lines if line.startswith(f"{orchestrator['host'][:24]}/{orchestrator['pid']}"))
-    assert line[1] == str(orchestrator["owner"]) and line[2].endswith("/64") and line[-1] == "all"
+    assert line[1] == str(orchestrator["owner"]) and line[2].endswith("/96") and line[-1] == "all"
 
 
 def test_without_an_orchestrator(database: str, tmp_path: Path, user: UUID) -> None:
@@ -107,7 +107,7 @@ def test_live_in_eighty_columns(stack: Stack) -> None:
     with terminal("top", "--interval", "0.1", DATABASE_URL=stack.dsn) as screen:
         frame = poll(lambda: screen.shows("stages"), 20)
         assert all(len(line.rstrip()) <= 80 for line in frame.splitlines())
-        assert "p95 ms" in frame and re.search(r"/\d+ .*/64 .* all", frame)
+        assert "p95 ms" in frame and re.search(r"/\d+ .*/96 .* all", frame)
         first = screen.raw().count("in 5 min")
         poll(lambda: screen.raw().count("in 5 min") >= first + 3, 20)
         assert screen.interrupt() == 0

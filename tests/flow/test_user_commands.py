@@ -41,7 +41,7 @@ def test_export_erase_import(stack: Stack, user: UUID, tmp_path: Path) -> None:
         line for line in printed[1:] if json.loads(line)["type"] != "run"
     ]
     notes = stack.rows("select action, actor from audit where user_id = %s order by id", user)
-    assert [note["action"] for note in notes] == ["export", "export", "erase", "import", "export"]
+    assert [note["action"] for note in notes] == ["export", "export", "erase", "import", "user_access", "export"]
     assert {note["actor"] for note in notes} == {"cli"}
 
 

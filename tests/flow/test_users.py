@@ -150,6 +150,8 @@ def test_an_export_moves_to_another_user(stack: Stack, user: UUID) -> None:
                 expected = value and runs[value]
             elif name == "raw_log_ids":
                 expected = [ids[one] for one in value]
+            elif name == "origins":  # and that a file brought it
+                expected = [{"kind": "import", "name": "export"}, *value]
             assert new[name] == expected, name
     assert post(stack, other, *before).json()["added"] == 0
 

@@ -147,7 +147,7 @@ async def test_all_of_the_last_rows_stand_in_a_draft_however_long(deps: Deps) ->
     assert len(cut) == 6 and min(cut) > 0.9 * max(cut) > 2000
     payload = (await assembler.run(run, deps)).payload
     assert all(line in Payload.parse(payload or "").memory for line in [*draft.recent, *draft.focus])
-    narrow = await draft_builder.run(run, with_settings(deps, history_rows=9, payload_tokens=900))
+    narrow = await draft_builder.run(run, with_settings(deps, history_rows=9, payload_tokens=1000))
     assert [line.partition("user: ")[2][:6] for line in Draft.parse(narrow.draft or "").recent] == [
         f"Day {n}." for n in range(9)
     ]

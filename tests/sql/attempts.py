@@ -138,7 +138,7 @@ ATTEMPTS = (
             'drop policy "Users see own runs" on pipeline_runs',
             "create policy mine on pipeline_runs using (true)",
             "lock table pipeline_runs in access exclusive mode",
-            "alter function maas_erase(uuid, text) security invoker",
+            "alter function maas_erase(uuid, text, int) security invoker",
         ),
     ),
 )

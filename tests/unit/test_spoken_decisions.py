@@ -14,7 +14,7 @@ from maas.agents.wording import subject_of
 
 DATA = Path(__file__).parent.parent / "data"
 WANTED = {"yes": "approve", "no": "reject", "other": None}
-MIN_DECIDED = 0.95
+MIN_DECIDED, MIN_UNSEEN = 0.95, 0.65  # of what the tables were made for, and of an exam that nobody tuned them on
 # What the calls of the phrases are about, as their tools would say it; verbs and objects come from the tools' names.
 CALLS: dict[str, dict[str, Any]] = {
     "send_email": {"arguments": {"to": "boris@example.org"}},
@@ -39,7 +39,10 @@ FILES = sorted(DATA.glob("consent_*.json"))
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_phrases_of_people(path: Path) -> None:
-    """At least 95 % of the plain consents and refusals decide, nothing else does, and none is read as its opposite."""
+    """At least 95 % of the plain consents and refusals decide, nothing else does, and none is read as its opposite.
+
+    The files *_exam were written by somebody who knew no table; a phrase that is not understood is asked again.
+    """
     language = path.stem.split("_")[1]
     counts: Counter[tuple[str, bool]] = Counter()
     wrong: list[tuple[str, str, str, str | None]] = []
@@ -52,7 +55,7 @@ def test_the_phrases_of_people(path: Path) -> None:
     rates = {means: counts[means, True] / (counts[means, True] + counts[means, False]) for means in WANTED}
     print(path.stem, {means: f"{rate:.1%}" for means, rate in rates.items()}, wrong)
     assert [one for one in wrong if one[3] is not None] == []
-    assert min(rates["yes"], rates["no"]) >= MIN_DECIDED, (rates, wrong)
+    assert min(rates["yes"], rates["no"]) >= (MIN_UNSEEN if "exam" in path.stem else MIN_DECIDED), (rates, wrong)
 
 
 def test_both_languages_have_phrases() -> None:

@@ -42,7 +42,7 @@ def test_the_prompt_is_short_and_plain() -> None:
 def test_what_was_removed_stays_away() -> None:
     """Code does not parse answers, has no list of words that confirm, and no fixed steps."""
     gone = (
-        r"<!--|PARAMS_REGEX|stripMetadata|strip_metadata|parse\w*[Mm]etadata|extractParams|extract_params|confirm_?[Ww]ords|current_step"
+        r"<!--\s*[A-Za-z]|PARAMS_REGEX|stripMetadata|strip_metadata|parse\w*[Mm]etadata|extractParams|extract_params|confirm_?[Ww]ords|current_step"
         r"|wait_assistant_confirm|mapParams"
     )
     for folder in ("maas/agents", "maas/assistants", "workers"):
