@@ -26,8 +26,7 @@ MESSAGE_BYTES = 20_000  # each of the large memory
 ERASED, QUICK_ERASED = 20_000, 2_000
 INSERTED, QUICK_INSERTED = 20_000, 2_000
 EXPORTS, READERS, WRITERS, WAITING_USERS, DOCUMENTS = 40, 32, 16, 70, 4
-SLOW_MODEL_S = 25
-SLOW = {"model": f"openai:slow-{SLOW_MODEL_S}", "memory": "light"}
+SLOW_MODEL_S, QUICK_SLOW_MODEL_S = 25, 5
 TAGS = 300_000  # of a hostile document, none of them closed
 HOSTILE = b"<p>" + b"<b>" * TAGS + b"</u>" * TAGS
 UNFINISHED = "select exists (select from pipeline_runs where queue_state < 2)"
@@ -100,7 +99,9 @@ async def open_house(bench: Bench) -> AsyncIterator[House]:
     with bench.sandbox.database() as dsn, Processes(bench.sandbox.folder, dsn, bench.settings, **settings) as processes:
         connection = await connect(dsn)
         try:
-            await connection.execute(ADD_ASSISTANT, "slow", SLOW)
+            seconds = bench.pick(SLOW_MODEL_S, QUICK_SLOW_MODEL_S)
+            slow = {"model": f"openai:slow-{seconds}", "memory": "light"}
+            await connection.execute(ADD_ASSISTANT, "slow", slow)
             await connection.execute(ADD_ASSISTANT, "clerk", CLERK)
             processes.spawn("model", "-m", "bench.model_server", str(model_port), PYTHONPATH=str(ROOT))
             processes.spawn("liar", "-m", "tests.lying_mcp", str(liar_port), PYTHONPATH=str(ROOT))

@@ -22,7 +22,9 @@ SAY_AGAIN = {
     "en": "Say the same in English. Leave names, quotations and code as they are.",
 }
 # What may be in any language: code, quotations, addresses. One pass, without backtracking.
-_FOREIGN = re.compile(r"```[^`]*```|`[^`\n]*`|«[^«»]*»|“[^“”]*”|\"[^\"\n]*\"|https?://\S+|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,255}")
+_FOREIGN = re.compile(
+    r"```[^`]*```|`[^`\n]*`|«[^«»]*»|“[^“”]*”|\"[^\"\n]*\"|https?://\S+|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,255}"
+)
 _LETTERS = {"ru": re.compile("[А-Яа-яЁё]"), "en": re.compile("[A-Za-z]")}
 _LETTER = re.compile(r"[^\W\d_]")
 log = structlog.get_logger()
