@@ -50,7 +50,7 @@ class Shares:
         return cls(  # subject, places, places of one owner, seconds that a request waits
             requests=FairSemaphore("requests in progress", connections, requests_of_one, 0),
             streams=FairSemaphore("event streams", streams, max(1, streams // SHARE_OF_ONE), 0),
-            reads=FairSemaphore("searches", max(1, settings.pool_size // 2), 2, 5),
+            reads=FairSemaphore("searches", max(1, settings.pool_size // 2), 1, 5),
             exports=FairSemaphore("exports", MAX_EXPORTS, 1, 2),
             import_uploads=FairSemaphore("imports", 8, 2, 5),
             imports=FairSemaphore("imports", MAX_CONCURRENT_IMPORTS, 1, 5),
