@@ -61,7 +61,8 @@ def pending(dsn: str, folder: Path) -> list[str]:
 
 def fingerprint(folder: Path) -> str:
     """A hash of all files that a database of this version records, as the query `is_migrated_to` computes it."""
-    recorded = {BASELINE: BASELINE_VERSION} | {n: _hash(t) for n, t in _read(folder).items() if _is_recorded(n)}
+    files = _read(folder)
+    recorded = {BASELINE: _baseline(files)} | {n: _hash(t) for n, t in files.items() if _is_recorded(n)}
     lines = "".join(f"{name} {recorded[name]}\n" for name in sorted(recorded))
     return hashlib.md5(lines.encode(), usedforsecurity=False).hexdigest()
 
@@ -88,6 +89,17 @@ def _is_recorded(name: str) -> bool:
     return not name.startswith("schema/")
 
 
+def _baseline(files: dict[str, str]) -> str:
+    """What a new database records of its tables: the version, and until that is released the statements themselves.
+
+    Until then a changed table has no migration, so a database of another checkout cannot be brought to this one.
+    """
+    if any(map(_is_step, files)):
+        return BASELINE_VERSION
+    statements = [re.sub(r"--[^\n]*", "", text) for name, text in files.items() if not _is_recorded(name)]
+    return f"{BASELINE_VERSION} {_hash(' '.join(' '.join(statements).split()))}"
+
+
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -104,6 +116,13 @@ def _missing(connection: Connection, files: dict[str, str]) -> list[str]:
         ) from error
     if BASELINE not in recorded:
         return [name for name in files if not name.startswith("migrations/")]
+    if recorded[BASELINE] != _baseline(files) and not any(map(_is_step, files)):
+        raise MaasError(
+            "former_layout",
+            "this database has the tables of another version of MaaS, from before 0.1.0: export each user with that "
+            "version (maas export USER), start this one with a new database (another DATABASE_URL, or another folder "
+            "in MAAS_DATA_DIR), and import them (maas import FILE --user USER)",
+        )
     return [
         name
         for name, text in files.items()
@@ -140,7 +159,7 @@ def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> l
             connection.execute(files[name].encode())
     recorded = {name: _hash(text) for name, text in files.items() if _is_recorded(name) and (is_new or name in missing)}
     if is_new:
-        recorded[BASELINE] = BASELINE_VERSION
+        recorded[BASELINE] = _baseline(files)
     for name, hash_ in recorded.items():
         _query(connection, "record_schema_file", name, hash_)
     _query(connection, "forget_schema_files", [BASELINE, *files])

@@ -217,6 +217,21 @@ def test_a_database_of_the_former_layout_says_how_to_move(empty: str) -> None:
     assert run(empty, "select to_regnamespace('maas')") == [(None,)]
 
 
+def test_a_database_with_other_tables_says_how_to_move(empty: str, folder: Path) -> None:
+    """Before the first release there is no migration between two checkouts; a comment makes no difference."""
+    migrate(empty, folder)
+    before = relations(empty)
+    table = sorted(folder.glob("schema/*.sql"))[-1]
+    table.write_text(table.read_text() + "\n-- a remark\n")
+    assert migrate(empty, folder) == []
+    table.write_text(table.read_text() + "create table maas.more (id int);\n")
+    for look in (migrate, pending):
+        with pytest.raises(MaasError, match="maas export USER") as caught:
+            look(empty, folder)
+        assert caught.value.code == "former_layout" and "\n" not in caught.value.message
+    assert relations(empty) == before
+
+
 def test_nothing_to_connect_to(folder: Path) -> None:
     with pytest.raises(MaasError) as caught:
         migrate("postgresql://maas:secret@127.0.0.1:1/maas", folder)
