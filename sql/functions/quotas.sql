@@ -58,27 +58,18 @@ $$;
 comment on function maas.maas_check_memory is
   'Checks the quota of memory after p_bytes were added to it: the more probably the more there are, and always for a MiB';
 
-create or replace function maas.limit_conversations() returns trigger
+create or replace function maas.limit_kept() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  perform maas.maas_check_quotas(u.user_id, '{user_conversations}') from (select distinct user_id from inserted) u;
+  perform maas.maas_check_quotas(u.user_id, tg_argv) from (select distinct user_id from inserted) u;
   return null;
 end
 $$;
-comment on function maas.limit_conversations is 'Refuses conversations beyond the quota of a user, whoever opens them';
-create or replace trigger limit_conversations after insert on maas.chat_conversations
-  referencing new table as inserted for each statement execute function maas.limit_conversations();
-
-create or replace function maas.limit_images() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  perform maas.maas_check_quotas(u.user_id, '{user_images, user_image_bytes}') from (select distinct user_id from inserted) u;
-  return null;
-end
-$$;
-comment on function maas.limit_images is 'Refuses images beyond the quotas of a user, uploaded or generated';
-create or replace trigger limit_images after insert on maas.attachments
-  referencing new table as inserted for each statement execute function maas.limit_images();
+comment on function maas.limit_kept is 'Refuses rows beyond the quotas of a user that its arguments name, whoever adds them';
+create or replace trigger limit_kept after insert on maas.chat_conversations
+  referencing new table as inserted for each statement execute function maas.limit_kept('user_conversations');
+create or replace trigger limit_kept after insert on maas.attachments
+  referencing new table as inserted for each statement execute function maas.limit_kept('user_images', 'user_image_bytes');
 
 create or replace function maas.limit_queue() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

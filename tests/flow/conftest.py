@@ -18,6 +18,8 @@ from shared.db import Database, open_database
 from shared.postgres import EmbeddedPostgres
 from shared.settings import load_settings
 from tests.databases import copy_of
+from tests.http_server import HTTPServer
+from tests.model_server import ModelServer
 from tests.shop import AMOCRM, FACEBOOK, NOW, Connection, Shop
 from tests.stack import Stack
 from tests.standins.running import Running, standin
@@ -37,6 +39,15 @@ def stack(fresh_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         running.start_server()
         running.start_orchestrator()
         yield running
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    """Models that a test makes say what it wants."""
+    with HTTPServer(threaded=True) as server:
+        models = ModelServer(server)
+        yield models
+        models.close()
 
 
 @pytest.fixture

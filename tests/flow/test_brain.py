@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.agency import ADVISER, SELLER, Agency
-from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.stack import Stack
 
@@ -23,14 +22,6 @@ TOKENS = "select sum(tokens_in + tokens_out) as n from llm_calls where run_id = 
 def execute(*calls: tuple[str, dict[str, Any]]) -> list[tuple[str, str]]:
     tools = [{"name": name, "args": args} for name, args in calls]
     return [("executeTools", json.dumps({"tools": tools, "user_question": "How are we?"}))]
-
-
-@pytest.fixture(scope="module")
-def models() -> Iterator[ModelServer]:
-    with HTTPServer(threaded=True) as server:
-        speaking = ModelServer(server)
-        yield speaking
-        speaking.close()
 
 
 @pytest.fixture(scope="module")

@@ -11,21 +11,12 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.flow.test_access import bearer, new_key
-from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.office import ARGUMENTS, CLEAN_WORDS, PLANNER, TASK_ARGUMENTS, Office, line
 from tests.stack import Stack
 
 SUPERVISOR, COMPLEX = "/api/supervisor", "/api/complex-task"
 WARNING = "Большая задача: её шаги выполнятся в фоне, это может занять несколько минут"
-
-
-@pytest.fixture(scope="module")
-def models() -> Iterator[ModelServer]:
-    with HTTPServer(threaded=True) as server:
-        models = ModelServer(server)
-        yield models
-        models.close()
 
 
 @pytest.fixture(scope="module")

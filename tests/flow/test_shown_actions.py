@@ -12,7 +12,6 @@ import pytest
 from maas.agents.waiting_actions import MARK
 from tests.fault.test_actions import finish
 from tests.fault.test_dialogues import lines
-from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack
@@ -27,14 +26,6 @@ SHOWN = """⏸ **Waits for your decision, nothing is done yet:** `wipe`: `Wipe a
 
 Type **yes** or **no**, or use the buttons."""
 Say = Callable[[Stack, UUID, UUID, str], str]
-
-
-@pytest.fixture(scope="module")
-def models() -> Iterator[ModelServer]:
-    with HTTPServer(threaded=True) as server:
-        speaking = ModelServer(server)
-        yield speaking
-        speaking.close()
 
 
 @pytest.fixture(scope="module")

@@ -105,3 +105,14 @@ def run_of(connection: psycopg.Connection[DictRow], run_id: UUID | str) -> DictR
     row = connection.execute("select * from pipeline_runs where id = %s", (run_id,)).fetchone()
     assert row is not None
     return row
+
+
+def rows_read(connection: psycopg.Connection[DictRow]) -> int:
+    """How many rows of pipeline_runs all statements so far have read."""
+    connection.execute("select pg_stat_force_next_flush()")
+    connection.execute("select 1")
+    row = connection.execute(
+        "select idx_tup_fetch + seq_tup_read as n from pg_stat_user_tables where relname = 'pipeline_runs'"
+    ).fetchone()
+    assert row is not None
+    return int(row["n"])

@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from tests.sql.engine import ALL, Engine, failed, run_of
+from tests.sql.engine import ALL, Engine, failed, rows_read, run_of
 
 Connection = psycopg.Connection[DictRow]
 PLACES, ASSISTANT, USER = 12, 8, 3
@@ -119,16 +119,6 @@ def test_a_step_reads_no_runs_of_a_full_assistant(connection: Connection, orches
     connection.execute("reset session_replication_role")
     connection.execute("analyze pipeline_runs")
     (quick,) = add(connection, "third", 1)
-    before = _rows_read(connection)
+    before = rows_read(connection)
     assert orchestrator.step() == [quick]
-    assert _rows_read(connection) - before <= 30
-
-
-def _rows_read(connection: Connection) -> int:
-    connection.execute("select pg_stat_force_next_flush()")
-    connection.execute("select 1")
-    row = connection.execute(
-        "select idx_tup_fetch + seq_tup_read as n from pg_stat_user_tables where relname = 'pipeline_runs'"
-    ).fetchone()
-    assert row is not None
-    return int(row["n"])
+    assert rows_read(connection) - before <= 30

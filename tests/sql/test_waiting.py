@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from tests.sql.engine import Engine, insert, run_of
+from tests.sql.engine import Engine, insert, rows_read, run_of
 
 Connection = psycopg.Connection[DictRow]
 
@@ -87,13 +87,13 @@ def test_those_who_wait_cost_the_others_nothing(connection: Connection, engine: 
     for _ in range(300):
         insert(connection)
     engine.step(done=[deferred(run) for run in engine.claim(300)])
-    before = fetched(connection)
+    before = rows_read(connection)
     for _ in range(5):
         engine.step()
     insert(connection)
     (run,) = engine.claim()
     engine.finish(run)
-    assert fetched(connection) - before <= 40
+    assert rows_read(connection) - before <= 40
 
 
 def test_the_reaper_names_what_it_moved(connection: Connection, engine: Engine) -> None:
@@ -114,13 +114,3 @@ def test_the_reaper_names_what_it_moved(connection: Connection, engine: Engine) 
 
 def engine_words(**found: list[Any]) -> dict[str, list[Any]]:
     return {"claimed": [], "ended": [], "cancelled": [], "cancel": [], "more": []} | found
-
-
-def fetched(connection: Connection) -> int:
-    connection.execute("select pg_stat_force_next_flush()")
-    connection.execute("select 1")
-    row = connection.execute(
-        "select idx_tup_fetch + seq_tup_read as n from pg_stat_user_tables where relname = 'pipeline_runs'"
-    ).fetchone()
-    assert row is not None
-    return int(row["n"])
