@@ -135,9 +135,10 @@ async def _received_form(request: Request, max_file_bytes: int) -> AsyncIterator
 
 
 def _user_of(request: Request, form: FormData) -> Hashable:
-    """Return the user whose share a form uses, before it was checked."""
+    """Return whose share a form uses before its user was checked; a user whom the key does not serve loses no place."""
     principal, named = principal_of(request), form.get("user_id")
-    return principal.user_id or (named.lower() if isinstance(named, str) else principal.name)
+    user = named.lower() if isinstance(named, str) else ""
+    return principal.user_id or ((principal.name, user) if principal.is_bound or not user else user)
 
 
 async def _read_field(name: str, value: UploadFile | str, file_field: str, max_file_bytes: int) -> str | bytes:

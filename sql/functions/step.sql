@@ -104,7 +104,9 @@ begin
         error_code = case when r.status <> 'FAILED' then 'cancelled' else coalesce(r.error_code, 'cancelled') end,
         error_message = case when r.status <> 'FAILED' then 'cancelled before it was answered' else coalesce(r.error_message, 'set to FAILED') end,
         failed_at = now_at, archive_status = 'SKIPPED', not_before = null, updated_at = now_at
-      where r.cancel_requested_at is not null and (r.queue_state < 1 and r.status <> 'COMPLETED' or r.queue_state = 1 and r.status = 'FAILED')
+      where r.id in (  -- in portions, so that thousands hold up nobody
+        select c.id from maas.pipeline_runs c where c.cancel_requested_at is not null and c.queue_state < 2
+          and (c.queue_state < 1 and c.status <> 'COMPLETED' or c.queue_state = 1 and c.status = 'FAILED') order by c.id limit 500)
       returning r.id, r.queue_key, r.error_code, r.error_message
     ), ended_now as (
       select coalesce(array_agg(u.id), '{}') as ids, coalesce(array_agg(u.queue_key), '{}') as keys,
@@ -112,6 +114,9 @@ begin
     )
     select freed || t.keys, t.ids, t.codes, t.reasons into freed, failures, codes, reasons from ended_now t;
     perform maas.maas_record_failures(failures);
+    if cardinality(failures) >= 500 then
+      p_capacity := 0;  -- the next step claims, when none is left that was cancelled
+    end if;
     return query select 'cancelled', f.id, null::int, null::bigint, f.code::varchar, 'FAILED'::varchar, null::uuid, null::text,
       null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8,
       f.reason, null::boolean from unnest(failures, codes, reasons) f(id, code, reason);
@@ -238,9 +243,10 @@ begin
   from moved m where m.queue_state = 1
   union all
   select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
-  -- The inbox holds more, or more is due; or a share kept runs out of a place that others may still take.
+  -- The inbox holds more, more is due or was cancelled; or a share kept runs out of a place that others may still take.
   from portion p where p.taking > 0 and p.taking = (select count(*) from inbox)
     or (select count(*) from due) = greatest(p_capacity, 16)
+    or cardinality(failures) >= 500
     or (select count(*) filter (where r.is_mine) between 1 and p_capacity - 1 and bool_or(r.is_for_me and not r.is_mine) from ranked r);
 
   if waiting_elsewhere or cardinality(freed) > 0 then

@@ -338,6 +338,18 @@ def test_cancel_of_a_waiting_run(connection: Connection, engine: Engine) -> None
     assert _cancel(connection, uuid4()) == "not_found"
 
 
+def test_thousands_that_are_cancelled_leave_in_portions(connection: Connection, engine: Engine) -> None:
+    """So that the engine lock is held for a short time; each step says that there are more."""
+    connection.execute(
+        "insert into pipeline_runs (user_id, user_query) select gen_random_uuid(), 'hello' from generate_series(1, 700)"
+    )
+    connection.execute("update pipeline_runs set cancel_requested_at = now()")
+    steps = [engine.step(), engine.step(), engine.step()]
+    assert [len(step["cancelled"]) for step in steps] == [500, 200, 0]
+    assert [bool(step["more"]) for step in steps] == [True, False, False]
+    assert connection.execute("select from pipeline_runs where queue_state < 2").fetchall() == []
+
+
 def test_cancel_of_a_run_in_flight_reaches_its_owner(connection: Connection, engine: Engine) -> None:
     run_id = insert(connection)
     engine.claim()
