@@ -120,11 +120,17 @@ async def forget_origin(
 ) -> Counter[str]:  # fmt: skip
     """Forget the answers made from these origins, their summaries and what repeats them; return the counts.
 
-    `user_id` None: of all users. `in_use` counts answers that are being archived: they can be forgotten afterwards.
+    `user_id` None: of all users. Each answer is forgotten in a transaction of its own, so that no user waits for those
+    of others. `in_use` counts answers that are being archived: they can be forgotten afterwards.
     """
     total: Counter[str] = Counter()
     for origin in origins:
-        total.update(await db.long_value("forget_origin", user_id, dict(origin), actor))
+        for row in await db.rows("memories_from", user_id, dict(origin)):
+            counts = await db.long_value("forget", row["id"], row["user_id"], actor, False)
+            if counts["verdict"] == "forgotten":
+                total.update(answers=1, logs=counts["logs"], records=counts["records"])
+            elif counts["verdict"] == "in_use":
+                total.update(in_use=1)
     return total
 
 

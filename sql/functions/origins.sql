@@ -62,33 +62,12 @@ $$;
 comment on function maas.maas_answers_from is
   'Messages, newest first, that came from an origin such as {"kind": "tool", "domain": "weather"}; p_user null: of all users';
 
-create or replace function maas.maas_forget_origin(p_user uuid, p_origin jsonb, p_actor text default null)
-returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  target record;
-  one jsonb;
-  answers int := 0;
-  logs int := 0;
-  records int := 0;
-  in_use int := 0;
-begin
-  for target in
-    select a.user_id, a.id from maas.maas_answers_from(p_user, p_origin) a
-    union all  -- those whose messages retention has deleted; of others nothing is left by then
-    select l.user_id, l.id from maas.lsm_storage l
-    where l.origins <> '[]' and l.origins @> jsonb_build_array(p_origin) and (p_user is null or l.user_id = p_user) and l.words_gone
-  loop
-    one := maas.maas_forget(target.id, target.user_id, p_actor, false);
-    if one->>'verdict' = 'forgotten' then
-      answers := answers + 1;
-      logs := logs + (one->>'logs')::int;
-      records := records + (one->>'records')::int;
-    elsif one->>'verdict' = 'in_use' then
-      in_use := in_use + 1;
-    end if;
-  end loop;
-  return jsonb_build_object('answers', answers, 'logs', logs, 'records', records, 'in_use', in_use);
-end
+create or replace function maas.maas_memories_from(p_user uuid, p_origin jsonb) returns table (user_id uuid, id uuid) language sql stable
+security definer set search_path = pg_catalog, pg_temp as $$
+  select a.user_id, a.id from maas.maas_answers_from(p_user, p_origin) a
+  union all  -- those whose messages retention has deleted; of others nothing is left once the messages are forgotten
+  select l.user_id, l.id from maas.lsm_storage l
+  where l.origins <> '[]' and l.origins @> jsonb_build_array(p_origin) and (p_user is null or l.user_id = p_user) and l.words_gone
 $$;
-comment on function maas.maas_forget_origin is
-  'Forgets, as maas_forget, everything that came from an origin; p_user null: of all users. in_use counts what is being archived: call it again';
+comment on function maas.maas_memories_from is
+  'What maas_forget must delete to forget all that came from an origin, each in a transaction of its own; p_user null: of all users';

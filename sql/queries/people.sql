@@ -22,8 +22,8 @@ select user_id, receipt from maas.maas_resume_erasure(make_interval(secs => $1),
 -- name: forget  -- $1 id, $2 user or null, $3 actor, $4 whether to delete doubtful answers, too
 select maas.maas_forget($1, $2, $3, $4);
 
--- name: forget_origin  -- $1 user, null for all, $2 what an origin holds, $3 actor
-select maas.maas_forget_origin($1, $2::jsonb, $3);
+-- name: memories_from  -- $1 user, null for all, $2 what an origin holds
+select user_id, id from maas.maas_memories_from($1, $2::jsonb);
 
 -- name: answers_from  -- $1 user, null for all, $2 what an origin holds, $3 how many; newest first, `total` counts all
 select id, run_id as request_id, created_at, answer, count(*) over () as total from maas.maas_answers_from($1, $2::jsonb) limit $3;

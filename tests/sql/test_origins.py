@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -55,9 +56,15 @@ def names(row: DictRow) -> list[str]:
 
 
 def forget(connection: Connection, user: UUID | None, origin: dict[str, str]) -> dict[str, int]:
-    row = connection.execute("select maas_forget_origin(%s, %s, 'test') as v", (user, Jsonb(origin))).fetchone()
-    assert row is not None
-    return dict(row["v"])
+    total: Counter[str] = Counter()
+    for row in connection.execute("select * from maas_memories_from(%s, %s)", (user, Jsonb(origin))).fetchall():
+        found = connection.execute("select maas_forget(%s, %s, 'test') as v", (row["id"], row["user_id"])).fetchone()
+        assert found is not None
+        counts = found["v"]
+        if counts["verdict"] == "forgotten":
+            total.update(answers=1, logs=counts["logs"], records=counts["records"])
+        total.update(in_use=counts["verdict"] == "in_use")
+    return {name: total[name] for name in ("answers", "logs", "records", "in_use")}
 
 
 def left(connection: Connection, user: UUID) -> list[str]:
