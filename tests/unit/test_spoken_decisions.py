@@ -41,7 +41,8 @@ FILES = sorted(DATA.glob("consent_*.json"))
 def test_the_phrases_of_people(path: Path) -> None:
     """At least 95 % of the plain consents and refusals decide, nothing else does, and none is read as its opposite.
 
-    The files *_exam were written by somebody who knew no table; a phrase that is not understood is asked again.
+    The files *_usual (what most people type) and *_exam (free talk) were written by people who knew no table, and no
+    table was tuned on them. A phrase that is not understood is asked again.
     """
     language = path.stem.split("_")[1]
     counts: Counter[tuple[str, bool]] = Counter()
