@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from shared.postgres import EmbeddedPostgres
 from tests.databases import copy_of
@@ -20,6 +20,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"
 OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking")
 TIMEOUT_MS = 15_000
 Visitor = Callable[..., Page]
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 def chromium() -> str | None:

@@ -119,6 +119,8 @@ interface LogProps {
 function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadingEarlier, isLoadingLater, onEarlier, onLater, onEnd, onShow, onOver, onExample }: LogProps) {
   const box = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
+  const follows = useRef(true); // the end, until one scrolls up
+  const lastTop = useRef(0);
   const hadLater = useRef(hasLater); // what is loaded is read on from where one is; only what is new is followed
   useEffect(() => {
     hadLater.current = hasLater;
@@ -140,6 +142,7 @@ function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadi
   const targetKey = items[target]?.key;
   useEffect(() => {
     if (!isFilled) return;
+    follows.current = target < 0;
     if (target >= 0) list.scrollToIndex(target, { align: "center" });
     else list.scrollToEnd();
   }, [isFilled, targetKey]); // not its index, which changes when others are loaded
@@ -147,6 +150,10 @@ function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadi
     const element = box.current;
     if (hasLater && element && element.scrollHeight - element.scrollTop - element.clientHeight < END_PX) onLater();
   }, [hasLater]);
+  const size = list.getTotalSize();
+  useEffect(() => {
+    if (follows.current && isFilled && !hasLater) list.scrollToEnd();
+  }, [size]);
   const lastKey = items.at(-1)?.key;
   useEffect(() => {
     const last = items.at(-1);
@@ -160,13 +167,16 @@ function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadi
       <div
         ref={box} id="log" tabIndex={0} role="log" aria-live="off" aria-label={say("chat.log")} className="scrolls min-h-0 flex-1 px-4"
         onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-          setAtEnd(scrollHeight - scrollTop - clientHeight < END_PX);
+          const isEnd = scrollHeight - scrollTop - clientHeight < END_PX;
+          setAtEnd(isEnd);
+          if (isEnd || scrollTop < lastTop.current) follows.current = isEnd && !hasLater;
+          lastTop.current = scrollTop;
           if (scrollTop < MORE_PX) onEarlier();
           if (scrollHeight - scrollTop - clientHeight < MORE_PX) onLater();
         }}
       >
         {isLoadingEarlier && <p role="status" className="absolute inset-x-0 top-0 z-10 bg-page p-1 text-center text-small text-quiet">{say("chat.older")}</p>}
-        <div className="relative mx-auto max-w-[72ch]" style={{ height: list.getTotalSize() }}>
+        <div className="relative mx-auto max-w-[72ch]" style={{ height: size }}>
           {list.getVirtualItems().map(({ index, key, start }) => (
             <div key={key} ref={list.measureElement} data-index={index} className={`absolute inset-x-0 top-0 ${index === target ? "rounded bg-mark ring-8 ring-mark" : ""}`} style={{ transform: `translateY(${start}px)` }}>
               <Row item={items[index]!} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={onOver} />
