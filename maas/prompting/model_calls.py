@@ -23,6 +23,7 @@ from shared.models import ErrorCode, Image, Message, Model, ModelError, NamedMod
 from shared.models.calls import Completion, StreamListener, complete, draw, fingerprint
 from shared.models.retry import MAX_ATTEMPTS
 
+MAX_THOUGHT_TOKENS = 1000
 REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
 # After these errors the built-in model takes over; the others need an operator.
 TEMPORARY_ERRORS = frozenset(
@@ -171,7 +172,11 @@ async def pin(run: ModelCaller, deps: Deps) -> None:
 def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
     ask_again = f"That reply cannot be used ({error}). Send the JSON object alone, with every field that was asked for."
     messages = (Message("assistant", reply.text or "(empty)"), Message("user", ask_again))
-    return replace(request, messages=(*request.messages, *messages))
+    is_spent = (
+        reply.finish == "length" and not reply.text
+    )  # on thoughts, which some models count as a part of the reply
+    max_tokens = max(request.max_tokens, MAX_THOUGHT_TOKENS) if is_spent else request.max_tokens
+    return replace(request, messages=(*request.messages, *messages), max_tokens=max_tokens)
 
 
 async def _call(
