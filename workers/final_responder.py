@@ -16,8 +16,19 @@ from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.engine.states import RunKind
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
+from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask
-from maas.prompting.prompts import Draft, Payload, read_prompts, read_role_name, role_text
+from maas.prompting.now import with_now
+from maas.prompting.prompts import (
+    Draft,
+    Payload,
+    prompt_language,
+    read_prompts,
+    read_role_name,
+    role_text,
+    row_name,
+    split_row_name,
+)
 from maas.runs.debug_info import debug_log, run_events
 from shared.errors import MaasError
 from shared.marks import MarkFilter, numbers_in, numbers_of_lines
@@ -64,12 +75,13 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
 
 async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     payload = Payload.parse(run.payload or "")
-    request = _to_request(payload, deps)
+    request = await _to_request(payload, run, deps)
     marks = await _given_marks(run, payload)
     if marks is not None and events is not None:
         events.marks = MarkFilter(marks)
     version = Draft.read_role_version(run.draft) if run.draft else 0
-    prompt = Prompt("FinalResponder", payload.system, version)
+    language = await prompt_language(deps, run.assistant, run.assistants_version)
+    prompt = Prompt(row_name("FinalResponder", language), payload.system, version)
     try:
         reply = await _call_model(run, deps, prompt, request, events)
     except DayBudgetSpent as error:
@@ -90,19 +102,22 @@ async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     if row is None:
         raise MaasError("not_replayable", "the run that is answered again was erased; try another one")
     name = await read_role_name(deps.db, run.assistant, run.user_id)
-    prompts = await read_prompts(deps.db, "FinalResponder", name)
-    role = role_text(prompts | {row["role"]: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
+    run = replace(run, created_at=row["asked_at"])
+    tried, language = split_row_name(row["role"])
+    prompts = await read_prompts(deps.db, "FinalResponder", name, language=language)
+    role = role_text(prompts | {tried: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
     payload = Payload.parse(row["final_context_payload"])
     payload = replace(payload, system=Draft.parse(row["draft_context"]).system(role) if row["draft_context"] else role)
-    _, deps, request = await open_assistant(run, deps, _to_request(payload, deps))
+    _, deps, request = await open_assistant(run, deps, await _to_request(payload, run, deps))
     prompt = Prompt("FinalResponder", payload.system, TRIAL_VERSION)
     return Outcome(answer=_read_answer(await _ask_model(run, deps, prompt, request, events), deps))
 
 
-def _to_request(payload: Payload, deps: Deps) -> Request:
+async def _to_request(payload: Payload, run: Run, deps: Deps) -> Request:
+    shown = await with_distances(payload, run, deps)
     return Request(
         role="FinalResponder",
-        system=payload.system_text(),
+        system=shown.system_text(),
         messages=(Message("user", payload.query),),
         temperature=deps.settings.temperature,
         max_tokens=deps.settings.max_tokens,
@@ -161,5 +176,6 @@ async def _ask_model(run: Run, deps: Deps, prompt: Prompt, request: Request, eve
     is_streamed = deps.settings.stream and deps.models["FinalResponder"].provider != deps.builtin_model.provider
     stream = events if is_streamed else None
     timeout_s = run.time_limit(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
+    request = await with_now(request, run, deps)
     async with debug_log().span(3, "session", {"routing": "plain"}):
         return await ask(run, deps, NAME, prompt, request, timeout_s, stream)

@@ -23,8 +23,10 @@ from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
+from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask, pin
-from maas.prompting.prompts import Draft, Payload, read_prompts, role_text
+from maas.prompting.now import with_now
+from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, role_text
 from maas.runs.debug_info import debug_log
 from shared import tokens
 from shared.db import Database
@@ -59,6 +61,7 @@ class ResponderModel:
     async def ask(self, request: Request) -> Reply:
         """Raises MaasError, LostRun."""
         time_left = self.deadline - monotonic()
+        request = await with_now(request, self.run, self.deps)
         return await ask(self.run, self.deps, STAGE, self.prompt, request, time_left, self.listener)
 
     def without_listener(self) -> ResponderModel:
@@ -177,7 +180,8 @@ class AnswerContext:
             provided = f"\n\n{fenced_json('context', dict(zip(self.provided, fitted, strict=True)))}"
         memory = payload.memory.split("\n")
         left = room - (tokens.count(provided) if provided else 0)
-        return replace(payload, memory=keep(memory, by_importance(memory), left)).system_text() + provided
+        kept = replace(payload, memory=keep(memory, by_importance(memory), left))
+        return (await with_distances(kept, self.run, deps)).system_text() + provided
 
     async def with_pending_decision(self) -> AnswerContext:
         """Name to the model what waits for the user; offer it the tool that decides it if the user's message may."""
@@ -220,7 +224,11 @@ class AnswerContext:
         self, agent: Agent, tools: Toolset, messages: Sequence[Message]
     ) -> tuple[ResponderModel, Request]:
         """The model and the request of an agent: its own role, the same memory. Raises MaasError('missing_role')."""
-        prompts = await read_prompts(self.db, "FinalResponder", agent.role_prompt, version=self.run.assistants_version)
+        version = self.run.assistants_version
+        language = await prompt_language(self.model.deps, self.run.assistant, version)
+        prompts = await read_prompts(
+            self.db, "FinalResponder", agent.role_prompt, version=version, language=language
+        )  # fmt: skip
         deps = self.model.deps.with_responder_model(agent.model)
         role = role_text(prompts, agent.role_prompt)
         system = Draft.parse(self.run.draft).system(role) if self.run.draft else role

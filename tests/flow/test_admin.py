@@ -220,7 +220,7 @@ def test_a_prompt_is_tried_on_a_recorded_run(stack: Stack, root: str) -> None:
     ]
     before = [stack.rows(count, user)[0]["n"] for count in counted]
     tokens = stack.rows("select tokens from token_usage where user_id = %s", user)
-    for role in ("FinalResponder", "Mentor"):
+    for role in ("FinalResponder", "Mentor", "Mentor.en"):
         body = {"run_id": str(run_id), "text": f"You are on trial as {role}."}
         reply = stack.client.post(f"/v1/admin/prompts/{role}/try", json=body)
         assert reply.status_code == 202, reply.text
@@ -244,7 +244,7 @@ def test_a_prompt_is_tried_on_a_recorded_run(stack: Stack, root: str) -> None:
     events = stack.client.get(f"/v1/users/{user}/events", params={"wait": 0}, headers=headers).text
     assert str(trial_id) not in events and str(run_id) in events
     assert "trial" not in stack.client.get(f"/v1/users/{user}/export").text
-    assert len(get(stack, "runs", user_id=user, kind="trial")["results"]) == 2
+    assert len(get(stack, "runs", user_id=user, kind="trial")["results"]) == 3
     assert [run["request_id"] for run in get(stack, "runs", user_id=user)["results"]] == [str(run_id)]
     second = _ask(stack, user, "Where does Alma live?")
     stack.wait_archived(second)
@@ -392,18 +392,27 @@ def test_the_audit_is_read_in_pages(stack: Stack, user: UUID) -> None:
 
 
 def test_a_profile_is_the_users_own(stack: Stack, user: UUID) -> None:
-    path, empty = f"/v1/users/{user}/profile", dict.fromkeys(("name", "position", "department", "language"))
+    path, empty = f"/v1/users/{user}/profile", dict.fromkeys(("name", "position", "department", "language", "timezone"))
     headers = {"authorization": f"Bearer {new_key(stack, 'own', user_id=user)}"}
     foreign = {"authorization": f"Bearer {new_key(stack, 'foreign', user_id=uuid4())}"}
     assert stack.client.get(path, headers=headers).json() == empty
-    profile = {"name": "Алма", "position": "Marketing", "department": "Sales", "language": "ru"}
+    profile = {
+        "name": "Алма",
+        "position": "Marketing",
+        "department": "Sales",
+        "language": "ru",
+        "timezone": "Asia/Almaty",
+    }
     assert stack.client.put(path, json=profile, headers=headers).json() == profile
     assert stack.client.get(path, headers=headers).json() == profile
     assert stack.client.get(path, headers=foreign).status_code == 404
     assert stack.client.put(path, json={}, headers=foreign).status_code == 404
-    for wrong in ({"language": "de"}, {"name": ""}, {"name": "x" * 201}, {"position": "\x00"}, {"age": 7}):
+    for wrong in ({"language": "de"}, {"name": ""}, {"name": "x" * 201}, {"position": "\x00"}, {"age": 7},
+                  {"timezone": "Mars/Olympus"}, {"timezone": "../etc/passwd"}, {"timezone": ""}):  # fmt: skip
         assert stack.client.put(path, json=wrong, headers=headers).status_code == 422
-    assert stack.client.put(path, json={"name": "Alma"}, headers=headers).json() == empty | {"name": "Alma"}
+    left = stack.client.put(path, json={"name": "Alma"}, headers=headers).json()
+    assert left == empty | {"name": "Alma", "timezone": "Asia/Almaty"}  # the zone stays until it is named
+    assert stack.client.put(path, json={"timezone": None}, headers=headers).json() == empty
     assert stack.client.delete(f"/v1/users/{user}").status_code == 200
     assert last_audit(stack, "erase")["details"]["user_profiles"] == 1
     assert stack.client.get(path).json() == empty
