@@ -5,7 +5,11 @@
 | `registry`                            | opening the models of the settings by `provider:model`              |
 | `calls`                               | calls of an opened model: completions, images, vectors of queries   |
 | `retry`                               | what all calls share: errors of providers, retries, circuit breaker |
+| `context_window`                      | requests that are too long for a model, and what is learnt of them  |
+| `options`, `places`                   | options by role and model; calls at once of one model               |
 | `openai`, `gemini`, `anthropic`, `e5` | one provider each                                                   |
+| `local_model`, `server_window`        | models of servers at home, and the windows that these report        |
+| `thinking`, `remedies`                | thoughts within replies; what to do about failures at home          |
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ ErrorCode = Literal[
     "unauthorized",
     "unknown_model",
     "bad_request",
+    "context_exceeded",
     "filtered",
     "malformed",
     "reply_too_large",
@@ -83,8 +88,9 @@ class Request:
     """A request of a stage to a model.
 
     `inputs` holds the values of the prompt's placeholders; the built-in model works from it, providers ignore it.
-    `json_schema` requests a JSON object. `max_tokens` limits the reply. A dialogue with calls must name its `tools` in
-    every request; `tool_choice` none forbids further calls.
+    `json_schema` requests a JSON object; with `is_strict` the provider is to enforce every rule of it. `max_tokens`
+    limits the reply. A dialogue with calls must name its `tools` in every request; `tool_choice` none forbids further
+    calls.
     """
 
     role: str
@@ -96,6 +102,7 @@ class Request:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "none", "required"] = "auto"
+    is_strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +133,21 @@ Piece: TypeAlias = str | ToolCall | Reply
 ALIVE = ""  # a piece without text: the provider sends something else, such as its thoughts
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a provider says of a request that is too long: its window and the request's tokens, None where unsaid."""
+
+    window: int | None = None
+    sent: int | None = None
+
+
 class ModelError(MaasError):
     """A failed model call. `retryable`: it may succeed later; `retry_after`: the server demands this wait, in s.
 
     `attempts` counts the attempts that `retry` made before it gave up; 0 elsewhere. `wait` is set if it gave up only
-    because the circuit is open: seconds until a call may be admitted.
+    because the circuit is open: seconds until a call may be admitted. `refusal` is set with `context_exceeded`.
+    `is_away`: no server took the request, because none answers there or it is still loading the model.
+    `is_own_limit`: a limit of ours ended the attempt.
     """
 
     def __init__(
@@ -141,6 +158,9 @@ class ModelError(MaasError):
         self.retry_after = retry_after
         self.attempts = 0
         self.wait: float | None = None
+        self.refusal: Refusal | None = None
+        self.is_away = False
+        self.is_own_limit = False
 
 
 class NamedModel(Protocol):

@@ -43,7 +43,10 @@ from shared.models import (
     read_arguments,
     schema_instruction,
 )
+from shared.models.context_window import read_refusal
+from shared.models.options import is_own_server
 from shared.models.retry import ProviderErrors, retry_after
+from shared.models.schemas import without_patterns
 from shared.text import clean
 
 _REASONING = re.compile(r"^(?:.*/)?(?:gpt-[5-9]|o\d)")
@@ -53,8 +56,11 @@ _REFUSALS = {
     "max_tokens": re.compile("max_completion_tokens"),
     "temperature": re.compile(r"\A(?>.*?temperature).*(?:support|deprecated|default)", re.IGNORECASE | re.DOTALL),
     "stream_options": re.compile("stream.?options|include_usage", re.IGNORECASE),
-    "json_schema": re.compile("response.?format|json.?schema|guided|structured", re.IGNORECASE),
+    "strict": re.compile("strict|additionalProperties|'required' is required", re.IGNORECASE),
+    "json_schema": re.compile("response.?format|json.?schema|guided|structured|grammar", re.IGNORECASE),
     "json_object": re.compile("response.?format|json.?object", re.IGNORECASE),
+    "reasoning_effort": re.compile("reasoning|think", re.IGNORECASE),
+    "extra_body": re.compile("chat.?template|extra|unrecognized|unknown|unexpected", re.IGNORECASE),
 }
 _MODERATION_CODES = frozenset({"moderation_blocked", "content_policy_violation"})
 _FINISH: dict[str, Finish] = {
@@ -88,6 +94,7 @@ class OpenAIModel(_OpenAI):
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         super().__init__(name, api_key=api_key, base_url=base_url)
         self._refused = set(_REFUSED_BY_REASONING) if _REASONING.match(name) else set()
+        self._schema = without_patterns if is_own_server(self.provider, base_url) else dict[str, Any]
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
@@ -120,12 +127,14 @@ class OpenAIModel(_OpenAI):
             try:
                 return await self._client.chat.completions.create(model=self.name, timeout=timeout, **parameters)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not self._leave_out(parameters, f"{error.message} {error.body}"):
+                cause = f"{error.message} {error.body}"
+                if read_refusal(cause) or not self._leave_out(parameters, cause):
                     raise
 
     def _leave_out(self, parameters: Mapping[str, Any], cause: str) -> bool:
         """Leave out the parameter that the server refused from now on; return False if the cause names none."""
-        used = {*parameters, parameters.get("response_format", {}).get("type")}
+        form = parameters.get("response_format", {})
+        used = {*parameters, form.get("type"), *form.get("json_schema", ())}
         for what, refusal in _REFUSALS.items():
             if what in used and refusal.search(cause):
                 self._refused.add(what)
@@ -138,17 +147,26 @@ class OpenAIModel(_OpenAI):
         if "temperature" not in self._refused:
             parameters["temperature"] = request.temperature
         if request.tools:
-            parameters |= {"tools": _tools(request), "tool_choice": request.tool_choice}
+            parameters |= {"tools": self._tools(request), "tool_choice": request.tool_choice}
         system = request.system
         if request.json_schema is not None:
             if "json_schema" not in self._refused:
-                schema = {"name": request.role, "schema": dict(request.json_schema)}
+                schema: dict[str, Any] = {"name": request.role, "schema": self._schema(request.json_schema)}
+                if request.is_strict and "strict" not in self._refused:
+                    schema["strict"] = True
                 parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
             else:
                 system = f"{system}\n\n{schema_instruction(request.json_schema)}".strip()
                 if "json_object" not in self._refused:
                     parameters["response_format"] = {"type": "json_object"}
         return parameters | {"messages": self._messages(request, system)}
+
+    def _tools(self, request: Request) -> list[dict[str, Any]]:
+        return [
+            {"type": "function", "function": {"name": tool.name, "description": tool.description,
+                                              "parameters": self._schema(tool.parameters) or NO_ARGUMENTS}}
+            for tool in request.tools
+        ]  # fmt: skip
 
     def _messages(self, request: Request, system: str) -> list[dict[str, Any]]:
         messages = [{"role": "system", "content": clean(system)}] if system else []
@@ -316,29 +334,20 @@ def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iter
         raise errors.timeout(timeout) from error
     except openai.APIStatusError as error:
         wait_s = retry_after(error.response.headers)
-        failure = errors.of_status(error.status_code, _message(error), wait_s)
+        failure = errors.of_status(error.status_code, _message(error), wait_s, body=error.body)
         failure.retryable = failure.retryable and error.code != "insufficient_quota"
         raise failure from error
     except (openai.APIConnectionError, httpx2.TransportError) as error:
-        cause = str(error.__cause__ or "") or "connection failed"
-        raise errors.failure("unreachable", cause, retryable=True) from error
+        raise errors.unreachable(str(error.__cause__ or ""), error) from error
     except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError, LookupError) as error:
         # The SDK does not validate what it parsed: the reply may be any JSON, or none.
         raise errors.failure("malformed", f"the reply is not {expected}") from error
     except openai.APIError as error:
         # An error within a stream: some servers set a status as its code.
         status = int(error.code) if error.code and str(error.code).isdigit() else 500
-        raise errors.of_status(status, error.message) from error
+        raise errors.of_status(status, error.message, body=error.body) from error
     except openai.OpenAIError as error:
         raise errors.failure("provider_error", str(error)) from error
-
-
-def _tools(request: Request) -> list[dict[str, Any]]:
-    return [
-        {"type": "function", "function": {"name": tool.name, "description": tool.description,
-                                          "parameters": dict(tool.parameters) or NO_ARGUMENTS}}
-        for tool in request.tools
-    ]  # fmt: skip
 
 
 def _json(call: ToolCall) -> str:
@@ -371,4 +380,4 @@ def _message(error: openai.APIStatusError) -> str:
     body = error.body
     if isinstance(body, dict) and isinstance(body.get("message"), str):
         return str(body["message"])
-    return error.message
+    return body if isinstance(body, str) and body else error.message  # LM Studio sends a text

@@ -8,17 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import TypeAlias
 
 import structlog
 
 from shared.errors import MaasError
+from shared.local_servers import SERVERS, Kind, is_loopback, is_own, kind_of
 from shared.models import Embedder, ImageModel, Model
 from shared.models.calls import ImageModels
+from shared.models.options import options_of
 from shared.settings import NO_EMBEDDING_MODEL, Settings
 
 ModelFactory: TypeAlias = Callable[[str, Settings], Model]
+ANSWERING_ROLE = "FinalResponder"
 _ALTERNATIVE = "use extractive:builtin"
 _IMAGE_ALTERNATIVE = "unset MAAS_IMAGE_MODEL and MAAS_IMAGE_FALLBACK"
 _EMBEDDING_ALTERNATIVE = "set MAAS_EMBEDDING_MODEL=none"
@@ -30,9 +34,20 @@ log = structlog.get_logger()
 
 def _openai(name: str, settings: Settings) -> Model:
     key, base_url = _openai_access(name, settings, _ALTERNATIVE)
+    if base_url is not None and is_own(base_url):
+        from shared.models.local_model import LocalModel
+
+        return LocalModel(name, provider="openai", base_url=base_url, kind=kind_of(base_url), api_key=key)
     from shared.models.openai import OpenAIModel
 
     return OpenAIModel(name, api_key=key, base_url=base_url)
+
+
+def _local(kind: Kind, name: str, settings: Settings) -> Model:
+    base_url = _local_access(kind, name, settings)
+    from shared.models.local_model import LocalModel
+
+    return LocalModel(name, provider=kind, base_url=base_url, kind=kind)
 
 
 def _gemini(name: str, settings: Settings) -> Model:
@@ -70,6 +85,13 @@ def _openai_embedder(name: str, dimensions: int | None, settings: Settings) -> E
     return OpenAIEmbedder(name, dimensions, api_key=key, base_url=base_url)
 
 
+def _local_server_embedder(kind: Kind, name: str, dimensions: int | None, settings: Settings) -> Embedder:
+    base_url = _local_access(kind, name, settings)
+    from shared.models.local_model import LocalEmbedder
+
+    return LocalEmbedder(name, dimensions, provider=kind, base_url=base_url)
+
+
 def _gemini_embedder(name: str, dimensions: int | None, settings: Settings) -> Embedder:
     key, base_url = _gemini_access(name, settings, _EMBEDDING_ALTERNATIVE)
     from shared.models.gemini import GeminiEmbedder
@@ -97,24 +119,39 @@ _PROVIDERS: dict[str, ModelFactory] = {
     "openai": _openai,
     "gemini": _gemini,
     "anthropic": _anthropic,
+    **{server.kind: partial(_local, server.kind) for server in SERVERS.values()},
 }
 _EMBEDDING_PROVIDERS: dict[str, Callable[[str, int | None, Settings], Embedder]] = {
     "openai": _openai_embedder,
     "gemini": _gemini_embedder,
     "local": _local_embedder,
+    **{server.kind: partial(_local_server_embedder, server.kind) for server in SERVERS.values()},
 }
 
 
-def open_model(spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}) -> Model:
-    """Open `provider:model`, for instance `openai:gpt-4o`; the caller closes it.
+def open_model(
+    spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}, role: str = ANSWERING_ROLE
+) -> Model:  # fmt: skip
+    """Open `provider:model`, for instance `openai:gpt-4o`, for a role; the caller closes it.
 
-    `local` maps the names of further providers, which need no network, to the factories of their models.
+    URL and key are those of MAAS_MODELS for it, else of the provider. `local` maps the names of further providers,
+    which need no network, to the factories of their models.
     Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key,
     `missing_package` for one whose SDK is not installed.
     """
     providers = {**_PROVIDERS, **local}
     provider, name = _read_spec(spec, providers, "openai:gpt-4o")
-    return providers[provider](name, settings)
+    return providers[provider](name, _with_access(settings, role, provider, name))
+
+
+def _with_access(settings: Settings, role: str, provider: str, name: str) -> Settings:
+    """Return settings in which URL and key of a provider are those of this model in this role."""
+    options = options_of(settings, role, f"{provider}:{name}")
+    values = {f"{provider}_base_url": options.base_url, f"{provider}_api_key": options.api_key}
+    known = {name: value for name, value in values.items() if name in Settings.model_fields}
+    if all(getattr(settings, name) == value for name, value in known.items()):
+        return settings
+    return settings.model_copy(update=known)
 
 
 def check_access(
@@ -126,7 +163,7 @@ def check_access(
     """
     provider, name = _read_spec(spec, {**_PROVIDERS, **local}, "openai:gpt-4o")
     if provider not in local:
-        _ACCESS[provider](name, settings, alternative)
+        _ACCESS[provider](name, _with_access(settings, ANSWERING_ROLE, provider, name), alternative)
 
 
 def model_or_default(chosen: str | None, default: str, settings: Settings) -> str | None:
@@ -149,18 +186,23 @@ def named_model(model: str | None) -> str | None:
 
 
 class ModelCache:
-    """Models by `provider:model`, each opened when it is first requested; `local` as in `open_model`."""
+    """Models by `provider:model`, each opened when it is first requested; `local` as in `open_model`.
+
+    Roles that use the same model at the same server with the same key share it, and what is learnt of it.
+    """
 
     def __init__(self, settings: Settings, local: Mapping[str, ModelFactory] = {}) -> None:
         self._settings = settings
         self._local = local
-        self._opened: dict[str, Model] = {}
+        self._opened: dict[tuple[object, ...], Model] = {}
 
-    def get(self, spec: str) -> Model:
-        """Return the model of `spec`. Raises MaasError as `open_model` does."""
-        if spec not in self._opened:
-            self._opened[spec] = open_model(spec, self._settings, self._local)
-        return self._opened[spec]
+    def get(self, spec: str, role: str = ANSWERING_ROLE) -> Model:
+        """Return the model of `spec` for a role. Raises MaasError as `open_model` does."""
+        options = options_of(self._settings, role, spec)
+        key = (spec, options.base_url, options.api_key)
+        if key not in self._opened:
+            self._opened[key] = open_model(spec, self._settings, self._local, role)
+        return self._opened[key]
 
     async def aclose(self) -> None:
         """Close all models that were opened."""
@@ -235,6 +277,15 @@ def _openai_access(name: str, settings: Settings, alternative: str) -> tuple[str
     return key.get_secret_value() if key else "none", base_url
 
 
+def _local_access(kind: Kind, name: str, settings: Settings, alternative: str = "") -> str:
+    """Return the base URL. Raises MaasError('bad_setting') for a wrong address, and for that of MaaS itself."""
+    server, url = SERVERS[kind], settings.server_url(kind)
+    if is_loopback(url) and url.endswith(f":{settings.port}"):
+        message = f"{kind}:{name}: {url} is where MaaS listens itself; set {server.variable} or MAAS_PORT"
+        raise MaasError("bad_setting", message)
+    return f"{url}/v1"
+
+
 def _gemini_access(name: str, settings: Settings, alternative: str) -> tuple[str, str | None]:
     """Return key and base URL. Raises MaasError('missing_key')."""
     if settings.gemini_api_key is None:
@@ -258,6 +309,7 @@ _ACCESS: dict[str, Callable[[str, Settings, str], object]] = {
     "openai": _openai_access,
     "gemini": _gemini_access,
     "anthropic": _anthropic_access,
+    **{server.kind: partial(_local_access, server.kind) for server in SERVERS.values()},
 }
 
 

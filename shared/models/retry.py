@@ -6,6 +6,7 @@ import asyncio
 import email.utils
 import math
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,14 +18,17 @@ import structlog
 
 from shared.log import hide, mask
 from shared.models import ErrorCode, ModelError, NamedModel, spec_of
+from shared.models.context_window import read_refusal
 from shared.text import clean, one_line, shorten
 
 MAX_ATTEMPTS = 4
 MAX_CAUSE_CHARS = 500
 FIRST_OPEN_S, MAX_OPEN_S = 5.0, 60.0
+MAX_AWAY_OPEN_S = 10.0  # a probe of a server that is away costs nobody anything
 MAX_RETRY_AFTER_S = 300.0  # a provider that demands a day may answer as soon as somebody has paid
 LONGER_TIMEOUT_FACTOR = 1.5
 PROBE_RETRY_S = 2.0  # wait of a call that is refused while another one probes
+_LOADING = re.compile(r"\bload(?:ing|ed)\b|starting up|warming up", re.IGNORECASE)
 _CODES: dict[int, tuple[ErrorCode, bool]] = {
     401: ("unauthorized", False),
     403: ("unauthorized", False),
@@ -51,18 +55,37 @@ class ProviderErrors:
         """Return a ModelError whose message names the model and the cause."""
         return ModelError(code, f"{self.spec}: {self._tidy(cause)}", retryable=retryable)
 
-    def of_status(self, status: int, cause: str, pause_s: float | None = None) -> ModelError:
+    def of_status(self, status: int, cause: str, pause_s: float | None = None, *, body: object = None) -> ModelError:
         """Return a ModelError for an HTTP status; `pause_s` is the wait that the server asks for.
 
-        408, 409, 429 and 5xx are retryable.
+        408, 409, 429 and 5xx are retryable. `body` is the whole error where `cause` is a part of it.
         """
         code, retryable = _CODES.get(status, ("provider_error", True) if status >= 500 else ("bad_request", False))
-        message = f"{self.spec} answered {status}: {self._tidy(cause)}"
-        return ModelError(code, message, retryable=retryable, retry_after=pause_s)
+        refusal = None if status in _CODES else read_refusal(f"{cause} {body or ''}")
+        is_away = status == 503 and _LOADING.search(cause) is not None
+        if refusal is not None:
+            code, retryable = "context_exceeded", False
+        elif is_away:
+            code = "unreachable"
+        error = ModelError(
+            code, f"{self.spec} answered {status}: {self._tidy(cause)}", retryable=retryable, retry_after=pause_s
+        )
+        error.refusal, error.is_away = refusal, is_away
+        return error
+
+    def unreachable(self, cause: str, error: BaseException) -> ModelError:
+        """Return a ModelError for a failure of the connection; `is_away` if there was none at all."""
+        from shared.bounded_http import is_unconnected  # slow to load; the SDK that failed has loaded the most of it
+
+        failure = self.failure("unreachable", cause or "connection failed", retryable=True)
+        failure.is_away = is_unconnected(error)
+        return failure
 
     def timeout(self, seconds: float) -> ModelError:
         """Return a ModelError for a call without an answer in time."""
-        return self.failure("timeout", f"no answer within {seconds:.1f} s", retryable=True)
+        error = self.failure("timeout", f"no answer within {seconds:.1f} s", retryable=True)
+        error.is_own_limit = True
+        return error
 
     def cut(self) -> ModelError:
         """Return a ModelError for a stream that ended early."""
@@ -136,19 +159,21 @@ class Breaker:
     """Refuses calls of a model in one role while it fails. Times in seconds.
 
     The circuit opens when a call has failed finally and no other call had a result since that call began, because a
-    failure of one request alone says nothing about the model. After 5 s, doubling to 60 s, or after the Retry-After
-    of the provider, one call probes. A call whose timeout is 1.5 times the failed one is admitted: a model that needs
-    more than 3 s may answer within 30. `opens_on` decides which errors count.
+    failure of one request alone says nothing about the model; `failures` is the number of such calls in a row. After
+    5 s, doubling to 60 s (to 10 s where the server was away), or after the Retry-After of the provider, one call
+    probes. A call whose timeout is 1.5 times the failed one is admitted: a model that needs more than 3 s may answer
+    within 30. `opens_on` decides which errors count.
     """
 
     def __init__(
         self, model: str, role: str, clock: Callable[[], float] = time.monotonic,
-        opens_on: Callable[[ModelError], bool] = lambda error: error.retryable,
+        opens_on: Callable[[ModelError], bool] = lambda error: error.retryable, failures: int = 1,
     ) -> None:  # fmt: skip
         self._model = model
         self._role = role
         self._clock = clock
         self._opens_on = opens_on
+        self._failures_left = self._failures = failures
         self._open_circuit: _OpenCircuit | None = None
         self._is_probed = False
         self._results = 0
@@ -194,10 +219,14 @@ class Breaker:
         if call.results_seen != self._results:
             return  # the model has answered another call since
         self._results += 1
+        self._failures_left -= 1
         before = self._open_circuit
+        if before is None and self._failures_left > 0:
+            return
         since = before.since if before else datetime.now(UTC)
         timeout_s = max(call.timeout_s, before.timeout_s if before else 0.0)
-        pause_s = min(before.pause_s * 2, MAX_OPEN_S) if before else FIRST_OPEN_S
+        longest_s = MAX_AWAY_OPEN_S if error.is_away else MAX_OPEN_S
+        pause_s = min(before.pause_s * 2, longest_s) if before else FIRST_OPEN_S
         seconds = min(error.retry_after or pause_s, MAX_RETRY_AFTER_S)
         code = cast(ErrorCode, error.code)
         self._open_circuit = _OpenCircuit(since, code, error.message, timeout_s, pause_s, self._clock() + seconds)
@@ -208,6 +237,7 @@ class Breaker:
 
     def _close(self) -> None:
         self._results += 1
+        self._failures_left = self._failures
         if self._open_circuit is not None:
             self._open_circuit = None
             _log.info("model_asked_again", model=self._model, role=self._role)
@@ -235,40 +265,53 @@ async def repeat(
     breaker: Breaker = NEVER_OPEN,
     attempts: int = MAX_ATTEMPTS,
     cut: Callable[[float], ModelError] | None = None,
+    is_patient: bool = False,
+    sources: tuple[str, str] = ("", ""),
 ) -> tuple[Answer, int]:
     """Return the result of `call(timeout)`, tried up to `attempts` times, and the number of attempts. Times in seconds.
 
     Pauses are `first_delay`, then two and four times that, with up to a quarter of jitter on top, or Retry-After if
     that is longer. A pause that would exceed `budget` is not begun: the last error is raised at once. `breaker` is
-    asked before each attempt; a probe is not repeated. An attempt ends after `attempt_timeout`.
-    Raises ModelError of the last attempt with `attempts` set, and with `wait` if the breaker stopped the call.
+    asked before each attempt; a probe is not repeated. An attempt ends after `attempt_timeout`; with `is_patient` one
+    that follows a timeout may take all the time that is left, because a slow model is as slow the next time. One that
+    found the server away is repeated, but does not count. `sources` name the settings of `attempt_timeout` and
+    `budget`, for the error of a timeout. Raises ModelError of the last attempt with `attempts` set, and with
+    `wait` if the breaker stopped the call or the server was away.
     """
     end = clock() + budget
-    attempts_made = 0
+    tries = attempts_made = 0
+    longest = attempt_timeout
     try:
         with breaker.call(budget) as guarded:
             while True:
                 breaker.admit(guarded)
-                attempts_made += 1
+                tries += 1
+                limit = min(longest, max(end - clock(), 0.0))
                 try:
-                    answer = await once(model, call, min(attempt_timeout, max(end - clock(), 0.0)), cut)
+                    answer = await once(model, call, limit, cut)
                     break
                 except ModelError as error:
-                    delay = first_delay * 2.0 ** (attempts_made - 1) * (1 + jitter() / 4)
+                    attempts_made += not error.is_away
+                    if error.is_own_limit and (source := sources[limit < longest or longest >= budget]):
+                        error.message += f" ({source})"
+                    if is_patient and error.code == "timeout":
+                        longest = budget
+                    delay = first_delay * 2.0 ** (tries - 1) * (1 + jitter() / 4)
                     delay = max(delay, error.retry_after or 0.0)
-                    if not error.retryable or attempts_made >= attempts or guarded.is_probe or clock() + delay >= end:
+                    if not error.retryable or tries >= attempts or guarded.is_probe or clock() + delay >= end:
                         raise
                     _log.warning(
                         "model_call_repeated", provider=model.provider, model=model.name, code=error.code,
-                        attempts=attempts_made, pause=round(delay, 3),
+                        attempts=tries, pause=round(delay, 3),
                     )  # fmt: skip
                 await sleep(delay)
     except ModelError as error:
         error.attempts = attempts_made
-        if attempts_made < attempts and (isinstance(error, CircuitOpen) or (error.retryable and guarded.is_probe)):
+        is_stopped = isinstance(error, CircuitOpen) or (error.retryable and guarded.is_probe)
+        if error.is_away or (attempts_made < attempts and is_stopped):
             error.wait = breaker.wait_s()
         raise
-    return answer, attempts_made
+    return answer, attempts_made + 1
 
 
 async def once(
@@ -287,4 +330,6 @@ async def once(
 
 def no_answer(model: NamedModel, limit: float) -> ModelError:
     """Return the error of an attempt that had no answer after `limit` seconds."""
-    return ModelError("timeout", f"{spec_of(model)} gave no answer within {limit:.1f} s", retryable=True)
+    error = ModelError("timeout", f"{spec_of(model)} gave no answer within {limit:.1f} s", retryable=True)
+    error.is_own_limit = True
+    return error

@@ -12,9 +12,10 @@ from bench.tokens import real
 from maas.engine.stages import MODEL_ERROR_MESSAGES
 from maas.prompting.prompts import Payload
 from shared import tokens
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.polling import poll
-from tests.stack import Stack
+from tests.stack import Stack, free_port
 
 Start = Callable[..., None]
 
@@ -213,6 +214,31 @@ def test_unreachable_responder_fails_and_the_user_goes_on(
     assert stack.answer(waiting)["final_answer"] == "A model answered."
 
 
+def test_a_server_that_is_away_is_waited_for(stack: Stack, start: Start, models: ModelServer, user: UUID) -> None:
+    """Nobody listens for longer than four tries take: the run gives its place back, and is answered afterwards."""
+    port = free_port()
+    start(MAAS_RESPONDER_MODEL="openai:responder", OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1", MAAS_MODEL="")
+    run_id = stack.ask(user, "Are you there?")
+    poll(lambda: row(stack, run_id)["not_before"] is not None, 20)
+    assert row(stack, run_id)["status"] == "RESPONDING"
+    with HTTPServer(port=port, threaded=True) as server:
+        back = ModelServer(server)
+        assert stack.answer(run_id)["final_answer"] == "A model answered."
+        stack.wait_archived(run_id)
+        back.close()
+    calls = stack.rows("select finish, attempts from llm_calls where run_id = %s and stage = 'final_responder'", run_id)
+    assert [(one["finish"], one["attempts"]) for one in calls] == [("stop", 1)]
+    assert row(stack, run_id)["degraded"] == ["Analyzer", "Assembler"]
+
+
+def test_a_server_that_stays_away_ends_the_run_with_its_time(
+    stack: Stack, start: Start, models: ModelServer, user: UUID
+) -> None:
+    start(OPENAI_BASE_URL="http://127.0.0.1:9/v1", MAAS_RESPONDER_TIMEOUT="3")
+    state = stack.answer(stack.ask(user, "Are you there?"))
+    assert (state["status"], state["error_code"]) == ("FAILED", "unreachable")
+
+
 def test_a_stream_that_ends_early_is_asked_for_again(
     stack: Stack, models: ModelServer, start: Start, user: UUID
 ) -> None:
@@ -237,6 +263,50 @@ def test_responder_that_recovers(stack: Stack, models: ModelServer, start: Start
     assert stack.answer(run_id)["status"] == "COMPLETED"
     call = stack.rows("select attempts from llm_calls where run_id = %s and stage = 'final_responder'", run_id)[0]
     assert call["attempts"] >= 2
+
+
+def test_stages_whose_prompt_is_too_long_degrade(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
+    """The run is answered; what the first call taught is kept: the next run does not send what would be refused."""
+    models.windows = dict.fromkeys(("analyzer", "assembler", "archivist"), 50)
+    start()
+    for number in (1, 2):
+        run_id = stack.ask(user, f"My cat number {number} is called Miso and likes tuna.")
+        stack.wait_archived(run_id)
+        run = row(stack, run_id)
+        assert (run["status"], run["final_answer"]) == ("COMPLETED", "A model answered.")
+        assert run["degraded"] == ["Analyzer", "Assembler", "Archivist"]
+        errors = stack.rows("select error, attempts from llm_calls where run_id = %s and finish = 'error'", run_id)
+        assert [str(one["error"]).partition(":")[0] for one in errors] == ["context_exceeded"] * 3
+    assert models.calls == {"analyzer": 1, "assembler": 1, "responder": 2, "archivist": 1}
+
+
+def test_memory_makes_room_for_the_answer(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
+    """The Responder's call is repeated with less memory, and the next run fits at once."""
+    models.replies["assembler"] = "\n".join(f"Fact {number}: the heron eats {number} fish." for number in range(300))
+    start()
+    first = stack.ask(user, "What does the heron eat?")
+    stack.answer(first)
+    whole = len(models.prompts("responder")[0])
+    models.windows["responder"] = whole * 2 // 3
+    asked = stack.ask(user, "What does the heron eat?")
+    assert stack.answer(asked)["final_answer"] == "A model answered."
+    assert models.calls["responder"] == 3
+    *_, refused, answered = models.prompts("responder")
+    assert "Fact 0:" in answered and len(answered) < len(refused)
+    assert row(stack, asked)["degraded"] == []
+    stack.answer(stack.ask(user, "And today?"))
+    assert models.calls["responder"] == 4
+
+
+def test_a_responder_that_takes_nothing_fails_after_three_calls(
+    stack: Stack, models: ModelServer, start: Start, user: UUID
+) -> None:
+    models.replies["assembler"] = "The heron eats fish. " * 300
+    models.windows["responder"] = 10
+    start()
+    state = stack.answer(stack.ask(user, "What does the heron eat?"))
+    assert (state["status"], state["error_code"]) == ("FAILED", "context_exceeded")
+    assert models.calls["responder"] <= 3
 
 
 @pytest.mark.parametrize("role", ["analyzer", "assembler", "responder"])

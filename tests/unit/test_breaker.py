@@ -101,6 +101,17 @@ def test_pauses_double_up_to_a_minute_and_begin_anew(breaker: Breaker, clock: Cl
         try_once(breaker)
 
 
+def test_a_server_that_is_away_is_looked_for_more_often(breaker: Breaker, clock: Clock) -> None:
+    error = dead("unreachable")
+    error.is_away = True
+    for pause in (5, 10, 10, 10):
+        try_once(breaker, error)
+        clock.now += pause - 0.01
+        assert is_open(breaker)
+        clock.now += 0.02
+        assert not is_open(breaker)
+
+
 @pytest.mark.parametrize(
     ("asked", "pause"), [(17.0, 17.0), (0.5, 0.5), (0.0, FIRST_OPEN_S), (86400.0, MAX_RETRY_AFTER_S)]
 )  # fmt: skip
@@ -155,6 +166,15 @@ def test_failures_at_one_time_are_one(breaker: Breaker, clock: Clock) -> None:
         try_once(breaker)
         raise dead()
     assert not is_open(breaker)
+
+
+def test_so_many_failures_in_a_row(clock: Clock) -> None:
+    breaker = Breaker("p:m", "Analyzer", clock, failures=3)
+    for error in (dead(), dead(), None, dead(), dead()):
+        try_once(breaker, error)
+        assert not is_open(breaker)
+    try_once(breaker, dead())
+    assert is_open(breaker)
 
 
 def test_it_is_logged_once(breaker: Breaker, clock: Clock) -> None:
