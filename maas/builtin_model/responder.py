@@ -33,7 +33,7 @@ _HEADING = re.compile(
 )
 _NUMBERED = re.compile(r"\[(?P<number>\d{1,9})\] (?P<rest>.+)", re.DOTALL)
 _ASKS = re.compile(
-    r"\?|^\W*(?:кто|что|где|когда|куда|откуда|почему|зачем|как|какой|какая|какие|какое|какую|каким|сколько|чей|чья|чье|напомни|"
+    r"\?|^\W*+(?:кто|что|где|когда|куда|откуда|почему|зачем|как|какой|какая|какие|какое|какую|каким|сколько|чей|чья|чье|напомни|"
     r"расскажи|скажи|покажи|назови|найди|перечисли|объясни|продолж\w+|помнишь|who|what|where|when|why|how|which|whose|do|does|did|"
     r"is|are|was|were|can|could|tell|remind|list|show|find|name|explain|continue|remember)\b",
     re.IGNORECASE,
