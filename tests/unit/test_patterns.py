@@ -60,27 +60,24 @@ def ask(pattern: re.Pattern[str], use: str, text: str) -> None:
 
 
 def cpu_of(pattern: re.Pattern[str], use: str, text: str) -> float:
-    """The least CPU seconds of some tries; infinite beyond what the slowest hour explains."""
-    least = math.inf
-    for _ in range(TRIES):
-        try:
-            with cpu_limit(CPU_S * SLOW_HOUR):
-                began = time.process_time()
-                ask(pattern, use, text)
-                least = min(least, time.process_time() - began)
-        except TooLong:
-            pass
-        if least <= CPU_S:
-            break
-    return least
+    """CPU seconds; infinite beyond what the slowest hour explains."""
+    try:
+        with cpu_limit(CPU_S * SLOW_HOUR):
+            began = time.process_time()
+            ask(pattern, use, text)
+            return time.process_time() - began
+    except TooLong:
+        return math.inf
 
 
 def takes_too_long(pattern: re.Pattern[str], use: str, hard: Hard) -> bool:
     """Whether the limit is passed for another reason than a slow hour: half of the text is not half of the work."""
-    whole = cpu_of(pattern, use, hard.text(CHARS))
-    if whole <= CPU_S:
-        return False
-    return math.isinf(whole) or whole > MOST_GROWTH * cpu_of(pattern, use, hard.text(CHARS // 2))
+    whole, half = hard.text(CHARS), hard.text(CHARS // 2)
+    return not any(
+        (took := cpu_of(pattern, use, whole)) <= CPU_S
+        or (took < math.inf and took <= MOST_GROWTH * cpu_of(pattern, use, half))
+        for _ in range(TRIES)
+    )
 
 
 def slow_text(pattern: re.Pattern[str], use: str) -> Hard | None:
