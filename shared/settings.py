@@ -151,6 +151,9 @@ class Settings(
     archivist_fallback: str | None = Field(
         None, description="fallback of Archivist and Compactor; unset: MAAS_FALLBACK_MODEL"
     )
+    prompt_language: Literal["ru", "en"] = Field(
+        "ru", description="language of the built-in prompts, unless an assistant's definition names one; ru or en"
+    )
     stream: bool = Field(True, description="on: event streams carry the text of an answer while the model writes it")
     marks: bool = Field(False, description="on: answers cite memory by [numbers], unless a request says marks: false")
     fast_path: bool = Field(False, description="on: skip model calls that cannot change the result")

@@ -33,6 +33,7 @@ from maas.prompting.prompts import (
     Draft,
     Payload,
     payload_limit,
+    prompt_language,
     read_profile,
     read_prompts,
     read_role_name,
@@ -52,8 +53,12 @@ log = structlog.get_logger()
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: recent messages, notes, memory, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
-    role_name = await read_role_name(deps.db, run.assistant, run.user_id, run.assistants_version)
-    prompts = await read_prompts(deps.db, "FinalResponder", role_name, "Assembler", version=run.assistants_version)
+    version = run.assistants_version
+    role_name = await read_role_name(deps.db, run.assistant, run.user_id, version)
+    language = await prompt_language(deps, run.assistant, version)
+    prompts = await read_prompts(
+        deps.db, "FinalResponder", role_name, "Assembler", version=version, language=language
+    )  # fmt: skip
     if await read_profile(deps.db, run.assistant, run.assistants_version) == "off":
         client = await read_client_context(deps.db, run.id, run.user_id)
         return Outcome(draft=_draft(run, prompts, role_name, client).render(), sources=[])

@@ -17,7 +17,16 @@ from maas.engine.stages import Deps, Prompt
 from maas.engine.states import RunKind
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.model_calls import ask
-from maas.prompting.prompts import Draft, Payload, read_prompts, read_role_name, role_text
+from maas.prompting.prompts import (
+    Draft,
+    Payload,
+    prompt_language,
+    read_prompts,
+    read_role_name,
+    role_text,
+    row_name,
+    split_row_name,
+)
 from maas.runs.debug_info import debug_log, run_events
 from shared.errors import MaasError
 from shared.marks import MarkFilter, numbers_in, numbers_of_lines
@@ -69,7 +78,8 @@ async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     if marks is not None and events is not None:
         events.marks = MarkFilter(marks)
     version = Draft.read_role_version(run.draft) if run.draft else 0
-    prompt = Prompt("FinalResponder", payload.system, version)
+    language = await prompt_language(deps, run.assistant, run.assistants_version)
+    prompt = Prompt(row_name("FinalResponder", language), payload.system, version)
     try:
         reply = await _call_model(run, deps, prompt, request, events)
     except DayBudgetSpent as error:
@@ -90,8 +100,9 @@ async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     if row is None:
         raise MaasError("not_replayable", "the run that is answered again was erased; try another one")
     name = await read_role_name(deps.db, run.assistant, run.user_id)
-    prompts = await read_prompts(deps.db, "FinalResponder", name)
-    role = role_text(prompts | {row["role"]: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
+    tried, language = split_row_name(row["role"])
+    prompts = await read_prompts(deps.db, "FinalResponder", name, language=language)
+    role = role_text(prompts | {tried: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
     payload = Payload.parse(row["final_context_payload"])
     payload = replace(payload, system=Draft.parse(row["draft_context"]).system(role) if row["draft_context"] else role)
     _, deps, request = await open_assistant(run, deps, _to_request(payload, deps))

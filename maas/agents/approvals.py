@@ -24,7 +24,7 @@ from maas.agents.waiting_actions import describe_in_line, values_in_line
 from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
-from maas.prompting.prompts import read_prompts, read_role_name, role_text
+from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from shared import tokens
 from shared.errors import MaasError
 from shared.json import json_object
@@ -198,8 +198,12 @@ async def _ask_model(
     run: Run, deps: Deps, outcome: ActionOutcome, definition: Definition | None, spoken: Spoken, events: RunEvents
 ) -> str:
     name = await read_role_name(deps.db, run.assistant, run.user_id, run.assistants_version)
-    prompts = await read_prompts(deps.db, "FinalResponder", name, version=run.assistants_version)
-    prompt = Prompt("FinalResponder", role_text(prompts, name), prompts["FinalResponder"].version)
+    language = await prompt_language(deps, run.assistant, run.assistants_version)
+    prompts = await read_prompts(
+        deps.db, "FinalResponder", name, version=run.assistants_version, language=language
+    )  # fmt: skip
+    base = prompts["FinalResponder"]
+    prompt = Prompt(base.role, role_text(prompts, name), base.version)
     result = json.dumps({"status": outcome.status, "result": outcome.body}, ensure_ascii=False)
     call = describe_in_line(outcome.tool, outcome.wording, outcome.arguments, spoken)
     text = (

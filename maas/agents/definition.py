@@ -126,6 +126,7 @@ class Definition(Collector):
     `forbidden_words` or phrases, Russian ones in any inflection, do not occur in what its models say to the user.
     `memory`: `light` uses no model to remember; `off` remembers nothing and only logs messages.
     `model`: a `provider:model` in place of the Responder's; agents may have others.
+    `prompt_language`: that of its prompts, see maas.prompting.prompts; None for MAAS_PROMPT_LANGUAGE.
     `channels` are the sources of requests that it answers, such as http, openai, cli, sql; empty for all.
     `opening`: the message that opens a conversation, so that the assistant speaks first. Said again, it begins the
     dialogue that collects values anew, unless that goes on in every conversation of its user.
@@ -155,6 +156,7 @@ class Definition(Collector):
     forbidden_words: tuple[Word, ...] = ()
     memory: Literal["full", "light", "off"] = "full"
     language: Literal["auto", "ru", "en"] = "auto"
+    prompt_language: Literal["ru", "en"] | None = None
     channels: tuple[Word, ...] = ()
     opening: Annotated[str | None, Field(pattern=r"\S", max_length=200)] = None
     needs: Needs = Needs()

@@ -27,7 +27,7 @@ from maas.engine.claims import LostRun, Outcome, Run, Yielded
 from maas.engine.events import EventType, RunEvents
 from maas.engine.stages import Deps, Prompt, failure_message
 from maas.prompting.model_calls import ask, pin
-from maas.prompting.prompts import read_prompts, read_role_name, role_text
+from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from shared import tokens
 from shared.db import Database
 from shared.errors import MaasError
@@ -163,8 +163,12 @@ class TaskWork:
     async def _ask(self, step: Step) -> tuple[dict[str, Any], StepStatus]:
         run, deps = self.run, self.deps
         name = await read_role_name(deps.db, run.assistant, run.user_id, run.assistants_version)
-        prompts = await read_prompts(deps.db, "FinalResponder", name, version=run.assistants_version)
-        prompt = Prompt("FinalResponder", role_text(prompts, name), prompts["FinalResponder"].version)
+        language = await prompt_language(deps, run.assistant, run.assistants_version)
+        prompts = await read_prompts(
+            deps.db, "FinalResponder", name, version=run.assistants_version, language=language
+        )  # fmt: skip
+        base = prompts["FinalResponder"]
+        prompt = Prompt(base.role, role_text(prompts, name), base.version)
         results = tokens.fit(json.dumps(step.results or {}, ensure_ascii=False), MAX_RESULTS_TOKENS)
         text = (
             f"<task>\n{escape(run.user_query)}\n</task>\n<results>\n{escape(results)}\n</results>\n"

@@ -24,7 +24,7 @@ from maas.engine.claims import LostRun, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.model_calls import ask, pin
-from maas.prompting.prompts import Draft, Payload, read_prompts, role_text
+from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, role_text
 from maas.runs.debug_info import debug_log
 from shared import tokens
 from shared.db import Database
@@ -220,7 +220,11 @@ class AnswerContext:
         self, agent: Agent, tools: Toolset, messages: Sequence[Message]
     ) -> tuple[ResponderModel, Request]:
         """The model and the request of an agent: its own role, the same memory. Raises MaasError('missing_role')."""
-        prompts = await read_prompts(self.db, "FinalResponder", agent.role_prompt, version=self.run.assistants_version)
+        version = self.run.assistants_version
+        language = await prompt_language(self.model.deps, self.run.assistant, version)
+        prompts = await read_prompts(
+            self.db, "FinalResponder", agent.role_prompt, version=version, language=language
+        )  # fmt: skip
         deps = self.model.deps.with_responder_model(agent.model)
         role = role_text(prompts, agent.role_prompt)
         system = Draft.parse(self.run.draft).system(role) if self.run.draft else role

@@ -21,6 +21,7 @@ from maas.agents.openers import Opener
 from maas.agents.runtime import Toolbox
 from maas.agents.tools import Tool, Toolset, wrong_tool
 from maas.engine.stages import Deps
+from maas.prompting.prompts import read_prompts
 from shared.db import Database
 from shared.errors import MaasError, problems_of
 from shared.log import mask
@@ -177,11 +178,11 @@ async def _check(deps: Deps, definition: Definition, known: Toolset) -> None:
             raise bad_assistant(definition.name, f"model: {error.message}") from error
     roles = [("agents", one.role_prompt) for one in definition.agents]
     roles += [("variants", one.role_prompt) for one in definition.variants]
-    active = {prompt["role_name"] for prompt in await deps.db.rows("prompts", [role for _, role in roles])}
-    if inactive := [one for one in roles if one[1] not in active]:
-        field, role = inactive[0]
-        message = f"{field}: system_prompts has no active row {role!r}; insert it or activate it"
-        raise bad_assistant(definition.name, message)
+    for field, role in roles:
+        try:
+            await read_prompts(deps.db, role, language=definition.prompt_language or deps.settings.prompt_language)
+        except MaasError as error:
+            raise bad_assistant(definition.name, f"{field}: {error.message}") from error
 
 
 async def sync_tools(db: Database, toolbox: Toolbox) -> None:

@@ -24,7 +24,7 @@ from maas.cli.output import Table, note, show, styled, write
 from maas.cli.telegram import check_bots
 from maas.engine.listener import NotifyListener
 from maas.memory.embeddings import PGVECTOR_HINT
-from maas.prompting.prompts import BUILT_IN_ROLES
+from maas.prompting.prompts import BUILT_IN_ROLES, read_prompts
 from shared import log
 from shared.db import SQL, Database, open_database
 from shared.errors import MaasError
@@ -175,10 +175,11 @@ class _Checks:
     async def prompts(self) -> str:
         if not await self.db.value("schema_is_there"):
             raise MaasError("no_schema", "there are none yet; run `maas migrate`")
-        rows = {row["role_name"]: row["version"] for row in await self.db.rows("prompts", [*BUILT_IN_ROLES, "Mentor"])}
-        if "Mentor" not in rows:
-            raise MaasError("missing_role", "system_prompts has no active row Mentor; run `maas migrate`")
-        return ", ".join(f"{role} v{version}" for role, version in sorted(rows.items()))
+        try:
+            read = await read_prompts(self.db, *BUILT_IN_ROLES, "Mentor", language=self.settings.prompt_language)
+        except MaasError as error:
+            raise MaasError(error.code, f"{error.message}, or run `maas migrate`") from error
+        return ", ".join(f"{one.role} v{one.version}" for _, one in sorted(read.items()))
 
     async def assistants(self) -> str:
         """Raises Advice if a built-in assistant is not configured."""

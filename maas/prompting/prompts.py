@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from shared.text import defuse, escape, unescape
 
 BUILT_IN_ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
 MemoryProfile = Literal["full", "light", "off"]
+PromptLanguage = Literal["ru", "en"]
 _DRAFT = re.compile(
     r"<draft>\n<query>\n(?>(?P<query>.*?)\n</query>\n<history>\n<recent>\n)(?>(?P<recent>.*?)\n</recent>\n<focus>\n)"
     r"(?>(?P<focus>.*?)\n</focus>\n</history>\n)"
@@ -48,27 +50,56 @@ KEEP_NUMBERS = "Lines begin with a number in brackets. Keep that number before w
 log = structlog.get_logger()
 
 
-def built_in_text(role: str) -> str:
-    """The first version of a role's prompt."""
-    return (SQL / "prompts" / f"{role}.ru.md").read_text(encoding="utf-8").strip()
+def row_name(role: str, language: PromptLanguage) -> str:
+    """The name of the row with the prompt of a role in a language: `Mentor` in Russian, `Mentor.en` in English."""
+    return role if language == "ru" else f"{role}.{language}"
 
 
-async def read_prompts(db: Database, *roles: str, version: str | None = None) -> dict[str, Prompt]:
+def split_row_name(name: str) -> tuple[str, PromptLanguage]:
+    """The role and the language of a row of system_prompts."""
+    return (name.removesuffix(".en"), "en") if name.endswith(".en") else (name, "ru")
+
+
+def built_in_text(role: str, language: PromptLanguage = "ru") -> str:
+    """The first version of a role's prompt. Raises FileNotFoundError where the role has none in this language."""
+    return (SQL / "prompts" / f"{role}.{language}.md").read_text(encoding="utf-8").strip()
+
+
+async def prompt_language(deps: Deps, assistant: str | None, version: str | None = None) -> PromptLanguage:
+    """The language of the prompts of an assistant: `prompt_language` of its definition, else MAAS_PROMPT_LANGUAGE."""
+    rows = await deps.db.shared_rows("assistant_prompt_language", assistant, version=version) if assistant else []
+    language: PromptLanguage = (rows[0]["language"] if rows else None) or deps.settings.prompt_language
+    return language
+
+
+async def read_prompts(
+    db: Database, *roles: str, version: str | None = None, language: PromptLanguage = "ru"
+) -> dict[str, Prompt]:
     """The active prompts of these roles, as they are now, or were at the latest when `version` was the present one.
 
-    A stage's missing prompt is replaced by the built-in one, with a warning. An assistant's missing role raises
-    MaasError('missing_role').
+    A role without a row in `language` has that of the other language. A stage's missing prompt is replaced by the
+    built-in one, with a warning. An assistant's missing role raises MaasError('missing_role').
     """
-    rows = await db.shared_rows("prompts", roles, version=version)
-    prompts = {row["role_name"]: Prompt(row["role_name"], row["prompt_template"], row["version"]) for row in rows}
-    for role in roles:
-        if role in prompts:
+    names = {role: (row_name(role, language), row_name(role, "en" if language == "ru" else "ru")) for role in roles}
+    wanted = tuple(name for pair in names.values() for name in pair)
+    rows = {row["role_name"]: row for row in await db.shared_rows("prompts", wanted, version=version)}
+    prompts: dict[str, Prompt] = {}
+    for role, (own, other) in names.items():
+        row = rows.get(own) or (None if role in BUILT_IN_ROLES and _is_built_in(role, language) else rows.get(other))
+        if row is not None and row["is_active"]:
+            prompts[role] = Prompt(row["role_name"], row["prompt_template"], row["version"])
             continue
         if role not in BUILT_IN_ROLES:
             raise MaasError("missing_role", f"system_prompts has no active row {role!r}; insert it or activate it")
-        log.warning("prompt_missing", role=role, used="built-in text")
-        prompts[role] = Prompt(role, built_in_text(role), 0)
+        used: PromptLanguage = language if _is_built_in(role, language) else "ru"
+        log.warning("prompt_missing", role=own, used="built-in text")
+        prompts[role] = Prompt(row_name(role, used), built_in_text(role, used), 0)
     return prompts
+
+
+@cache
+def _is_built_in(role: str, language: PromptLanguage) -> bool:
+    return (SQL / "prompts" / f"{role}.{language}.md").is_file()
 
 
 async def read_role_name(db: Database, assistant: str, user_id: UUID, version: str | None = None) -> str:
@@ -96,13 +127,14 @@ async def read_profile(db: Database, assistant: str, version: str | None = None)
 
 
 def seed_prompts(dsn: str) -> int:
-    """Insert version 1 of every role that has no row; returns how many were added."""
+    """Insert version 1 of every role that has no row, in each language; returns how many were added."""
     import psycopg  # imported here, because every process loads this file and only `maas migrate` needs it
 
     added = 0
     with psycopg.connect(dsn) as connection, psycopg.RawCursor(connection) as cursor:
-        for role in sorted(path.name.removesuffix(".ru.md") for path in (SQL / "prompts").glob("*.ru.md")):
-            cursor.execute(queries()["seed_prompt"].encode(), (role, built_in_text(role)))
+        for path in sorted((SQL / "prompts").glob("*.md")):
+            role = path.name.removesuffix(".md").removesuffix(".ru")
+            cursor.execute(queries()["seed_prompt"].encode(), (role, path.read_text(encoding="utf-8").strip()))
             added += max(cursor.rowcount, 0)
     return added
 

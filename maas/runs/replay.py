@@ -13,7 +13,7 @@ from uuid import UUID
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Stage
 from maas.engine.states import ROLE_OF, Status
-from maas.prompting.prompts import Draft, Payload, read_prompts, read_role_name, role_text
+from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, read_role_name, role_text
 from maas.runs.submit import read_run
 from shared.db import Database
 from shared.errors import MaasError
@@ -146,7 +146,7 @@ async def _has_begun(db: Database, row: Row, stage: str) -> bool:
 
 async def _replay(deps: Deps, stage: Stage, row: Row, name: str) -> Replay:
     calls = await deps.db.rows("stage_calls", row["id"], name)
-    run, is_changed, notes = await _rebuild_run(deps.db, row, name)
+    run, is_changed, notes = await _rebuild_run(deps, row, name)
     outcome, error = Outcome(), None
     try:
         outcome = await stage(run, deps)
@@ -165,8 +165,9 @@ async def _replay(deps: Deps, stage: Stage, row: Row, name: str) -> Replay:
     return Replay(name, ROLE_OF[name], then, now, is_changed, is_same, notes)
 
 
-async def _rebuild_run(db: Database, row: Row, stage: str) -> tuple[Run, bool | None, tuple[str, ...]]:
+async def _rebuild_run(deps: Deps, row: Row, stage: str) -> tuple[Run, bool | None, tuple[str, ...]]:
     """The run as the stage saw it, with today's prompt; whether the prompt has changed, None if unknown; notes."""
+    db, language = deps.db, await prompt_language(deps, row["assistant"])
     run = Run(
         id=row["id"], attempt=row["attempt"], seq=row["seq"], kind=row["kind"], status=STATUS_OF[stage],
         user_id=row["user_id"], user_query=row["user_query"], assistant=row["assistant"],
@@ -177,14 +178,14 @@ async def _rebuild_run(db: Database, row: Row, stage: str) -> tuple[Run, bool | 
             return run, None, ("it searches what was known when the run began, in records that were not merged",)
         case "assembler":
             draft = Draft.parse(row["draft_context"])
-            prompt = (await read_prompts(db, "Assembler"))["Assembler"]
+            prompt = (await read_prompts(db, "Assembler", language=language))["Assembler"]
             text = replace(draft, instruction=prompt.text, instruction_version=prompt.version).render()
             run = replace(run, analysis=row["analysis_result"], draft=text)
             return run, prompt.text != draft.instruction, ("today's text of Assembler stands in the recorded draft",)
         case "final_responder":
             draft, payload = Draft.parse(row["draft_context"]), Payload.parse(row["final_context_payload"])
             name = await read_role_name(db, row["assistant"], row["user_id"])
-            prompts = await read_prompts(db, "FinalResponder", name)
+            prompts = await read_prompts(db, "FinalResponder", name, language=language)
             role = role_text(prompts, name)
             text = replace(draft, role=role, role_version=prompts["FinalResponder"].version).render()
             run = replace(

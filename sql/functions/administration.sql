@@ -44,7 +44,7 @@ begin
   elsif origin.kind <> 'ask' or not origin.has_payload or origin.role_name is null then
     return query select 'not_replayable', null::uuid;
     return;
-  elsif p_role not in ('FinalResponder', origin.role_name) then
+  elsif regexp_replace(p_role, '\.en$', '') not in ('FinalResponder', origin.role_name) then
     return query select 'other_role', null::uuid;
     return;
   end if;

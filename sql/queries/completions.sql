@@ -31,7 +31,7 @@ from maas.pipeline_runs r
     select coalesce(sum(l.tokens_in::bigint + l.tokens_out), 0)::bigint as tokens,
       count(*) filter (where l.stage = 'final_responder' and case
         when a.definition->>'routing' in ('classifier', 'handoff')
-          then l.role_name in (select one.value->>'role_prompt' from jsonb_array_elements(a.definition->'agents') one)
-        else l.role_name = 'FinalResponder' end) as iterations
+          then regexp_replace(l.role_name, '\.en$', '') in (select one.value->>'role_prompt' from jsonb_array_elements(a.definition->'agents') one)
+        else l.role_name in ('FinalResponder', 'FinalResponder.en') end) as iterations
     from maas.llm_calls l where l.run_id = r.id and l.try = r.try and l.stage <> 'archivist') l
 where r.id = $1;

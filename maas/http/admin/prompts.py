@@ -161,7 +161,7 @@ async def _read_role(request: Request) -> str:
 @cache
 def _variables(role: str) -> list[str]:
     """The placeholders of the built-in text of a role; none for a role that operators made."""
-    path = SQL / "prompts" / f"{role}.ru.md"
+    path = SQL / "prompts" / (f"{role}.md" if role.endswith(".en") else f"{role}.ru.md")
     if path.parent != SQL / "prompts" or not path.is_file():
         return []
     return list(dict.fromkeys(_PLACEHOLDER.findall(path.read_text(encoding="utf-8"))))
