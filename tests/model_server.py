@@ -104,6 +104,11 @@ class ModelServer:
         """The messages of every call of a role, joined."""
         return ["\n".join(str(m["content"]) for m in r["messages"]) for r in self.requests if r["model"] == role]
 
+    def last_lines(self, name: str) -> set[str]:
+        """The last lines of the system texts in all calls of a role or of a speaker."""
+        asked = [one["messages"][0] for one in self.said_to(name)]
+        return {str(one["content"]).splitlines()[-1] for one in asked if one["role"] == "system"}
+
     def _answer(self, request: Request) -> Response:
         body = request.get_json()
         role, name = body["model"], self._speaker(body)

@@ -17,6 +17,7 @@ from maas.engine.stages import Deps, Prompt
 from maas.engine.states import RunKind
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.model_calls import ask
+from maas.prompting.now import with_now
 from maas.prompting.prompts import (
     Draft,
     Payload,
@@ -100,6 +101,7 @@ async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     if row is None:
         raise MaasError("not_replayable", "the run that is answered again was erased; try another one")
     name = await read_role_name(deps.db, run.assistant, run.user_id)
+    run = replace(run, created_at=row["asked_at"])
     tried, language = split_row_name(row["role"])
     prompts = await read_prompts(deps.db, "FinalResponder", name, language=language)
     role = role_text(prompts | {tried: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
@@ -172,5 +174,6 @@ async def _ask_model(run: Run, deps: Deps, prompt: Prompt, request: Request, eve
     is_streamed = deps.settings.stream and deps.models["FinalResponder"].provider != deps.builtin_model.provider
     stream = events if is_streamed else None
     timeout_s = run.time_limit(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
+    request = await with_now(request, run, deps)
     async with debug_log().span(3, "session", {"routing": "plain"}):
         return await ask(run, deps, NAME, prompt, request, timeout_s, stream)

@@ -27,6 +27,7 @@ from maas.engine.claims import LostRun, Outcome, Run, Yielded
 from maas.engine.events import EventType, RunEvents
 from maas.engine.stages import Deps, Prompt, failure_message
 from maas.prompting.model_calls import ask, pin
+from maas.prompting.now import with_now
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from shared import tokens
 from shared.db import Database
@@ -184,6 +185,7 @@ class TaskWork:
             inputs={"user_query": step.prompt, "memory": []},
         )
         try:
+            request = await with_now(request, run, deps)
             reply = await ask(run, deps, STAGE, prompt, request, deps.settings.responder_timeout)
         except MaasError as error:
             log.warning("step_failed", step=step.number, cause=str(error))

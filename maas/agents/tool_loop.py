@@ -24,6 +24,7 @@ from maas.engine.claims import LostRun, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.model_calls import ask, pin
+from maas.prompting.now import with_now
 from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, role_text
 from maas.runs.debug_info import debug_log
 from shared import tokens
@@ -59,6 +60,7 @@ class ResponderModel:
     async def ask(self, request: Request) -> Reply:
         """Raises MaasError, LostRun."""
         time_left = self.deadline - monotonic()
+        request = await with_now(request, self.run, self.deps)
         return await ask(self.run, self.deps, STAGE, self.prompt, request, time_left, self.listener)
 
     def without_listener(self) -> ResponderModel:

@@ -11,6 +11,8 @@ from maas.engine.claims import Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.model_calls import ask, draw_image, pin
+from maas.prompting.now import with_now
+from maas.prompting.prompts import PromptLanguage, prompt_language
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request
 
@@ -34,6 +36,7 @@ class RunModels:
             raise MaasError("no_model", f"there is no role {request.role!r}; roles are {', '.join(deps.models)}")
         if chosen.provider == deps.builtin_model.provider:
             raise MaasError("no_model", "the built-in model only quotes memory: configure a model that tools can ask")
+        request = await with_now(request, self.run, self.deps)
         try:
             return await ask(self.run, deps, STAGE, ASKING, request, self._seconds(timeout))
         except DayBudgetSpent as error:
@@ -49,6 +52,10 @@ class RunModels:
             raise await self._spent() from error
         finally:
             await pin(self.run, self.deps)
+
+    async def prompt_language(self) -> PromptLanguage:
+        """The language of the prompts of the run's assistant."""
+        return await prompt_language(self.deps, self.run.assistant, self.run.assistants_version)
 
     def _seconds(self, timeout: float) -> float:
         return timeout if self.deadline is None else min(timeout, self.deadline - monotonic())

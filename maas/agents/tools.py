@@ -18,6 +18,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from maas.agents.wording import Preview, Wording
+from maas.prompting.prompts import PromptLanguage
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request, ToolSpec
 
@@ -52,6 +53,8 @@ class ToolModels(Protocol):
 
     async def draw(self, prompt: str, photo: Image | None, timeout: float) -> Image: ...
 
+    async def prompt_language(self) -> PromptLanguage: ...
+
 
 class OtherTools(Protocol):
     """The tools of a run that one of its tools may call: those that are open to the run, but for its own domain."""
@@ -82,16 +85,19 @@ class ToolContext:
 
     async def ask(self, request: Request, *, model: str | None = None, timeout: float = 60.0) -> Reply:
         """Ask the model of `request.role`, or `model` as `provider:model`, within `timeout` seconds.
-
         The call is one of this run: recorded and priced, within its budgets, behind the circuit breaker of the model,
-        made once although a process crashes, and not shown to followers. Raises MaasError: ModelError if the model
-        fails, `no_model` where there is none, `failed` once the user's budget of the day is spent.
+        made once although a process crashes, not shown to followers, and told what day it is. Raises MaasError:
+        ModelError if the model fails, `no_model` without one, `failed` once the user's budget of the day is spent.
         """
         return await self._models().ask(request, model, timeout)
 
     async def draw(self, prompt: str, photo: Image | None = None, *, timeout: float = 120.0) -> Image:
         """Generate an image within `timeout` seconds; the call is recorded and priced. Raises MaasError as `ask`."""
         return await self._models().draw(prompt, photo, timeout)
+
+    async def prompt_language(self) -> PromptLanguage:
+        """The language of the prompts of the run's assistant. Raises MaasError('no_model') outside of a run."""
+        return await self._models().prompt_language()
 
     def _models(self) -> ToolModels:
         if self.models is None:

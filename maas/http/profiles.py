@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Literal
+from zoneinfo import available_timezones
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,19 +17,37 @@ from maas.http.schemas import QueryText, RequestBody, Schema, json_response
 from maas.http.state import app_state
 
 MAX_PREFERENCES = 20
+
+
+@cache
+def _known_zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def _known(name: str) -> str:
+    if name not in _known_zones():
+        raise ValueError(f"unknown time zone {name!r}; use a name like Europe/Moscow")
+    return name
+
+
 ProfileText = Annotated[QueryText, Field(max_length=200)]
 Language = Literal["ru", "en"]
+Timezone = Annotated[str, Field(max_length=64), AfterValidator(_known)]
 SlotName = Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,49}$")]
 PreferenceText = Annotated[QueryText, Field(max_length=500)]
 
 
 class NewProfile(RequestBody):
-    """The whole profile; what is left out is deleted."""
+    """The whole profile; what is left out is deleted, but for the time zone."""
 
     name: ProfileText | None = None
     position: ProfileText | None = None
     department: ProfileText | None = None
     language: Language | None = Field(None, description="Of the interface; null: that of the browser.")
+    timezone: Timezone | None = Field(
+        None,
+        description="IANA name, in which models read dates; null: MAAS_TIMEZONE. Left out, it stays as it is.",
+    )
 
 
 class Profile(Schema):
@@ -35,6 +55,7 @@ class Profile(Schema):
     position: str | None
     department: str | None
     language: Language | None
+    timezone: str | None
 
 
 class NewPreferences(RequestBody):
@@ -59,7 +80,7 @@ class Preferences(Schema):
 async def get_profile(request: Request) -> Response:
     """Return the profile of a user."""
     row = await app_state(request).db.row("user_profile", read_id(request, "user"))
-    empty = Profile(name=None, position=None, department=None, language=None)
+    empty = Profile(name=None, position=None, department=None, language=None, timezone=None)
     return json_response(Profile(**row) if row is not None else empty)
 
 
@@ -67,10 +88,11 @@ async def put_profile(request: Request) -> Response:
     """Replace the profile of a user."""
     user_id = read_id(request, "user")
     body = await read_body(request, NewProfile)
-    await app_state(request).db.value(
-        "set_profile", user_id, body.name, body.position, body.department, body.language
-    )  # fmt: skip
-    return json_response(Profile(**body.model_dump()))
+    db = app_state(request).db
+    await db.value("set_profile", user_id, body.name, body.position, body.department, body.language)
+    if "timezone" in body.model_fields_set:
+        await db.value("set_timezone", user_id, body.timezone)
+    return await get_profile(request)
 
 
 async def get_preferences(request: Request) -> Response:

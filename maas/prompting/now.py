@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import structlog
 
 from maas.engine.claims import Run
 from maas.engine.stages import Deps
 from maas.prompting.prompts import prompt_language
+from shared.models import Request
 
 Language = Literal["ru", "en"]
 MAX_DAYS = 13  # distances above it are in weeks
 MAX_WEEKS = 8  # above it in months
 MAX_MONTHS = 23  # above it in years
+ZONE = "zone"  # of the user, as a run carries it
 DAYS_OF_MONTH = 30.44
 DAYS_OF_YEAR = 365.25
+log = structlog.get_logger()
 _MARGIN = timedelta(days=2)  # from the first and the last day of the calendar
 
 
@@ -76,9 +82,27 @@ def distance(day: date, today: date, language: Language) -> str:
 
 async def now_of(run: Run, deps: Deps) -> str:
     """The line of a run: the time when it was asked for, which stays the same after a crash and in a replay."""
-    return now_line(
-        run.created_at, deps.settings.zone, await prompt_language(deps, run.assistant, run.assistants_version)
-    )
+    language = await prompt_language(deps, run.assistant, run.assistants_version)
+    return now_line(run.created_at, await zone_of(run, deps), language)
+
+
+async def with_now(request: Request, run: Run, deps: Deps) -> Request:
+    """A copy of a request whose system text ends with the line of the run."""
+    return replace(request, system=f"{request.system}\n\n{await now_of(run, deps)}".lstrip())
+
+
+async def zone_of(run: Run, deps: Deps) -> tzinfo:
+    """The time zone that the profile of the run's user names, else MAAS_TIMEZONE."""
+    if ZONE not in run.carried:
+        rows = await deps.db.grouped_rows("user_timezones", run.user_id)
+        run.carried[ZONE] = rows[0]["timezone"] if rows else None
+    name: str | None = run.carried[ZONE]
+    if name is not None:
+        try:
+            return ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError):  # Postgres may know zones that this machine does not
+            log.warning("unknown_zone", zone=name)
+    return deps.settings.zone
 
 
 def _count(days: int) -> tuple[int, str]:

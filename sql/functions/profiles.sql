@@ -8,6 +8,18 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function maas.maas_set_profile is 'Replaces what the profile of a user says about them';
 
+create or replace function maas.maas_set_timezone(p_user uuid, p_timezone text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_timezone is not null and not exists (select from pg_timezone_names z where z.name = p_timezone) then
+    raise exception 'unknown time zone %; use a name like Europe/Moscow', left(quote_literal(p_timezone), 80) using errcode = '22023';
+  end if;
+  insert into maas.user_profiles as p (user_id, timezone) values (p_user, p_timezone)
+  on conflict (user_id) do update set timezone = excluded.timezone, updated_at = now();
+end
+$$;
+comment on function maas.maas_set_timezone is 'Sets the time zone of a user, an IANA name; null for MAAS_TIMEZONE';
+
 create or replace function maas.maas_replace_preferences(p_user uuid, p_values jsonb) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   delete from maas.user_preferences where user_id = p_user and not p_values ? slot;

@@ -67,7 +67,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
     ('maas_ops', formats || array['maas_cancel_run', 'maas_retry_run', 'maas_embedding_backlog', 'maas_load', 'maas_set_secret',
       'maas_delete_secret']),
 
-    ('maas_server', formats || search || array['maas_search_terms', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_admin', 'maas_set_profile',
+    ('maas_server', formats || search || array['maas_search_terms', 'maas_set_prompt', 'maas_insert_trial', 'maas_set_admin', 'maas_set_profile', 'maas_set_timezone',
       'maas_set_preferences', 'maas_add_document', 'maas_expect_documents', 'maas_mark_document', 'maas_remove_document',
       'maas_create_key', 'maas_revoke_key', 'maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_correct', 'maas_erase',
       'maas_forget', 'maas_memories_from', 'maas_answers_from', 'maas_check_quotas', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',

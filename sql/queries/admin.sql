@@ -77,7 +77,7 @@ select verdict, version, actor, changed_at from maas.maas_set_prompt($1, $2, $3,
 select verdict, id from maas.maas_insert_trial($1, $2, $3, $4);
 
 -- name: trial_input  -- $1 run of kind trial: its prompt, and the context of the run that it answers again; none if that was erased
-select r.metadata->'trial'->>'role' as role, r.metadata->'trial'->>'text' as text, o.draft_context, o.final_context_payload
+select r.metadata->'trial'->>'role' as role, r.metadata->'trial'->>'text' as text, o.draft_context, o.final_context_payload, o.created_at as asked_at
 from maas.pipeline_runs r
 join maas.pipeline_runs o on o.id = (r.metadata->'trial'->>'run_id')::uuid and o.user_id = r.user_id
 where r.id = $1 and r.kind = 'trial' and o.final_context_payload is not null;

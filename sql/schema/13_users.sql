@@ -55,11 +55,14 @@ create table maas.user_profiles (
   position text check (char_length(position) between 1 and 200),
   department text check (char_length(department) between 1 and 200),
   language varchar(2) check (language in ('ru', 'en')),
+  timezone varchar(64),
   interviewed_at timestamptz,
   updated_at timestamptz not null default now()
 );
 comment on table maas.user_profiles is 'Who a user is, as they or an operator have said';
 comment on column maas.user_profiles.language is 'Of the interface; null: that of the browser';
+comment on column maas.user_profiles.timezone is
+  'IANA name of the zone in which models read the dates of this user, written by maas_set_timezone; null: MAAS_TIMEZONE';
 comment on column maas.user_profiles.interviewed_at is 'When the user had answered the questions of the interview that every one must answer; null before';
 
 create table maas.user_preferences (

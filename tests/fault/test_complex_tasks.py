@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from maas.prompting.now import now_line
 from tests.fault.test_actions import approve, finish
 from tests.fault.test_dialogues import kill, lines
 from tests.model_server import ModelServer
@@ -105,7 +107,8 @@ def test_code_counts(stack: Stack, office: Office, plan: list[dict[str, Any]], i
     office.plan = plan
     office.open()
     run_id = office.delegate(TASK)
-    finish(stack, run_id)
+    run = finish(stack, run_id)
+    assert office.models.last_lines(DECOMPOSER) == {now_line(run["created_at"], UTC, "ru")}
     assert len(office.actions(run_id)) == is_task and tasks(stack) == []
     (result,) = office.results(TASK)
     assert result["error_code"] == ("approval_required" if is_task else "failed")

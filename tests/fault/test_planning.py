@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from maas.agents.waiting_actions import MARK
+from maas.prompting.now import now_line
 from tests.fault.test_actions import approve, finish
 from tests.fault.test_dialogues import kill, lines
 from tests.model_server import ModelServer
@@ -50,6 +52,8 @@ def test_a_plan_is_executed_and_its_words_are_the_answer(stack: Stack, office: O
     roles = "select role_name, count(*)::int as calls from llm_calls where run_id = %s and stage = 'final_responder' "
     asked = stack.rows(f"{roles} group by 1 order by 1", run_id)
     assert {row["role_name"]: row["calls"] for row in asked} == {"FinalResponder": 1, "Tool": 5}
+    expected = {now_line(run["created_at"], UTC, "ru")}
+    assert office.models.last_lines("responder") == office.models.last_lines(PLANNER) == expected
 
 
 @pytest.mark.parametrize(

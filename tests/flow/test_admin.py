@@ -392,18 +392,27 @@ def test_the_audit_is_read_in_pages(stack: Stack, user: UUID) -> None:
 
 
 def test_a_profile_is_the_users_own(stack: Stack, user: UUID) -> None:
-    path, empty = f"/v1/users/{user}/profile", dict.fromkeys(("name", "position", "department", "language"))
+    path, empty = f"/v1/users/{user}/profile", dict.fromkeys(("name", "position", "department", "language", "timezone"))
     headers = {"authorization": f"Bearer {new_key(stack, 'own', user_id=user)}"}
     foreign = {"authorization": f"Bearer {new_key(stack, 'foreign', user_id=uuid4())}"}
     assert stack.client.get(path, headers=headers).json() == empty
-    profile = {"name": "Алма", "position": "Marketing", "department": "Sales", "language": "ru"}
+    profile = {
+        "name": "Алма",
+        "position": "Marketing",
+        "department": "Sales",
+        "language": "ru",
+        "timezone": "Asia/Almaty",
+    }
     assert stack.client.put(path, json=profile, headers=headers).json() == profile
     assert stack.client.get(path, headers=headers).json() == profile
     assert stack.client.get(path, headers=foreign).status_code == 404
     assert stack.client.put(path, json={}, headers=foreign).status_code == 404
-    for wrong in ({"language": "de"}, {"name": ""}, {"name": "x" * 201}, {"position": "\x00"}, {"age": 7}):
+    for wrong in ({"language": "de"}, {"name": ""}, {"name": "x" * 201}, {"position": "\x00"}, {"age": 7},
+                  {"timezone": "Mars/Olympus"}, {"timezone": "../etc/passwd"}, {"timezone": ""}):  # fmt: skip
         assert stack.client.put(path, json=wrong, headers=headers).status_code == 422
-    assert stack.client.put(path, json={"name": "Alma"}, headers=headers).json() == empty | {"name": "Alma"}
+    left = stack.client.put(path, json={"name": "Alma"}, headers=headers).json()
+    assert left == empty | {"name": "Alma", "timezone": "Asia/Almaty"}  # the zone stays until it is named
+    assert stack.client.put(path, json={"timezone": None}, headers=headers).json() == empty
     assert stack.client.delete(f"/v1/users/{user}").status_code == 200
     assert last_audit(stack, "erase")["details"]["user_profiles"] == 1
     assert stack.client.get(path).json() == empty

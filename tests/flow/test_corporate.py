@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from maas.prompting.now import now_line
 from tests.colleague import ANSWERS, Colleague, colleague
 from tests.polling import poll
 
@@ -47,6 +49,15 @@ def test_a_new_user_is_interviewed(person: Colleague) -> None:
     assert '"name":"Мария"' in system.replace(": ", ":") and "За какие задачи вы отвечаете" in system
     again = person.say("Да, слушаю", interview=["Итак?"])
     assert not set(OPENING) & set(person.tools(again)) and str(person.user) in person.system("interview")
+
+
+def test_the_router_knows_which_day_tomorrow_is(person: Colleague) -> None:
+    """In the zone of the employee's profile, at the end of the system text."""
+    person.pass_interview()
+    person.stack.rows("select maas_set_timezone(%s, 'Asia/Vladivostok')", person.user)
+    run = person.say("Какие у меня встречи завтра?", router=["Посмотрел: встреч нет."])
+    line = now_line(run["created_at"], ZoneInfo("Asia/Vladivostok"), "ru")
+    assert person.system("router").splitlines()[-1] == line and "завтра = " in line
 
 
 def test_a_known_user_is_greeted(person: Colleague) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from maas.prompting.now import now_line
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.stack import Stack, maas
@@ -77,6 +79,21 @@ def test_the_same_again_is_no_difference(stack: Stack, user: UUID) -> None:
     assert all(found[stage]["is_same_request"] for stage in STAGES[:3])
     assert everything(stack) == before
     assert len(before["llm_calls"]) == 12 and len(before["raw_logs"]) == 6
+
+
+def test_now_is_the_time_of_the_question(stack: Stack, models: ModelServer, user: UUID) -> None:
+    """Replayed days later, in the same zone, the same request is sent."""
+    stack.rows("select maas_set_timezone(%s, 'America/Los_Angeles')", user)
+    (run_id,) = answered(stack, user, "What day is tomorrow?", **models.settings())
+    stack.rows("update pipeline_runs set created_at = created_at - interval '3 days' where id = %s", run_id)
+    (run,) = stack.rows("select created_at from pipeline_runs where id = %s", run_id)
+    models.requests.clear()
+    found = replayed(stack, run_id, "--stage", "final_responder", **models.settings())["final_responder"]
+    assert models.last_lines("responder") == {now_line(run["created_at"], ZoneInfo("America/Los_Angeles"), "ru")}
+    assert found["is_same_request"] is False and found["is_prompt_changed"] is False
+    stack.rows("update pipeline_runs set created_at = created_at + interval '3 days' where id = %s", run_id)
+    again = replayed(stack, run_id, "--stage", "final_responder", **models.settings())["final_responder"]
+    assert again["is_same_request"] is True
 
 
 def test_a_changed_prompt_shows_and_the_run_is_untouched(stack: Stack, models: ModelServer, user: UUID) -> None:

@@ -70,7 +70,7 @@ async def test_a_missing_prompt_of_a_stage_is_the_built_in_one(db: Database, con
 
 
 async def test_an_assistant_decides_before_the_setting(db: Database, connection: Connection) -> None:
-    deps = cast(Deps, replace(Deps(db, load_settings(), {}, cast(Any, None))))
+    deps = Deps(db, load_settings(), {}, cast(Any, None))
     english = replace(deps, settings=load_settings(prompt_language="en"))
     connection.execute("update assistants set definition = '{}' where name = 'mentor'")
     assert [await prompt_language(one, name) for one in (deps, english) for name in ("mentor", "nobody", None)] == [

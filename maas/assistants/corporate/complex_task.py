@@ -81,7 +81,8 @@ def make_complex_task_tool(deps: Deps) -> Tool:
         """The task with its steps, as the user is asked about it; steps that a model sent are not used."""
         if context.others is None:
             raise ToolFailure("a task is begun from an answer of an assistant only: tell the user")
-        prompt = (await read_prompts(deps.db, DECOMPOSER))[DECOMPOSER]
+        prompts = await read_prompts(deps.db, DECOMPOSER, language=await context.prompt_language())
+        prompt = prompts[DECOMPOSER]
         fields = task.model_dump(by_alias=True, include={"task_description", "conversation_context"})
         asked = task_message(fields, context.others)
         request = Request("FinalResponder", (asked,), prompt.text, temperature=TEMPERATURE, max_tokens=PLAN_TOKENS)

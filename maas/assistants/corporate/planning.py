@@ -145,7 +145,8 @@ def make_planning_tool(deps: Deps) -> Tool:
         """
         if context.others is None:
             raise ToolFailure("plans are executed within an answer of an assistant only: do it directly")
-        prompt = (await read_prompts(deps.db, PLANNER))[PLANNER]
+        prompts = await read_prompts(deps.db, PLANNER, language=await context.prompt_language())
+        prompt = prompts[PLANNER]
         task = task_message(arguments.model_dump(by_alias=True), context.others)
         request = Request("FinalResponder", (task,), prompt.text, temperature=TEMPERATURE, max_tokens=MAX_TOKENS)
         reply, steps = await ask_for_plan(context, request, model, context.others)

@@ -88,7 +88,7 @@ async def _analysis_request(db: Database, context: ToolContext, creative: Mappin
         "transcript": shorten(mask_phones(creative["transcript"]) or "", MAX_ANALYZED_CHARS),
         "currency": ad_account_of(context).currency,
     }
-    prompt = (await read_prompts(db, ANALYST))[ANALYST]
+    prompt = (await read_prompts(db, ANALYST, language=await context.prompt_language()))[ANALYST]
     text = f"<creative>\n{tag_safe_json(shown, is_sorted=True)}\n</creative>"
     return Request(
         role="FinalResponder", system=prompt.text, messages=(Message("user", text),), json_schema=_SCHEMA,

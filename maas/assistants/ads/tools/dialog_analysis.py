@@ -64,7 +64,7 @@ def make_dialog_analysis(deps: Deps) -> list[Tool]:
         messages = await read_messages(db, context, row["jid"], MAX_ANALYZED_MESSAGES)
         if not messages:
             raise ToolFailure("this dialogue has no messages yet")
-        prompt = (await read_prompts(db, ANALYST))[ANALYST]
+        prompt = (await read_prompts(db, ANALYST, language=await context.prompt_language()))[ANALYST]
         request = Request(
             role="FinalResponder", system=prompt.text, json_schema=_SCHEMA, temperature=0.3, max_tokens=1500,
             messages=(Message("user", f"<dialog>\n{tag_safe_json(messages)}\n</dialog>"),),
