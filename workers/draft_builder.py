@@ -28,6 +28,7 @@ from maas.memory.origins import Origin, foreign, merged
 from maas.memory.query import SearchFilter
 from maas.memory.replacements import CorrectedSummary, Replacements
 from maas.memory.search import EVIDENCE, Hit, is_search_failure
+from maas.prompting.now import in_zone_of
 from maas.prompting.prompts import (
     MARKS_RULE,
     Draft,
@@ -53,7 +54,7 @@ log = structlog.get_logger()
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: recent messages, notes, memory, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
-    version = run.assistants_version
+    version, deps = run.assistants_version, await in_zone_of(run, deps)
     role_name = await read_role_name(deps.db, run.assistant, run.user_id, version)
     language = await prompt_language(deps, run.assistant, version)
     prompts = await read_prompts(

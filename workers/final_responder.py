@@ -16,6 +16,7 @@ from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.engine.states import RunKind
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
+from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask
 from maas.prompting.now import with_now
 from maas.prompting.prompts import (
@@ -74,7 +75,7 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
 
 async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     payload = Payload.parse(run.payload or "")
-    request = _to_request(payload, deps)
+    request = await _to_request(payload, run, deps)
     marks = await _given_marks(run, payload)
     if marks is not None and events is not None:
         events.marks = MarkFilter(marks)
@@ -107,15 +108,16 @@ async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     role = role_text(prompts | {tried: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
     payload = Payload.parse(row["final_context_payload"])
     payload = replace(payload, system=Draft.parse(row["draft_context"]).system(role) if row["draft_context"] else role)
-    _, deps, request = await open_assistant(run, deps, _to_request(payload, deps))
+    _, deps, request = await open_assistant(run, deps, await _to_request(payload, run, deps))
     prompt = Prompt("FinalResponder", payload.system, TRIAL_VERSION)
     return Outcome(answer=_read_answer(await _ask_model(run, deps, prompt, request, events), deps))
 
 
-def _to_request(payload: Payload, deps: Deps) -> Request:
+async def _to_request(payload: Payload, run: Run, deps: Deps) -> Request:
+    shown = await with_distances(payload, run, deps)
     return Request(
         role="FinalResponder",
-        system=payload.system_text(),
+        system=shown.system_text(),
         messages=(Message("user", payload.query),),
         temperature=deps.settings.temperature,
         max_tokens=deps.settings.max_tokens,

@@ -23,6 +23,7 @@ from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
+from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
 from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, role_text
@@ -179,7 +180,8 @@ class AnswerContext:
             provided = f"\n\n{fenced_json('context', dict(zip(self.provided, fitted, strict=True)))}"
         memory = payload.memory.split("\n")
         left = room - (tokens.count(provided) if provided else 0)
-        return replace(payload, memory=keep(memory, by_importance(memory), left)).system_text() + provided
+        kept = replace(payload, memory=keep(memory, by_importance(memory), left))
+        return (await with_distances(kept, self.run, deps)).system_text() + provided
 
     async def with_pending_decision(self) -> AnswerContext:
         """Name to the model what waits for the user; offer it the tool that decides it if the user's message may."""

@@ -91,6 +91,19 @@ async def with_now(request: Request, run: Run, deps: Deps) -> Request:
     return replace(request, system=f"{request.system}\n\n{await now_of(run, deps)}".lstrip())
 
 
+async def today_of(run: Run, deps: Deps) -> date:
+    """The day on which a run was asked for, where its user is."""
+    return _within(run.created_at).astimezone(await zone_of(run, deps)).date()
+
+
+async def in_zone_of(run: Run, deps: Deps) -> Deps:
+    """A copy of `deps` whose MAAS_TIMEZONE is the zone of the run's user; for stages that call no model."""
+    zone = await zone_of(run, deps)
+    if zone is deps.settings.zone:
+        return deps
+    return replace(deps, settings=deps.settings.model_copy(update={"timezone": str(zone)}))
+
+
 async def zone_of(run: Run, deps: Deps) -> tzinfo:
     """The time zone that the profile of the run's user names, else MAAS_TIMEZONE."""
     if ZONE not in run.carried:
