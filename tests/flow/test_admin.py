@@ -220,7 +220,7 @@ def test_a_prompt_is_tried_on_a_recorded_run(stack: Stack, root: str) -> None:
     ]
     before = [stack.rows(count, user)[0]["n"] for count in counted]
     tokens = stack.rows("select tokens from token_usage where user_id = %s", user)
-    for role in ("FinalResponder", "Mentor"):
+    for role in ("FinalResponder", "Mentor", "Mentor.en"):
         body = {"run_id": str(run_id), "text": f"You are on trial as {role}."}
         reply = stack.client.post(f"/v1/admin/prompts/{role}/try", json=body)
         assert reply.status_code == 202, reply.text
@@ -244,7 +244,7 @@ def test_a_prompt_is_tried_on_a_recorded_run(stack: Stack, root: str) -> None:
     events = stack.client.get(f"/v1/users/{user}/events", params={"wait": 0}, headers=headers).text
     assert str(trial_id) not in events and str(run_id) in events
     assert "trial" not in stack.client.get(f"/v1/users/{user}/export").text
-    assert len(get(stack, "runs", user_id=user, kind="trial")["results"]) == 2
+    assert len(get(stack, "runs", user_id=user, kind="trial")["results"]) == 3
     assert [run["request_id"] for run in get(stack, "runs", user_id=user)["results"]] == [str(run_id)]
     second = _ask(stack, user, "Where does Alma live?")
     stack.wait_archived(second)
