@@ -95,7 +95,7 @@ async def test_a_draft_shows_what_the_analyzer_has_read(deps: Deps, connection: 
     assert ["Lisbon" in text for text in drafts] == [True, True]
     assert ["Porto" in text for text in drafts] == [False, True]
     assert not any("sea" in text for text in drafts)
-    assert advanced.carried == {}, "evidence is not kept while the answer is written"
+    assert advanced.carried == {"zone": None}, "evidence is not kept while the answer is written"
 
 
 @pytest.mark.parametrize(("keywords", "is_found"), [(["beagle", "Rex"], True), (["submarine"], False), ([], False)])
