@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
+from maas.builtin_model.merged_texts import DayRecords, MergedReply, fields_of, word_limit
 from maas.engine.claims import StageLog
 from maas.engine.stages import Deps
 from maas.memory.origins import merged, with_mark
@@ -20,32 +21,29 @@ from maas.memory.summaries import ChildSummary, SummaryGroup, compact, count_due
 from maas.prompting.model_calls import ask_or_fall_back
 from maas.prompting.prompts import read_prompts
 from shared.db import CONNECTION_LOST
-from shared.json import json_object
 from shared.models import Message, Request
-from shared.text import clean, escape, fill, one_line, shorten
+from shared.text import escape, fill
 
 NAME = "compactor"
-MAX_SUMMARY_CHARS = {1: 1200, 2: 2000, 3: 2000}  # by level
-MAX_INPUT_CHARS = 60_000
-MIN_CHILD_CHARS = 120
-SCHEMA = {
-    "title": "Merged",
-    "type": "object",
-    "properties": {"summary": {"type": "string"}},
-    "required": ["summary"],
-    "additionalProperties": False,
-}
+TOKENS_PER_WORD, TOKENS_PER_DAY = 4, 20  # that a reply may have
+MAX_INPUT_CHARS = 120_000
+MIN_RECORD_CHARS = 120
 log = structlog.get_logger()
 
 
 @dataclass(slots=True)
 class GroupCalls:
-    """Records the model calls for one group of summaries, as a run does for its stages."""
+    """Records the model calls for one group of summaries, as a run does for its stages.
+
+    Of `days` days the model left out those of `left_out`.
+    """
 
     user_id: UUID
     id: UUID = field(default_factory=uuid4)
     attempt: int = 1
     log: StageLog = field(default_factory=StageLog)
+    days: int = 0
+    left_out: tuple[str, ...] = ()
 
     def cost(self) -> dict[str, Any]:
         """Return the sums of all calls, with provider, model and prompt version of the last one."""
@@ -53,9 +51,9 @@ class GroupCalls:
         if not calls:
             return {}
         return {name: calls[-1][name] for name in ("provider", "model", "prompt_version")} | {
-            "calls": sum(call["attempts"] for call in calls),
+            "calls": sum(call["attempts"] for call in calls), "days": self.days, "left_out": list(self.left_out),
             **{name: sum(call[name] for call in calls) for name in ("tokens_in", "tokens_out", "ms")},
-        }
+        }  # fmt: skip
 
 
 async def keep_compacting(deps: Deps) -> None:
@@ -119,7 +117,7 @@ async def merge(deps: Deps, group: SummaryGroup) -> bool:
     if len(children) == 1:
         summary, is_degraded = children[0].text, children[0].is_degraded
     else:
-        summary, is_degraded = await _summarize(deps, calls, children, MAX_SUMMARY_CHARS[group.level])
+        summary, is_degraded = await _summarize(deps, calls, children, group.level)
         summary = with_mark(summary, merged(child.origins for child in children))
     cost = calls.cost()
     summary_id = await compact(deps.db, group, children, summary, is_degraded, cost)
@@ -134,45 +132,39 @@ async def merge(deps: Deps, group: SummaryGroup) -> bool:
 
 
 async def _summarize(
-    deps: Deps, calls: GroupCalls, children: Sequence[ChildSummary], max_chars: int
-) -> tuple[str, bool]:
+    deps: Deps, calls: GroupCalls, children: Sequence[ChildSummary], level: int
+) -> tuple[str, bool]:  # fmt: skip
     """Return a summary of the children's summaries, and whether the built-in model had to write it."""
-    prompt = (await read_prompts(deps.db, "Compactor"))["Compactor"]
-    shown = children[:: len(children) * MIN_CHILD_CHARS // MAX_INPUT_CHARS + 1]
-    texts = [shorten(one_line(child.text), MAX_INPUT_CHARS // len(shown)) for child in shown]
-    values = {
-        "start_date": f"{min(child.since for child in children)}",
-        "end_date": f"{max(child.until for child in children)}",
-        "records": "\n".join(f"[{_days(child)}] {escape(text)}" for child, text in zip(shown, texts, strict=True)),
-        "limit": str(max_chars),
-    }
+    texts = ((f"{child.since}", f"{child.until}", child.text) for child in children)
+    records = DayRecords.of(texts, MAX_INPUT_CHARS, MIN_RECORD_CHARS)
+    limit = word_limit(level, sum(child.messages for child in children), len(records.days))
+    prompt = (await read_prompts(deps.db, "Compactor", language=deps.settings.prompt_language))["Compactor"]
+    is_filled = "{records}" in prompt.text  # a text of an operator that says itself where the records stand
+    lines = "\n".join(f"{day}: {escape(text)}" for day, text in records.lines)
+    if is_filled:
+        values = {
+            "start_date": f"{min(child.since for child in children)}",
+            "end_date": f"{max(child.until for child in children)}",
+            "records": lines,
+            "limit": str(limit),
+        }
+        system, text = "", fill(prompt.text, values)
+    else:
+        a_day = f", {limit // len(records.days)} a day" if len(records.days) > 1 else ""
+        system, text = prompt.text, f"<records>\n{lines}\n</records>\n<limit>{limit} words{a_day}</limit>"
     request = Request(
         role="Compactor",
-        messages=(Message("user", fill(prompt.text, values)),),
-        json_schema=SCHEMA,
+        messages=(Message("user", text),),
+        system=system,
+        json_schema=fields_of(["summary"] if is_filled else records.fields),
         temperature=0.0,
-        max_tokens=max_chars,
-        inputs={
-            "records": [{"day": f"{child.until}", "text": text} for child, text in zip(shown, texts, strict=True)],
-            "limit": max_chars,
-        },
+        max_tokens=limit * TOKENS_PER_WORD + TOKENS_PER_DAY * len(records.days),
+        inputs={"records": [{"day": day, "text": text} for day, text in records.lines], "limit": limit},
     )
-    return await ask_or_fall_back(
-        calls, deps, NAME, prompt, request, lambda reply: parse_merged(reply, max_chars),
-        deps.settings.archivist_timeout, may_fail=False,
-    )  # fmt: skip
-
-
-def parse_merged(reply: str, max_chars: int) -> str:
-    """Return the summary in a model's reply, cut to `max_chars`. Raises ValueError, which says what is missing."""
-    body = json_object(reply)
-    if body is None:
-        raise ValueError("there is no JSON object")
-    summary = body.get("summary")
-    if not isinstance(summary, str) or not (summary := one_line(clean(summary))):
-        raise ValueError("`summary` must be text that is not empty")
-    return shorten(summary, max_chars)
-
-
-def _days(child: ChildSummary) -> str:
-    return f"{child.since}" if child.since == child.until else f"{child.since} – {child.until}"
+    reply = MergedReply(records, limit)
+    (merged_text, left_out), is_degraded = await ask_or_fall_back(
+        calls, deps, NAME, prompt, request, reply.parse, deps.settings.archivist_timeout, may_fail=False
+    )
+    calls.days = len(records.days)
+    calls.left_out = () if is_degraded else left_out
+    return merged_text, is_degraded

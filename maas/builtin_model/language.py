@@ -12,6 +12,7 @@ Language = Literal["ru", "en"]
 _WORD = re.compile(r"[^\W_]+(?:[-'’.+#][^\W_]+)*[+#]*")
 _CYRILLIC = re.compile("[а-яёА-ЯЁ]")
 _LATIN = re.compile("[a-zA-Z]")
+ONE_LANGUAGE, MIN_LETTERS = 0.8, 10  # share of the letters of a text that is in one language, and how many it needs
 
 _STOP_TEXT = """
 а без более больше бы был была были было быть в вам вами вас ваш ваша ваше ваши весь во вот все всегда всего всей всем
@@ -79,6 +80,17 @@ def language(text: str) -> Language:
     """Return `ru` if `text` has at least as many Cyrillic letters as Latin ones, and any; else `en`."""
     cyrillic = len(_CYRILLIC.findall(text))
     return "ru" if cyrillic and cyrillic >= len(_LATIN.findall(text)) else "en"
+
+
+def is_other_language(text: str, than: str) -> bool:
+    """Return whether one text is in Russian and the other in a language with Latin letters, four fifths of each."""
+    shares = [_cyrillic_share(one) for one in (text, than)]
+    return None not in shares and abs((shares[0] or 0.0) - (shares[1] or 0.0)) > ONE_LANGUAGE
+
+
+def _cyrillic_share(text: str) -> float | None:
+    cyrillic, latin = len(_CYRILLIC.findall(text)), len(_LATIN.findall(text))
+    return cyrillic / (cyrillic + latin) if cyrillic + latin >= MIN_LETTERS else None
 
 
 def _english_stem(word: str) -> str:
@@ -182,11 +194,17 @@ def is_small_talk(text: str) -> bool:
     )
 
 
+def is_courteous(sentence: str) -> bool:
+    """Return whether a sentence greets, thanks or wishes well, and holds no digit."""
+    return (
+        len(words(sentence)) <= MAX_COURTESY_WORDS
+        and not _DIGIT.search(sentence)
+        and bool(_COURTEOUS.search(sentence.lower()))
+    )
+
+
 def is_courtesy(sentence: str) -> bool:
     """Return whether an assistant's `sentence` is only a courtesy; a sentence with a digit never is."""
     if _DIGIT.search(sentence):
         return False
-    length = len(words(sentence))
-    if length <= MAX_BARE_COURTESY_WORDS or is_small_talk(sentence):
-        return True
-    return length <= MAX_COURTESY_WORDS and bool(_COURTEOUS.search(sentence.lower()))
+    return len(words(sentence)) <= MAX_BARE_COURTESY_WORDS or is_small_talk(sentence) or is_courteous(sentence)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from maas.builtin_model.day_texts import count_words, cut_words, fair_share, join_days, split_days
 from maas.builtin_model.language import (
     PHRASES,
     STOP_WORDS,
@@ -26,17 +27,16 @@ from maas.builtin_model.language import (
 )
 from shared.text import one_line, sentences, shorten
 
-_MARKUP = re.compile(r"```.*?(?:```|\Z)|^\s{0,3}(?:#{1,6}|[-*•>]|\d{1,2}[.)])\s+|\*\*|__|`", re.DOTALL | re.MULTILINE)
+MARKUP = re.compile(r"```.*?(?:```|\Z)|^\s{0,3}(?:#{1,6}|[-*•>]|\d{1,2}[.)])\s+|\*\*|__|`", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"\d")
 _FIRST_PERSON_TEXT = """
 я мне меня мной мы нас нам мой моя мое мои моего моей моему моим моих мою наш наша наше наши нашу нашей i i'm i've me
 my we our us mine
 """
-_FIRST_PERSON = frozenset(_FIRST_PERSON_TEXT.split())
+FIRST_PERSON = frozenset(_FIRST_PERSON_TEXT.split())
 MIN_SENTENCES, MAX_SENTENCES = 2, 4
 MAX_SENTENCE_CHARS = 300
 MAX_LOG_CHARS = 8000
-_DATED = re.compile(r"(\d{4}-\d\d-\d\d): (?=\S)")
 _CLOSINGS = frozenset(line for phrases in PHRASES.values() for line in (phrases.quoted, phrases.unanswered))
 
 
@@ -68,7 +68,7 @@ def summarise(logs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "tags": [],
         "summary": "",
     }
-    texts = [_MARKUP.sub(" ", str(log["text"])[:MAX_LOG_CHARS]) for log in logs]
+    texts = [MARKUP.sub(" ", str(log["text"])[:MAX_LOG_CHARS]) for log in logs]
     builtin = [log["role"] == "assistant" and is_builtin_answer(text) for log, text in zip(logs, texts, strict=True)]
     if all(_is_empty_talk(log, text) or own for log, text, own in zip(logs, texts, builtin, strict=True)):
         return record
@@ -99,7 +99,7 @@ def _sentences(log: int, text: str, is_assistant: bool) -> list[Sentence]:
         if not content_words(flat) or (is_courtesy(flat) if is_assistant else is_small_talk(flat)):
             continue
         score = _score(flat) + 3.0 / (1 + index)
-        if not is_assistant and not _FIRST_PERSON.isdisjoint(words(flat)):
+        if not is_assistant and not FIRST_PERSON.isdisjoint(words(flat)):
             score += 3.0
         result.append(Sentence(log, index, flat, score))
     return result
@@ -176,28 +176,43 @@ class DatedSentence:
 
 
 def compact(inputs: Mapping[str, Any]) -> str:
-    """Return the Compactor's JSON: `records` (day as ISO date, text; oldest first) in `limit` characters."""
-    return json.dumps({"summary": merge(inputs["records"], int(inputs["limit"]))}, ensure_ascii=False)
+    """Return the Compactor's JSON: `records` (day as ISO date, text; oldest first) in `limit` words, a field a day."""
+    days = merge_days(inputs["records"], int(inputs["limit"]))
+    return json.dumps(days if len(days) > 1 else {"summary": "".join(days.values())}, ensure_ascii=False)
 
 
 def merge(records: Sequence[Mapping[str, Any]], limit: int) -> str:
-    """Return the best sentence of each record, then the second best, in order of time, in `limit` characters.
+    """Return the records as one text in `limit` words; each day is named before its text if there are several days."""
+    return join_days(merge_days(records, limit))
 
-    Each day is named before its first sentence if there are several days.
+
+def merge_days(records: Sequence[Mapping[str, Any]], limit: int) -> dict[str, str]:
+    """Return the text of each day, in `limit` words together: no day pushes another out.
+
+    A day has the best sentence of each of its records, then the second best, in order of time. There is one text at
+    least.
     """
-    ranked = [one for number, record in enumerate(records) for one in _ranked(number, record)]
-    ranked.sort(key=lambda one: (one.rank, -one.score, one.record, one.index))
-    chosen: list[DatedSentence] = []
-    seen: set[str] = set()
-    room = limit
-    for one in ranked:
-        cost = len(one.text) + len(one.day) + 3
-        if one.text not in seen and (cost <= room or not chosen):
-            chosen.append(one)
-            seen.add(one.text)
+    by_day: dict[str, list[DatedSentence]] = {}
+    for one in (one for number, record in enumerate(records) for one in _ranked(number, record)):
+        by_day.setdefault(one.day, []).append(one)
+    if not by_day:
+        text = one_line(" ".join(str(record["text"]) for record in records))
+        return {str(records[-1]["day"]) if records else "": cut_words(text, limit) or "…"}
+    wanted = {day: {one.text: count_words(one.text) for one in found} for day, found in by_day.items()}
+    share = fair_share([sum(costs.values()) for costs in wanted.values()], limit)
+    return {day: _best(by_day[day], max(share, 1)) for day in sorted(by_day)}
+
+
+def _best(found: Sequence[DatedSentence], room: int) -> str:
+    chosen: dict[str, DatedSentence] = {}
+    for one in sorted(found, key=lambda one: (one.rank, -one.score, one.record, one.index)):
+        cost = count_words(one.text)
+        if one.text not in chosen and (cost <= room or not chosen):
+            chosen[one.text] = one
             room -= cost
-    chosen.sort(key=lambda one: (one.day, one.record, one.index))
-    return shorten(_with_days(chosen) or one_line(" ".join(str(record["text"]) for record in records)) or "…", limit)
+    ordered = sorted(chosen.values(), key=lambda one: (one.record, one.index))
+    text = " ".join(one.text for one in ordered)
+    return cut_words(text, count_words(text) + room) if room < 0 else text
 
 
 def _ranked(number: int, record: Mapping[str, Any]) -> list[DatedSentence]:
@@ -206,21 +221,13 @@ def _ranked(number: int, record: Mapping[str, Any]) -> list[DatedSentence]:
 
 
 def _dated_sentences(number: int, record: Mapping[str, Any]) -> Iterator[DatedSentence]:
-    day = str(record["day"])
-    for index, sentence in enumerate(sentences(one_line(str(record["text"])))):
-        if dated := _DATED.match(sentence):
-            day, sentence = dated[1], sentence[dated.end() :]
-        if content_words(sentence) and sentence not in _CLOSINGS:
-            yield DatedSentence(number, index, day, shorten(sentence, MAX_SENTENCE_CHARS), _score(sentence))
-
-
-def _with_days(chosen: Sequence[DatedSentence]) -> str:
-    is_one_day = len({one.day for one in chosen}) < 2
-    parts, last = [], ""
-    for one in chosen:
-        parts.append(one.text if is_one_day or one.day == last else f"{one.day}: {one.text}")
-        last = one.day
-    return " ".join(parts)
+    lead, days = split_days(one_line(str(record["text"])))
+    index = 0
+    for day, text in ((str(record["day"]), lead), *days.items()):
+        for sentence in sentences(text):
+            if content_words(sentence) and sentence not in _CLOSINGS:
+                yield DatedSentence(number, index, day, shorten(sentence, MAX_SENTENCE_CHARS), _score(sentence))
+            index += 1
 
 
 _TECHNOLOGY_TEXT = """

@@ -43,6 +43,7 @@ from shared.settings import (
 
 OLDEST_POSTGRES = 150000
 MAX_NAMED_LOGINS = 5
+LEFT_OUT_DAYS = 7  # in which a model may have left out days
 TIMEOUT_MARGIN = 1.3
 
 
@@ -256,6 +257,18 @@ class _Checks:
             raise MaasError("no_orchestrator", "none is running, so requests wait; start one with `make run`")
         return f"{len(rows)} running: " + ", ".join(f"{row['host']}/{row['pid']}" for row in rows)
 
+    async def compaction(self) -> str:
+        """Raises Advice if a model leaves out days of the summaries that it merges."""
+        rows = await self.db.rows("left_out_days", LEFT_OUT_DAYS) if await self.db.value("schema_is_there") else []
+        named = [f"{row['model']} left out {row['left_out']} of {row['days']} days" for row in rows if row["left_out"]]
+        if named:
+            raise Advice(
+                "days_left_out",
+                f"{', '.join(named)} within {LEFT_OUT_DAYS} days; their text is by rules, and v_left_out_days names "
+                "them: try a larger model (MAAS_ARCHIVIST_MODEL) or another prompt Compactor",
+            )
+        return f"{sum(row['days'] for row in rows)} days merged by models within {LEFT_OUT_DAYS} days, none left out"
+
     async def telegram(self) -> str:
         """Raises Advice if no process serves a bot."""
         text, advice = await check_bots(self.settings, self.db)
@@ -292,6 +305,7 @@ CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "image model": _Checks.image_model,
     "embedding model": _Checks.embedding_model,
     "orchestrators": _Checks.orchestrators,
+    "compaction": _Checks.compaction,
     "telegram": _Checks.telegram,
     "access": _Checks.access,
     "strangers": _Checks.strangers,

@@ -43,10 +43,12 @@ begin
     maas.maas_merge_origins(array_agg(c.origins))
   from maas.lsm_storage c where c.id = any(p_children);
   update maas.lsm_storage set superseded_by = parent, superseded_at = now() where id = any(p_children);
-  insert into maas.compactions (record_id, user_id, level, children, provider, model, prompt_version, calls, tokens_in, tokens_out, ms)
+  insert into maas.compactions (record_id, user_id, level, children, provider, model, prompt_version, calls, tokens_in, tokens_out, ms,
+    days, left_out)
   select parent, p_user, p_level, cardinality(p_children), c.provider, c.model, c.prompt_version, coalesce(c.calls, 0),
-    coalesce(c.tokens_in, 0), coalesce(c.tokens_out, 0), coalesce(c.ms, 0)
-  from jsonb_to_record(p_cost) as c(provider text, model text, prompt_version int, calls int, tokens_in int, tokens_out int, ms real);
+    coalesce(c.tokens_in, 0), coalesce(c.tokens_out, 0), coalesce(c.ms, 0), coalesce(c.days, 0), coalesce(c.left_out, '{}')
+  from jsonb_to_record(p_cost) as c(provider text, model text, prompt_version int, calls int, tokens_in int, tokens_out int, ms real,
+    days int, left_out date[]);
   return parent;
 end
 $$;

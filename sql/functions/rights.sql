@@ -32,8 +32,8 @@ language sql immutable as $$
     ('authenticated', 'select', memory),
     ('maas_app', shown, array['pipeline_runs']), ('maas_app', asked || ')', array['pipeline_runs']), ('maas_app', 'select', memory),
 
-    ('maas_ops', 'select', array['v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines', 'v_orchestrators',
-      'v_queue', 'v_rates', 'v_run_cost', 'v_run_history', 'v_runs_current', 'v_runs_stuck', 'v_sessions', 'v_stage_latency', 'v_stage_recent',
+    ('maas_ops', 'select', array['v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines', 'v_left_out_days',
+      'v_orchestrators', 'v_queue', 'v_rates', 'v_run_cost', 'v_run_history', 'v_runs_current', 'v_runs_stuck', 'v_sessions', 'v_stage_latency', 'v_stage_recent',
       'v_telegram', 'v_user_memory', 'v_user_queue', 'v_user_quotas', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
     ('maas_ops', 'update (prompt_template, is_active)', array['system_prompts']),
     ('maas_ops', 'insert, update, delete', array['model_prices']),

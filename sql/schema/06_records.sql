@@ -50,10 +50,14 @@ create table maas.compactions (
   tokens_in int not null default 0,
   tokens_out int not null default 0,
   ms real not null default 0,
+  days int not null default 0,
+  left_out date[] not null default '{}',
   created_at timestamptz not null default now()
 );
 comment on table maas.compactions is 'The cost of each merged summary; a summary of one child needs no model call';
 comment on column maas.compactions.calls is 'Requests sent, retries included';
+comment on column maas.compactions.days is 'Days that the summary covers; 0 without a model call';
+comment on column maas.compactions.left_out is 'Days of which the model wrote nothing usable: the summary has the text that rules made of them';
 create index idx_compactions_created_at on maas.compactions using brin (created_at);
 create index idx_compactions_user_id on maas.compactions (user_id);
 

@@ -100,24 +100,29 @@ def test_the_model_is_shown_records_and_its_word_counts(
     connection.execute("update lsm_storage set summary = 'A bird was named.' where id = %s", (records[0],))
     anew = "update system_prompts set prompt_template = 'Anew: ' || prompt_template where role_name = 'Compactor'"
     connection.execute(anew)
-    models.replies["archivist"] = "Here it is: " + json.dumps({"summary": "Gustav, a heron,\neats fish. " * 100})
+    models.replies["archivist"] = "Here it is: " + json.dumps(
+        {"summary": "".join(f"Gustav, a heron,\neats fish {n}. " for n in range(100))}
+    )
     stack.start_orchestrator(**settings(models))
     poll(lambda: levels_of(connection, user) == {1: 1}, 20)
-    (prompt,) = models.prompts("archivist")
+    prompt, repair = models.prompts("archivist")
+    assert "too long by 540 words: shorten it, to 60 words in all" in repair
     assert prompt.startswith("Anew: ") and "A bird was named." in prompt
     assert "It eats &lt;fish&gt; &amp; frogs." in prompt
     assert SECRET not in prompt and "{" not in prompt.partition("Верни только JSON")[0]
     (record,) = open_records(connection, user)
-    assert record["summary"].startswith("Gustav, a heron, eats fish. Gustav") and len(record["summary"]) <= 1200
+    assert record["summary"].startswith("Gustav, a heron, eats fish 0. Gustav")
+    assert 50 < len(record["summary"].split()) <= 60
     assert record["is_degraded"] is False
     (cost,) = stack.rows("select * from compactions")
     assert cost.pop("ms") > 0 and cost.pop("created_at")
     assert cost == {
         "record_id": record["id"], "user_id": user, "level": 1, "children": 2, "provider": "openai",
-        "model": "archivist", "prompt_version": 2, "calls": 1, "tokens_in": 11, "tokens_out": 7,
+        "model": "archivist", "prompt_version": 2, "calls": 2, "tokens_in": 22, "tokens_out": 14,
+        "days": 1, "left_out": [],
     }  # fmt: skip
     assert stack.rows("select from llm_calls") == []
-    poll(lambda: stack.rows("select from token_usage where user_id = %s and tokens = 18", user), 10, "it is counted")
+    poll(lambda: stack.rows("select from token_usage where user_id = %s and tokens = 36", user), 10, "it is counted")
 
 
 def test_a_user_who_has_spent_the_day_gets_summaries_by_rule(

@@ -15,6 +15,8 @@ from psycopg.rows import DictRow, dict_row
 
 from bench.sentences import sentence
 from maas.builtin_model import BuiltinModel
+from maas.builtin_model.day_texts import count_words
+from maas.builtin_model.merged_texts import word_limit
 from maas.composition import choose_background_tasks, choose_stages
 from maas.engine.stages import Deps
 from maas.memory.ranking import rank
@@ -57,7 +59,14 @@ async def test_a_year_becomes_few_records(deps: Deps, connection: Connection) ->
     assert levels[0] == 6 and 11 <= levels[1] <= 17 and 6 <= levels[2] <= 13 and 9 <= levels[3] <= 12
     assert_each_log_stands_once(connection, user)
     records = open_records(connection, user)
-    assert all(0 < len(record["summary"]) <= (1200 if record["level"] < 2 else 2000) for record in records)
+    for record in records:
+        first, last = record["time_bucket_start"], record["time_bucket_end"]
+        days = [first + timedelta(n) for n in range((last - first).days + 1)]
+        named = [day for day in days if f"{day}: " in record["summary"]]
+        assert record["level"] < 2 or named == days, "each day has its text"
+        levels = range(1, max(record["level"], 1) + 1)  # a summary of one child is a copy
+        limit = max(word_limit(level, len(record["raw_log_ids"]), len(days)) for level in levels)
+        assert 0 < count_words(record["summary"]) <= limit * 1.1 + len(days)
     assert all(record["tags"] and not record["is_degraded"] for record in records)
     costs = connection.execute("select level, model, calls from compactions").fetchall()
     assert len(costs) == made and {(row["model"], row["calls"]) for row in costs} <= {("builtin", 1), (None, 0)}

@@ -27,9 +27,9 @@ WHO = {
     "`maas_worker`": ("maas_worker", None),
 }
 VIEWS = (
-    "v_actions", "v_cost_daily", "v_cost_user", "v_daily_metrics", "v_embedding", "v_engines", "v_orchestrators",
-    "v_queue", "v_rates", "v_run_cost", "v_run_history", "v_runs_current", "v_runs_stuck", "v_sessions",
-    "v_stage_latency", "v_stage_recent", "v_user_memory", "v_user_queue", "v_user_quotas",
+    "v_actions", "v_cost_daily", "v_cost_user", "v_daily_metrics", "v_embedding", "v_engines", "v_left_out_days",
+    "v_orchestrators", "v_queue", "v_rates", "v_run_cost", "v_run_history", "v_runs_current", "v_runs_stuck",
+    "v_sessions", "v_stage_latency", "v_stage_recent", "v_user_memory", "v_user_queue", "v_user_quotas",
 )  # fmt: skip
 
 
