@@ -19,7 +19,13 @@ from maas.memory.notes import parse_note_command, run_note_command
 from maas.memory.query import SearchFilter, scope_of
 from maas.memory.ranking import Evidence, RankedMessage, rank
 from maas.memory.search import EVIDENCE, gather_evidence, is_search_failure, narrow_evidence, no_evidence
-from maas.memory.summaries import Summary, search_summaries_without_messages, summaries_of_messages, summary_of_best
+from maas.memory.summaries import (
+    Summary,
+    search_summaries_without_messages,
+    summaries_of_messages,
+    summary_of_best,
+    without_parents,
+)
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.prompts import read_profile, read_prompts
 from maas.runs.debug_info import debug_log, run_events
@@ -212,7 +218,8 @@ async def _candidates(run: Run, deps: Deps, evidence: Evidence, messages: list[R
     rows = await search_summaries_without_messages(deps.db, run.user_id, run.user_query, MAX_CANDIDATES, filters)
     if not rows:
         return summaries
-    by_id = {one.id: one for one in [*(Summary.from_row(row, row["score"]) for row in rows), *summaries]}
+    parts = [Summary.from_row(row, row["score"]) for row in rows]
+    by_id = {one.id: one for one in [*without_parents(summaries, parts), *parts]}
     scores = {row["id"]: row["score"] for row in rows}
     candidates = [replace(one, score=max(one.score, scores.get(one.id, 0.0))) for one in by_id.values()]
     return sorted(candidates, key=lambda one: -one.score)[:MAX_CANDIDATES]

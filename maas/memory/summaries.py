@@ -77,10 +77,18 @@ async def search_summaries_without_messages(
 ) -> list[dict[str, Any]]:
     """Return rows of matching summaries whose messages retention has removed, best first.
 
-    A search by messages cannot return these. `score` is the share of the query's terms in the summary.
+    A search by messages cannot return these. Of a summary that was merged the parts are found, which say more than the
+    whole. `score` (0 to 1) is the share of the query's terms in the summary; a rare term counts for more.
     """
     _, _, *bounds = filters.query_args
     return [dict(row) for row in await db.rows("wordless_records", user_id, query, filters.as_of, *bounds, limit)]
+
+
+def without_parents(summaries: Sequence[Summary], parts: Sequence[Summary]) -> list[Summary]:
+    """Return the summaries without those that say again, in fewer words, what one of these parts of them says."""
+    known = {one.id for one in parts}
+    logs = {log_id for one in parts for log_id in one.raw_log_ids}
+    return [one for one in summaries if one.id in known or logs.isdisjoint(one.raw_log_ids)]
 
 
 async def list_memories(
@@ -127,7 +135,7 @@ class SummaryGroup:
 
 @dataclass(frozen=True, slots=True)
 class ChildSummary:
-    """A summary to be merged; `since` and `until` are its first and last day."""
+    """A summary to be merged; `since` and `until` are its first and last day, `messages` the number it covers."""
 
     id: UUID
     level: int
@@ -136,6 +144,7 @@ class ChildSummary:
     text: str
     is_degraded: bool
     origins: tuple[Origin, ...] = ()
+    messages: int = 1
 
 
 async def due_groups(
@@ -156,7 +165,7 @@ async def read_children(db: Database, group: SummaryGroup) -> list[ChildSummary]
     rows = await db.rows("group_children", group.user_id, group.level, group.day)
     return [
         ChildSummary(row["id"], row["level"], row["time_bucket_start"], row["time_bucket_end"], row["summary"],
-              row["is_degraded"], Origin.from_json(row["origins"]))
+              row["is_degraded"], Origin.from_json(row["origins"]), row["messages"])
         for row in rows
     ]  # fmt: skip
 

@@ -99,18 +99,32 @@ where user_id = $1 and id = any ($2::uuid[] || array(select id from newest)) and
 order by time_bucket_end desc, created_at desc;
 
 -- name: wordless_records  -- $1 user, $2 question, $3 known at or null, $4 from, $5 to, $6 tags, $7 how many; best first
+-- Of what retention has left: the records that no other is a part of, superseded or not. What they were merged into says the same in
+-- fewer words. A term weighs more the fewer of the records that match hold it.
 with question as materialized (
-  select array(select t.lexeme from unnest(maas.maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms
+  select terms, maas.maas_terms(terms) as queries
+  from (select array(select t.lexeme from unnest(maas.maas_lexemes($2)) t order by length(t.lexeme) desc, t.lexeme limit 16) as terms) t
+), found as materialized (
+  select l.id, l.occurred_at, maas.maas_term_mask(l.tsv, q.queries) as mask
+  from question q join maas.lsm_storage l on l.tsv @@ maas.maas_any_term(q.terms)
+  where l.user_id = $1 and l.words_gone and not l.is_provisional and (l.superseded_at is null or l.superseded_by is not null)
+    and ($3::timestamptz is null or l.known_at <= $3)
+    and ($4::timestamptz is null or l.occurred_at >= $4) and ($5::timestamptz is null or l.occurred_at < $5)
+    and ($6::text[] is null or l.tags && $6)
+    and not exists (
+      select from (select * from maas.lsm_storage c where c.superseded_by = l.id offset 0) c where c.user_id = l.user_id and not c.is_provisional)
+), weights as materialized (
+  select array_agg(ln(1 + t.records::float8 / greatest(t.holding, 1)) order by t.bit) as terms from (
+    select bit, (select count(*) from found) as records, (select count(*) from found where mask >> bit & 1 = 1) as holding
+    from question q cross join generate_series(0, cardinality(q.terms) - 1) bit) t
+), best as materialized (
+  select f.id, f.occurred_at, maas.maas_mask_weight(f.mask, w.terms) / (select sum(one) from unnest(w.terms) one) as score
+  from found f cross join weights w order by score desc, f.occurred_at desc limit $7
 )
 select l.id, l.level, maas.maas_period(l.time_bucket_end, l.level) as period, l.tags, l.summary, l.raw_log_ids, l.occurred_at, l.created_at, l.origins,
-  (select count(*) from unnest(maas.maas_terms(q.terms)) t where l.tsv @@ t)::float8 / cardinality(q.terms) as score
-from question q join maas.lsm_storage l on l.tsv @@ maas.maas_any_term(q.terms)
-where l.user_id = $1 and l.words_gone and not l.is_provisional
-  and case when $3::timestamptz is null then l.superseded_at is null
-    else l.level = 0 and (l.superseded_at is null or l.superseded_by is not null) and l.known_at <= $3 end
-  and ($4::timestamptz is null or l.occurred_at >= $4) and ($5::timestamptz is null or l.occurred_at < $5)
-  and ($6::text[] is null or l.tags && $6)
-order by score desc, l.occurred_at desc limit $7;
+  b.score
+from best b cross join lateral (select * from maas.lsm_storage p where p.id = b.id offset 0) l
+where l.user_id = $1 order by b.score desc, l.occurred_at desc;
 
 -- name: list_memories  -- $1 user, $2 before this created_at, $3 and id, $4 how many, $5 level, or null for all valid summaries
 select id, level, maas.maas_period(time_bucket_end, level) as period, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
@@ -203,6 +217,21 @@ from me cross join lateral (
 cross join lateral (select * from maas.pipeline_runs p where p.id = l.run_id offset 0) r
 where r.user_id is not distinct from me.user_id and r.queue_key = me.queue_key and r.seq < me.seq and r.kind in ('ask', 'action', 'task')
 order by occurred_at;
+
+-- name: messages_before  -- $1 user, $2 messages of one conversation, $3 how many before the last of them; oldest first
+-- Those that are archived: what waits behind an exchange was said before its answer. Words of tools and documents are left out, since
+-- a summary that takes them up would not name them.
+with exchange as materialized (
+  select conversation, occurred_at, seq from maas.raw_logs where id = any($2::uuid[]) and user_id = $1 order by occurred_at desc, seq desc limit 1
+), near as materialized (
+  select l.* from exchange e cross join lateral (
+    select * from maas.raw_logs w where w.user_id = $1 and w.is_remembered and (w.occurred_at, w.seq) < (e.occurred_at, e.seq)
+    order by w.occurred_at desc, w.seq desc limit 50) l
+  where l.conversation = e.conversation and l.id <> all ($2::uuid[]) and l.archived_at is not null
+    and not l.origins @? '$[*] ? (@.kind == "tool" || @.kind == "document")'
+  order by l.occurred_at desc, l.seq desc limit $3
+)
+select message_type, content, speaker, occurred_at, origins from near order by occurred_at, seq;
 
 -- name: imported_turns  -- $1 run of kind archive, $2 how many: the next that no summary covers
 select id, message_type, content, speaker, conversation, occurred_at, origins

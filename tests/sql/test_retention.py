@@ -7,8 +7,10 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from psycopg.rows import DictRow
+from psycopg.rows import DictRow, dict_row
 
+from shared.db import queries
+from tests.remembering import at, days_ago, remember
 from tests.sql.engine import Engine, insert, run_of
 
 Connection = psycopg.Connection[DictRow]
@@ -186,6 +188,103 @@ def test_what_is_merged_after_a_sweep_is_forgotten_as_a_whole(connection: Connec
     assert parent is not None and parent["words_gone"] and len(parent["raw_log_ids"]) == 4
     connection.execute("select maas_forget(%s)", (merged["id"],))
     assert count(connection, "lsm_storage", user) == 0
+
+
+def merge(connection: Connection, user: UUID, level: int, summary: str) -> UUID:
+    rows = connection.execute(
+        "select id, time_bucket_end as day from lsm_storage where user_id = %s and superseded_at is null", (user,)
+    ).fetchall()
+    made = connection.execute(
+        "select maas_compact(%s, %s, %s, %s::uuid[], %s, false, '{}') as id",
+        (user, level, rows[0]["day"], [row["id"] for row in rows], summary),
+    ).fetchone()
+    assert made is not None and made["id"] is not None
+    found: UUID = made["id"]
+    return found
+
+
+def wordless(connection: Connection, user: UUID, question: str, as_of: str | None = None) -> list[tuple[int, str]]:
+    """Level and text of what a search finds of the summaries whose messages are deleted, best first."""
+    args = (user, question, as_of, None, None, None, 5)
+    with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
+        rows = cursor.execute(queries()["wordless_records"].encode(), args).fetchall()
+    return [(row["level"], row["summary"]) for row in rows]
+
+
+def remember_birds(connection: Connection, user: UUID) -> tuple[UUID, list[UUID]]:
+    """Three exchanges of a day, merged into a month that has forgotten most of them, without their messages; the month
+    and the exchanges."""
+    said = ["The heron is called Gustav.", "The stork is called Lotte.", "A heron was seen."]
+    records = remember(connection, user, [(at(days_ago(100), 9 + n), text) for n, text in enumerate(said)])
+    for level in (1, 2, 3):
+        month = merge(connection, user, level, "They spoke of a heron.")
+    connection.execute("update raw_logs set created_at = now() - interval '90 days' where user_id = %s", (user,))
+    sweep(connection)
+    assert count(connection, "raw_logs", user) == 0
+    return month, records
+
+
+def test_the_finest_summaries_are_searched(connection: Connection) -> None:
+    """What the month has left out is found in the exchanges that it was made from, and each once."""
+    user = uuid4()
+    remember_birds(connection, user)
+    assert wordless(connection, user, "What is the stork called?")[0] == (0, "The stork is called Lotte.")
+    assert wordless(connection, user, "the heron called") == [
+        (0, "The heron is called Gustav."), (0, "A heron was seen."), (0, "The stork is called Lotte."),
+    ]  # fmt: skip
+    assert wordless(connection, uuid4(), "stork") == wordless(connection, user, "stork", "2001-01-01") == []
+    connection.execute("delete from lsm_storage where user_id = %s and level < 3", (user,))
+    assert wordless(connection, user, "heron") == [(3, "They spoke of a heron.")], (
+        "a month alone, as an import may have"
+    )
+
+
+def test_forgetting_reaches_the_finest_summaries(connection: Connection) -> None:
+    """By the exchange, which reopens the others, and by the month, which deletes them all."""
+    user, other = uuid4(), uuid4()
+    _, records = remember_birds(connection, user)
+    connection.execute("select maas_forget(%s)", (records[1],))
+    assert wordless(connection, user, "stork Lotte") == []
+    assert {text for _, text in wordless(connection, user, "heron")} == {
+        "The heron is called Gustav.", "A heron was seen."
+    }  # fmt: skip
+    month, _ = remember_birds(connection, other)
+    connection.execute("select maas_forget(%s)", (month,))
+    assert wordless(connection, other, "heron stork") == [] and count(connection, "lsm_storage", other) == 0
+
+
+def test_a_void_summary_is_not_found(connection: Connection) -> None:
+    user = uuid4()
+    _, records = remember_birds(connection, user)
+    connection.execute(
+        "update lsm_storage set superseded_by = null, superseded_at = now() where id = %s", (records[1],)
+    )
+    assert wordless(connection, user, "stork") == []
+
+
+def test_a_search_of_the_finest_summaries_reads_those_of_its_user(connection: Connection) -> None:
+    """Sixty thousand summaries of 100 users, all without their messages: indexes, and few pages."""
+    connection.execute(
+        """insert into lsm_storage (id, user_id, level, time_bucket_start, time_bucket_end, tags, summary, words_gone,
+             superseded_by, superseded_at)
+           select md5(n::text)::uuid, md5((n % 100)::text)::uuid, l, d, d, '{}', 'Bird number ' || n || ' came.', true,
+             case when l = 0 then md5((n - n % 1000 + n % 100)::text)::uuid end, case when l = 0 then now() end
+           from generate_series(1, 60000) n cross join lateral (
+             select (n % 1000 >= 100)::int as is_part, current_date - n % 300 as d) p
+           cross join lateral (select case when is_part = 1 then 0 else 3 end as l) q"""
+    )
+    connection.execute("analyze lsm_storage")
+    user = connection.execute("select md5('7')::uuid as id").fetchone()
+    assert user is not None
+    assert len(wordless(connection, user["id"], "bird number 407")) == 5
+    text = queries()["wordless_records"]
+    for number, value in enumerate((f"'{user['id']}'", "'bird number 407'", *["null"] * 4, "20"), start=1):
+        text = text.replace(f"${number}", value)
+    row = connection.execute(f"explain (analyze, buffers, format json) {text}".encode()).fetchone()
+    assert row is not None
+    plan = next(iter(row.values()))[0]["Plan"]
+    assert "idx_lsm_children" in str(plan) and "Seq Scan" not in str(plan), plan
+    assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 5000, plan
 
 
 def test_the_role_of_orchestrators_sweeps_and_may_not_delete(connection: Connection, engine: Engine) -> None:
