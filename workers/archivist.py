@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
+from maas.builtin_model.statements import check_summary, holds_statement, with_lost_facts
+from maas.builtin_model.summaries import archive
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps
 from maas.memory.dates import local
 from maas.memory.origins import Origin, foreign, mark_of, merged, with_mark
+from maas.memory.relative_days import with_dates
 from maas.memory.search import role_of, speaker_of
 from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
-from maas.prompting.prompts import read_profile, read_prompts
+from maas.prompting.now import now_line, weekday_name
+from maas.prompting.prompts import PromptLanguage, prompt_language, read_profile, read_prompts
 from shared.json import json_object
 from shared.models import Message, Request
 from shared.text import clean, escape, fill, one_line, sentences, shorten
@@ -24,13 +30,23 @@ MAX_TAGS = 8
 MAX_TAG_CHARS = 50
 MAX_EXCHANGE_MESSAGES = 8
 MAX_MESSAGE_CHARS = 12_000
+MAX_MESSAGES_BEFORE, MAX_CHARS_BEFORE = 2, 800  # that say what the exchange speaks of
+LOGS_PLACEHOLDER = "{raw_logs_content}"
+SCHEMA = {
+    "title": "Record",
+    "type": "object",
+    "properties": {"summary": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},
+    "required": ["summary", "tags"],
+    "additionalProperties": False,
+}
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the messages of this run and those of earlier runs that were not archived, prompt Archivist.
 
     Writes: a summary in memory, the rolling summary of the conversation. Next: ARCHIVED.
-    Text recalled from memory is not read, so that nothing is remembered twice.
+    The messages before are shown for reference. Text recalled from memory is not read, so that nothing is remembered
+    twice.
     """
     if run.kind == "archive":
         upcoming = await deps.db.rows("imported_turns", run.id, 2 * MAX_EXCHANGE_MESSAGES)
@@ -58,55 +74,110 @@ def first_exchange(messages: Sequence[Any]) -> Sequence[Any]:
     return messages
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A message as the Archivist sees it, in its time zone; `dated` has dates before words for a day."""
+
+    at: datetime
+    role: str
+    speaker: str
+    mark: str
+    text: str
+    dated: str
+
+    @classmethod
+    def of(cls, log: Any, zone: tzinfo, max_chars: int = MAX_MESSAGE_CHARS) -> Self:
+        at, text = local(log["occurred_at"], zone), shorten(log["content"], max_chars)
+        mark = mark_of(foreign(Origin.from_json(log["origins"])))
+        return cls(at, role_of(log["message_type"]), speaker_of(log), mark, text, with_dates(text, at.date()))
+
+    def plain(self) -> str:
+        when = ", ".join(part for part in (f"{self.at:%Y-%m-%d %H:%M}", self.mark) if part)
+        return f"[{when}] {escape(self.speaker)}: {escape(self.text)}"
+
+    def in_language(self, language: PromptLanguage) -> str:
+        """The line with its weekday, and with dates."""
+        weekday = weekday_name(self.at.date(), language)
+        when = ", ".join(part for part in (f"{weekday} {self.at:%Y-%m-%d %H:%M}", self.mark) if part)
+        return f"[{when}] {escape(self.speaker)}: {escape(self.dated)}"
+
+
 async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
-    prompt = (await read_prompts(deps.db, "Archivist", version=run.assistants_version))["Archivist"]
-    texts = [shorten(log["content"], MAX_MESSAGE_CHARS) for log in logs]
-    roles = [role_of(log["message_type"]) for log in logs]
-    times = [local(log["occurred_at"], deps.settings.zone) for log in logs]
-    days = sorted(f"{at:%Y-%m-%d}" for at in times)
-    origins = [foreign(Origin.from_json(log["origins"])) for log in logs]
-    marks = [mark_of(one) for one in origins]
-    content = "\n".join(
-        f"[{at:%Y-%m-%d %H:%M}{mark and f', {mark}'}] {escape(speaker_of(log))}: {escape(text)}"
-        for log, at, mark, text in zip(logs, times, marks, texts, strict=True)
-    )
+    language = await prompt_language(deps, run.assistant, run.assistants_version)
+    prompt = (await read_prompts(deps.db, "Archivist", version=run.assistants_version, language=language))["Archivist"]
+    zone = deps.settings.zone
+    lines = [_Line.of(log, zone) for log in logs]
+    is_by_rule = deps.models["Archivist"] is deps.builtin_model
+    if LOGS_PLACEHOLDER in prompt.text:  # a text of an operator that says itself where the messages stand
+        days = sorted(f"{one.at:%Y-%m-%d}" for one in lines)
+        content = "\n".join(one.plain() for one in lines)
+        system = ""
+        text = fill(prompt.text, {"start_date": days[0], "end_date": days[-1], "raw_logs_content": content})
+    else:
+        before = [] if is_by_rule else await _lines_before(run, deps, logs)
+        system = f"{prompt.text}\n\n{now_line(lines[0].at, zone, language)}"
+        text = _fenced(before, lines, language)
     request = Request(
         role="Archivist",
-        messages=(
-            Message(
-                "user",
-                fill(prompt.text, {"start_date": days[0], "end_date": days[-1], "raw_logs_content": content}),
-            ),
-        ),
+        messages=(Message("user", text),),
+        system=system,
         json_schema=SCHEMA,
         temperature=0.0,
         max_tokens=800,
         inputs={
             "logs": [
-                {"role": role, "speaker": log["speaker"], "at": at.isoformat(), "text": text, "mark": mark}
-                for log, at, role, text, mark in zip(logs, times, roles, texts, marks, strict=True)
+                {"role": one.role, "speaker": log["speaker"], "at": one.at.isoformat(), "text": one.dated,
+                 "mark": one.mark}
+                for log, one in zip(logs, lines, strict=True)
             ]
         },
-    )
+    )  # fmt: skip
+    parse = parse_summary if is_by_rule else ExchangeReply(lines, request.inputs).parse
     (tags, summary), is_degraded = await ask_or_fall_back(
-        run, deps, NAME, prompt, request, parse_summary, deps.settings.archivist_timeout, may_fail=False
+        run, deps, NAME, prompt, request, parse, deps.settings.archivist_timeout, may_fail=False
     )
-    summary = with_mark(summary, merged(origins))
+    summary = with_mark(summary, merged(foreign(Origin.from_json(log["origins"])) for log in logs))
     return {"log_ids": [str(log["id"]) for log in logs], "tags": tags, "summary": summary, "degraded": is_degraded}
 
 
-SCHEMA = {
-    "title": "Record",
-    "type": "object",
-    "properties": {
-        "time_bucket_start": {"type": "string"},
-        "time_bucket_end": {"type": "string"},
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "summary": {"type": "string"},
-    },
-    "required": ["time_bucket_start", "time_bucket_end", "tags", "summary"],
-    "additionalProperties": False,
-}
+async def _lines_before(run: Run, deps: Deps, logs: Sequence[Any]) -> list[_Line]:
+    rows = await deps.db.rows("messages_before", run.user_id, [log["id"] for log in logs], MAX_MESSAGES_BEFORE)
+    return [_Line.of(row, deps.settings.zone, MAX_CHARS_BEFORE) for row in rows]
+
+
+def _fenced(before: Sequence[_Line], lines: Sequence[_Line], language: PromptLanguage) -> str:
+    person = next((one.speaker for one in lines if one.role == "user"), "user")
+    fences = {
+        "before": "\n".join(one.in_language(language) for one in before),
+        "logs": "\n".join(one.in_language(language) for one in lines),
+        "person": escape(one_line(person)),
+    }
+    return "\n".join(f"<{tag}>\n{content}\n</{tag}>" for tag, content in fences.items() if content)
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeReply:
+    """Reads a model's replies to one exchange, by what rules know of it; `inputs` are those of the request."""
+
+    lines: Sequence[_Line]
+    inputs: Mapping[str, Any]
+
+    def parse(self, reply: str) -> tuple[list[str], str]:
+        """Return tags and summary; both are empty where nobody said anything. Raises ValueError, which says what is
+        wrong.
+
+        What a user stated and the summary leaves out stands at its end. The built-in model's reply is taken as it is.
+        """
+        tags, summary = parse_summary(reply)
+        users = [one.text for one in self.lines if one.role == "user"]
+        by_rule = parse_summary(archive(self.inputs))
+        if (tags, summary) == by_rule:
+            return by_rule
+        if not by_rule[1]:
+            return (tags, summary) if any(map(holds_statement, users)) else ([], "")
+        check_summary(summary, users, [one.text for one in self.lines])
+        summary = with_dates(summary, self.lines[0].at.date())
+        return tags, with_lost_facts(summary, [(one.speaker, one.dated) for one in self.lines if one.role == "user"])
 
 
 def parse_summary(reply: str) -> tuple[list[str], str]:

@@ -66,6 +66,11 @@ def now_line(at: datetime, zone: tzinfo, language: Language) -> str:
     return words.line.format(*days, f"{moment:%H:%M} ({zone_name(moment)})")
 
 
+def weekday_name(day: date, language: Language) -> str:
+    """The weekday of a day in a language."""
+    return _WORDS[language].weekdays[day.weekday()]
+
+
 def zone_name(moment: datetime) -> str:
     """The name of the zone of a moment, such as Europe/Moscow; its abbreviation where the zone has no name."""
     return getattr(moment.tzinfo, "key", None) or moment.tzname() or "UTC"

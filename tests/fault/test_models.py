@@ -66,7 +66,10 @@ def test_each_role_is_asked_once_with_what_it_needs(
 
 
 def test_the_archivist_is_shown_no_recalled_text(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
-    """The draft and the payload of the second exchange hold the first one; what is to be recorded does not."""
+    """The draft and the payload of the second exchange hold the first one; what is to be recorded does not.
+
+    The messages before stand apart, for reference.
+    """
     models.replies |= {"analyzer": need(None), "assembler": "- [2025-01-01 10:00] user: The heron is called Gustav."}
     start()
     stack.wait_archived(stack.ask(user, "The heron is called Gustav."))
@@ -76,7 +79,9 @@ def test_the_archivist_is_shown_no_recalled_text(stack: Stack, models: ModelServ
     run = row(stack, asked)
     assert "Gustav" in str(run["draft_context"]) and "Gustav" in models.prompts("responder")[1]
     first, second = models.prompts("archivist")
-    assert "Gustav" in first and "Gustav" not in second
+    logs = second.partition("<logs>\n")[2]
+    assert "Gustav" in first and "<before>" not in first.partition("Сейчас: ")[2]
+    assert "Gustav" in second.partition("<logs>\n")[0].rpartition("<before>\n")[2] and "Gustav" not in logs
     assert "What is the heron called?" in second and "A model answered." in second
     (record,) = stack.rows("select summary, raw_log_ids from lsm_storage where run_id = %s", asked)
     assert record["summary"] == "Somebody was asked and answered."
@@ -118,7 +123,7 @@ def test_record_must_be_the_users_own(stack: Stack, models: ModelServer, start: 
     assert isinstance(analysis, dict)
     assert analysis["context_found"]["lsm_record_id"] == own
     assert analysis["context_found"]["relevance_score"] == 1.0
-    assert analysis["context_found"]["summary"] == "A model was asked and answered."
+    assert analysis["context_found"]["summary"] == ("A model was asked and answered. User: My project is called Heron.")
 
 
 def test_nonsense_is_repaired_once_then_ruled(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
@@ -168,7 +173,7 @@ def test_long_summary_is_shortened(stack: Stack, models: ModelServer, start: Sta
         "summary": " ".join(f"Sentence number {n} is here." for n in range(9)), "raw_log_ids": ["made-up"],
     })  # fmt: skip
     start()
-    run_id = stack.ask(user, "Tell me much.")
+    run_id = stack.ask(user, "What is a sentence?")
     stack.wait_archived(run_id)
     record = stack.rows("select * from lsm_storage where run_id = %s", run_id)[0]
     assert record["summary"].count("Sentence") == 4

@@ -101,7 +101,9 @@ async def test_the_archivist_gets_the_days_of_the_bucket(
     await db.value("configure_engine", {"timezone": zone})
     outcome = await archivist.run(a_run(user, id=run_id, kind="archive", status=Status.COMPLETED), deps)
     (request,) = model.requests
-    assert f"[{evening}]" in str(request.messages[0].text) and f"[{night}]" in str(request.messages[0].text)
+    weekday = "среда" if evening < "2024-05-02" else "четверг"
+    assert f"[{weekday} {evening}] " in request.messages[0].text and f" {night}] " in request.messages[0].text
+    assert f"сегодня = {weekday} {evening[:10]}" in request.system
     assert [log["at"][:16].replace("T", " ") for log in request.inputs["logs"]] == [evening, night]
     item = outcome.record or {}
     item |= {"archiver": str(run_id), "user_id": str(user)}

@@ -192,7 +192,7 @@ OF_USER = {
     "list_actions": 1, "plan": 1, "edit_action": 2, "decide_action": 2, "keep_attachment": 1, "attachment": 2,
     "attachment_content": 2, "drop_attachment": 2, "create_conversation": 1, "conversation_summary": 2,
     "recent_messages": 1, "group_children": 1, "compact": 1, "turns": 1, "recent_turns": 1, "records": 1,
-    "records_as_of": 1, "wordless_records": 1, "list_memories": 1, "sources": 1, "corrections": 1,
+    "records_as_of": 1, "wordless_records": 1, "messages_before": 1, "list_memories": 1, "sources": 1, "corrections": 1,
     "corrections_under": 1, "correct": 1, "open_run_of_conversation": 1, "history": 1, "import_turns": 1,
     "import_portion": 1,
     "notes": 1, "answering": 1, "erase_user": 1, "erasure": 1, "check_memory": 1, "resume_erasure": 2,

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from maas.prompting.prompts import BUILT_IN_ROLES, built_in_text
+from maas.prompting.prompts import BUILT_IN_ROLES, PromptLanguage, built_in_text
 
 PLACEHOLDERS = {
     "Analyzer": {"user_query", "lsm_records_summary"},
     "Assembler": {"user_query", "memory"},
     "FinalResponder": set(),
-    "Archivist": {"start_date", "end_date", "raw_logs_content"},
-    "Compactor": {"start_date", "end_date", "records", "limit"},
+    "Archivist": set(),
+    "Compactor": set(),
     "Mentor": set(),
 }
 
@@ -52,12 +52,26 @@ def test_assembler_states_its_five_rules() -> None:
         assert word in text
 
 
-def test_archivist_states_its_six_rules_and_four_categories() -> None:
-    text = built_in_text("Archivist")
+@pytest.mark.parametrize(("language", "categories", "no_facts"), [
+    ("ru", ("имена людей, мест и проектов", "технологии", "темы", "действия"), "не факт о человеке"),
+    ("en", ("names of people, places and projects", "technologies", "topics", "activities"), "no fact about"),
+])  # fmt: skip
+def test_archivist_states_its_six_rules_and_four_categories(
+    language: PromptLanguage, categories: tuple[str, ...], no_facts: str
+) -> None:
+    """Nothing is asked for that code knows, and there is no example that a small model copies into its reply."""
+    text = built_in_text("Archivist", language)
     assert re.findall(r"^(\d)\. ", text, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
-    categories = "Trinity MaaS Python PostgreSQL TypeScript Architecture Planning Design Discussion Decision Learning"
-    for word in (*categories.split(), "Bug fix", "time_bucket_start", "time_bucket_end", "tags", "summary"):
+    for word in (*categories, no_facts, "tags", "summary", "<before>", "<logs>", "<person>", "from tool"):
         assert word in text
+    assert "time_bucket" not in text and "{" not in text
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_the_compactor_is_told_its_limit_in_words(language: PromptLanguage) -> None:
+    text = built_in_text("Compactor", language)
+    assert re.findall(r"^(\d)\. ", text, re.MULTILINE) == ["1", "2", "3", "4", "5"]
+    assert "<limit>" in text and "<records>" in text and "{" not in text
 
 
 @pytest.mark.parametrize("role", ["Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor"])

@@ -1,0 +1,89 @@
+"""Statements of users: what rules know of a summary, so that an Archivist's reply can lose none of them.
+
+A reply is refused that says nothing where a user said something, that is in another language, or about something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from maas.builtin_model.language import (
+    PHRASES,
+    content_words,
+    is_courteous,
+    is_other_language,
+    is_small_talk,
+    language,
+    stem,
+    words,
+)
+from maas.builtin_model.summaries import FIRST_PERSON, MARKUP, MAX_SENTENCE_CHARS, MAX_SENTENCES, names_in
+from shared.text import one_line, sentences, shorten
+
+MAX_TOLD_CHARS = (
+    600  # of a message whose sentences are looked for in a summary; a longer one is a text, not a statement
+)
+MAX_ADDED = 2
+_DIGITS = re.compile(r"\d+")
+_ADDED_DATE = re.compile(r"\d{4}-\d\d-\d\d (?=\()")  # before a word such as tomorrow
+
+
+def holds_statement(text: str) -> bool:
+    """Return whether a user's words hold a name, a number, the first person, or a sentence that asks and greets not."""
+    return any(map(_is_statement, _sentences(text)))
+
+
+def check_summary(summary: str, users: Sequence[str], exchange: Sequence[str]) -> None:
+    """Raise ValueError unless a summary may stand for an exchange; `users` is what users said in it."""
+    is_told = any(map(holds_statement, users))
+    if not summary and is_told:
+        raise ValueError("`summary` is empty, but the person has said something")
+    if is_other_language(summary, " ".join(users)):
+        raise ValueError("`summary` is not in the person's language")
+    known = _stems(" ".join(exchange)) if is_told else set()
+    if known and known.isdisjoint(_stems(summary)):
+        raise ValueError("`summary` says nothing of the exchange")
+
+
+def with_lost_facts(summary: str, told: Iterable[tuple[str, str]]) -> str:
+    """Return a summary, at its end the statements, as (speaker, text), none of whose names and numbers it has.
+
+    There are two of them at most, and four sentences in all.
+    """
+    known = _stems(summary) | set(_DIGITS.findall(summary))
+    user = PHRASES[language(summary)].user
+    added = []
+    for speaker, text in told if summary else ():
+        for sentence in _sentences(text) if len(text) <= MAX_TOLD_CHARS else ():
+            keys = _keys(sentence)
+            if keys and keys.isdisjoint(known) and not sentence.endswith("?"):
+                named = user if speaker == "user" else speaker
+                ended = sentence if sentence[-1] in '.!…»"”' else f"{sentence}."
+                added.append(f"{named}: {shorten(ended, MAX_SENTENCE_CHARS)}")
+    added = added[:MAX_ADDED]
+    return " ".join([*sentences(summary)[: MAX_SENTENCES - len(added)], *added]) if added else summary
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for sentence in sentences(MARKUP.sub(" ", text)):
+        if flat := one_line(sentence):
+            yield flat
+
+
+def _is_statement(sentence: str) -> bool:
+    if is_small_talk(sentence):
+        return False
+    if _keys(sentence) or not FIRST_PERSON.isdisjoint(words(sentence)):
+        return True
+    return bool(content_words(sentence)) and not sentence.endswith("?") and not is_courteous(sentence)
+
+
+def _keys(sentence: str) -> set[str]:
+    """Return the names and numbers of a sentence, in forms that can be compared."""
+    sentence = _ADDED_DATE.sub("", sentence)
+    return _stems(" ".join(names_in([sentence]))) | set(_DIGITS.findall(sentence))
+
+
+def _stems(text: str) -> set[str]:
+    return set(map(stem, content_words(text)))

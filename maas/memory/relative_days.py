@@ -1,0 +1,48 @@
+"""Relative days: puts the date before words such as `tomorrow` or `через две недели`, in English and Russian.
+
+Only words that name one day are dated; `on Friday` may be a day that was or one that comes.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+_NEAR = {
+    "day before yesterday": -2, "yesterday": -1, "tomorrow": 1, "day after tomorrow": 2,
+    "позавчера": -2, "вчера": -1, "завтра": 1, "послезавтра": 2,
+}  # fmt: skip
+_NUMBERS = (
+    "a an one один одну", "two два две", "three три", "four четыре", "five пять", "six шесть", "seven семь",
+    "eight восемь", "nine девять", "ten десять",
+)  # fmt: skip
+_COUNTS = {word: count for count, words in enumerate(_NUMBERS, start=1) for word in words.split()}
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})"
+_UNIT = r"(?:(?P<week>weeks?|недел[юиь])|(?P<day>days?|день|дня|дней))"
+_WORDS = re.compile(
+    r"(?P<dated>\d{4}-\d\d-\d\d \([^()]{1,40}\))"
+    rf"|\b(?:the )?(?P<near>{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b(?!\s*[-=:(]?\s*\d{{4}}-)"
+    rf"|\b(?P<ahead>in|через)\s+(?:{_COUNT}\s+)?{_UNIT}(?!\w|\s+(?:ago|назад))"
+    rf"|\b(?:{_COUNT.replace('count', 'past')}\s+)?{_UNIT.replace('<', '<past_')}\s+(?:ago|назад)\b",
+    re.IGNORECASE,
+)
+
+
+def with_dates(text: str, day: date) -> str:
+    """Return a text that was said on `day` with a date before each word for a day: `2026-11-25 (tomorrow)`."""
+    return _WORDS.sub(lambda match: _dated(match, day), text)
+
+
+def _dated(match: re.Match[str], day: date) -> str:
+    if match["dated"]:
+        return match[0]
+    if match["near"]:
+        days = _NEAR[match["near"].casefold()]
+    else:
+        count = (match["count"] or match["past"] or "1").casefold()
+        days = (_COUNTS.get(count) or int(count)) * (7 if match["week"] or match["past_week"] else 1)
+        days = days if match["ahead"] else -days
+    try:
+        return f"{day + timedelta(days)} ({match[0]})"
+    except OverflowError:
+        return match[0]
