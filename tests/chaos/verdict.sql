@@ -26,7 +26,8 @@ with names(n, name) as (values
   (22, 'HTTP replies other than 202 and 503'),
   (23, 'processes that hung or ended by themselves'),
   (24, 'errors that a process did not foresee'),
-  (25, 'runs FAILED by their model beyond 4 %')
+  (25, 'runs FAILED by their model beyond 4 %'),
+  (26, 'messages that no search or summary leads to')
 ), runs as materialized (
   select r.*, substring(r.user_query from '^run \d{6} of user \d{4}') as mark,
     lag(r.id) over w as before_id, lag(r.user_query) over w as before_query, lag(r.final_answer) over w as before_answer,
@@ -133,6 +134,15 @@ with names(n, name) as (values
     select format('%s: %s, %s', r.mark, r.error_code, r.error_message) as item, row_number() over (order by r.failed_at) as n
     from runs r where r.status = 'FAILED' and r.error_code in (select b.code from blames b)) f
   where f.n > 0.04 * (select count(*) from runs)
+  union all
+  -- whatever models said: search reads each message by its terms, and its record leads to one that is valid
+  select 'messages that no search or summary leads to', g.id::text from raw_logs g
+  where g.is_remembered and g.archived_at is not null and (g.tsv = '' or not exists (
+    with recursive covering as (
+      select l.id, l.superseded_by, l.superseded_at, l.raw_log_ids from lsm_storage l where l.id = g.record_id and l.user_id = g.user_id
+      union all
+      select p.id, p.superseded_by, p.superseded_at, p.raw_log_ids from covering c join lsm_storage p on p.id = c.superseded_by and p.user_id = g.user_id)
+    select from covering c where c.superseded_at is null and g.id = any(c.raw_log_ids)))
 )
 select n.name as "check", count(o.item)::int as found, 0 as expected,
   (array_agg(distinct o.item) filter (where o.item is not null))[1:5] as examples
