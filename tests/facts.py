@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -53,10 +53,10 @@ class Said:
     answer: str = "I see, thank you for telling me about that."
 
 
-def talk(first: datetime, exchanges: int) -> Iterator[Said]:
+def talk(first: datetime, exchanges: int, facts: Sequence[Fact] = FACTS) -> Iterator[Said]:
     """Yield so many exchanges, three a day; the facts are spread evenly over them."""
-    step = exchanges / len(FACTS)
-    places = {int(number * step): fact for number, fact in enumerate(FACTS)}
+    step = exchanges / len(facts)
+    places = {int(number * step): fact for number, fact in enumerate(facts)}
     for number in range(exchanges):
         at = first.astimezone(UTC) + timedelta(days=number // 3, hours=number % 3)
         fact = places.get(number)

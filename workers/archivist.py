@@ -25,7 +25,7 @@ from shared.text import clean, escape, fill, one_line, sentences, shorten
 
 NAME = "archivist"
 MAX_SENTENCES = 4
-MAX_SUMMARY_CHARS = 2000
+MAX_SUMMARY_CHARS, MAX_READ_CHARS = 2000, 8000
 MAX_TAGS = 8
 MAX_TAG_CHARS = 50
 MAX_EXCHANGE_MESSAGES = 8
@@ -108,6 +108,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any
     zone = deps.settings.zone
     lines = [_Line.of(log, zone) for log in logs]
     is_by_rule = deps.models["Archivist"] is deps.builtin_model
+    before: list[_Line] = []
     if LOGS_PLACEHOLDER in prompt.text:  # a text of an operator that says itself where the messages stand
         days = sorted(f"{one.at:%Y-%m-%d}" for one in lines)
         content = "\n".join(one.plain() for one in lines)
@@ -132,7 +133,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any
             ]
         },
     )  # fmt: skip
-    parse = parse_summary if is_by_rule else ExchangeReply(lines, request.inputs).parse
+    parse = parse_summary if is_by_rule else ExchangeReply(lines, before, request.inputs).parse
     (tags, summary), is_degraded = await ask_or_fall_back(
         run, deps, NAME, prompt, request, parse, deps.settings.archivist_timeout, may_fail=False
     )
@@ -157,9 +158,13 @@ def _fenced(before: Sequence[_Line], lines: Sequence[_Line], language: PromptLan
 
 @dataclass(frozen=True, slots=True)
 class ExchangeReply:
-    """Reads a model's replies to one exchange, by what rules know of it; `inputs` are those of the request."""
+    """Reads a model's replies to one exchange, by what rules know of it and of the messages before.
+
+    `inputs` are those of the request.
+    """
 
     lines: Sequence[_Line]
+    before: Sequence[_Line]
     inputs: Mapping[str, Any]
 
     def parse(self, reply: str) -> tuple[list[str], str]:
@@ -175,7 +180,7 @@ class ExchangeReply:
             return by_rule
         if not by_rule[1]:
             return (tags, summary) if any(map(holds_statement, users)) else ([], "")
-        check_summary(summary, users, [one.text for one in self.lines])
+        check_summary(summary, users, [one.text for one in (*self.before, *self.lines)])
         summary = with_dates(summary, self.lines[0].at.date())
         return tags, with_lost_facts(summary, [(one.speaker, one.dated) for one in self.lines if one.role == "user"])
 
@@ -191,7 +196,8 @@ def parse_summary(reply: str) -> tuple[list[str], str]:
     summary, tags = body.get("summary"), body.get("tags")
     if not isinstance(summary, str) or not isinstance(tags, list):
         raise ValueError("`summary` must be text and `tags` a list")
-    summary = shorten(" ".join(sentences(one_line(clean(summary)))[:MAX_SENTENCES]), MAX_SUMMARY_CHARS)
+    read = one_line(clean(summary[:MAX_READ_CHARS]))
+    summary = shorten(" ".join(sentences(read)[:MAX_SENTENCES]), MAX_SUMMARY_CHARS)
     cleaned = [tag for raw in tags if isinstance(raw, str) and (tag := clean(one_line(raw))[:MAX_TAG_CHARS])]
     if not summary:
         return [], ""

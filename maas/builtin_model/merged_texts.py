@@ -17,6 +17,7 @@ WORDS_PER_MESSAGE = {1: 12, 2: 9, 3: 6}  # of a merged summary, by level
 MIN_WORDS_PER_DAY = {1: 60, 2: 30, 3: 20}
 MAX_WORDS = {1: 600, 2: 1200, 3: 1800}
 NOTHING = "…"  # the text of a day of which nothing is left
+MAX_READ_CHARS_PER_WORD = 40  # of the limit: what a text has beyond that is not read
 TOLERANCE = 1.1  # a reply that is longer by less is not asked for again
 
 
@@ -124,7 +125,8 @@ class MergedReply:
         if body is None:
             raise ValueError("there is no JSON object")
         days = self.records.days
-        found = {name: one_line(clean(text)) for name, text in body.items() if isinstance(text, str)}
+        most = self.limit * MAX_READ_CHARS_PER_WORD
+        found = {name: one_line(clean(text[:most])) for name, text in body.items() if isinstance(text, str)}
         lead, texts = "", {day: text.removeprefix(f"{day}: ") for day, text in found.items() if day in days}
         if summary := found.get("summary", ""):
             if len(days) == 1:

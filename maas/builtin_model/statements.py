@@ -21,7 +21,7 @@ from maas.builtin_model.language import (
 from maas.builtin_model.summaries import FIRST_PERSON, MARKUP, MAX_SENTENCE_CHARS, MAX_SENTENCES, names_in
 from shared.text import one_line, sentences, shorten
 
-MAX_TOLD_CHARS = (
+MAX_STATEMENT_CHARS = (
     600  # of a message whose sentences are looked for in a summary; a longer one is a text, not a statement
 )
 MAX_ADDED = 2
@@ -36,17 +36,17 @@ def holds_statement(text: str) -> bool:
 
 def check_summary(summary: str, users: Sequence[str], exchange: Sequence[str]) -> None:
     """Raise ValueError unless a summary may stand for an exchange; `users` is what users said in it."""
-    is_told = any(map(holds_statement, users))
-    if not summary and is_told:
+    has_statement = any(map(holds_statement, users))
+    if not summary and has_statement:
         raise ValueError("`summary` is empty, but the person has said something")
     if is_other_language(summary, " ".join(users)):
         raise ValueError("`summary` is not in the person's language")
-    known = _stems(" ".join(exchange)) if is_told else set()
+    known = _stems(" ".join(exchange)) if has_statement else set()
     if known and known.isdisjoint(_stems(summary)):
         raise ValueError("`summary` says nothing of the exchange")
 
 
-def with_lost_facts(summary: str, told: Iterable[tuple[str, str]]) -> str:
+def with_lost_facts(summary: str, messages: Iterable[tuple[str, str]]) -> str:
     """Return a summary, at its end the statements, as (speaker, text), none of whose names and numbers it has.
 
     There are two of them at most, and four sentences in all.
@@ -54,8 +54,8 @@ def with_lost_facts(summary: str, told: Iterable[tuple[str, str]]) -> str:
     known = _stems(summary) | set(_DIGITS.findall(summary))
     user = PHRASES[language(summary)].user
     added = []
-    for speaker, text in told if summary else ():
-        for sentence in _sentences(text) if len(text) <= MAX_TOLD_CHARS else ():
+    for speaker, text in messages if summary else ():
+        for sentence in _sentences(text) if len(text) <= MAX_STATEMENT_CHARS else ():
             keys = _keys(sentence)
             if keys and keys.isdisjoint(known) and not sentence.endswith("?"):
                 named = user if speaker == "user" else speaker

@@ -21,9 +21,9 @@ _COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})"
 _UNIT = r"(?:(?P<week>weeks?|недел[юиь])|(?P<day>days?|день|дня|дней))"
 _WORDS = re.compile(
     r"(?P<dated>\d{4}-\d\d-\d\d \([^()]{1,40}\))"
-    rf"|\b(?:the )?(?P<near>{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b(?!\s*[-=:(]?\s*\d{{4}}-)"
-    rf"|\b(?P<ahead>in|через)\s+(?:{_COUNT}\s+)?{_UNIT}(?!\w|\s+(?:ago|назад))"
-    rf"|\b(?:{_COUNT.replace('count', 'past')}\s+)?{_UNIT.replace('<', '<past_')}\s+(?:ago|назад)\b",
+    rf"|\b(?:the )?(?P<near>{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b(?!\s?[-=:(]?\s?\d{{4}}-)"
+    rf"|\b(?P<ahead>in|через)\s{{1,3}}(?:{_COUNT}\s{{1,3}})?{_UNIT}(?!\w|\s{{1,3}}(?:ago|назад))"
+    rf"|\b(?:{_COUNT.replace('count', 'past')}\s{{1,3}})?{_UNIT.replace('<', '<past_')}\s{{1,3}}(?:ago|назад)\b",
     re.IGNORECASE,
 )
 

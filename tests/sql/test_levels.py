@@ -99,6 +99,25 @@ def test_a_merge_copies_then_supersedes(connection: Connection) -> None:
     assert due(connection, user) == [(2, date(2025, 11, 17))]
 
 
+def test_days_that_a_model_left_out_are_named(connection: Connection) -> None:
+    """In a view, and by model for the doctor; those of rules are none."""
+    user, after = uuid4(), OLD + timedelta(1)
+    remember(connection, user, [(at(OLD), "a"), (at(after), "b")])
+    for day in (OLD, after):
+        compact(connection, user, 1, day)
+    children = [row["id"] for row in read(connection, "group_children", user, 2, OLD)]
+    cost = {"provider": "test", "model": "m", "calls": 1, "days": 2, "left_out": [f"{OLD}"]}
+    (made,) = read(connection, "compact", user, 2, OLD, children, "Both.", False, Jsonb(cost))
+    (row,) = connection.execute("select * from v_left_out_days").fetchall()
+    assert (row["user_id"], row["record_id"], row["level"], row["period"]) == (
+        user, made["maas_compact"], 2, "2025-Week-47"
+    )  # fmt: skip
+    assert (row["days"], row["left_out"], row["model"]) == (2, [OLD], "test:m")
+    assert read(connection, "left_out_days", 7) == [{"model": "test:m", "days": 2, "left_out": 1}]
+    connection.execute("update compactions set provider = 'extractive'")
+    assert read(connection, "left_out_days", 7) == []
+
+
 def test_an_outdated_group_changes_nothing(connection: Connection) -> None:
     """Children that were merged, or that others have joined, since they were read: null, and all is as before."""
     user = uuid4()

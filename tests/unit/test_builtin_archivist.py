@@ -96,10 +96,14 @@ def test_two_to_four_sentences_where_the_exchange_has_them(turns: list[tuple[str
     assert min(said, 2) <= len(sentences(record["summary"])) <= 4
 
 
-def test_the_prompt_asks_for_two_to_four_sentences() -> None:
+@pytest.mark.parametrize(("language", "rule"), [
+    ("ru", "summary — от 2 до 4 предложений в третьем лице, одно, если больше нечего записать."),
+    ("en", "summary has 2 to 4 sentences in the third person, one if there is nothing more to note."),
+])  # fmt: skip
+def test_the_prompt_asks_for_two_to_four_sentences(language: str, rule: str) -> None:
     """With one alone only where there is nothing else to keep."""
-    prompt = (Path(__file__).resolve().parents[2] / "sql" / "prompts" / "Archivist.ru.md").read_text(encoding="utf-8")
-    assert "Пиши сводку из 2–4 предложений, одно — только если больше сохранять нечего." in prompt
+    prompts = Path(__file__).resolve().parents[2] / "sql" / "prompts"
+    assert rule in (prompts / f"Archivist.{language}.md").read_text(encoding="utf-8")
 
 
 def test_a_question_is_kept_with_its_answer() -> None:

@@ -68,7 +68,7 @@ def test_archivist_states_its_six_rules_and_four_categories(
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
-def test_the_compactor_is_told_its_limit_in_words(language: PromptLanguage) -> None:
+def test_the_compactor_has_its_limit_in_words(language: PromptLanguage) -> None:
     text = built_in_text("Compactor", language)
     assert re.findall(r"^(\d)\. ", text, re.MULTILINE) == ["1", "2", "3", "4", "5"]
     assert "<limit>" in text and "<records>" in text and "{" not in text
