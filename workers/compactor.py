@@ -140,7 +140,7 @@ async def _summarize(
     limit = word_limit(level, sum(child.messages for child in children), len(records.days))
     prompt = (await read_prompts(deps.db, "Compactor", language=deps.settings.prompt_language))["Compactor"]
     is_filled = "{records}" in prompt.text  # a text of an operator that says itself where the records stand
-    lines = "\n".join(f"{day}: {escape(text)}" for day, text in records.lines)
+    lines = "\n".join(f"[{day}] {escape(text)}" for day, text in records.lines)
     if is_filled:
         values = {
             "start_date": f"{min(child.since for child in children)}",

@@ -106,7 +106,7 @@ def test_the_model_is_shown_records_and_its_word_counts(
     stack.start_orchestrator(**settings(models))
     poll(lambda: levels_of(connection, user) == {1: 1}, 20)
     prompt, repair = models.prompts("archivist")
-    assert "too long by 540 words: shorten it, to 60 words in all" in repair
+    assert "too long by 407 words: shorten it, to 60 words in all" in repair
     assert prompt.startswith("Anew: ") and "A bird was named." in prompt
     assert "It eats &lt;fish&gt; &amp; frogs." in prompt
     assert SECRET not in prompt and "{" not in prompt.partition("Верни только JSON")[0]
