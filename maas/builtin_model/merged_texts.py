@@ -16,6 +16,7 @@ from shared.text import clean, one_line, shorten
 WORDS_PER_MESSAGE = {1: 12, 2: 9, 3: 6}  # of a merged summary, by level
 MIN_WORDS_PER_DAY = {1: 60, 2: 30, 3: 20}
 MAX_WORDS = {1: 600, 2: 1200, 3: 1800}
+MORE_WORDS = 2  # that a text of a day may share with another day than with its own
 NOTHING = "…"  # the text of a day of which nothing is left
 MAX_READ_CHARS_PER_WORD = 40  # of the limit: what a text has beyond that is not read
 TOLERANCE = 1.1  # a reply that is longer by less is not asked for again
@@ -141,8 +142,16 @@ class MergedReply:
         return lead, texts
 
     def _is_usable(self, text: str, day: str) -> bool:
-        """Whether a text may stand for a day; that of rules always may."""
-        return _is_about(text, self.records.days[day]) or text == self._by_rule.get(day)
+        """Whether a text may stand for a day, and not rather for another; that of rules always may."""
+        if text == self._by_rule.get(day):
+            return True
+        stems = _stems(text)
+        shared = {one: len(stems & known) for one, known in self._stems_of_days.items()}
+        return _is_about(text, self.records.days[day]) and max(shared.values()) <= shared[day] + MORE_WORDS
+
+    @cached_property
+    def _stems_of_days(self) -> dict[str, set[str]]:
+        return {day: _stems(text) for day, text in self.records.days.items()}
 
     @cached_property
     def _by_rule(self) -> dict[str, str]:

@@ -17,15 +17,16 @@ _NUMBERS = (
     "eight восемь", "nine девять", "ten десять",
 )  # fmt: skip
 _COUNTS = {word: count for count, words in enumerate(_NUMBERS, start=1) for word in words.split()}
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNTS)})"
-_UNIT = r"(?:(?P<week>weeks?|недел[юиь])|(?P<day>days?|день|дня|дней))"
+_COUNT = r"\d{1,3}|[^\W\d_]{1,6}"
+_UNIT = r"(?P<{}week>weeks?|недел[юиь])|(?P<{}day>days?|день|дня|дней)"
 _WORDS = re.compile(
     r"(?P<dated>\d{4}-\d\d-\d\d \([^()]{1,40}\))"
     rf"|\b(?:the )?(?P<near>{'|'.join(sorted(_NEAR, key=len, reverse=True))})\b(?!\s?[-=:(]?\s?\d{{4}}-)"
-    rf"|\b(?P<ahead>in|через)\s{{1,3}}(?:{_COUNT}\s{{1,3}})?{_UNIT}(?!\w|\s{{1,3}}(?:ago|назад))"
-    rf"|\b(?:{_COUNT.replace('count', 'past')}\s{{1,3}})?{_UNIT.replace('<', '<past_')}\s{{1,3}}(?:ago|назад)\b",
+    rf"|\b(?P<ahead>in|через)\s{{1,3}}(?:(?P<count>{_COUNT})\s{{1,3}})?(?:{_UNIT.format('', '')})\b(?!\s(?:ago|назад))"
+    rf"|\b(?:(?P<past>{_COUNT})\s{{1,3}})?(?:{_UNIT.format('past_', 'past_')})\s{{1,3}}(?:ago|назад)\b",
     re.IGNORECASE,
 )
+_ONE = frozenset(("week", "day", "неделю", "день"))
 
 
 def with_dates(text: str, day: date) -> str:
@@ -34,15 +35,24 @@ def with_dates(text: str, day: date) -> str:
 
 
 def _dated(match: re.Match[str], day: date) -> str:
-    if match["dated"]:
-        return match[0]
-    if match["near"]:
-        days = _NEAR[match["near"].casefold()]
-    else:
-        count = (match["count"] or match["past"] or "1").casefold()
-        days = (_COUNTS.get(count) or int(count)) * (7 if match["week"] or match["past_week"] else 1)
-        days = days if match["ahead"] else -days
+    days = _distance(match)
     try:
-        return f"{day + timedelta(days)} ({match[0]})"
+        return match[0] if days is None else f"{day + timedelta(days)} ({match[0]})"
     except OverflowError:
         return match[0]
+
+
+def _distance(match: re.Match[str]) -> int | None:
+    """Return how many days lie between a day and what the words name; None where they do not say it."""
+    if match["dated"]:
+        return None
+    if near := match["near"]:
+        return _NEAR[near.casefold()]
+    week = match["week"] or match["past_week"]
+    unit = (week or match["day"] or match["past_day"]).casefold()
+    word = (match["count"] or match["past"] or ("1" if unit in _ONE else "")).casefold()
+    count = int(word) if word.isdecimal() else _COUNTS.get(word)
+    if count is None:
+        return None
+    days = count * (7 if week else 1)
+    return days if match["ahead"] else -days

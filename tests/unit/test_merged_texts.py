@@ -40,6 +40,17 @@ def test_a_day_without_a_usable_text_keeps_its_own(bad: object) -> None:
     assert days_of(text) == GOOD | {SECOND: "Ann bought a boat. The boat is called Selma."}
 
 
+def test_a_text_of_another_day_is_not_taken() -> None:
+    """Small models write the first days into one field and go on from there."""
+    shifted = {
+        FIRST: f"{GOOD[FIRST]} {GOOD[SECOND]}",
+        SECOND: "Ann sold the piano to Ruben for 900.",
+        THIRD: GOOD[THIRD],
+    }
+    text, left_out = MergedReply(WEEK, 100).parse(json.dumps(shifted))
+    assert left_out == (SECOND,) and days_of(text)[SECOND].startswith("Ann bought a boat.")
+
+
 @pytest.mark.parametrize(
     "reply", ["I would rather not.", "{}", '{"summary": " "}', '{"2020-01-01": "The boat leaks."}', "[1]"]
 )

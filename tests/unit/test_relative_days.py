@@ -17,6 +17,8 @@ TUESDAY = date(2026, 11, 24)
     ("It broke 3 days ago, not yesterday.", "It broke 2026-11-21 (3 days ago), not 2026-11-23 (yesterday)."),
     ("Завтра, послезавтра, через неделю.", "2026-11-25 (Завтра), 2026-11-26 (послезавтра), 2026-12-01 (через неделю)."),
     ("Две недели назад и через 5 дней.", "2026-11-10 (Две недели назад) и 2026-11-29 (через 5 дней)."),
+    ("A week ago, in five days, days ago, some weeks ago.",
+     "2026-11-17 (A week ago), 2026-11-29 (in five days), days ago, some weeks ago."),
     ("Within 3 days, on Friday, days later.", "Within 3 days, on Friday, days later."),
     ("Tomorrow (2026-11-25) at nine.", "Tomorrow (2026-11-25) at nine."),
 ])  # fmt: skip
