@@ -33,7 +33,7 @@ class ModelServer:
     from the turns it is sent, so a dialogue that begins anew gets the same. A word of `speakers` that stands in the
     system text of a call is the name of who speaks: it has rounds, replies and holds of its own, as a role has.
     `scripts[name]` decides by the messages what it says in place of all that: a text and calls.
-    With a `window` it refuses a call that has more tokens, by `count_tokens`, as providers do.
+    With a `window` it refuses a call that has more tokens, by `count_tokens`, as providers do; `windows` by role.
     """
 
     def __init__(self, server: HTTPServer) -> None:
@@ -45,6 +45,7 @@ class ModelServer:
         self.calls: Counter[str] = Counter()
         self.requests: list[dict[str, Any]] = []
         self.window: int | None = None
+        self.windows: dict[str, int] = {}
         self.count_tokens: Callable[[str], int] = len
         self.sizes: list[int] = []
         self.delay = 0.0  # seconds before each streamed word
@@ -118,9 +119,9 @@ class ModelServer:
             event.wait(60)
         if (word := self._kept.get(role)) and word in str(body["messages"]):
             self._closed.wait(60)
-        if self.window is not None:
+        if (window := self.windows.get(role, self.window)) is not None:
             self.sizes.append(self.count_tokens("".join(str(one.get("content")) for one in body["messages"])))
-            if self.sizes[-1] > self.window:
+            if self.sizes[-1] > window:
                 refusal = {"error": {"message": "too long", "type": "test", "code": "context_length_exceeded"}}
                 return Response(json.dumps(refusal), 400, content_type="application/json")
         if status := self.statuses.get(name):

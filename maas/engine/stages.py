@@ -24,6 +24,7 @@ MODEL_ERROR_MESSAGES = {
     "unauthorized": "the model's provider refuses us; an operator must correct the key",
     "unknown_model": "the model's provider does not know the model; an operator must correct its name",
     "bad_request": "the model's provider refused the request; an operator sees why in the trace",
+    "context_exceeded": "what the model would have to read is too long for it; shorten the query",
     "filtered": "the model's provider does not answer this; ask in other words",
     "malformed": "the model gave no answer that can be used; ask again",
     "reply_too_large": "the model gave more than an answer may be; ask for something shorter",

@@ -18,11 +18,14 @@ import structlog
 from maas.engine.claims import LostRun, Run, StageLog
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
+from maas.prompting.memory_room import ROLE_WITH_MEMORY, fit_request
 from shared import tracing
 from shared.models import ErrorCode, Image, Message, Model, ModelError, NamedModel, Reply, Request, ToolCall, Usage
 from shared.models.calls import Completion, StreamListener, complete, draw, fingerprint
+from shared.models.context_window import learn
 from shared.models.retry import MAX_ATTEMPTS
 
+MAX_MEMORY_CUTS, MEMORY_SHARE = 2, 0.5
 REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
 # After these errors the built-in model takes over; the others need an operator.
 TEMPORARY_ERRORS = frozenset(
@@ -35,6 +38,7 @@ TEMPORARY_ERRORS = frozenset(
         "filtered",
         "malformed",
         "reply_too_large",
+        "context_exceeded",
     }
 )
 Value = TypeVar("Value")
@@ -68,17 +72,18 @@ async def ask(
     """
     model, fallback = deps.models[request.role], deps.fallbacks.get(request.role)
     if fallback is None:
-        return await _call(run, deps, model, stage, prompt, request, budget, listener)
+        return await _call_within_window(run, deps, model, stage, prompt, request, budget, listener)
     end = time.monotonic() + budget
     try:
-        return await _call(run, deps, model, stage, prompt, request, budget / 2, listener)
+        return await _call_within_window(run, deps, model, stage, prompt, request, budget / 2, listener)
     except ModelError as error:
         if error.code == "bad_request":
             raise
         log.warning("fallback_asked", stage=stage, fallback=f"{fallback.provider}:{fallback.name}", cause=str(error))
         wait = error.wait
     try:
-        return await _call(run, deps, fallback, stage, prompt, request, end - time.monotonic(), listener)
+        time_left = end - time.monotonic()
+        return await _call_within_window(run, deps, fallback, stage, prompt, request, time_left, listener)
     except ModelError as error:
         if error.wait is not None and wait is not None:
             error.wait = min(error.wait, wait)
@@ -172,6 +177,33 @@ def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
     ask_again = f"That reply cannot be used ({error}). Send the JSON object alone, with every field that was asked for."
     messages = (Message("assistant", reply.text or "(empty)"), Message("user", ask_again))
     return replace(request, messages=(*request.messages, *messages))
+
+
+async def _call_within_window(
+    run: ModelCaller, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float,
+    listener: StreamListener | None = None,
+) -> Reply:  # fmt: skip
+    """Call a model; if it refuses the Responder's request as too long, repeat it with less memory, twice at most."""
+    end = time.monotonic() + budget
+    try:
+        request = await fit_request(model, request, deps.builtin_model)
+    except ModelError as error:
+        record = _new_record(run, model, stage, prompt) | {"finish": "error", "error": str(error), "attempts": 0}
+        run.log.calls.append(record | {"ms": 0.0})
+        raise
+    has_memory = request.role == ROLE_WITH_MEMORY
+    for cuts_left in reversed(range(MAX_MEMORY_CUTS + 1)):
+        try:
+            return await _call(run, deps, model, stage, prompt, request, end - time.monotonic(), listener)
+        except ModelError as error:
+            if error.code == "context_exceeded":
+                learn(model, request, error, *([MEMORY_SHARE] if has_memory else ()))
+            if error.code != "context_exceeded" or not has_memory or not cuts_left:
+                raise
+            refused, request = request, await fit_request(model, request, deps.builtin_model)
+            if request == refused:
+                raise
+    raise AssertionError("a loop that returns or raises")
 
 
 async def _call(

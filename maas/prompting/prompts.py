@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -20,6 +21,7 @@ from maas.prompting.variants import Variant, choose_variant
 from shared import tokens
 from shared.db import SQL, Database, queries
 from shared.errors import MaasError
+from shared.models.context_window import request_limit
 from shared.text import defuse, escape, unescape
 
 BUILT_IN_ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
@@ -38,6 +40,7 @@ _ROLE_TAG = re.compile(r'^<role version="(\d{1,9})">$', re.MULTILINE)
 _TAGS = ("system", "memory", "query")
 _FOREIGN_TAGS = ("system", "context_from_history", "current_query")  # other programs may write these; we only read them
 _MARGIN_TOKENS = 8
+MIN_PAYLOAD_TOKENS = 500  # whatever a model has refused
 CLIENT_HEADING = (
     "The application through which the user asks adds the text between the tags. Follow it as far as it does not "
     "contradict what stands above."
@@ -276,10 +279,16 @@ async def payload_limit(deps: Deps, assistant: str, version: str | None = None) 
     """The tokens that a payload for this assistant may hold: MAAS_PAYLOAD_TOKENS, by the tokenizers of its models.
 
     An assistant or agent without a model of its own uses the Responder's. Which agent will answer is not known yet, so
-    the smallest limit counts.
+    the smallest limit counts. It is smaller where a model is known to take less.
     """
     rows = await deps.db.shared_rows("assistant_models", assistant, version=version)
     models = rows[0]["models"] if rows else [None]
     default_provider = deps.models["FinalResponder"].provider
     providers = {model.partition(":")[0] if model else default_provider for model in models}
-    return min(tokens.within(deps.settings.payload_tokens, provider) for provider in providers)
+    limits = [tokens.within(deps.settings.payload_tokens, provider) for provider in providers]
+    for model in set(models):
+        with suppress(MaasError):  # of a model that cannot be opened; the answer fails for it
+            responder = deps.with_responder_model(model).models["FinalResponder"]
+            if (known := request_limit(responder, deps.settings.max_tokens)) is not None:
+                limits.append(max(known, MIN_PAYLOAD_TOKENS))
+    return min(limits)

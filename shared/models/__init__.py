@@ -5,6 +5,7 @@
 | `registry`                            | opening the models of the settings by `provider:model`              |
 | `calls`                               | calls of an opened model: completions, images, vectors of queries   |
 | `retry`                               | what all calls share: errors of providers, retries, circuit breaker |
+| `context_window`                      | requests that are too long for a model, and what is learnt of them  |
 | `openai`, `gemini`, `anthropic`, `e5` | one provider each                                                   |
 """
 
@@ -32,6 +33,7 @@ ErrorCode = Literal[
     "unauthorized",
     "unknown_model",
     "bad_request",
+    "context_exceeded",
     "filtered",
     "malformed",
     "reply_too_large",
@@ -126,11 +128,19 @@ Piece: TypeAlias = str | ToolCall | Reply
 ALIVE = ""  # a piece without text: the provider sends something else, such as its thoughts
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a provider says of a request that is too long: its window and the request's tokens, None where unsaid."""
+
+    window: int | None = None
+    sent: int | None = None
+
+
 class ModelError(MaasError):
     """A failed model call. `retryable`: it may succeed later; `retry_after`: the server demands this wait, in s.
 
     `attempts` counts the attempts that `retry` made before it gave up; 0 elsewhere. `wait` is set if it gave up only
-    because the circuit is open: seconds until a call may be admitted.
+    because the circuit is open: seconds until a call may be admitted. `refusal` is set with `context_exceeded`.
     """
 
     def __init__(
@@ -141,6 +151,7 @@ class ModelError(MaasError):
         self.retry_after = retry_after
         self.attempts = 0
         self.wait: float | None = None
+        self.refusal: Refusal | None = None
 
 
 class NamedModel(Protocol):

@@ -43,6 +43,7 @@ from shared.models import (
     read_arguments,
     schema_instruction,
 )
+from shared.models.context_window import read_refusal
 from shared.models.retry import ProviderErrors, retry_after
 from shared.text import clean
 
@@ -120,7 +121,8 @@ class OpenAIModel(_OpenAI):
             try:
                 return await self._client.chat.completions.create(model=self.name, timeout=timeout, **parameters)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not self._leave_out(parameters, f"{error.message} {error.body}"):
+                cause = f"{error.message} {error.body}"
+                if read_refusal(cause) or not self._leave_out(parameters, cause):
                     raise
 
     def _leave_out(self, parameters: Mapping[str, Any], cause: str) -> bool:
@@ -316,7 +318,7 @@ def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iter
         raise errors.timeout(timeout) from error
     except openai.APIStatusError as error:
         wait_s = retry_after(error.response.headers)
-        failure = errors.of_status(error.status_code, _message(error), wait_s)
+        failure = errors.of_status(error.status_code, _message(error), wait_s, body=error.body)
         failure.retryable = failure.retryable and error.code != "insufficient_quota"
         raise failure from error
     except (openai.APIConnectionError, httpx2.TransportError) as error:
@@ -328,7 +330,7 @@ def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iter
     except openai.APIError as error:
         # An error within a stream: some servers set a status as its code.
         status = int(error.code) if error.code and str(error.code).isdigit() else 500
-        raise errors.of_status(status, error.message) from error
+        raise errors.of_status(status, error.message, body=error.body) from error
     except openai.OpenAIError as error:
         raise errors.failure("provider_error", str(error)) from error
 

@@ -17,6 +17,7 @@ import structlog
 
 from shared.log import hide, mask
 from shared.models import ErrorCode, ModelError, NamedModel, spec_of
+from shared.models.context_window import read_refusal
 from shared.text import clean, one_line, shorten
 
 MAX_ATTEMPTS = 4
@@ -51,14 +52,20 @@ class ProviderErrors:
         """Return a ModelError whose message names the model and the cause."""
         return ModelError(code, f"{self.spec}: {self._tidy(cause)}", retryable=retryable)
 
-    def of_status(self, status: int, cause: str, pause_s: float | None = None) -> ModelError:
+    def of_status(self, status: int, cause: str, pause_s: float | None = None, *, body: object = None) -> ModelError:
         """Return a ModelError for an HTTP status; `pause_s` is the wait that the server asks for.
 
-        408, 409, 429 and 5xx are retryable.
+        408, 409, 429 and 5xx are retryable. `body` is the whole error where `cause` is a part of it.
         """
         code, retryable = _CODES.get(status, ("provider_error", True) if status >= 500 else ("bad_request", False))
-        message = f"{self.spec} answered {status}: {self._tidy(cause)}"
-        return ModelError(code, message, retryable=retryable, retry_after=pause_s)
+        refusal = None if status in _CODES else read_refusal(f"{cause} {body or ''}")
+        if refusal is not None:
+            code, retryable = "context_exceeded", False
+        error = ModelError(
+            code, f"{self.spec} answered {status}: {self._tidy(cause)}", retryable=retryable, retry_after=pause_s
+        )
+        error.refusal = refusal
+        return error
 
     def timeout(self, seconds: float) -> ModelError:
         """Return a ModelError for a call without an answer in time."""

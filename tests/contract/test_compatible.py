@@ -144,7 +144,7 @@ async def test_a_refusal_for_another_reason_is_not_asked_again(local: Model, htt
     server.rules.append((lambda body: True, "this model's maximum context length is 4096 tokens"))
     with pytest.raises(ModelError) as caught:
         await local.complete(ask(json_schema=SCHEMA), 10)
-    assert (caught.value.code, len(server.sent)) == ("bad_request", 1)
+    assert (caught.value.code, len(server.sent)) == ("context_exceeded", 1)
 
 
 async def test_a_refusal_that_stays_is_given_up(local: Model, httpserver: HTTPServer) -> None:

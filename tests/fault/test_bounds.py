@@ -96,4 +96,4 @@ def test_the_window_is_one(agency: Agency) -> None:
     """The model server of these tests does refuse what is too long."""
     agency.models.window = 100
     agency.open("single", [], REPORTS, toolset=["adverts"])
-    assert agency.answer(agency.ask("heron " * 200)).startswith("bad_request: ")
+    assert agency.answer(agency.ask("heron " * 200)).startswith("context_exceeded: ")

@@ -244,6 +244,50 @@ def test_responder_that_recovers(stack: Stack, models: ModelServer, start: Start
     assert call["attempts"] >= 2
 
 
+def test_stages_whose_prompt_is_too_long_degrade(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
+    """The run is answered; what the first call taught is kept: the next run does not send what would be refused."""
+    models.windows = dict.fromkeys(("analyzer", "assembler", "archivist"), 50)
+    start()
+    for number in (1, 2):
+        run_id = stack.ask(user, f"My cat number {number} is called Miso and likes tuna.")
+        stack.wait_archived(run_id)
+        run = row(stack, run_id)
+        assert (run["status"], run["final_answer"]) == ("COMPLETED", "A model answered.")
+        assert run["degraded"] == ["Analyzer", "Assembler", "Archivist"]
+        errors = stack.rows("select error, attempts from llm_calls where run_id = %s and finish = 'error'", run_id)
+        assert [str(one["error"]).partition(":")[0] for one in errors] == ["context_exceeded"] * 3
+    assert models.calls == {"analyzer": 1, "assembler": 1, "responder": 2, "archivist": 1}
+
+
+def test_memory_makes_room_for_the_answer(stack: Stack, models: ModelServer, start: Start, user: UUID) -> None:
+    """The Responder's call is repeated with less memory, and the next run fits at once."""
+    models.replies["assembler"] = "\n".join(f"Fact {number}: the heron eats {number} fish." for number in range(300))
+    start()
+    first = stack.ask(user, "What does the heron eat?")
+    stack.answer(first)
+    whole = len(models.prompts("responder")[0])
+    models.windows["responder"] = whole * 2 // 3
+    asked = stack.ask(user, "What does the heron eat?")
+    assert stack.answer(asked)["final_answer"] == "A model answered."
+    assert models.calls["responder"] == 3
+    *_, refused, answered = models.prompts("responder")
+    assert "Fact 0:" in answered and len(answered) < len(refused)
+    assert row(stack, asked)["degraded"] == []
+    stack.answer(stack.ask(user, "And today?"))
+    assert models.calls["responder"] == 4
+
+
+def test_a_responder_that_takes_nothing_fails_after_three_calls(
+    stack: Stack, models: ModelServer, start: Start, user: UUID
+) -> None:
+    models.replies["assembler"] = "The heron eats fish. " * 300
+    models.windows["responder"] = 10
+    start()
+    state = stack.answer(stack.ask(user, "What does the heron eat?"))
+    assert (state["status"], state["error_code"]) == ("FAILED", "context_exceeded")
+    assert models.calls["responder"] <= 3
+
+
 @pytest.mark.parametrize("role", ["analyzer", "assembler", "responder"])
 def test_wrong_key_fails_at_once(stack: Stack, models: ModelServer, start: Start, user: UUID, role: str) -> None:
     """What no rule may hide: one attempt, FAILED, logged; the key in no row and no log."""
