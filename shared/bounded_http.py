@@ -6,6 +6,7 @@ test walks the code for clients without them.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from time import monotonic
@@ -70,6 +71,17 @@ def too_large(error: BaseException | None) -> ReplyTooLarge | None:
             return error
         error = error.__cause__ or error.__context__
     return None
+
+
+def is_unconnected(error: BaseException | None) -> bool:
+    """Whether a failure is that no server accepted a connection; a refused certificate is another failure."""
+    is_found = False
+    for _ in range(10):
+        if error is None or isinstance(error, ssl.SSLError):
+            break
+        is_found = is_found or isinstance(error, httpx2.ConnectError)
+        error = error.__cause__ or error.__context__
+    return is_found and not isinstance(error, ssl.SSLError)
 
 
 class Allowance:

@@ -141,6 +141,7 @@ class ModelError(MaasError):
 
     `attempts` counts the attempts that `retry` made before it gave up; 0 elsewhere. `wait` is set if it gave up only
     because the circuit is open: seconds until a call may be admitted. `refusal` is set with `context_exceeded`.
+    `is_away`: no server took the request, because none answers there or it is still loading the model.
     """
 
     def __init__(
@@ -152,6 +153,7 @@ class ModelError(MaasError):
         self.attempts = 0
         self.wait: float | None = None
         self.refusal: Refusal | None = None
+        self.is_away = False
 
 
 class NamedModel(Protocol):

@@ -305,7 +305,7 @@ def _model_errors(model_errors: ProviderErrors, timeout: float, expected: str) -
     except httpx2.TimeoutException as error:
         raise model_errors.timeout(timeout) from error
     except (httpx2.TransportError, OSError) as error:
-        raise model_errors.failure("unreachable", str(error) or "connection failed", retryable=True) from error
+        raise model_errors.unreachable(str(error), error) from error
     except (errors.UnknownApiResponseError, ValueError, AttributeError, TypeError) as error:
         raise model_errors.failure("malformed", f"the reply is not {expected}") from error
 

@@ -322,8 +322,7 @@ def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iter
         failure.retryable = failure.retryable and error.code != "insufficient_quota"
         raise failure from error
     except (openai.APIConnectionError, httpx2.TransportError) as error:
-        cause = str(error.__cause__ or "") or "connection failed"
-        raise errors.failure("unreachable", cause, retryable=True) from error
+        raise errors.unreachable(str(error.__cause__ or ""), error) from error
     except (openai.APIResponseValidationError, ValueError, AttributeError, TypeError, LookupError) as error:
         # The SDK does not validate what it parsed: the reply may be any JSON, or none.
         raise errors.failure("malformed", f"the reply is not {expected}") from error

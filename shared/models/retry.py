@@ -6,6 +6,7 @@ import asyncio
 import email.utils
 import math
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,9 +24,11 @@ from shared.text import clean, one_line, shorten
 MAX_ATTEMPTS = 4
 MAX_CAUSE_CHARS = 500
 FIRST_OPEN_S, MAX_OPEN_S = 5.0, 60.0
+MAX_AWAY_OPEN_S = 10.0  # a probe of a server that is away costs nobody anything
 MAX_RETRY_AFTER_S = 300.0  # a provider that demands a day may answer as soon as somebody has paid
 LONGER_TIMEOUT_FACTOR = 1.5
 PROBE_RETRY_S = 2.0  # wait of a call that is refused while another one probes
+_LOADING = re.compile(r"\bload(?:ing|ed)\b|starting up|warming up", re.IGNORECASE)
 _CODES: dict[int, tuple[ErrorCode, bool]] = {
     401: ("unauthorized", False),
     403: ("unauthorized", False),
@@ -59,13 +62,24 @@ class ProviderErrors:
         """
         code, retryable = _CODES.get(status, ("provider_error", True) if status >= 500 else ("bad_request", False))
         refusal = None if status in _CODES else read_refusal(f"{cause} {body or ''}")
+        is_away = status == 503 and _LOADING.search(cause) is not None
         if refusal is not None:
             code, retryable = "context_exceeded", False
+        elif is_away:
+            code = "unreachable"
         error = ModelError(
             code, f"{self.spec} answered {status}: {self._tidy(cause)}", retryable=retryable, retry_after=pause_s
         )
-        error.refusal = refusal
+        error.refusal, error.is_away = refusal, is_away
         return error
+
+    def unreachable(self, cause: str, error: BaseException) -> ModelError:
+        """Return a ModelError for a failure of the connection; `is_away` if there was none at all."""
+        from shared.bounded_http import is_unconnected  # slow to load; the SDK that failed has loaded the most of it
+
+        failure = self.failure("unreachable", cause or "connection failed", retryable=True)
+        failure.is_away = is_unconnected(error)
+        return failure
 
     def timeout(self, seconds: float) -> ModelError:
         """Return a ModelError for a call without an answer in time."""
@@ -143,9 +157,9 @@ class Breaker:
     """Refuses calls of a model in one role while it fails. Times in seconds.
 
     The circuit opens when a call has failed finally and no other call had a result since that call began, because a
-    failure of one request alone says nothing about the model. After 5 s, doubling to 60 s, or after the Retry-After
-    of the provider, one call probes. A call whose timeout is 1.5 times the failed one is admitted: a model that needs
-    more than 3 s may answer within 30. `opens_on` decides which errors count.
+    failure of one request alone says nothing about the model. After 5 s, doubling to 60 s (to 10 s where the server was
+    away), or after the Retry-After of the provider, one call probes. A call whose timeout is 1.5 times the failed one is
+    admitted: a model that needs more than 3 s may answer within 30. `opens_on` decides which errors count.
     """
 
     def __init__(
@@ -204,7 +218,8 @@ class Breaker:
         before = self._open_circuit
         since = before.since if before else datetime.now(UTC)
         timeout_s = max(call.timeout_s, before.timeout_s if before else 0.0)
-        pause_s = min(before.pause_s * 2, MAX_OPEN_S) if before else FIRST_OPEN_S
+        longest_s = MAX_AWAY_OPEN_S if error.is_away else MAX_OPEN_S
+        pause_s = min(before.pause_s * 2, longest_s) if before else FIRST_OPEN_S
         seconds = min(error.retry_after or pause_s, MAX_RETRY_AFTER_S)
         code = cast(ErrorCode, error.code)
         self._open_circuit = _OpenCircuit(since, code, error.message, timeout_s, pause_s, self._clock() + seconds)
@@ -247,35 +262,38 @@ async def repeat(
 
     Pauses are `first_delay`, then two and four times that, with up to a quarter of jitter on top, or Retry-After if
     that is longer. A pause that would exceed `budget` is not begun: the last error is raised at once. `breaker` is
-    asked before each attempt; a probe is not repeated. An attempt ends after `attempt_timeout`.
-    Raises ModelError of the last attempt with `attempts` set, and with `wait` if the breaker stopped the call.
+    asked before each attempt; a probe is not repeated. An attempt ends after `attempt_timeout`. One that found the
+    server away is repeated, but does not count. Raises ModelError of the last attempt with `attempts` set, and with
+    `wait` if the breaker stopped the call or the server was away.
     """
     end = clock() + budget
-    attempts_made = 0
+    tries = attempts_made = 0
     try:
         with breaker.call(budget) as guarded:
             while True:
                 breaker.admit(guarded)
-                attempts_made += 1
+                tries += 1
                 try:
                     answer = await once(model, call, min(attempt_timeout, max(end - clock(), 0.0)), cut)
                     break
                 except ModelError as error:
-                    delay = first_delay * 2.0 ** (attempts_made - 1) * (1 + jitter() / 4)
+                    attempts_made += not error.is_away
+                    delay = first_delay * 2.0 ** (tries - 1) * (1 + jitter() / 4)
                     delay = max(delay, error.retry_after or 0.0)
-                    if not error.retryable or attempts_made >= attempts or guarded.is_probe or clock() + delay >= end:
+                    if not error.retryable or tries >= attempts or guarded.is_probe or clock() + delay >= end:
                         raise
                     _log.warning(
                         "model_call_repeated", provider=model.provider, model=model.name, code=error.code,
-                        attempts=attempts_made, pause=round(delay, 3),
+                        attempts=tries, pause=round(delay, 3),
                     )  # fmt: skip
                 await sleep(delay)
     except ModelError as error:
         error.attempts = attempts_made
-        if attempts_made < attempts and (isinstance(error, CircuitOpen) or (error.retryable and guarded.is_probe)):
+        is_stopped = isinstance(error, CircuitOpen) or (error.retryable and guarded.is_probe)
+        if error.is_away or (attempts_made < attempts and is_stopped):
             error.wait = breaker.wait_s()
         raise
-    return answer, attempts_made
+    return answer, attempts_made + 1
 
 
 async def once(

@@ -189,7 +189,7 @@ async def test_connection_reset(dialect: Dialect, resetting: str) -> None:
     model = dialect.open(resetting)
     error = await failure(model)
     await model.close()
-    assert (error.code, error.retryable) == ("unreachable", True)
+    assert (error.code, error.retryable, error.is_away) == ("unreachable", True, False)
 
 
 async def test_connection_refused(dialect: Dialect, httpserver: HTTPServer) -> None:
@@ -199,8 +199,19 @@ async def test_connection_refused(dialect: Dialect, httpserver: HTTPServer) -> N
     error = await failure(model)
     await model.close()
     httpserver.start()
-    assert (error.code, error.retryable) == ("unreachable", True)
+    assert (error.code, error.retryable, error.is_away) == ("unreachable", True, True)
     assert error.message.startswith(f"{dialect.provider}:{dialect.model}: ")
+
+
+@pytest.mark.parametrize("message", ["Loading model", "Model qwen is currently loading"])
+async def test_a_server_that_loads_its_model(
+    wired: Model, dialect: Dialect, httpserver: HTTPServer, message: str
+) -> None:
+    body = {"error": {"message": message, "type": "unavailable_error", "code": 503}}
+    httpserver.expect_request(dialect.path).respond_with_json(body, 503)
+    error = await failure(wired)
+    assert (error.code, error.retryable, error.is_away) == ("unreachable", True, True)
+    assert error.message.endswith(f"answered 503: {message}")
 
 
 @pytest.mark.parametrize(

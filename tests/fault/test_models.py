@@ -12,9 +12,10 @@ from bench.tokens import real
 from maas.engine.stages import MODEL_ERROR_MESSAGES
 from maas.prompting.prompts import Payload
 from shared import tokens
+from tests.http_server import HTTPServer
 from tests.model_server import ModelServer
 from tests.polling import poll
-from tests.stack import Stack
+from tests.stack import Stack, free_port
 
 Start = Callable[..., None]
 
@@ -216,6 +217,31 @@ def test_unreachable_responder_fails_and_the_user_goes_on(
     assert models.calls["responder"] == 4
     del models.statuses["responder"]
     assert stack.answer(waiting)["final_answer"] == "A model answered."
+
+
+def test_a_server_that_is_away_is_waited_for(stack: Stack, start: Start, models: ModelServer, user: UUID) -> None:
+    """Nobody listens for longer than four tries take: the run gives its place back, and is answered afterwards."""
+    port = free_port()
+    start(MAAS_RESPONDER_MODEL="openai:responder", OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1", MAAS_MODEL="")
+    run_id = stack.ask(user, "Are you there?")
+    poll(lambda: row(stack, run_id)["not_before"] is not None, 20)
+    assert row(stack, run_id)["status"] == "RESPONDING"
+    with HTTPServer(port=port, threaded=True) as server:
+        back = ModelServer(server)
+        assert stack.answer(run_id)["final_answer"] == "A model answered."
+        stack.wait_archived(run_id)
+        back.close()
+    calls = stack.rows("select finish, attempts from llm_calls where run_id = %s and stage = 'final_responder'", run_id)
+    assert [(one["finish"], one["attempts"]) for one in calls] == [("stop", 1)]
+    assert row(stack, run_id)["degraded"] == ["Analyzer", "Assembler"]
+
+
+def test_a_server_that_stays_away_ends_the_run_with_its_time(
+    stack: Stack, start: Start, models: ModelServer, user: UUID
+) -> None:
+    start(OPENAI_BASE_URL="http://127.0.0.1:9/v1", MAAS_RESPONDER_TIMEOUT="3")
+    state = stack.answer(stack.ask(user, "Are you there?"))
+    assert (state["status"], state["error_code"]) == ("FAILED", "unreachable")
 
 
 def test_a_stream_that_ends_early_is_asked_for_again(

@@ -101,6 +101,17 @@ def test_pauses_double_up_to_a_minute_and_begin_anew(breaker: Breaker, clock: Cl
         try_once(breaker)
 
 
+def test_a_server_that_is_away_is_looked_for_more_often(breaker: Breaker, clock: Clock) -> None:
+    error = dead("unreachable")
+    error.is_away = True
+    for pause in (5, 10, 10, 10):
+        try_once(breaker, error)
+        clock.now += pause - 0.01
+        assert is_open(breaker)
+        clock.now += 0.02
+        assert not is_open(breaker)
+
+
 @pytest.mark.parametrize(
     ("asked", "pause"), [(17.0, 17.0), (0.5, 0.5), (0.0, FIRST_OPEN_S), (86400.0, MAX_RETRY_AFTER_S)]
 )  # fmt: skip

@@ -148,6 +148,26 @@ async def test_attempts_that_were_made_before_count() -> None:
     assert (caught.value.attempts, len(model.timeouts), caught.value.wait) == (2, 2, None)
 
 
+def away() -> ModelError:
+    error = busy("unreachable")
+    error.is_away = True
+    return error
+
+
+async def test_a_server_that_is_away_is_no_attempt() -> None:
+    """It is tried as often, and then waited for: the caller learns how long."""
+    clock, model = Clock(), Scripted(*(away() for _ in range(9)))
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=100, attempt_timeout=30, sleep=clock.sleep, clock=clock)
+    assert (caught.value.attempts, len(model.timeouts), caught.value.wait) == (0, 4, 5.0)
+
+
+async def test_a_server_that_comes_back_is_asked_once() -> None:
+    clock, model = Clock(), Scripted(away(), busy(), away())
+    done = await complete(model, REQUEST, budget=100, attempt_timeout=30, sleep=clock.sleep, clock=clock)
+    assert (done.reply.text, done.attempts, len(model.timeouts)) == ("at last", 2, 4)
+
+
 async def test_pauses_grow_with_jitter_on_top() -> None:
     clock = Clock()
     with pytest.raises(ModelError):
