@@ -82,17 +82,12 @@ def choose_background_tasks(
     return tasks
 
 
-@asynccontextmanager
-async def open_models(settings: Settings, choose: Callable[[str], str | None]) -> AsyncIterator[dict[str, Model]]:
+def open_models(cache: ModelCache, choose: Callable[[str], str | None]) -> dict[str, Model]:
     """Open the `provider:model` that `choose` returns for each role; roles without one are left out.
 
     Raises MaasError for a model that cannot be opened.
     """
-    async with AsyncExitStack() as stack:
-        models = {role: open_model(spec, settings, PROVIDERS) for role in ROLES if (spec := choose(role))}
-        for model in models.values():
-            stack.push_async_callback(model.close)
-        yield models
+    return {role: cache.get(spec, role) for role in ROLES if (spec := choose(role))}
 
 
 @asynccontextmanager
@@ -100,11 +95,10 @@ async def open_deps(db: Database, settings: Settings, embedder: Embedder | None)
     """Open the dependencies of stages over an open database; close the embedder, too, at the end. Raises MaasError."""
     async with (
         open_query_embedder(db, embedder, settings.embedding_timeout) as questions,
-        open_models(settings, settings.role_model) as models,
-        open_models(settings, settings.role_fallback) as fallbacks,
         open_images(settings) as images,
         aclosing(ModelCache(settings, PROVIDERS)) as named,
     ):
+        models, fallbacks = (open_models(named, choose) for choose in (settings.role_model, settings.role_fallback))
         rules = BuiltinModel()
         yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), images=images, named_models=named)
 

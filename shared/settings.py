@@ -26,21 +26,17 @@ from shared.assistant_settings import AssistantSettings
 from shared.corporate_settings import CorporateSettings
 from shared.errors import MaasError, problems_of
 from shared.log import hide
+from shared.model_settings import ROLE_PREFIX, ModelSettings
+from shared.model_settings import ROLES as ROLES
+from shared.model_settings import attempt_setting as attempt_setting
 from shared.page_settings import PageSettings
 from shared.quota_settings import QuotaSettings
 from shared.telegram_settings import TelegramSettings
 from shared.vendor_settings import VendorSettings
 
-_ROLE_PREFIX = {
-    "Analyzer": "analyzer",
-    "Assembler": "assembler",
-    "FinalResponder": "responder",
-    "Archivist": "archivist",
-    "Compactor": "archivist",
-}
-ROLES = tuple(_ROLE_PREFIX)
 ORCHESTRATOR_SECRETS = (
     "openai_api_key", "gemini_api_key", "anthropic_api_key", "evolution_api_key", "lightrag_api_key", "mcp_servers",
+    "models",
 )  # fmt: skip
 DEFAULT_ATTACHMENT_BYTES = 10 * 1024 * 1024
 PREFIX = "MAAS_"
@@ -64,7 +60,8 @@ def _default_embedding_model() -> str:
 
 
 class Settings(
-    AssistantSettings, CorporateSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings, QuotaSettings
+    ModelSettings, AssistantSettings, CorporateSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings,
+    QuotaSettings,
 ):  # fmt: skip
     """All settings; times are in seconds unless the name says otherwise."""
 
@@ -332,21 +329,16 @@ class Settings(
 
     def role_model(self, role: str) -> str:
         """Return the `provider:model` of one of ROLES."""
-        return getattr(self, f"{_ROLE_PREFIX[role]}_model") or self.model
+        return getattr(self, f"{ROLE_PREFIX[role]}_model") or self.model
 
     def role_fallback(self, role: str) -> str | None:
         """Return the `provider:model` that is called if a role's own one fails; None without."""
-        return getattr(self, f"{_ROLE_PREFIX[role]}_fallback") or self.fallback_model
+        return getattr(self, f"{ROLE_PREFIX[role]}_fallback") or self.fallback_model
 
     def role_attempt_timeout(self, role: str) -> float:
         """Return the timeout of one attempt of a role's model, in seconds."""
-        own: float | None = getattr(self, f"{_ROLE_PREFIX[role]}_attempt_timeout")
+        own: float | None = getattr(self, f"{ROLE_PREFIX[role]}_attempt_timeout")
         return own or self.attempt_timeout
-
-
-def attempt_setting(role: str) -> str:
-    """Return the variable that sets the timeout of one attempt of a role's model."""
-    return f"MAAS_{_ROLE_PREFIX[role].upper()}_ATTEMPT_TIMEOUT" if role in _ROLE_PREFIX else "MAAS_ATTEMPT_TIMEOUT"
 
 
 def variable_of(name: str) -> str:

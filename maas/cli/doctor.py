@@ -194,7 +194,7 @@ class _Checks:
 
     async def models(self) -> str:
         for role in ROLES:
-            model = open_model(self.settings.role_model(role), self.settings, PROVIDERS)
+            model = open_model(self.settings.role_model(role), self.settings, PROVIDERS, role)
             await model.close()
         await self._check_prices({self.settings.role_model(role) for role in ROLES})
         return ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)

@@ -20,10 +20,25 @@ from maas.engine.stages import Deps, Prompt
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
 from maas.prompting.memory_room import ROLE_WITH_MEMORY, fit_request
 from shared import tracing
-from shared.models import ErrorCode, Image, Message, Model, ModelError, NamedModel, Reply, Request, ToolCall, Usage
-from shared.models.calls import Completion, StreamListener, complete, draw, fingerprint
+from shared.model_settings import budget_setting
+from shared.models import (
+    ErrorCode,
+    Image,
+    Message,
+    Model,
+    ModelError,
+    NamedModel,
+    Reply,
+    Request,
+    ToolCall,
+    Usage,
+    schema_instruction,
+    spec_of,
+)  # fmt: skip
+from shared.models.calls import Completion, Pace, StreamListener, complete, draw, fingerprint
 from shared.models.context_window import learn
-from shared.models.retry import MAX_ATTEMPTS
+from shared.models.options import JsonSchema, ModelOptions, options_of
+from shared.models.places import place_at
 
 MAX_MEMORY_CUTS, MEMORY_SHARE = 2, 0.5
 REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
@@ -185,8 +200,10 @@ async def _call_within_window(
 ) -> Reply:  # fmt: skip
     """Call a model; if it refuses the Responder's request as too long, repeat it with less memory, twice at most."""
     end = time.monotonic() + budget
+    options = options_of(deps.settings, request.role, spec_of(model))
+    request, window = _in_json_mode(request, options.json_schema), options.window
     try:
-        request = await fit_request(model, request, deps.builtin_model)
+        request = await fit_request(model, request, deps.builtin_model, window)
     except ModelError as error:
         record = _new_record(run, model, stage, prompt) | {"finish": "error", "error": str(error), "attempts": 0}
         run.log.calls.append(record | {"ms": 0.0})
@@ -200,7 +217,7 @@ async def _call_within_window(
                 learn(model, request, error, *([MEMORY_SHARE] if has_memory else ()))
             if error.code != "context_exceeded" or not has_memory or not cuts_left:
                 raise
-            refused, request = request, await fit_request(model, request, deps.builtin_model)
+            refused, request = request, await fit_request(model, request, deps.builtin_model, window)
             if request == refused:
                 raise
     raise AssertionError("a loop that returns or raises")
@@ -211,6 +228,7 @@ async def _call(
     listener: StreamListener | None = None,
 ) -> Reply:  # fmt: skip
     began = time.monotonic()
+    options = options_of(deps.settings, request.role, spec_of(model))
     request_hash = fingerprint(model, request)
     await _read_earlier_calls(run, deps, stage)
     if (stored := _take_stored_reply(run, request_hash)) is not None:
@@ -219,15 +237,12 @@ async def _call(
         await check_budget(run, deps, model)
     record = _new_record(run, model, stage, prompt) | {"request_hash": request_hash}
     try:
-        failed_attempts = _count_failed_attempts(run, request_hash)
+        failed_attempts = _count_failed_attempts(run, request_hash, options.tries)
         if budget <= 0:
-            raise ModelError("timeout", f"{model.provider}:{model.name}: no time is left for another call")
+            cause = f"{spec_of(model)}: no time is left for another call ({budget_source(request.role)})"
+            raise ModelError("timeout", cause)
         with tracing.span(f"chat {model.name}", _request_attributes(model, request), "client") as span:
-            completion = await complete(
-                model, request, budget=budget,
-                attempt_timeout=min(budget, deps.settings.role_attempt_timeout(request.role)),
-                first_delay=deps.settings.retry_delay, listener=listener, attempts=MAX_ATTEMPTS - failed_attempts,
-            )  # fmt: skip
+            completion = await _complete(deps, model, request, budget, options, failed_attempts, listener)
             span.note(_reply_attributes(completion))
     except ModelError as error:
         run.log.calls.append(
@@ -242,6 +257,40 @@ async def _call(
                   "cached": reply.usage.tokens_cached, "calls": calls, "parts": reply.raw if calls else None}
     )  # fmt: skip
     return reply
+
+
+async def _complete(
+    deps: Deps, model: Model, request: Request, budget: float, options: ModelOptions, failed_attempts: int,
+    listener: StreamListener | None,
+) -> Completion:  # fmt: skip
+    """Call a model once it has a place. The wait counts for the Responder alone: its user waits for the whole."""
+    end = time.monotonic() + budget
+    async with place_at(model, request.role, options.calls):
+        if request.role == ROLE_WITH_MEMORY:
+            budget = max(end - time.monotonic(), 0.0)
+        return await complete(
+            model, request, budget=budget, attempt_timeout=min(budget, options.attempt_timeout or budget),
+            first_delay=deps.settings.retry_delay, listener=listener, attempts=options.tries - failed_attempts,
+            pace=Pace(options.first_token_timeout, options.tokens_per_second),
+            breaker_failures=options.breaker_failures, is_patient=options.is_own_server,
+            sources=(options.attempt_source, budget_source(request.role)),
+        )  # fmt: skip
+
+
+def _in_json_mode(request: Request, mode: JsonSchema) -> Request:
+    """Return a request whose schema is enforced strictly, loosely, or only named in the text."""
+    if request.json_schema is None or mode == "plain":
+        return request
+    if mode == "strict":
+        return replace(request, is_strict=True)
+    system = f"{request.system}\n\n{schema_instruction(request.json_schema)}".strip()
+    return replace(request, system=system, json_schema=None)
+
+
+def budget_source(role: str) -> str:
+    """Return what sets the time of a role's model, all attempts together."""
+    setting = budget_setting(role)
+    return f"{setting}, or limits.seconds of the assistant" if role == ROLE_WITH_MEMORY else setting
 
 
 def _request_attributes(model: Model, request: Request) -> tracing.Attributes:
@@ -284,13 +333,13 @@ async def _read_earlier_calls(run: ModelCaller, deps: Deps, stage: str) -> None:
         run.log.next_round = max(row["round"] + 1 for row in rows) if rows else 0
 
 
-def _count_failed_attempts(run: ModelCaller, request_hash: str) -> int:
+def _count_failed_attempts(run: ModelCaller, request_hash: str, tries: int) -> int:
     """How often earlier owners have made this request. Raises its ModelError where no attempt is left."""
     if not _is_live(run):
         return 0
     failed = [row for row in run.log.earlier or () if row["request_hash"] == request_hash and row["error"]]
     attempts: int = sum(row["attempts"] for row in failed)
-    if failed and (attempts >= MAX_ATTEMPTS or failed[-1]["error"].startswith("too_slow: ")):
+    if failed and (attempts >= tries or failed[-1]["error"].startswith("too_slow: ")):
         code, _, cause = failed[-1]["error"].partition(": ")
         raise ModelError(cast(ErrorCode, code), cause)
     return attempts

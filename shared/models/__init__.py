@@ -6,6 +6,7 @@
 | `calls`                               | calls of an opened model: completions, images, vectors of queries   |
 | `retry`                               | what all calls share: errors of providers, retries, circuit breaker |
 | `context_window`                      | requests that are too long for a model, and what is learnt of them  |
+| `options`, `places`                   | options by role and model; calls at once of one model               |
 | `openai`, `gemini`, `anthropic`, `e5` | one provider each                                                   |
 """
 
@@ -85,8 +86,9 @@ class Request:
     """A request of a stage to a model.
 
     `inputs` holds the values of the prompt's placeholders; the built-in model works from it, providers ignore it.
-    `json_schema` requests a JSON object. `max_tokens` limits the reply. A dialogue with calls must name its `tools` in
-    every request; `tool_choice` none forbids further calls.
+    `json_schema` requests a JSON object; with `is_strict` the provider is to enforce every rule of it. `max_tokens`
+    limits the reply. A dialogue with calls must name its `tools` in every request; `tool_choice` none forbids further
+    calls.
     """
 
     role: str
@@ -98,6 +100,7 @@ class Request:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "none", "required"] = "auto"
+    is_strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,7 @@ class ModelError(MaasError):
     `attempts` counts the attempts that `retry` made before it gave up; 0 elsewhere. `wait` is set if it gave up only
     because the circuit is open: seconds until a call may be admitted. `refusal` is set with `context_exceeded`.
     `is_away`: no server took the request, because none answers there or it is still loading the model.
+    `is_own_limit`: a limit of ours ended the attempt.
     """
 
     def __init__(
@@ -154,6 +158,7 @@ class ModelError(MaasError):
         self.wait: float | None = None
         self.refusal: Refusal | None = None
         self.is_away = False
+        self.is_own_limit = False
 
 
 class NamedModel(Protocol):

@@ -19,11 +19,14 @@ from weakref import WeakKeyDictionary
 import structlog
 
 from shared.images import MAX_IMAGE_BYTES, sanitize_image_async
+from shared.model_settings import attempt_setting
 from shared.models import Embedder, Image, ImageModel, Message, Model, ModelError, Reply, Request, spec_of
-from shared.models.retry import MAX_ATTEMPTS, Breaker, no_answer, once, repeat
-from shared.settings import attempt_setting
+from shared.models.retry import MAX_ATTEMPTS, NEVER_OPEN, Breaker, no_answer, once, repeat
 
 DELAY_FACTOR = 1.1  # an attempt that lasted this much longer than its limit was delayed by this process
+WHOLE_SHARE = 0.95  # of its time; an attempt that had less was the last of several
+PACE_GRACE_S = 15.0  # for which a stream may stand still at its beginning, or once in between
+TOKEN_CHARS = 4  # of a piece of text, where nobody has counted
 MAX_QUERY_CHARS = 2000
 MAX_CACHED_QUERIES = 128  # the stages of one run embed the same query
 _breakers: WeakKeyDictionary[Model, dict[str, Breaker]] = WeakKeyDictionary()
@@ -50,6 +53,19 @@ class StreamListener(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a stream must come: `first_token_s` seconds at most until each sign of life before the first text, then
+    `tokens_per_s` on average after PACE_GRACE_S. None: no limit of that kind.
+    """
+
+    first_token_s: float | None = None
+    tokens_per_s: float | None = None
+
+
+ANY_PACE = Pace()
+
+
 async def complete(
     model: Model,
     request: Request,
@@ -63,64 +79,105 @@ async def complete(
     breaker: Breaker | None = None,
     listener: StreamListener | None = None,
     attempts: int = MAX_ATTEMPTS,
+    pace: Pace = ANY_PACE,
+    breaker_failures: int = 1,
+    is_patient: bool = False,
+    sources: tuple[str, str] = ("", ""),
 ) -> Completion:
     """Call `model` for a completion, with the retries of `repeat`. Raises ModelError of the last attempt.
 
-    While the circuit of this model and role is open, CircuitOpen is raised at once. A `listener` receives the text as
-    it arrives; an answer that is still arriving after `attempt_timeout` fails as `too_slow`.
+    While the circuit of this model and role is open, CircuitOpen is raised at once; it opens after
+    `breaker_failures` failed calls, with 0 never. A `listener` receives the text as it arrives; an answer that is still
+    arriving after `attempt_timeout`, or falls behind the `pace`, fails as `too_slow`.
     """
-    stream = None if listener is None else _Stream(model, request, listener, attempt_timeout)
+    source = sources[attempt_timeout >= budget] or attempt_setting(request.role)
+    stream = None if listener is None else _Stream(model, request, listener, attempt_timeout, pace, source)
     reply, attempts_made = await repeat(
         model, stream.call if stream else partial(model.complete, request), budget=budget,
         attempt_timeout=attempt_timeout, attempts=attempts, cut=stream.cut if stream else None,
-        first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter,
-        breaker=breaker or _breaker(model, request.role, clock),
+        first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter, is_patient=is_patient, sources=sources,
+        breaker=breaker or _breaker(model, request.role, clock, breaker_failures),
     )  # fmt: skip
     return Completion(reply, attempts_made)
 
 
-def _breaker(model: Model, role: str, clock: Callable[[], float]) -> Breaker:
+def _breaker(model: Model, role: str, clock: Callable[[], float], failures: int) -> Breaker:
     """Return the breaker of a model in one role; roles differ in timeout and length, so each has its own."""
+    if not failures:
+        return NEVER_OPEN
     roles = _breakers.setdefault(model, {})
     if role not in roles:
-        roles[role] = Breaker(spec_of(model), role, clock)
+        roles[role] = Breaker(spec_of(model), role, clock, failures=failures)
     return roles[role]
 
 
 @dataclass(slots=True)
 class _Stream:
-    """Streams an answer to a listener; `allowed` is the timeout of an attempt, in seconds."""
+    """Streams an answer to a listener; `allowed` is the timeout of an attempt, in seconds, and `source` its setting."""
 
     model: Model
     request: Request
     listener: StreamListener
     allowed: float
+    pace: Pace
+    source: str
     began_at: float = 0.0
     last_piece_at: float = -math.inf
 
     async def call(self, limit: float) -> Reply:
         self.listener.begin()
         self.began_at, self.last_piece_at = time.monotonic(), -math.inf
-        async with aclosing(self.model.stream(self.request, limit)) as pieces:
-            async for piece in pieces:
-                self.last_piece_at = time.monotonic()
-                if isinstance(piece, Reply):
-                    return piece
-                if isinstance(piece, str) and piece:
-                    self.listener.text(piece)
+        text_began_at, tokens = None, 0.0
+        try:
+            async with asyncio.timeout(self.pace.first_token_s) as deadline:
+                async with aclosing(self.model.stream(self.request, limit)) as pieces:
+                    async for piece in pieces:
+                        now = self.last_piece_at = time.monotonic()
+                        if isinstance(piece, Reply):
+                            return piece
+                        if isinstance(piece, str) and piece:
+                            text_began_at = text_began_at or now
+                            self.listener.text(piece)
+                        tokens += len(piece) / TOKEN_CHARS if isinstance(piece, str) and piece else 1
+                        deadline.reschedule(self._deadline(text_began_at, tokens, now))
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise
+            raise self._fell_behind(text_began_at is not None) from error
         raise ModelError("unreachable", f"{spec_of(self.model)}: the stream ended early", retryable=True)
+
+    def _deadline(self, text_began_at: float | None, tokens: float, now: float) -> float | None:
+        """Return when the next piece must be there, by the clock of the event loop; None for no limit."""
+        if text_began_at is None:
+            return None if self.pace.first_token_s is None else asyncio.get_running_loop().time() + (
+                self.pace.first_token_s
+            )  # fmt: skip
+        if self.pace.tokens_per_s is None:
+            return None
+        due_at = text_began_at + PACE_GRACE_S + tokens / self.pace.tokens_per_s
+        return asyncio.get_running_loop().time() + due_at - now
+
+    def _fell_behind(self, has_text: bool) -> ModelError:
+        name = spec_of(self.model)
+        if has_text:
+            return ModelError(
+                "too_slow", f"{name} wrote fewer than {self.pace.tokens_per_s:g} tokens a second and was cut off "
+                "(tokens_per_second in MAAS_MODELS)",
+            )  # fmt: skip
+        seconds = self.pace.first_token_s
+        cause = f"{name} gave no first token within {seconds:g} s (first_token_timeout in MAAS_MODELS)"
+        return ModelError("timeout", cause, retryable=True)
 
     def cut(self, limit: float) -> ModelError:
         """Return the error of an attempt that ran out of time; it is final if the answer was still arriving."""
         now = time.monotonic()
         is_own_delay = now - self.began_at > limit * DELAY_FACTOR  # this process stood still
-        if is_own_delay or limit < self.allowed or now - self.last_piece_at > limit / 2:
+        if is_own_delay or limit < self.allowed * WHOLE_SHARE or now - self.last_piece_at > limit / 2:
             return no_answer(self.model, limit)
-        setting = attempt_setting(self.request.role)
         name = spec_of(self.model)
         return ModelError(
-            "too_slow", f"{name} was still answering after {limit:g} s and was cut off; raise {setting} or lower "
-            "MAAS_MAX_TOKENS",
+            "too_slow", f"{name} was still answering after {round(limit, 2):g} s and was cut off; raise {self.source} "
+            "or lower MAAS_MAX_TOKENS",
         )  # fmt: skip
 
 

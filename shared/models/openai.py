@@ -54,6 +54,7 @@ _REFUSALS = {
     "max_tokens": re.compile("max_completion_tokens"),
     "temperature": re.compile(r"\A(?>.*?temperature).*(?:support|deprecated|default)", re.IGNORECASE | re.DOTALL),
     "stream_options": re.compile("stream.?options|include_usage", re.IGNORECASE),
+    "strict": re.compile("strict|additionalProperties|'required' is required", re.IGNORECASE),
     "json_schema": re.compile("response.?format|json.?schema|guided|structured", re.IGNORECASE),
     "json_object": re.compile("response.?format|json.?object", re.IGNORECASE),
 }
@@ -127,7 +128,8 @@ class OpenAIModel(_OpenAI):
 
     def _leave_out(self, parameters: Mapping[str, Any], cause: str) -> bool:
         """Leave out the parameter that the server refused from now on; return False if the cause names none."""
-        used = {*parameters, parameters.get("response_format", {}).get("type")}
+        form = parameters.get("response_format", {})
+        used = {*parameters, form.get("type"), *form.get("json_schema", ())}
         for what, refusal in _REFUSALS.items():
             if what in used and refusal.search(cause):
                 self._refused.add(what)
@@ -144,7 +146,9 @@ class OpenAIModel(_OpenAI):
         system = request.system
         if request.json_schema is not None:
             if "json_schema" not in self._refused:
-                schema = {"name": request.role, "schema": dict(request.json_schema)}
+                schema: dict[str, Any] = {"name": request.role, "schema": dict(request.json_schema)}
+                if request.is_strict and "strict" not in self._refused:
+                    schema["strict"] = True
                 parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
             else:
                 system = f"{system}\n\n{schema_instruction(request.json_schema)}".strip()

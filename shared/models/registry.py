@@ -16,9 +16,11 @@ import structlog
 from shared.errors import MaasError
 from shared.models import Embedder, ImageModel, Model
 from shared.models.calls import ImageModels
+from shared.models.options import options_of
 from shared.settings import NO_EMBEDDING_MODEL, Settings
 
 ModelFactory: TypeAlias = Callable[[str, Settings], Model]
+ANSWERING_ROLE = "FinalResponder"
 _ALTERNATIVE = "use extractive:builtin"
 _IMAGE_ALTERNATIVE = "unset MAAS_IMAGE_MODEL and MAAS_IMAGE_FALLBACK"
 _EMBEDDING_ALTERNATIVE = "set MAAS_EMBEDDING_MODEL=none"
@@ -105,16 +107,29 @@ _EMBEDDING_PROVIDERS: dict[str, Callable[[str, int | None, Settings], Embedder]]
 }
 
 
-def open_model(spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}) -> Model:
-    """Open `provider:model`, for instance `openai:gpt-4o`; the caller closes it.
+def open_model(
+    spec: str, settings: Settings, local: Mapping[str, ModelFactory] = {}, role: str = ANSWERING_ROLE
+) -> Model:  # fmt: skip
+    """Open `provider:model`, for instance `openai:gpt-4o`, for a role; the caller closes it.
 
-    `local` maps the names of further providers, which need no network, to the factories of their models.
+    URL and key are those of MAAS_MODELS for it, else of the provider. `local` maps the names of further providers,
+    which need no network, to the factories of their models.
     Raises MaasError: `bad_setting` for a malformed name or unknown provider, `missing_key` for a provider without key,
     `missing_package` for one whose SDK is not installed.
     """
     providers = {**_PROVIDERS, **local}
     provider, name = _read_spec(spec, providers, "openai:gpt-4o")
-    return providers[provider](name, settings)
+    return providers[provider](name, _with_access(settings, role, provider, name))
+
+
+def _with_access(settings: Settings, role: str, provider: str, name: str) -> Settings:
+    """Return settings in which URL and key of a provider are those of this model in this role."""
+    options = options_of(settings, role, f"{provider}:{name}")
+    values = {f"{provider}_base_url": options.base_url, f"{provider}_api_key": options.api_key}
+    known = {name: value for name, value in values.items() if name in Settings.model_fields}
+    if all(getattr(settings, name) == value for name, value in known.items()):
+        return settings
+    return settings.model_copy(update=known)
 
 
 def check_access(
@@ -126,7 +141,7 @@ def check_access(
     """
     provider, name = _read_spec(spec, {**_PROVIDERS, **local}, "openai:gpt-4o")
     if provider not in local:
-        _ACCESS[provider](name, settings, alternative)
+        _ACCESS[provider](name, _with_access(settings, ANSWERING_ROLE, provider, name), alternative)
 
 
 def model_or_default(chosen: str | None, default: str, settings: Settings) -> str | None:
@@ -149,18 +164,23 @@ def named_model(model: str | None) -> str | None:
 
 
 class ModelCache:
-    """Models by `provider:model`, each opened when it is first requested; `local` as in `open_model`."""
+    """Models by `provider:model`, each opened when it is first requested; `local` as in `open_model`.
+
+    Roles that use the same model at the same server with the same key share it, and what is learnt of it.
+    """
 
     def __init__(self, settings: Settings, local: Mapping[str, ModelFactory] = {}) -> None:
         self._settings = settings
         self._local = local
-        self._opened: dict[str, Model] = {}
+        self._opened: dict[tuple[object, ...], Model] = {}
 
-    def get(self, spec: str) -> Model:
-        """Return the model of `spec`. Raises MaasError as `open_model` does."""
-        if spec not in self._opened:
-            self._opened[spec] = open_model(spec, self._settings, self._local)
-        return self._opened[spec]
+    def get(self, spec: str, role: str = ANSWERING_ROLE) -> Model:
+        """Return the model of `spec` for a role. Raises MaasError as `open_model` does."""
+        options = options_of(self._settings, role, spec)
+        key = (spec, options.base_url, options.api_key)
+        if key not in self._opened:
+            self._opened[key] = open_model(spec, self._settings, self._local, role)
+        return self._opened[key]
 
     async def aclose(self) -> None:
         """Close all models that were opened."""

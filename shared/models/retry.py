@@ -83,7 +83,9 @@ class ProviderErrors:
 
     def timeout(self, seconds: float) -> ModelError:
         """Return a ModelError for a call without an answer in time."""
-        return self.failure("timeout", f"no answer within {seconds:.1f} s", retryable=True)
+        error = self.failure("timeout", f"no answer within {seconds:.1f} s", retryable=True)
+        error.is_own_limit = True
+        return error
 
     def cut(self) -> ModelError:
         """Return a ModelError for a stream that ended early."""
@@ -157,19 +159,21 @@ class Breaker:
     """Refuses calls of a model in one role while it fails. Times in seconds.
 
     The circuit opens when a call has failed finally and no other call had a result since that call began, because a
-    failure of one request alone says nothing about the model. After 5 s, doubling to 60 s (to 10 s where the server was
-    away), or after the Retry-After of the provider, one call probes. A call whose timeout is 1.5 times the failed one is
-    admitted: a model that needs more than 3 s may answer within 30. `opens_on` decides which errors count.
+    failure of one request alone says nothing about the model; `failures` is the number of such calls in a row. After
+    5 s, doubling to 60 s (to 10 s where the server was away), or after the Retry-After of the provider, one call
+    probes. A call whose timeout is 1.5 times the failed one is admitted: a model that needs more than 3 s may answer
+    within 30. `opens_on` decides which errors count.
     """
 
     def __init__(
         self, model: str, role: str, clock: Callable[[], float] = time.monotonic,
-        opens_on: Callable[[ModelError], bool] = lambda error: error.retryable,
+        opens_on: Callable[[ModelError], bool] = lambda error: error.retryable, failures: int = 1,
     ) -> None:  # fmt: skip
         self._model = model
         self._role = role
         self._clock = clock
         self._opens_on = opens_on
+        self._failures_left = self._failures = failures
         self._open_circuit: _OpenCircuit | None = None
         self._is_probed = False
         self._results = 0
@@ -215,7 +219,10 @@ class Breaker:
         if call.results_seen != self._results:
             return  # the model has answered another call since
         self._results += 1
+        self._failures_left -= 1
         before = self._open_circuit
+        if before is None and self._failures_left > 0:
+            return
         since = before.since if before else datetime.now(UTC)
         timeout_s = max(call.timeout_s, before.timeout_s if before else 0.0)
         longest_s = MAX_AWAY_OPEN_S if error.is_away else MAX_OPEN_S
@@ -230,6 +237,7 @@ class Breaker:
 
     def _close(self) -> None:
         self._results += 1
+        self._failures_left = self._failures
         if self._open_circuit is not None:
             self._open_circuit = None
             _log.info("model_asked_again", model=self._model, role=self._role)
@@ -257,27 +265,37 @@ async def repeat(
     breaker: Breaker = NEVER_OPEN,
     attempts: int = MAX_ATTEMPTS,
     cut: Callable[[float], ModelError] | None = None,
+    is_patient: bool = False,
+    sources: tuple[str, str] = ("", ""),
 ) -> tuple[Answer, int]:
     """Return the result of `call(timeout)`, tried up to `attempts` times, and the number of attempts. Times in seconds.
 
     Pauses are `first_delay`, then two and four times that, with up to a quarter of jitter on top, or Retry-After if
     that is longer. A pause that would exceed `budget` is not begun: the last error is raised at once. `breaker` is
-    asked before each attempt; a probe is not repeated. An attempt ends after `attempt_timeout`. One that found the
-    server away is repeated, but does not count. Raises ModelError of the last attempt with `attempts` set, and with
+    asked before each attempt; a probe is not repeated. An attempt ends after `attempt_timeout`; with `is_patient` one
+    that follows a timeout may take all the time that is left, because a slow model is as slow the next time. One that
+    found the server away is repeated, but does not count. `sources` name the settings of `attempt_timeout` and
+    `budget`, for the error of a timeout. Raises ModelError of the last attempt with `attempts` set, and with
     `wait` if the breaker stopped the call or the server was away.
     """
     end = clock() + budget
     tries = attempts_made = 0
+    longest = attempt_timeout
     try:
         with breaker.call(budget) as guarded:
             while True:
                 breaker.admit(guarded)
                 tries += 1
+                limit = min(longest, max(end - clock(), 0.0))
                 try:
-                    answer = await once(model, call, min(attempt_timeout, max(end - clock(), 0.0)), cut)
+                    answer = await once(model, call, limit, cut)
                     break
                 except ModelError as error:
                     attempts_made += not error.is_away
+                    if error.is_own_limit and (source := sources[limit < longest or longest >= budget]):
+                        error.message += f" ({source})"
+                    if is_patient and error.code == "timeout":
+                        longest = budget
                     delay = first_delay * 2.0 ** (tries - 1) * (1 + jitter() / 4)
                     delay = max(delay, error.retry_after or 0.0)
                     if not error.retryable or tries >= attempts or guarded.is_probe or clock() + delay >= end:
@@ -312,4 +330,6 @@ async def once(
 
 def no_answer(model: NamedModel, limit: float) -> ModelError:
     """Return the error of an attempt that had no answer after `limit` seconds."""
-    return ModelError("timeout", f"{spec_of(model)} gave no answer within {limit:.1f} s", retryable=True)
+    error = ModelError("timeout", f"{spec_of(model)} gave no answer within {limit:.1f} s", retryable=True)
+    error.is_own_limit = True
+    return error

@@ -168,6 +168,15 @@ def test_failures_at_one_time_are_one(breaker: Breaker, clock: Clock) -> None:
     assert not is_open(breaker)
 
 
+def test_so_many_failures_in_a_row(clock: Clock) -> None:
+    breaker = Breaker("p:m", "Analyzer", clock, failures=3)
+    for error in (dead(), dead(), None, dead(), dead()):
+        try_once(breaker, error)
+        assert not is_open(breaker)
+    try_once(breaker, dead())
+    assert is_open(breaker)
+
+
 def test_it_is_logged_once(breaker: Breaker, clock: Clock) -> None:
     with capture_logs() as logs:
         for _ in range(3):

@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from shared.models import ALIVE, Message, Model, ModelError, Piece, Reply, Request
-from shared.models.calls import complete
+from shared.models.calls import Pace, complete
 
 REQUEST = Request("FinalResponder", (Message("user", "Hello?"),))
 
@@ -139,6 +139,57 @@ async def test_who_falls_silent_is_asked_again() -> None:
     with pytest.raises(ModelError) as caught:
         await complete(model, REQUEST, budget=20, attempt_timeout=0.1, first_delay=0.01, listener=listener)
     assert (caught.value.code, caught.value.attempts, listener.begun) == ("timeout", 4, 4)
+
+
+async def test_a_timeout_names_the_setting_that_ended_it() -> None:
+    sources = ("MAAS_ATTEMPT_TIMEOUT", "MAAS_ANALYZER_TIMEOUT")
+    for attempt_timeout, budget, named in ((0.05, 0.1, sources[0]), (0.05, 0.05, sources[1]), (9, 0.05, sources[1])):
+        with pytest.raises(ModelError) as caught:
+            await complete(
+                Slow(), REQUEST, budget=budget, attempt_timeout=attempt_timeout, attempts=1, sources=sources
+            )  # fmt: skip
+        assert caught.value.message.endswith(f" s ({named})"), caught.value.message
+
+
+async def test_a_slow_model_at_home_is_not_asked_four_times_for_as_long() -> None:
+    """What follows a timeout may take all the time that is left."""
+    model = Slow()
+    with pytest.raises(ModelError) as caught:
+        await complete(model, REQUEST, budget=0.5, attempt_timeout=0.1, first_delay=0.01, is_patient=True)
+    assert (caught.value.attempts, len(model.timeouts)) == (2, 2)
+    assert model.timeouts[0] == 0.1 and model.timeouts[1] > 0.3
+
+
+async def test_a_first_token_has_a_time_of_its_own() -> None:
+    class Thinking(Talkative):
+        async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
+            for _ in range(5):
+                await asyncio.sleep(0.05)
+                yield ALIVE
+            async for piece in super().stream(request, timeout):
+                yield piece
+
+    listener = Listening()
+    with pytest.raises(ModelError) as caught:
+        await complete(
+            Thinking(words=0), REQUEST, budget=9, attempt_timeout=9, listener=listener, attempts=1, pace=Pace(0.1)
+        )
+    assert (caught.value.code, caught.value.retryable) == ("timeout", True)
+    assert "no first token within 0.1 s (first_token_timeout in MAAS_MODELS)" in caught.value.message
+
+
+async def test_an_answer_that_keeps_its_pace_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shared.models.calls.PACE_GRACE_S", 0.05)
+    with pytest.raises(ModelError) as caught:
+        await complete(
+            Talkative(words=10), REQUEST, budget=9, attempt_timeout=9, listener=Listening(), pace=Pace(None, 20)
+        )
+    assert (caught.value.code, caught.value.attempts) == ("too_slow", 1)
+    assert "fewer than 20 tokens a second" in caught.value.message
+    listener = Listening()
+    with pytest.raises(ModelError) as caught:
+        await complete(Talkative(), REQUEST, budget=0.5, attempt_timeout=0.5, listener=listener, pace=Pace(None, 1))
+    assert caught.value.code == "too_slow" and "still answering after 0.5 s" in caught.value.message
 
 
 async def test_attempts_that_were_made_before_count() -> None:
