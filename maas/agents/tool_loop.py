@@ -19,6 +19,7 @@ from maas.agents.tool_calls import ToolResult, tag_safe_json
 from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_models import RunModels
 from maas.agents.tools import Mode, Tool, ToolContext, Toolset
+from maas.agents.written_calls import ask_with_tools
 from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
 from maas.engine.events import RunEvents
@@ -30,8 +31,9 @@ from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts
 from maas.runs.debug_info import debug_log
 from shared import tokens
 from shared.db import Database
-from shared.models import Message, Reply, Request, ToolCall
+from shared.models import Message, Reply, Request, ToolCall, spec_of
 from shared.models.calls import StreamListener
+from shared.models.options import options_of
 from shared.text import clean, is_blank
 
 STAGE = "final_responder"
@@ -60,9 +62,22 @@ class ResponderModel:
 
     async def ask(self, request: Request) -> Reply:
         """Raises MaasError, LostRun."""
+        if request.tools:
+            return await ask_with_tools(self._ask, request, self.listener, self._writes_calls, self.pin)
+        return await self._ask(request, self.listener)
+
+    async def _ask(self, request: Request, listener: StreamListener | None) -> Reply:
         time_left = self.deadline - monotonic()
         request = await with_now(request, self.run, self.deps)
-        return await ask(self.run, self.deps, STAGE, self.prompt, request, time_left, self.listener)
+        return await ask(self.run, self.deps, STAGE, self.prompt, request, time_left, listener)
+
+    def _writes_calls(self, reply: Reply) -> bool:
+        """Whether the model of a reply is known to write its calls as text: by MAAS_MODELS, or as models at home do."""
+        spec = spec_of(self.deps.models["FinalResponder"])
+        if "model" in reply.raw:  # a fallback may have answered
+            spec = f"{reply.raw['provider']}:{reply.raw['model']}"
+        options = options_of(self.deps.settings, "FinalResponder", spec)
+        return options.is_own_server if options.text_calls is None else options.text_calls
 
     def without_listener(self) -> ResponderModel:
         """The same model for replies that are not the answer."""

@@ -1,0 +1,175 @@
+"""Calls that a model writes as its text: what is one, what is none, and what of a stream is held back for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maas.agents.written_calls import ask_with_tools
+from shared.models import Message, Reply, Request, ToolCall, ToolSpec
+from shared.models.calls import StreamListener
+from shared.models.text_calls import MAX_HELD_CHARS, HeldListener, may_become_call, read_text_calls
+
+CALL = '{"name": "weather", "arguments": {"city": "Москва"}}'
+WRITTEN = [
+    CALL,
+    f"  \n{CALL}\n",
+    f"```json\n{CALL}\n```",
+    f"```\n{CALL}```",
+    f"```tool_call\n{CALL}\n```",
+    f"<tool_call>\n{CALL}\n</tool_call>",
+    f"<tool_call>{CALL}",
+    f"```xml\n<tool_call>{CALL}</tool_call>\n```",
+    f"[TOOL_CALLS][{CALL}]",
+    f"<|python_tag|>{CALL}",
+    '{"name": "weather", "parameters": {"city": "Москва"}}',
+    '{"type": "function", "name": "weather", "parameters": {"city": "Москва"}}',
+    '{"function": "weather", "arguments": {"city": "Москва"}}',
+    '{"type": "function", "function": {"name": "weather", "arguments": {"city": "Москва"}}}',
+    '{"type": "function", "function": {"name": "weather", "arguments": "{\\"city\\": \\"Москва\\"}"}}',
+    '{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "weather", '
+    '"arguments": {"city": "Москва"}}}]}',
+]
+PROSE = [
+    "It is sunny.",
+    "",
+    f"I will call it: {CALL}",
+    f"{CALL}\nThat is what the document says.",
+    f"The letter holds:\n```json\n{CALL}\n```",
+    f"```json\n{CALL}\n```\nShall I?",
+    f"```python\n{CALL}\n```",
+    f"> {CALL}",
+    '{"name": "Bob"}',
+    '{"name": "weather", "city": "Москва"}',
+    '{"name": "weather", "arguments": {"city": "Москва"}, "comment": "as you asked"}',
+    '{"city": "Москва"}',
+    "[]",
+    "[1, 2]",
+    "{}",
+    "{" * 5000,
+    '"weather"',
+    "``` ```",
+]
+REQUEST = Request("FinalResponder", (Message("user", "Weather?"),), tools=(ToolSpec("weather", "The weather."),))
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_reply_that_is_one_call(text: str) -> None:
+    (call,) = read_text_calls(text)
+    assert call.name == "weather" and json.loads(call.arguments) == {"city": "Москва"}
+    assert all(may_become_call(text[:end]) for end in range(len(text) + 1))
+
+
+@pytest.mark.parametrize("text", PROSE)
+def test_a_reply_that_says_anything_else(text: str) -> None:
+    assert read_text_calls(text) == ()
+
+
+@pytest.mark.parametrize("text", [f"[{CALL}, {CALL}]", f"<tool_call>{CALL}</tool_call>\n<tool_call>{CALL}</tool_call>"])
+def test_several_calls(text: str) -> None:
+    assert [call.name for call in read_text_calls(text)] == ["weather", "weather"]
+    assert all(may_become_call(text[:end]) for end in range(len(text) + 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It", "```python", "```py", f"{CALL} and", f"```json\n{CALL}\n``` and", '{"city"', "{'a", "[1", "<b>",
+     "```json\n# a comment", " " * 9 + "x", '{"name": "' + "x" * MAX_HELD_CHARS],
+)  # fmt: skip
+def test_what_is_streamed_at_once(text: str) -> None:
+    assert not may_become_call(text)
+
+
+class Heard:
+    """What a listener was told."""
+
+    def __init__(self) -> None:
+        self.received = ""
+
+    def begin(self) -> None:
+        self.received = ""
+
+    def text(self, delta: str) -> None:
+        self.received += delta
+
+
+@given(st.sampled_from([*WRITTEN, *PROSE]), st.integers(1, 7))
+def test_an_answer_is_passed_on_whole_and_a_call_never(text: str, size: int) -> None:
+    heard = Heard()
+    held = HeldListener(heard)
+    held.begin()
+    for start in range(0, len(text), size):
+        held.text(text[start : start + size])
+    if read_text_calls(text):
+        assert heard.received == ""
+    else:
+        held.release()
+        assert heard.received == text
+
+
+class Speaking:
+    """A model that says these texts one after another."""
+
+    def __init__(self, *texts: str, calls: Sequence[ToolCall] = ()) -> None:
+        self.texts = list(texts)
+        self.calls = tuple(calls)
+        self.requests: list[Request] = []
+        self.pinned = 0
+
+    async def ask(self, request: Request, listener: StreamListener | None) -> Reply:
+        self.requests.append(request)
+        text = self.texts.pop(0)
+        assert listener is not None
+        listener.begin()
+        listener.text(text)
+        return Reply(text, calls=self.calls, raw={"provider": "openai", "model": "q"})
+
+    async def pin(self) -> None:
+        self.pinned += 1
+
+
+async def ask(speaking: Speaking, *, is_known: bool, request: Request = REQUEST) -> tuple[Reply, str]:
+    heard = Heard()
+    reply = await ask_with_tools(speaking.ask, request, heard, lambda reply: is_known, speaking.pin)
+    return reply, heard.received
+
+
+async def test_a_known_writer_has_its_call_made() -> None:
+    reply, heard = await ask(Speaking(f"```json\n{CALL}\n```"), is_known=True)
+    (call,) = reply.calls
+    assert (call.name, reply.text, reply.finish, reply.raw, heard) == ("weather", "", "tool_calls", {}, "")
+    assert call.id and (await ask(Speaking(f"```json\n{CALL}\n```"), is_known=True))[0].calls == (call,)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known", "choice"),
+    [(CALL, False, "auto"), (CALL, True, "none"), (f"[{CALL}, {CALL}]", True, "auto"),
+     (CALL.replace("weather", "tempest"), True, "auto")],
+    ids=["another's model", "no further calls", "two calls", "no such tool"],
+)  # fmt: skip
+async def test_otherwise_it_is_asked_once_more(text: str, is_known: bool, choice: Literal["auto", "none"]) -> None:
+    speaking = Speaking(text, "It is sunny.")
+    request = replace(REQUEST, tool_choice=choice)
+    reply, heard = await ask(speaking, is_known=is_known, request=request)
+    assert (reply.text, reply.calls, heard, speaking.pinned) == ("It is sunny.", (), "It is sunny.", 1)
+    assert speaking.requests[1].messages[1].text == text
+    stubborn, heard = await ask(Speaking(text, text), is_known=is_known, request=request)
+    assert (stubborn.text, stubborn.calls, heard) == ("", (), "")
+
+
+async def test_a_quoted_document_calls_nothing() -> None:
+    text = f"The document says:\n```json\n{CALL}\n```"
+    reply, heard = await ask(Speaking(text), is_known=True)
+    assert (reply.text, reply.calls, heard) == (text, (), text)
+
+
+async def test_a_call_that_is_made_is_not_made_twice() -> None:
+    made = ToolCall("1", "weather", "{}")
+    reply, heard = await ask(Speaking(CALL, calls=[made]), is_known=True)
+    assert (reply.calls, reply.text, heard) == ((made,), "", "")
