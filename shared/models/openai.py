@@ -44,7 +44,9 @@ from shared.models import (
     schema_instruction,
 )
 from shared.models.context_window import read_refusal
+from shared.models.options import is_own_server
 from shared.models.retry import ProviderErrors, retry_after
+from shared.models.schemas import without_patterns
 from shared.text import clean
 
 _REASONING = re.compile(r"^(?:.*/)?(?:gpt-[5-9]|o\d)")
@@ -90,6 +92,7 @@ class OpenAIModel(_OpenAI):
     def __init__(self, name: str, *, api_key: str, base_url: str | None = None) -> None:
         super().__init__(name, api_key=api_key, base_url=base_url)
         self._refused = set(_REFUSED_BY_REASONING) if _REASONING.match(name) else set()
+        self._schema = without_patterns if is_own_server(self.provider, base_url) else dict[str, Any]
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
@@ -142,11 +145,11 @@ class OpenAIModel(_OpenAI):
         if "temperature" not in self._refused:
             parameters["temperature"] = request.temperature
         if request.tools:
-            parameters |= {"tools": _tools(request), "tool_choice": request.tool_choice}
+            parameters |= {"tools": self._tools(request), "tool_choice": request.tool_choice}
         system = request.system
         if request.json_schema is not None:
             if "json_schema" not in self._refused:
-                schema: dict[str, Any] = {"name": request.role, "schema": dict(request.json_schema)}
+                schema: dict[str, Any] = {"name": request.role, "schema": self._schema(request.json_schema)}
                 if request.is_strict and "strict" not in self._refused:
                     schema["strict"] = True
                 parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -155,6 +158,13 @@ class OpenAIModel(_OpenAI):
                 if "json_object" not in self._refused:
                     parameters["response_format"] = {"type": "json_object"}
         return parameters | {"messages": self._messages(request, system)}
+
+    def _tools(self, request: Request) -> list[dict[str, Any]]:
+        return [
+            {"type": "function", "function": {"name": tool.name, "description": tool.description,
+                                              "parameters": self._schema(tool.parameters) or NO_ARGUMENTS}}
+            for tool in request.tools
+        ]  # fmt: skip
 
     def _messages(self, request: Request, system: str) -> list[dict[str, Any]]:
         messages = [{"role": "system", "content": clean(system)}] if system else []
@@ -336,14 +346,6 @@ def _model_errors(errors: ProviderErrors, timeout: float, expected: str) -> Iter
         raise errors.of_status(status, error.message, body=error.body) from error
     except openai.OpenAIError as error:
         raise errors.failure("provider_error", str(error)) from error
-
-
-def _tools(request: Request) -> list[dict[str, Any]]:
-    return [
-        {"type": "function", "function": {"name": tool.name, "description": tool.description,
-                                          "parameters": dict(tool.parameters) or NO_ARGUMENTS}}
-        for tool in request.tools
-    ]  # fmt: skip
 
 
 def _json(call: ToolCall) -> str:

@@ -101,7 +101,9 @@ def options_of(settings: Settings, role: str, spec: str) -> ModelOptions:
             own |= {name: one for name in _OPTIONS if (one := getattr(entry, name)) is not None}
     key = own.get("api_key")
     options = replace(options, **own | ({"api_key": SecretStr(key)} if isinstance(key, str) else {}))
-    return _with_time_limits(settings, role, replace(options, is_own_server=_is_own(provider, options.base_url)), own)
+    return _with_time_limits(
+        settings, role, replace(options, is_own_server=is_own_server(provider, options.base_url)), own
+    )
 
 
 def _with_time_limits(settings: Settings, role: str, options: ModelOptions, own: Mapping[str, Any]) -> ModelOptions:
@@ -143,7 +145,7 @@ def _from_environment(found: re.Match[str]) -> str:
     return json.dumps(value)[1:-1]
 
 
-def _is_own(provider: str, base_url: str | None) -> bool:
+def is_own_server(provider: str, base_url: str | None) -> bool:
     """Whether the server of a provider is one's own."""
     if base_url is None:
         return provider not in _HOSTED
