@@ -179,3 +179,23 @@ def test_layers_are_for_those_who_may_and_ask(agency: Agency, environment: str, 
     run_id = agency.ask("How are we?", **metadata)
     assert agency.answer(run_id) == "Sales say three."
     assert agency.events(run_id, "layer") == [] and agency.events(run_id, "tool_result")
+
+
+def test_a_call_that_is_written_is_made_and_never_shown(agency: Agency) -> None:
+    """A model at home writes its call as fenced JSON: the tool runs under its policy, and the answer is in words."""
+    written = '```json\n{"name": "pause_campaign", "arguments": {"text": "spring"}}\n```'
+
+    def say(messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]:
+        return ("I have asked for it." if messages[-1]["role"] == "tool" else written), []
+
+    agency.models.scripts["responder"] = say
+    agency.open("single", [], toolset=["pause_campaign"], default_mode="plan")
+    run_id = agency.ask("Pause the campaign.")
+    answer = agency.answer(run_id)
+    assert answer.startswith("I have asked for it.") and MARK in answer
+    (action,) = agency.stack.rows("select tool_name, tool_args, status from chat_pending_actions")
+    assert (action["tool_name"], action["tool_args"], action["status"]) == (
+        "pause_campaign", {"text": "spring"}, "pending",
+    )  # fmt: skip
+    shown = "".join(one["delta"] for one in agency.events(run_id, "text"))
+    assert "arguments" not in shown + answer and "```" not in shown + answer
