@@ -134,7 +134,8 @@ async def register(deps: Deps, known: Toolset, built_ins: Sequence[BuiltIn]) -> 
     """Write `known` tools and built-in assistants to their tables, then check every other active row of `assistants`.
 
     A built-in definition replaces that of its row, but not the row's role, which operators may change. One that is not
-    configured becomes a row that is not active and says why; a wrong row of an operator stops the start.
+    configured becomes a row that is not active and says why; a wrong row of an operator stops the start, but for one
+    that names an MCP server of ours which is not configured: that assistant alone is refused, run by run.
     Raises MaasError('bad_assistant').
     """
     db = deps.db
@@ -143,8 +144,18 @@ async def register(deps: Deps, known: Toolset, built_ins: Sequence[BuiltIn]) -> 
         await _write_built_in(deps, one, known)
     names = {one.name for one in built_ins}
     for row in await db.rows("assistant_definitions"):
-        if row["name"] not in names:
-            await _check(deps, read_definition(row["name"], row["role_name"], row["definition"]), known)
+        if row["name"] in names:
+            continue
+        definition = read_definition(row["name"], row["role_name"], row["definition"])
+        if absent := sorted(name for name in _server_names() & set(definition.names) if not known.may_hold(name)):
+            log.error("assistant_refused", assistant=definition.name, cause=f"no MCP server is set for {absent[0]!r}")
+        else:
+            await _check(deps, definition, known)
+
+
+def _server_names() -> set[str]:
+    """The domains, and the tools without prefix, of all MCP servers that our assistants may have (SERVER_NAMES)."""
+    return {name for module in _modules() for name in getattr(module, "SERVER_NAMES", ())}
 
 
 async def _write_built_in(deps: Deps, one: BuiltIn, known: Toolset) -> None:

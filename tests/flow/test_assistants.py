@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from maas.assistants import built_in
+from maas.assistants.corporate.mail import MAIL_TOOLS
 from shared.settings import load_settings
 from tests.polling import poll
 from tests.stack import Stack
@@ -35,6 +36,17 @@ def test_a_row_is_an_assistant(database: str, tmp_path: Path) -> None:
             ("read_slowly", "read"), ("wipe", "dangerous"), ("write_line", "write"), ("write_slowly", "write")
         ]  # fmt: skip
         assert rows[2]["parameters"]["required"] == ["text"]
+
+
+def test_a_row_that_needs_an_absent_mcp_server_is_refused_alone(database: str, tmp_path: Path) -> None:
+    with Stack(database, tmp_path) as stack:
+        add(stack, "clerk", {"toolset": [MAIL_TOOLS[0]]})
+        stack.start_server()
+        stack.start_orchestrator()
+        refused = stack.answer(stack.ask(uuid4(), "What is new?", assistant="clerk"))
+        assert (refused["status"], refused["error_code"]) == ("FAILED", "bad_assistant")
+        assert stack.answer(stack.ask(uuid4(), "Who are you?"))["status"] == "COMPLETED"
+        assert stack.log().count('"event": "assistant_refused"') == 1
 
 
 def test_a_built_in_assistant_is_written_at_start(database: str, tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from maas.assistants.corporate.definition import define_corporate
 from maas.assistants.corporate.delegation import make_delegation_tools
 from maas.assistants.corporate.interview import make_interview_tools
 from maas.assistants.corporate.knowledge_tools import make_knowledge_tools
-from maas.assistants.corporate.mail import mail_servers
+from maas.assistants.corporate.mail import MAIL_TOOLS, SERVER, mail_servers
 from maas.assistants.corporate.user_tools import make_user_tools
 from maas.engine.stages import Deps
 
 ASSISTANT = define_corporate
 SERVERS = mail_servers
+SERVER_NAMES = (SERVER, *MAIL_TOOLS)
 
 
 def make_tools(deps: Deps) -> list[Tool]:
