@@ -273,7 +273,6 @@ async def _complete(
             first_delay=deps.settings.retry_delay, listener=listener, attempts=options.tries - failed_attempts,
             pace=Pace(options.first_token_timeout, options.tokens_per_second),
             breaker_failures=options.breaker_failures, is_patient=options.is_own_server,
-            is_streamed=options.is_own_server,
             sources=(options.attempt_source, budget_source(request.role)),
         )  # fmt: skip
 

@@ -83,22 +83,18 @@ async def complete(
     breaker_failures: int = 1,
     is_patient: bool = False,
     sources: tuple[str, str] = ("", ""),
-    is_streamed: bool = False,
 ) -> Completion:
     """Call `model` for a completion, with the retries of `repeat`. Raises ModelError of the last attempt.
 
     While the circuit of this model and role is open, CircuitOpen is raised at once; it opens after
     `breaker_failures` failed calls, with 0 never. A `listener` receives the text as it arrives; an answer that is still
-    arriving after `attempt_timeout`, or falls behind the `pace`, fails as `too_slow`. `is_streamed`: without a
-    listener, too, because some servers notice only between the pieces of a stream that nobody waits any more.
+    arriving after `attempt_timeout`, or falls behind the `pace`, fails as `too_slow`.
     """
     source = sources[attempt_timeout >= budget] or attempt_setting(request.role)
-    stream = None
-    if listener is not None or is_streamed:
-        stream = _Stream(model, request, listener or _Nobody(), attempt_timeout, pace, source)
+    stream = None if listener is None else _Stream(model, request, listener, attempt_timeout, pace, source)
     reply, attempts_made = await repeat(
         model, stream.call if stream else partial(model.complete, request), budget=budget,
-        attempt_timeout=attempt_timeout, attempts=attempts, cut=stream.cut if stream and listener else None,
+        attempt_timeout=attempt_timeout, attempts=attempts, cut=stream.cut if stream else None,
         first_delay=first_delay, sleep=sleep, clock=clock, jitter=jitter, is_patient=is_patient, sources=sources,
         breaker=breaker or _breaker(model, request.role, clock, breaker_failures),
     )  # fmt: skip
@@ -113,14 +109,6 @@ def _breaker(model: Model, role: str, clock: Callable[[], float], failures: int)
     if role not in roles:
         roles[role] = Breaker(spec_of(model), role, clock, failures=failures)
     return roles[role]
-
-
-class _Nobody:
-    """Receives a reply that is read as a whole."""
-
-    def begin(self) -> None: ...
-
-    def text(self, delta: str) -> None: ...
 
 
 @dataclass(slots=True)

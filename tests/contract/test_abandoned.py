@@ -12,6 +12,14 @@ from shared.models.calls import complete
 from tests.contract.dialects import Dialect, ask
 
 
+class Nobody:
+    """Takes up a stream."""
+
+    def begin(self) -> None: ...
+
+    def text(self, delta: str) -> None: ...
+
+
 class Holding:
     """A server that answers nobody; `events` tells when requests began and connections ended."""
 
@@ -38,10 +46,16 @@ async def holding() -> AsyncIterator[Holding]:
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["whole", "streamed"])
 async def test_the_next_attempt_finds_the_last_one_gone(dialect: Dialect, holding: Holding, is_streamed: bool) -> None:
-    model = dialect.open(holding.url)
+    model, listener = dialect.open(holding.url), Nobody() if is_streamed else None
     with pytest.raises(ModelError) as caught:
         await complete(
-            model, ask(), budget=9, attempt_timeout=0.3, first_delay=0.3, attempts=2, is_streamed=is_streamed
+            model,
+            ask(),
+            budget=9,
+            attempt_timeout=0.3,
+            first_delay=0.3,
+            attempts=2,
+            listener=listener,
         )
     assert (caught.value.code, caught.value.attempts) == ("timeout", 2)
     async with asyncio.timeout(5):
@@ -55,8 +69,8 @@ async def test_the_next_attempt_finds_the_last_one_gone(dialect: Dialect, holdin
 async def test_a_call_that_is_cancelled_ends_its_connection(
     dialect: Dialect, holding: Holding, is_streamed: bool
 ) -> None:
-    model = dialect.open(holding.url)
-    task = asyncio.create_task(complete(model, ask(), budget=9, attempt_timeout=9, is_streamed=is_streamed))
+    model, listener = dialect.open(holding.url), Nobody() if is_streamed else None
+    task = asyncio.create_task(complete(model, ask(), budget=9, attempt_timeout=9, listener=listener))
     async with asyncio.timeout(5):
         while not holding.events:
             await asyncio.sleep(0.02)
