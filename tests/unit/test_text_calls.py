@@ -86,7 +86,7 @@ def test_what_is_streamed_at_once(text: str) -> None:
     assert not may_become_call(text)
 
 
-class Heard:
+class Recorder:
     """What a listener was told."""
 
     def __init__(self) -> None:
@@ -101,16 +101,16 @@ class Heard:
 
 @given(st.sampled_from([*WRITTEN, *PROSE]), st.integers(1, 7))
 def test_an_answer_is_passed_on_whole_and_a_call_never(text: str, size: int) -> None:
-    heard = Heard()
-    held = HeldListener(heard)
+    recorder = Recorder()
+    held = HeldListener(recorder)
     held.begin()
     for start in range(0, len(text), size):
         held.text(text[start : start + size])
     if read_text_calls(text):
-        assert heard.received == ""
+        assert recorder.received == ""
     else:
         held.release()
-        assert heard.received == text
+        assert recorder.received == text
 
 
 class Speaking:
@@ -135,15 +135,15 @@ class Speaking:
 
 
 async def ask(speaking: Speaking, *, is_known: bool, request: Request = REQUEST) -> tuple[Reply, str]:
-    heard = Heard()
-    reply = await ask_with_tools(speaking.ask, request, heard, lambda reply: is_known, speaking.pin)
-    return reply, heard.received
+    recorder = Recorder()
+    reply = await ask_with_tools(speaking.ask, request, recorder, lambda reply: is_known, speaking.pin)
+    return reply, recorder.received
 
 
 async def test_a_known_writer_has_its_call_made() -> None:
-    reply, heard = await ask(Speaking(f"```json\n{CALL}\n```"), is_known=True)
+    reply, recorder = await ask(Speaking(f"```json\n{CALL}\n```"), is_known=True)
     (call,) = reply.calls
-    assert (call.name, reply.text, reply.finish, reply.raw, heard) == ("weather", "", "tool_calls", {}, "")
+    assert (call.name, reply.text, reply.finish, reply.raw, recorder) == ("weather", "", "tool_calls", {}, "")
     assert call.id and (await ask(Speaking(f"```json\n{CALL}\n```"), is_known=True))[0].calls == (call,)
 
 
@@ -156,20 +156,20 @@ async def test_a_known_writer_has_its_call_made() -> None:
 async def test_otherwise_it_is_asked_once_more(text: str, is_known: bool, choice: Literal["auto", "none"]) -> None:
     speaking = Speaking(text, "It is sunny.")
     request = replace(REQUEST, tool_choice=choice)
-    reply, heard = await ask(speaking, is_known=is_known, request=request)
-    assert (reply.text, reply.calls, heard, speaking.pinned) == ("It is sunny.", (), "It is sunny.", 1)
+    reply, recorder = await ask(speaking, is_known=is_known, request=request)
+    assert (reply.text, reply.calls, recorder, speaking.pinned) == ("It is sunny.", (), "It is sunny.", 1)
     assert speaking.requests[1].messages[1].text == text
-    stubborn, heard = await ask(Speaking(text, text), is_known=is_known, request=request)
-    assert (stubborn.text, stubborn.calls, heard) == ("", (), "")
+    stubborn, recorder = await ask(Speaking(text, text), is_known=is_known, request=request)
+    assert (stubborn.text, stubborn.calls, recorder) == ("", (), "")
 
 
 async def test_a_quoted_document_calls_nothing() -> None:
     text = f"The document says:\n```json\n{CALL}\n```"
-    reply, heard = await ask(Speaking(text), is_known=True)
-    assert (reply.text, reply.calls, heard) == (text, (), text)
+    reply, recorder = await ask(Speaking(text), is_known=True)
+    assert (reply.text, reply.calls, recorder) == (text, (), text)
 
 
 async def test_a_call_that_is_made_is_not_made_twice() -> None:
     made = ToolCall("1", "weather", "{}")
-    reply, heard = await ask(Speaking(CALL, calls=[made]), is_known=True)
-    assert (reply.calls, reply.text, heard) == ((made,), "", "")
+    reply, recorder = await ask(Speaking(CALL, calls=[made]), is_known=True)
+    assert (reply.calls, reply.text, recorder) == ((made,), "", "")
