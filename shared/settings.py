@@ -25,6 +25,7 @@ from shared.access_settings import AccessSettings
 from shared.assistant_settings import AssistantSettings
 from shared.corporate_settings import CorporateSettings
 from shared.errors import MaasError, problems_of
+from shared.local_settings import LocalSettings
 from shared.log import hide
 from shared.model_settings import ROLE_PREFIX, ModelSettings
 from shared.model_settings import ROLES as ROLES
@@ -61,7 +62,7 @@ def _default_embedding_model() -> str:
 
 class Settings(
     ModelSettings, AssistantSettings, CorporateSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings,
-    QuotaSettings,
+    QuotaSettings, LocalSettings,
 ):  # fmt: skip
     """All settings; times are in seconds unless the name says otherwise."""
 

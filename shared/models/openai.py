@@ -378,4 +378,4 @@ def _message(error: openai.APIStatusError) -> str:
     body = error.body
     if isinstance(body, dict) and isinstance(body.get("message"), str):
         return str(body["message"])
-    return error.message
+    return body if isinstance(body, str) and body else error.message  # LM Studio sends a text

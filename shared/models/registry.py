@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import TypeAlias
 
 import structlog
 
 from shared.errors import MaasError
+from shared.local_servers import SERVERS, Kind, is_loopback, is_own
 from shared.models import Embedder, ImageModel, Model
 from shared.models.calls import ImageModels
 from shared.models.options import options_of
@@ -32,9 +34,20 @@ log = structlog.get_logger()
 
 def _openai(name: str, settings: Settings) -> Model:
     key, base_url = _openai_access(name, settings, _ALTERNATIVE)
+    if base_url is not None and is_own(base_url):
+        from shared.models.local_model import LocalModel
+
+        return LocalModel(name, provider="openai", base_url=base_url, kind=None, api_key=key)
     from shared.models.openai import OpenAIModel
 
     return OpenAIModel(name, api_key=key, base_url=base_url)
+
+
+def _local(kind: Kind, name: str, settings: Settings) -> Model:
+    base_url = _local_access(kind, name, settings)
+    from shared.models.local_model import LocalModel
+
+    return LocalModel(name, provider=kind, base_url=base_url, kind=kind)
 
 
 def _gemini(name: str, settings: Settings) -> Model:
@@ -72,6 +85,13 @@ def _openai_embedder(name: str, dimensions: int | None, settings: Settings) -> E
     return OpenAIEmbedder(name, dimensions, api_key=key, base_url=base_url)
 
 
+def _local_server_embedder(kind: Kind, name: str, dimensions: int | None, settings: Settings) -> Embedder:
+    base_url = _local_access(kind, name, settings)
+    from shared.models.local_model import LocalEmbedder
+
+    return LocalEmbedder(name, dimensions, provider=kind, base_url=base_url)
+
+
 def _gemini_embedder(name: str, dimensions: int | None, settings: Settings) -> Embedder:
     key, base_url = _gemini_access(name, settings, _EMBEDDING_ALTERNATIVE)
     from shared.models.gemini import GeminiEmbedder
@@ -99,11 +119,13 @@ _PROVIDERS: dict[str, ModelFactory] = {
     "openai": _openai,
     "gemini": _gemini,
     "anthropic": _anthropic,
+    **{server.kind: partial(_local, server.kind) for server in SERVERS.values()},
 }
 _EMBEDDING_PROVIDERS: dict[str, Callable[[str, int | None, Settings], Embedder]] = {
     "openai": _openai_embedder,
     "gemini": _gemini_embedder,
     "local": _local_embedder,
+    **{server.kind: partial(_local_server_embedder, server.kind) for server in SERVERS.values()},
 }
 
 
@@ -255,6 +277,15 @@ def _openai_access(name: str, settings: Settings, alternative: str) -> tuple[str
     return key.get_secret_value() if key else "none", base_url
 
 
+def _local_access(kind: Kind, name: str, settings: Settings, alternative: str = "") -> str:
+    """Return the base URL. Raises MaasError('bad_setting') for a wrong address, and for that of MaaS itself."""
+    server, url = SERVERS[kind], settings.server_url(kind)
+    if is_loopback(url) and url.endswith(f":{settings.port}"):
+        message = f"{kind}:{name}: {url} is where MaaS listens itself; set {server.variable} or MAAS_PORT"
+        raise MaasError("bad_setting", message)
+    return f"{url}/v1"
+
+
 def _gemini_access(name: str, settings: Settings, alternative: str) -> tuple[str, str | None]:
     """Return key and base URL. Raises MaasError('missing_key')."""
     if settings.gemini_api_key is None:
@@ -278,6 +309,7 @@ _ACCESS: dict[str, Callable[[str, Settings, str], object]] = {
     "openai": _openai_access,
     "gemini": _gemini_access,
     "anthropic": _anthropic_access,
+    **{server.kind: partial(_local_access, server.kind) for server in SERVERS.values()},
 }
 
 

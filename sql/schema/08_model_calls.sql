@@ -62,6 +62,7 @@ comment on column maas.model_prices.cached is 'Price of input tokens that the pr
 
 insert into maas.model_prices (provider, model, input, cached, output) values
   ('extractive', '%', 0, 0, 0), ('local', '%', 0, 0, 0),
+  ('ollama', '%', 0, 0, 0), ('lmstudio', '%', 0, 0, 0), ('llama', '%', 0, 0, 0), ('vllm', '%', 0, 0, 0),
   ('openai', 'gpt-4o%', 2.5, 1.25, 10), ('openai', 'gpt-4o-mini%', 0.15, 0.075, 0.6),
   ('openai', 'gpt-4.1%', 2, 0.5, 8), ('openai', 'gpt-4.1-mini%', 0.4, 0.1, 1.6), ('openai', 'gpt-4.1-nano%', 0.1, 0.025, 0.4),
   ('openai', 'gpt-5', 1.25, 0.125, 10), ('openai', 'gpt-5-20%', 1.25, 0.125, 10),
