@@ -17,7 +17,10 @@ USAGE = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
 
 @dataclass
 class HomeServer:
-    """A server with one model; `loaded` says whether the model is in memory, `window` how much it reads then."""
+    """A server with one model; `loaded` says whether the model is in memory, `window` how much it reads then.
+
+    `refused` is a parameter that it does not take.
+    """
 
     http: HTTPServer
     model: str
@@ -27,6 +30,7 @@ class HomeServer:
     reply: Json = field(default_factory=lambda: {"role": "assistant", "content": "Yes."})
     stream: list[Json] = field(default_factory=list)
     has_tools: bool = True
+    refused: str = ""
     sent: list[Json] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
@@ -53,6 +57,9 @@ class HomeServer:
     def _complete(self, request: Request) -> Response:
         body: Json = request.get_json()
         self.sent.append(body)
+        if self.refused in body:
+            error = {"error": {"message": f"Unrecognized request argument supplied: {self.refused}"}}
+            return Response(json.dumps(error), 400, content_type="application/json")
         if (refusal := self.refusal(body)) is not None:
             return Response(json.dumps(refusal[1]), refusal[0], content_type="application/json")
         if body.get("stream"):

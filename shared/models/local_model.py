@@ -17,6 +17,7 @@ from shared.models.server_window import MAX_REPLY_BYTES, ServerWindow, WindowRea
 from shared.models.thinking import ThoughtFilter, without_thoughts
 
 NO_KEY = "none"
+BRIEF_ROLES = frozenset(("Analyzer", "Assembler", "Archivist", "Compactor"))  # their replies need no thoughts
 
 
 class LocalModel(OpenAIModel):
@@ -58,6 +59,14 @@ class LocalModel(OpenAIModel):
     async def close(self) -> None:
         await self._http.aclose()
         await super().close()
+
+    def _parameters(self, request: Request) -> dict[str, Any]:
+        parameters = super()._parameters(request)
+        if request.role in BRIEF_ROLES:
+            # Ollama and newer llama-servers read the first, vLLM and older llama-servers the second.
+            without = {"reasoning_effort": "none", "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}
+            parameters |= {name: value for name, value in without.items() if name not in self._refused}
+        return parameters
 
     def _reply(self, request: Request, message: Mapping[str, Any], finish: str | None, usage: Usage) -> Reply:
         reply = super()._reply(request, message, finish, usage)

@@ -57,8 +57,10 @@ _REFUSALS = {
     "temperature": re.compile(r"\A(?>.*?temperature).*(?:support|deprecated|default)", re.IGNORECASE | re.DOTALL),
     "stream_options": re.compile("stream.?options|include_usage", re.IGNORECASE),
     "strict": re.compile("strict|additionalProperties|'required' is required", re.IGNORECASE),
-    "json_schema": re.compile("response.?format|json.?schema|guided|structured", re.IGNORECASE),
+    "json_schema": re.compile("response.?format|json.?schema|guided|structured|grammar", re.IGNORECASE),
     "json_object": re.compile("response.?format|json.?object", re.IGNORECASE),
+    "reasoning_effort": re.compile("reasoning|think", re.IGNORECASE),
+    "extra_body": re.compile("chat.?template|extra|unrecognized|unknown|unexpected", re.IGNORECASE),
 }
 _MODERATION_CODES = frozenset({"moderation_blocked", "content_policy_violation"})
 _FINISH: dict[str, Finish] = {

@@ -188,6 +188,30 @@ async def test_streamed_thoughts_are_signs_of_life(http: HTTPServer) -> None:
     await model.close()
 
 
+@pytest.mark.parametrize("refused", ["", "reasoning_effort", "chat_template_kwargs"])
+async def test_stages_are_answered_without_thoughts(http: HTTPServer, refused: str) -> None:
+    server = Llama(http, "q", refused=refused)
+    model = opened("llama", server)
+    for role in ("Analyzer", "Analyzer", "FinalResponder"):
+        await model.complete(replace(ask(), role=role), 10)
+    brief, answer = server.sent[-2:]
+    asked = {"reasoning_effort": "none", "chat_template_kwargs": {"enable_thinking": False}}
+    assert {name: brief.get(name) for name in asked if name != refused} == {
+        name: value for name, value in asked.items() if name != refused
+    }
+    assert not (asked.keys() | {refused}) & answer.keys() and refused not in brief
+    assert len(server.sent) == (4 if refused else 3)
+    await model.close()
+
+
+async def test_a_grammar_that_cannot_be_made_of_a_schema(http: HTTPServer) -> None:
+    server = Llama(http, "q", refused="response_format")
+    model = opened("llama", server)
+    await model.complete(ask(json_schema={"type": "object"}), 10)
+    assert "JSON schema" in server.sent[-1]["messages"][0]["content"]
+    await model.close()
+
+
 async def test_a_call_after_thoughts(http: HTTPServer) -> None:
     call = {"id": "c", "index": 0, "type": "function", "function": {"name": "weather", "arguments": "{}"}}
     server = Ollama(http, "qwen3:4b", stream=[{"content": "<think>Rain?</think>"}, {"tool_calls": [call]}])
