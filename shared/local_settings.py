@@ -8,6 +8,8 @@ from pydantic_settings import BaseSettings
 from shared.errors import MaasError
 from shared.local_servers import SERVERS, address_of
 
+BUILTIN_MODEL = "extractive:builtin"  # answers by rules, without a server
+
 
 class LocalSettings(BaseSettings):
     """A part of `Settings`."""

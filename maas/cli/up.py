@@ -19,9 +19,10 @@ from typing import Annotated
 import typer
 import uvloop
 
+from maas.cli.found_servers import ServerSearch
 from maas.cli.invocation import LOCAL_USER, composition_of
 from maas.cli.keys import describe_access
-from maas.cli.output import note, show
+from maas.cli.output import note, show, write
 from maas.memory.embeddings import PGVECTOR_HINT
 from maas.prompting.prompts import seed_prompts
 from shared import log
@@ -50,6 +51,7 @@ def up() -> None:
     settings = load_settings()
     log.configure(settings.log_level, settings.log_format)
     close_to_others()
+    search = ServerSearch(settings)
     with find_postgres(settings, note) as postgres:
         applied = _prepare_database(postgres.query)
         if applied:
@@ -71,7 +73,7 @@ def up() -> None:
                 own[token] = environment[token]
             children.append(_Child("telegram", TELEGRAM, own))
         try:
-            _announce(settings, children, postgres.query)
+            _announce(settings, children, postgres.query, search)
             while True:
                 for child in children:
                     child.restart_if_ended()
@@ -206,7 +208,7 @@ class _Child:
         self._start()
 
 
-def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
+def _announce(settings: Settings, children: list[_Child], dsn: str, search: ServerSearch) -> None:
     """Wait until the server is ready and an orchestrator is registered, then print access, models and, last, the page.
 
     The last line comes when nothing is left to wait for: whoever reads it may send a signal at once.
@@ -220,6 +222,8 @@ def _announce(settings: Settings, children: list[_Child], dsn: str) -> None:
     access = uvloop.run(_access(settings, dsn))
     show(f"access: {access}")
     show(f"models: {', '.join(models)}")
+    if (found := search.found()) is not None:
+        write(found)
     show(f"API reference: {address}/docs; Ctrl-C stops everything")
     show(f"MaaS answers at {address}/")
 

@@ -35,9 +35,10 @@ from tests.stack import ROOT
 # Calls that open a way for bytes from outside.
 OPENERS = {
     "AsyncClient", "Client", "AsyncOpenAI", "AsyncAnthropic", "DefaultAsyncHttpxClient", "DefaultHttpxClient",
-    "urlopen", "create_subprocess_exec", "create_subprocess_shell", "Popen", "check_output", "open_process",
-    "open_connection", "create_connection", "open_unix_connection", "connect_read_pipe", "connect_tcp", "socket",
-    "stdio_client", "sse_client", "streamable_http_client", "websocket_client", "run_process", "HttpClient",
+    "urlopen", "build_opener", "create_subprocess_exec", "create_subprocess_shell", "Popen", "check_output",
+    "open_process", "open_connection", "create_connection", "open_unix_connection", "connect_read_pipe",
+    "connect_tcp", "socket", "stdio_client", "sse_client", "streamable_http_client", "websocket_client", "run_process",
+    "HttpClient",
 }  # fmt: skip
 # The places that have them, and what limits each.
 PLACES = {
@@ -48,6 +49,7 @@ PLACES = {
     ("maas/agents/mcp_client/http_client.py", "HttpClient(AsyncClient)"): "MAX_REPLY_BYTES",
     ("maas/agents/mcp_client/pipes.py", "open_process"): "MAX_REPLY_BYTES a line",
     ("maas/knowledge/reader.py", "create_subprocess_exec"): "MAX_OUTPUT_BYTES",
+    ("maas/cli/found_servers.py", "build_opener"): "MAX_REPLY_BYTES",
     ("maas/cli/up.py", "urlopen"): "MAX_HEALTH_BYTES",
     ("maas/client/client.py", "AsyncClient"): "our own server, from the program of its user",
     ("maas/client/client.py", "Client"): "our own server, from the program of its user",
