@@ -41,6 +41,7 @@ class Processes:
             | {name: value for name, value in keys.items() if value}
             | {"DATABASE_URL": dsn, "LISTEN_DATABASE_URL": dsn, "MAAS_LOG_FORMAT": "json", "MAAS_LOG_LEVEL": "warning"}
             | {"MAAS_COMPACT_EVERY": "0", "MAAS_EMBEDDING_MODEL": NO_EMBEDDING_MODEL, "MAAS_USER_RATE": "0"}
+            | {"MAAS_MODEL_PROFILE": "cloud"}
             | environment
         )
         self._running: dict[subprocess.Popen[bytes], Path] = {}

@@ -1,19 +1,23 @@
-"""Settings of model servers at home."""
+"""Settings of model servers at home, and the profile of the models that are used."""
 
 from __future__ import annotations
 
-from pydantic import AliasChoices, Field
+from typing import Literal, Self
+
+from pydantic import AliasChoices, Field, model_validator
 from pydantic_settings import BaseSettings
 
 from shared.errors import MaasError
 from shared.local_servers import SERVERS, address_of
-
-BUILTIN_MODEL = "extractive:builtin"  # answers by rules, without a server
+from shared.model_profiles import PROFILES, ProfileName, choose_profile
 
 
 class LocalSettings(BaseSettings):
     """A part of `Settings`."""
 
+    model_profile: Literal["auto", "cloud", "local", "small"] = Field(
+        "auto", description="what settings are unless they are set, for hosted models, models at home, small ones"
+    )
     ollama_host: str | None = Field(
         None,
         validation_alias=AliasChoices("OLLAMA_HOST"),
@@ -28,6 +32,21 @@ class LocalSettings(BaseSettings):
     vllm_url: str | None = Field(
         None, description="address of vLLM, for models vllm:NAME; unset: http://127.0.0.1:8000"
     )
+
+    @model_validator(mode="after")
+    def _apply_profile(self) -> Self:
+        # Not by assignment: what nobody has set stays out of `model_fields_set`.
+        unset = PROFILES[self.profile].items()
+        self.__dict__.update({name: value for name, value in unset if name not in self.model_fields_set})
+        return self
+
+    @property
+    def profile(self) -> ProfileName:
+        """The profile that is set; `auto` stands for that of the model that answers."""
+        if self.model_profile != "auto":
+            return self.model_profile
+        values = self.__dict__
+        return choose_profile(values.get("responder_model") or values["model"], values["openai_base_url"])
 
     def server_url(self, kind: str) -> str:
         """Return the address of one of SERVERS, without `/v1`. Raises MaasError('bad_setting')."""

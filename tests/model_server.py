@@ -66,6 +66,7 @@ class ModelServer:
             names
             | limits
             | {"OPENAI_BASE_URL": self.url, "OPENAI_API_KEY": "sk-test-key-1234567890", "MAAS_RETRY_DELAY": "0.05"}
+            | {"MAAS_MODEL_PROFILE": "cloud"}
         )
 
     def hold(self, role: str) -> None:

@@ -33,7 +33,7 @@ from pydantic import BaseModel
 ROOT = Path(__file__).resolve().parent.parent
 MAAS = Path(sys.executable).parent / "maas"
 PACKAGES = ("maas", "workers", "shared")
-SETTINGS = {"MAAS_EMBEDDING_MODEL": "none"}  # of every program that does not set its own
+SETTINGS = {"MAAS_EMBEDDING_MODEL": "none", "MAAS_MODEL_PROFILE": "cloud"}  # of programs that do not set their own
 RARELY_NEEDED = ("shared.models.anthropic", "shared.models.e5.model")  # slow, or with threads
 NEEDED_LATER = (  # what libraries import when they are first used
     "anyio._backends._asyncio", "anyio.streams.stapled", "h11", "httpcore2", "openai.resources.chat.completions",

@@ -14,7 +14,7 @@ from typing import Any
 
 from shared.errors import MaasError
 from shared.local_servers import SERVERS, Kind, LocalServer, is_loopback
-from shared.local_settings import BUILTIN_MODEL
+from shared.model_profiles import BUILTIN_MODEL
 from shared.settings import ROLES, Settings
 
 MAX_WAIT_S = 0.3
