@@ -32,11 +32,16 @@ PROFILES: Mapping[ProfileName, Mapping[str, object]] = {
 
 def choose_profile(model: str, openai_base_url: str | None) -> ProfileName:
     """Return the profile for the model that answers, `provider:model`, by its server and the size in its name."""
-    provider, _, name = (part.strip() for part in model.partition(":"))
-    if provider not in SERVERS and not (provider == "openai" and is_own(openai_base_url)):
+    if not is_at_home(model, openai_base_url):
         return "cloud"
-    size = parameters_in(name)
+    size = parameters_in(model.partition(":")[2])
     return "small" if size is not None and size <= MAX_SMALL_PARAMETERS else "local"
+
+
+def is_at_home(model: str, openai_base_url: str | None) -> bool:
+    """Whether `provider:model` is served by a server of one's own."""
+    provider = model.partition(":")[0].strip()
+    return provider in SERVERS or (provider == "openai" and is_own(openai_base_url))
 
 
 def parameters_in(name: str) -> float | None:

@@ -19,7 +19,7 @@ USAGE = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
 class HomeServer:
     """A server with one model; `loaded` says whether the model is in memory, `window` how much it reads then.
 
-    `refused` is a parameter that it does not take.
+    `tool_reply` is the reply where tools are offered, `refused` a parameter that it does not take.
     """
 
     http: HTTPServer
@@ -28,6 +28,7 @@ class HomeServer:
     largest: int = 32768
     loaded: bool = True
     reply: Json = field(default_factory=lambda: {"role": "assistant", "content": "Yes."})
+    tool_reply: Json | None = None
     stream: list[Json] = field(default_factory=list)
     has_tools: bool = True
     refused: str = ""
@@ -64,7 +65,8 @@ class HomeServer:
             return Response(json.dumps(refusal[1]), refusal[0], content_type="application/json")
         if body.get("stream"):
             return Response(self._events(), content_type="text/event-stream")
-        choice = {"index": 0, "message": self.reply, "finish_reason": "stop"}
+        message = self.tool_reply if body.get("tools") and self.tool_reply else self.reply
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
         whole = {"id": "1", "object": "chat.completion", "created": 1, "model": self.model, "choices": [choice]}
         return Response(json.dumps(whole | {"usage": USAGE}), content_type="application/json")
 

@@ -18,6 +18,7 @@ from maas.agents.runtime import Toolbox
 from maas.agents.tools import Toolset
 from maas.assistants import load_servers
 from maas.builtin_model import PROVIDERS
+from maas.cli.call_ledger import describe_calls
 from maas.cli.keys import describe_access
 from maas.cli.model_probes import describe_price, probe_models
 from maas.cli.output import Table, note, show, styled, write
@@ -29,6 +30,7 @@ from shared import log
 from shared.db import SQL, Database, open_database
 from shared.errors import MaasError
 from shared.migrate import pending
+from shared.model_profiles import PROFILES
 from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
 from shared.postgres import PostgresUrls, find_postgres
 from shared.settings import (
@@ -65,7 +67,7 @@ def doctor(
         bool, typer.Option("--dsn", help="print the address of the database, with its password, and exit")
     ] = False,
     live: Annotated[
-        bool, typer.Option("--live", help="also call every configured model once; its provider may charge for it")
+        bool, typer.Option("--live", help="also call every configured model; its provider may charge for it")
     ] = False,
     all_settings: Annotated[
         bool, typer.Option("--all", help="print every setting, not only those that are set")
@@ -134,7 +136,11 @@ async def _check_models(settings: Settings, db: Database) -> list[CheckResult]:
         duration = f"{probe.ms:.0f} ms"
         if probe.cause is None:
             used = f"{probe.usage.tokens_in} tokens in, {probe.usage.tokens_out} out, {await describe_price(db, probe)}"
-            results.append(CheckResult(True, f"{probe.name}: {duration}, {used}"))
+            results.append(
+                CheckResult(True, ", ".join(filter(None, (f"{probe.name}: {duration}, {used}", probe.traits))))
+            )
+            if probe.advice:
+                results.append(CheckResult(True, f"{probe.spec}: {probe.advice}", is_advice=True))
         else:
             results.append(CheckResult(False, f"{probe.name}: {probe.cause} ({duration})"))
     return results
@@ -197,7 +203,8 @@ class _Checks:
             model = open_model(self.settings.role_model(role), self.settings, PROVIDERS, role)
             await model.close()
         await self._check_prices({self.settings.role_model(role) for role in ROLES})
-        return ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)
+        models = ", ".join(f"{role} {self.settings.role_model(role)}" for role in ROLES)
+        return f"{models}; profile {self.settings.profile}"
 
     async def _check_prices(self, models: set[str]) -> None:
         """Raises Advice if there is a budget in dollars and one of these models has no price: it would count as 0."""
@@ -208,6 +215,15 @@ class _Checks:
             if await self.db.value("price", provider.strip(), name.strip(), 0, 0, 0) is None:
                 message = f"{model} has no price, so its calls count as 0 for MAAS_USER_DAILY_DOLLARS"
                 raise Advice("no_price", f"{message}; insert one into model_prices")
+
+    async def model_calls(self) -> str:
+        """Raises Advice if a model fails often in a role."""
+        if not await self.db.value("schema_is_there"):
+            raise MaasError("no_schema", "the database is not ready; run `maas migrate`")
+        text, advice = await describe_calls(self.db, self.settings)
+        if advice is not None:
+            raise Advice("calls_fail", advice)
+        return text
 
     async def attempt_timeout(self) -> str:
         """Raises Advice if a model is so slow, by its latest answers, that a long one would be cut off."""
@@ -301,6 +317,7 @@ CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "prompts": _Checks.prompts,
     "assistants": _Checks.assistants,
     "models": _Checks.models,
+    "model calls": _Checks.model_calls,
     "attempt timeout": _Checks.attempt_timeout,
     "image model": _Checks.image_model,
     "embedding model": _Checks.embedding_model,
@@ -326,13 +343,15 @@ def _show_settings(settings: Settings, is_whole: bool) -> None:
     table = Table()
     for name in ("setting", "value", "from"):
         table.add_column(name, overflow="fold")
-    from_file = names_in_file()
+    from_file, by_profile = names_in_file(), PROFILES[settings.profile]
     for name in Settings.model_fields:
         variable = variable_of(name)
         value = getattr(settings, name)
         is_hidden = isinstance(value, SecretStr) or value is None
         text = ("set, hidden" if value else "") if is_hidden else log.mask(str(value))
         source = "environment" if environ.get(variable) else ".env" if variable in from_file else "default"
+        if source == "default" and name in by_profile:
+            source = f"profile {settings.profile}"
         if is_whole or source != "default":
             table.add_row(variable, text, source)
     if table.row_count:

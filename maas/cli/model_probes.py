@@ -1,10 +1,10 @@
-"""One call of each configured model, for `maas doctor --live`: how long it takes, what it costs, what is wrong."""
+"""Calls of the configured models, for `maas doctor --live`: how long they take, what they cost, what is wrong."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import asyncpg
@@ -12,8 +12,10 @@ import asyncpg
 from maas.builtin_model import PROVIDERS
 from shared.db import Database
 from shared.errors import MaasError
+from shared.model_profiles import is_at_home
 from shared.models import Message, Request, Usage
 from shared.models.registry import lacks_default_embedder, open_embedder, open_model
+from shared.models.remedies import cause_of
 from shared.models.retry import once
 from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings
 
@@ -33,25 +35,32 @@ REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """One call: `name` for people, `spec` as provider:model, duration, usage; `cause` is None if it succeeded."""
+    """One call: `name` for people, `spec` as provider:model, duration, usage; `cause` is None if it succeeded.
+
+    `traits` and `advice` are what else was found out about a server at home.
+    """
 
     name: str
     spec: str
     ms: float
     usage: Usage
     cause: str | None = None
+    traits: str = ""
+    advice: str = ""
 
 
 async def probe_models(settings: Settings) -> AsyncIterator[ProbeResult]:
-    """Call each model of a role once, then the embedding model; no call is repeated."""
+    """Call each model of a role once, one at home three times more, then the embedding model; no call is repeated."""
     roles: dict[str, list[str]] = {}
     for role in ROLES:
         roles.setdefault(settings.role_model(role), []).append(role)
     for spec, names in roles.items():
-        yield await _probe(f"{spec} ({', '.join(names)})", spec, partial(_complete, spec, settings))
+        is_local = is_at_home(spec, settings.openai_base_url)
+        result = await _probe(f"{spec} ({', '.join(names)})", spec, is_local, partial(_complete, spec, settings))
+        yield await _with_traits(result, settings) if is_local and result.cause is None else result
     if settings.embedding_model != NO_EMBEDDING_MODEL and not lacks_default_embedder(settings):
         spec = settings.embedding_model.partition("@")[0]
-        yield await _probe(f"{settings.embedding_model} (vectors)", spec, partial(_embed, settings))
+        yield await _probe(f"{settings.embedding_model} (vectors)", spec, False, partial(_embed, settings))
 
 
 async def describe_price(db: Database, probe: ProbeResult) -> str:
@@ -67,15 +76,32 @@ async def describe_price(db: Database, probe: ProbeResult) -> str:
     return "price unknown" if micros is None else f"${micros / 1e6:.6f}"
 
 
-async def _probe(name: str, spec: str, call: Callable[[], Awaitable[Usage]]) -> ProbeResult:
+async def _probe(name: str, spec: str, is_local: bool, call: Callable[[], Awaitable[Usage]]) -> ProbeResult:
     began = time.monotonic()
     usage, cause = Usage(), None
     try:
         usage = await call()
     except MaasError as error:
-        remedy = REMEDIES.get(error.code)
+        is_explained = is_local and cause_of(error.code, error.message) is not None
+        remedy = None if is_explained else REMEDIES.get(error.code)
         cause = f"{error.message}; {remedy}" if remedy else error.message
     return ProbeResult(name, spec, (time.monotonic() - began) * 1000, usage, cause)
+
+
+async def _with_traits(result: ProbeResult, settings: Settings) -> ProbeResult:
+    """Try the server at home of a model that has answered."""
+    from maas.cli.server_probes import advise, try_server  # slow to load
+    from shared.models.local_model import LocalModel
+
+    model = open_model(result.spec, settings, PROVIDERS)
+    assert isinstance(model, LocalModel)
+    try:
+        traits = await try_server(model)
+    except MaasError as error:
+        return replace(result, cause=error.message)
+    finally:
+        await model.close()
+    return replace(result, traits=traits.describe(), advice="; ".join(advise(traits, settings)))
 
 
 async def _complete(spec: str, settings: Settings) -> Usage:

@@ -221,7 +221,7 @@ def _announce(settings: Settings, children: list[_Child], dsn: str, search: Serv
     models = sorted({settings.role_model(role) for role in ROLES})
     access = uvloop.run(_access(settings, dsn))
     show(f"access: {access}")
-    show(f"models: {', '.join(models)}")
+    show(f"models: {', '.join(models)}{'' if settings.profile == 'cloud' else f'; profile {settings.profile}'}")
     if (found := search.found()) is not None:
         write(found)
     show(f"API reference: {address}/docs; Ctrl-C stops everything")

@@ -36,3 +36,12 @@ select c.provider, c.model, percentile_cont(0.5) within group (order by c.tokens
 from (select id from maas.pipeline_runs order by created_at desc limit 500) r
 join maas.llm_calls c on c.run_id = r.id and c.stage = 'final_responder' and c.error is null and c.attempts = 1
 where c.tokens_out >= 50 and c.ms > 0 group by c.provider, c.model having count(*) >= 5 order by speed;
+
+-- name: call_failures  -- calls of the last day, at most of 500 runs, by stage, role and model: how many, how many of them failed, how many for want of time and after how many seconds, and the last error
+select c.stage, c.role_name, c.provider, c.model, count(*)::int as calls, count(c.error)::int as failures,
+  count(*) filter (where c.error like 'timeout: %')::int as timeouts,
+  (percentile_cont(0.5) within group (order by c.ms) filter (where c.error like 'timeout: %') / 1000)::float8 as seconds,
+  (array_agg(c.error order by c.created_at desc) filter (where c.error is not null))[1] as last_error
+from (select id from maas.pipeline_runs where created_at > now() - interval '1 day' order by created_at desc limit 500) r
+join maas.llm_calls c on c.run_id = r.id and c.attempts > 0 and c.provider <> 'extractive'
+group by c.stage, c.role_name, c.provider, c.model order by count(c.error) desc, c.role_name, c.model;
