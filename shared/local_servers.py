@@ -26,6 +26,7 @@ class LocalServer:
     title: str
     port: int
     variable: str
+    is_port_common: bool = False
 
     @property
     def url(self) -> str:
@@ -38,8 +39,8 @@ SERVERS: dict[str, LocalServer] = {
     for server in (
         LocalServer("ollama", "Ollama", 11434, "OLLAMA_HOST"),
         LocalServer("lmstudio", "LM Studio", 1234, "MAAS_LMSTUDIO_URL"),
-        LocalServer("llama", "llama-server", 8080, "MAAS_LLAMA_URL"),
-        LocalServer("vllm", "vLLM", 8000, "MAAS_VLLM_URL"),
+        LocalServer("llama", "llama-server", 8080, "MAAS_LLAMA_URL", is_port_common=True),
+        LocalServer("vllm", "vLLM", 8000, "MAAS_VLLM_URL", is_port_common=True),
     )
 }
 
@@ -69,6 +70,12 @@ def is_own(base_url: str | None) -> bool:
         return False
     host = (urlsplit(base_url).hostname or "").lower().rstrip(".")
     return not any(host == vendor or host.endswith(f".{vendor}") for vendor in HOSTED)
+
+
+def kind_of(base_url: str) -> Kind | None:
+    """Return the kind of an own server as far as its port tells it; 8000 and 8080 are everybody's."""
+    port = urlsplit(base_url).port
+    return next((server.kind for server in SERVERS.values() if server.port == port and not server.is_port_common), None)
 
 
 def is_loopback(url: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import structlog
 
 from shared.errors import MaasError
-from shared.local_servers import SERVERS, Kind, is_loopback, is_own
+from shared.local_servers import SERVERS, Kind, is_loopback, is_own, kind_of
 from shared.models import Embedder, ImageModel, Model
 from shared.models.calls import ImageModels
 from shared.models.options import options_of
@@ -37,7 +37,7 @@ def _openai(name: str, settings: Settings) -> Model:
     if base_url is not None and is_own(base_url):
         from shared.models.local_model import LocalModel
 
-        return LocalModel(name, provider="openai", base_url=base_url, kind=None, api_key=key)
+        return LocalModel(name, provider="openai", base_url=base_url, kind=kind_of(base_url), api_key=key)
     from shared.models.openai import OpenAIModel
 
     return OpenAIModel(name, api_key=key, base_url=base_url)

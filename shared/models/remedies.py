@@ -50,7 +50,7 @@ def cause_of(code: str, message: str) -> Cause | None:
 
 
 def remedy_of(cause: Cause, kind: Kind | None, name: str) -> str:
-    """Return what to do; `kind` is None for a server that OPENAI_BASE_URL names and that was not recognised."""
+    """Return what to do; `kind` is None for a server that was not recognised."""
     match cause:
         case "absent":
             if kind is None:

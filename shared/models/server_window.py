@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
 
+from shared import tokens
 from shared.bounded_http import MIB
 from shared.local_servers import Kind
+from shared.models import Request
 
 OLLAMA_DEFAULT_TOKENS = 4096  # of a model that is not loaded yet and names no num_ctx of its own
 LM_STUDIO_DEFAULT_TOKENS = 4096
+REPLY_SHARE = 4  # a reply may have a quarter of the window
+MESSAGE_TOKENS = 8  # of what a template writes around a message
 MAX_REPLY_BYTES = 4 * MIB
-TIMEOUT_S = 2.0
-KNOWN_TTL_S, UNKNOWN_TTL_S = 60.0, 15.0
+TIMEOUT_S = 1.0
+KNOWN_TTL_S, UNCERTAIN_TTL_S, UNSAID_TTL_S = 60.0, 15.0, 600.0
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 Json = Mapping[str, Any]
 
@@ -35,9 +42,23 @@ class ServerWindow:
     is_assumed: bool = False
     parameters: float | None = None
 
+    def fitting(self, request: Request) -> Request:
+        """Return `request` with a reply of at most a quarter of the window. Raises ValueError for one that is too long.
+
+        Ollama cuts off the beginning of such a request, and says nothing.
+        """
+        reply_tokens = min(request.max_tokens, max(self.tokens // REPLY_SHARE, 1))
+        counted = _count_request(request)
+        if counted > self.tokens - reply_tokens:
+            raise ValueError(f"request ({counted} tokens) exceeds the available context size ({self.tokens} tokens)")
+        return replace(request, max_tokens=reply_tokens)
+
 
 class WindowReader:
-    """Asks a server for the window of one model; an answer counts for a minute, and longer while none comes."""
+    """Asks a server for the window of one model, within a second; an answer counts for a minute.
+
+    The last answer stays valid while no other one comes. A server that does not say its window is asked seldom.
+    """
 
     def __init__(
         self, http: httpx2.AsyncClient, base_url: str, name: str, kind: Kind | None,
@@ -49,17 +70,27 @@ class WindowReader:
         self._kind = kind
         self._clock = clock
         self._window: ServerWindow | None = None
-        self._expires_at = 0.0
+        self._expires_at = -math.inf
+        self._lock = asyncio.Lock()
+        self._has_failed = False
 
-    async def read(self) -> ServerWindow | None:
-        """Return the window; None where the server does not say it. Never raises."""
-        if self._clock() < self._expires_at:
+    async def read(self, timeout: float = TIMEOUT_S) -> ServerWindow | None:
+        """Return the window; None where the server does not say it within `timeout` seconds. Never raises."""
+        async with self._lock:
+            if self._clock() < self._expires_at:
+                return self._window
+            self._has_failed = False
+            window = None
+            try:
+                async with asyncio.timeout(timeout):
+                    window = await self._ask()
+            except TimeoutError:
+                self._has_failed = True
+            is_certain = window is not None and not window.is_assumed
+            ttl_s = KNOWN_TTL_S if is_certain else UNCERTAIN_TTL_S if window or self._has_failed else UNSAID_TTL_S
+            self._window = window or self._window
+            self._expires_at = self._clock() + ttl_s
             return self._window
-        window = await self._ask()
-        is_known = window is not None and not window.is_assumed
-        self._window = window or self._window
-        self._expires_at = self._clock() + (KNOWN_TTL_S if is_known else UNKNOWN_TTL_S)
-        return self._window
 
     async def _ask(self) -> ServerWindow | None:
         match self._kind:
@@ -75,14 +106,14 @@ class WindowReader:
         """The list of models of llama-server, vLLM and SGLang holds the window; older llama-servers have `/props`."""
         listed = _entries(await self._get("/v1/models"), "data")
         entry = next((one for one in listed if one.get("id") == self._name), listed[0] if len(listed) == 1 else {})
-        if tokens := _count(entry.get("max_model_len")):
-            return ServerWindow(tokens, "vllm")
+        if longest := _count(entry.get("max_model_len")):
+            return ServerWindow(longest, "vllm")
         if entry.get("owned_by") != "llamacpp":
             return None
         meta = _object(entry, "meta")
         props = await self._get("/props")  # its window is that of one slot
-        tokens = _count(_object(props, "default_generation_settings").get("n_ctx")) or _count(meta.get("n_ctx"))
-        return ServerWindow(tokens, "llama", parameters=_count(meta.get("n_params"))) if tokens else None
+        size = _count(_object(props, "default_generation_settings").get("n_ctx")) or _count(meta.get("n_ctx"))
+        return ServerWindow(size, "llama", parameters=_count(meta.get("n_params"))) if size else None
 
     async def _ask_ollama(self) -> ServerWindow | None:
         """A loaded model has the window of `/api/ps`; another one gets its own num_ctx, or the default."""
@@ -93,12 +124,12 @@ class WindowReader:
         parameters = _count(info.get("general.parameter_count"))
         own_names = (self._name, f"{self._name}:latest")
         for one in _entries(await self._get("/api/ps"), "models"):
-            if one.get("name") in own_names and (tokens := _count(one.get("context_length"))):
-                return ServerWindow(tokens, "ollama", parameters=parameters)
+            if one.get("name") in own_names and (size := _count(one.get("context_length"))):
+                return ServerWindow(size, "ollama", parameters=parameters)
         written = _NUM_CTX.search(str(shown.get("parameters") or ""))
         largest = next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
-        tokens = min(int(written[1]) if written else OLLAMA_DEFAULT_TOKENS, largest or OLLAMA_DEFAULT_TOKENS)
-        return ServerWindow(tokens, "ollama", is_assumed=not written, parameters=parameters)
+        size = min(int(written[1]) if written else OLLAMA_DEFAULT_TOKENS, largest or OLLAMA_DEFAULT_TOKENS)
+        return ServerWindow(size, "ollama", is_assumed=not written, parameters=parameters)
 
     async def _ask_lm_studio(self) -> ServerWindow | None:
         for one in _entries(await self._get("/api/v0/models"), "data"):
@@ -111,11 +142,23 @@ class WindowReader:
     async def _get(self, path: str, body: Json | None = None) -> Json:
         try:
             method = "GET" if body is None else "POST"
-            response = await self._http.request(method, self._root + path, json=body, timeout=TIMEOUT_S)
+            response = await self._http.request(method, self._root + path, json=body)
             value = response.json() if response.status_code == httpx2.codes.OK else {}
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
+        except (httpx2.HTTPError, httpx2.InvalidURL):
+            self._has_failed = True
+            return {}
+        except (ValueError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
+
+
+def _count_request(request: Request) -> int:
+    """Estimate the tokens of everything that a request sends."""
+    texts = [request.system, *(message.text for message in request.messages)]
+    texts += [call.arguments for message in request.messages for call in message.calls]
+    texts += [f"{tool.name} {tool.description} {json.dumps(dict(tool.parameters))}" for tool in request.tools]
+    texts += [json.dumps(request.json_schema)] if request.json_schema else []
+    return sum(tokens.count(text) + MESSAGE_TOKENS for text in texts if text)
 
 
 def _entries(value: Json, name: str) -> list[dict[str, Any]]:

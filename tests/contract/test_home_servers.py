@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from shared.bounded_http import open_bounded
 from shared.errors import MaasError
 from shared.models import ALIVE, Message, ModelError, Reply, ToolCall
 from shared.models.local_model import LocalModel
 from shared.models.registry import check_access, open_embedder, open_model
-from shared.models.server_window import ServerWindow
+from shared.models.server_window import KNOWN_TTL_S, MAX_REPLY_BYTES, ServerWindow, WindowReader
 from shared.settings import load_settings
 from tests.contract.dialects import WEATHER, ask
 from tests.home_servers import HomeServer, Llama, LMStudio, Ollama
@@ -260,6 +262,40 @@ async def test_a_request_that_is_too_long(http: HTTPServer, kind: str, stand_in:
     error = await failure(opened(kind, stand_in(http, "qwen3-4b")), text=LONG)
     assert remedy in error.message
     assert error.message.endswith(", or lower MAAS_PAYLOAD_TOKENS and MAAS_MAX_TOKENS")
+
+
+async def test_what_ollama_would_cut_off_is_not_sent(http: HTTPServer) -> None:
+    server = Ollama(http, "qwen3:4b", window=4096)
+    error = await failure(opened("ollama", server), text=LONG)
+    assert "exceeds the available context size (4096 tokens); start Ollama with OLLAMA_CONTEXT_LENGTH" in error.message
+    assert server.sent == []
+
+
+async def test_a_reply_has_its_share_of_the_window(http: HTTPServer) -> None:
+    server = Llama(http, "q", window=4096)
+    model = opened("llama", server)
+    for limit in (500, 2000):
+        await model.complete(ask(max_tokens=limit), 10)
+    assert [one["max_tokens"] for one in server.sent] == [500, 1024]
+    assert server.asked.count("/props") == 1
+    await model.close()
+
+
+async def test_a_window_is_asked_for_again(http: HTTPServer) -> None:
+    """A model may be loaded with another one; the last answer counts while the server is away."""
+    server = Llama(http, "q", window=4096)
+    now = [0.0]
+    async with open_bounded(MAX_REPLY_BYTES) as client:
+        reader = WindowReader(client, f"{server.url}/v1", "q", "llama", lambda: now[0])
+        assert list(await asyncio.gather(reader.read(), reader.read())) == [await reader.read()] * 2
+        server.window = 8192
+        for seconds, tokens in ((KNOWN_TTL_S - 1, 4096), (KNOWN_TTL_S + 1, 8192)):
+            now[0] = seconds
+            window = await reader.read()
+            assert window is not None and window.tokens == tokens
+        http.clear()
+        now[0] *= 3
+        assert await reader.read() == window
 
 
 async def test_a_server_that_is_off() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shared.local_servers import is_loopback, is_own
+from shared.local_servers import is_loopback, is_own, kind_of
 from shared.model_profiles import BUILTIN_MODEL, PROFILES, parameters_in
 from shared.settings import ROLES, Settings, load_settings
 
@@ -98,6 +98,14 @@ def test_servers_of_vendors(url: str | None) -> None:
 )
 def test_own_servers(url: str) -> None:
     assert is_own(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [("http://localhost:11434/v1", "ollama"), ("http://gpu:1234/v1", "lmstudio"), ("http://gpu:8080/v1", None)],
+)
+def test_a_port_tells_the_kind_of_a_server(url: str, kind: str | None) -> None:
+    assert kind_of(url) == kind
 
 
 def test_addresses_of_this_machine() -> None:
