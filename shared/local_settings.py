@@ -18,19 +18,25 @@ class LocalSettings(BaseSettings):
     model_profile: Literal["auto", "cloud", "local", "small"] = Field(
         "auto", description="what settings are unless they are set, for hosted models, models at home, small ones"
     )
-    ollama_host: str | None = Field(
+    ollama_base_url: str | None = Field(
         None,
         validation_alias=AliasChoices("OLLAMA_HOST"),
         description="address of Ollama, for models ollama:NAME; unset: http://127.0.0.1:11434",
     )
-    lmstudio_url: str | None = Field(
-        None, description="address of LM Studio, for models lmstudio:NAME; unset: http://127.0.0.1:1234"
+    lmstudio_base_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("MAAS_LMSTUDIO_URL"),
+        description="address of LM Studio, for models lmstudio:NAME; unset: http://127.0.0.1:1234",
     )
-    llama_url: str | None = Field(
-        None, description="address of llama-server, for models llama:NAME; unset: http://127.0.0.1:8080"
+    llama_base_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("MAAS_LLAMA_URL"),
+        description="address of llama-server, for models llama:NAME; unset: http://127.0.0.1:8080",
     )
-    vllm_url: str | None = Field(
-        None, description="address of vLLM, for models vllm:NAME; unset: http://127.0.0.1:8000"
+    vllm_base_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("MAAS_VLLM_URL"),
+        description="address of vLLM, for models vllm:NAME; unset: http://127.0.0.1:8000",
     )
 
     @model_validator(mode="after")
@@ -51,7 +57,7 @@ class LocalSettings(BaseSettings):
     def server_url(self, kind: str) -> str:
         """Return the address of one of SERVERS, without `/v1`. Raises MaasError('bad_setting')."""
         server = SERVERS[kind]
-        configured: str | None = self.ollama_host if kind == "ollama" else getattr(self, f"{kind}_url")
+        configured: str | None = getattr(self, f"{kind}_base_url")
         try:
             return address_of(server, configured)
         except ValueError as error:

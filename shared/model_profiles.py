@@ -14,10 +14,10 @@ MAX_SMALL_PARAMETERS = 4.5e9
 _SIZE = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d{1,3})?)\s?([bm])(?![a-z])", re.IGNORECASE)
 _FACTORS = {"b": 1e9, "m": 1e6}
 
-# Times in seconds. One attempt of a model at home may take all the time that its stage has.
+# Times in seconds; an attempt of a model at home may take all the time that its stage has.
 _AT_HOME: dict[str, object] = {
     "analyzer_timeout": 60.0, "assembler_timeout": 60.0, "archivist_timeout": 240.0, "responder_timeout": 600.0,
-    "attempt_timeout": 600.0, "openai_wait": 600.0, "fast_path": True,
+    "openai_wait": 600.0, "fast_path": True,
 }  # fmt: skip
 PROFILES: Mapping[ProfileName, Mapping[str, object]] = {
     "cloud": {},

@@ -9,7 +9,8 @@ from typing import Any
 
 from shared.db import Database
 from shared.model_profiles import BUILTIN_MODEL
-from shared.settings import Settings, attempt_setting
+from shared.model_settings import attempt_setting, budget_setting
+from shared.settings import PREFIX, Settings
 
 MIN_CALLS = 3
 MIN_FAILED_SHARE = 0.5
@@ -19,7 +20,6 @@ _WITHIN = re.compile(r"within (\d+(?:\.\d+)?) s")
 _ROLE_OF_STAGE = {
     "analyzer": "Analyzer", "assembler": "Assembler", "archivist": "Archivist", "final_responder": "FinalResponder",
 }  # fmt: skip
-_PREFIX = {"Analyzer": "ANALYZER", "Assembler": "ASSEMBLER", "Archivist": "ARCHIVIST", "FinalResponder": "RESPONDER"}
 
 
 async def describe_calls(db: Database, settings: Settings) -> tuple[str, str | None]:
@@ -41,12 +41,12 @@ def _sentence(row: Mapping[str, Any], settings: Settings) -> str:
         return f"{row['failures']} of {who} failed, the last because {cause}"
     within = _WITHIN.search(row["last_error"])
     seconds = float(within[1]) if within else row["seconds"]
-    budget: float = getattr(settings, f"{_PREFIX[role].lower()}_timeout")
-    setting = f"MAAS_{_PREFIX[role]}_TIMEOUT" if seconds > budget * BUDGET_SHARE else attempt_setting(role)
+    budget: float = getattr(settings, budget_setting(role).removeprefix(PREFIX).lower())
+    setting = budget_setting(role) if seconds > budget * BUDGET_SHARE else attempt_setting(role)
     text = f"{row['timeouts']} of {who} ended at {seconds:.3g} s: set {setting}={_rounded(seconds * TIMEOUT_FACTOR)}"
     if role == "FinalResponder":
         return text
-    return f"{text}, or leave it to rules: MAAS_{_PREFIX[role]}_MODEL={BUILTIN_MODEL}"
+    return f"{text}, or leave it to rules: {PREFIX}{role.upper()}_MODEL={BUILTIN_MODEL}"
 
 
 def _rounded(seconds: float) -> int:

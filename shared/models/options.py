@@ -16,11 +16,11 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
 
 from shared.errors import MaasError, problems_of
+from shared.local_servers import is_own
 from shared.log import hide
 from shared.model_settings import ROLE_NAMES, attempt_setting
 from shared.models.retry import MAX_ATTEMPTS
@@ -29,7 +29,6 @@ from shared.settings import Settings
 JsonSchema = Literal["strict", "plain", "none"]
 LEAST_TOKENS_PER_S = 1.0  # of a server of one's own that streams
 _HOSTED = frozenset(("openai", "gemini", "anthropic", "extractive"))  # providers that are no server at home
-_VENDOR_HOSTS = ("openai.com", "azure.com", "googleapis.com", "anthropic.com", "amazonaws.com")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 Seconds = Annotated[float | None, Field(gt=0)]
 
@@ -101,9 +100,10 @@ def options_of(settings: Settings, role: str, spec: str) -> ModelOptions:
             own |= {name: one for name in _OPTIONS if (one := getattr(entry, name)) is not None}
     key = own.get("api_key")
     options = replace(options, **own | ({"api_key": SecretStr(key)} if isinstance(key, str) else {}))
-    return _with_time_limits(
-        settings, role, replace(options, is_own_server=is_own_server(provider, options.base_url)), own
-    )
+    options = replace(options, is_own_server=is_own_server(provider, options.base_url))
+    if options.is_own_server and options.calls is None and provider != "vllm" and settings.profile != "cloud":
+        options = replace(options, calls=1)  # a second one would only make the first one slower
+    return _with_time_limits(settings, role, options, own)
 
 
 def _with_time_limits(settings: Settings, role: str, options: ModelOptions, own: Mapping[str, Any]) -> ModelOptions:
@@ -147,7 +147,4 @@ def _from_environment(found: re.Match[str]) -> str:
 
 def is_own_server(provider: str, base_url: str | None) -> bool:
     """Whether the server of a provider is one's own."""
-    if base_url is None:
-        return provider not in _HOSTED
-    host = (urlsplit(base_url).hostname or "").lower()
-    return not any(host == vendor or host.endswith(f".{vendor}") for vendor in _VENDOR_HOSTS)
+    return provider not in _HOSTED if base_url is None else is_own(base_url)

@@ -21,7 +21,12 @@ from tests.home_servers import HomeServer, Llama, LMStudio, Ollama
 from tests.http_server import HTTPServer
 from tests.stack import free_port
 
-VARIABLES = {"ollama": "ollama_host", "lmstudio": "lmstudio_url", "llama": "llama_url", "vllm": "vllm_url"}
+VARIABLES = {
+    "ollama": "ollama_base_url",
+    "lmstudio": "lmstudio_base_url",
+    "llama": "llama_base_url",
+    "vllm": "vllm_base_url",
+}
 LONG = "word " * 40_000
 
 
@@ -84,7 +89,7 @@ def test_addresses_as_ollama_reads_them(monkeypatch: pytest.MonkeyPatch, written
 
 
 def test_an_address_that_is_none_matters_only_where_it_is_used() -> None:
-    settings = load_settings(ollama_host="ftp://gpu.lan")
+    settings = load_settings(ollama_base_url="ftp://gpu.lan")
     with pytest.raises(MaasError, match=r"OLLAMA_HOST: 'ftp://gpu\.lan' is no address"):
         open_model("ollama:qwen3", settings)
     with pytest.raises(MaasError, match="where MaaS listens itself; set MAAS_VLLM_URL or MAAS_PORT"):
@@ -140,7 +145,7 @@ async def test_the_window_of_one_slot_of_llama_server(http: HTTPServer) -> None:
 
 
 async def test_no_window_where_nobody_answers() -> None:
-    model = open_model("llama:q", load_settings(llama_url=f"http://127.0.0.1:{free_port()}"))
+    model = open_model("llama:q", load_settings(llama_base_url=f"http://127.0.0.1:{free_port()}"))
     assert isinstance(model, LocalModel)
     assert await model.window() is None
     await model.close()

@@ -28,26 +28,26 @@ def http() -> Iterator[HTTPServer]:
 def at(**urls: str) -> Settings:
     """Settings in which all other servers are away."""
     nobody = f"http://127.0.0.1:{free_port()}"
-    return load_settings(**{"ollama_host": nobody, "lmstudio_url": nobody, "llama_url": nobody} | urls)
+    return load_settings(**{"ollama_base_url": nobody, "lmstudio_base_url": nobody, "llama_base_url": nobody} | urls)
 
 
 def test_ollama_is_found_with_a_model_that_chats(http: HTTPServer) -> None:
     server = Ollama(http, "qwen3:4b")
-    assert ServerSearch(at(ollama_host=server.url)).found() == (
+    assert ServerSearch(at(ollama_base_url=server.url)).found() == (
         "Found Ollama with qwen3:4b: MAAS_MODEL=ollama:qwen3:4b make run"
     )
 
 
 def test_the_loaded_model_of_lm_studio(http: HTTPServer) -> None:
     server = LMStudio(http, "qwen/qwen3-4b")
-    assert ServerSearch(at(lmstudio_url=server.url)).found() == (
+    assert ServerSearch(at(lmstudio_base_url=server.url)).found() == (
         "Found LM Studio with qwen/qwen3-4b: MAAS_MODEL=lmstudio:qwen/qwen3-4b make run"
     )
 
 
 def test_a_name_that_a_shell_would_cut(http: HTTPServer) -> None:
     server = Llama(http, "/my models/qwen.gguf")
-    assert ServerSearch(at(llama_url=server.url)).found() == (
+    assert ServerSearch(at(llama_base_url=server.url)).found() == (
         "Found llama-server with /my models/qwen.gguf: MAAS_MODEL='llama:/my models/qwen.gguf' make run"
     )
 
@@ -55,7 +55,7 @@ def test_a_name_that_a_shell_would_cut(http: HTTPServer) -> None:
 def test_the_first_of_several(http: HTTPServer) -> None:
     Llama(http, "q")
     studio = LMStudio(http, "qwen3-4b")
-    line = ServerSearch(at(lmstudio_url=studio.url, llama_url=studio.url)).found()
+    line = ServerSearch(at(lmstudio_base_url=studio.url, llama_base_url=studio.url)).found()
     assert line is not None and line.startswith("Found LM Studio")
 
 
@@ -64,14 +64,14 @@ def test_the_first_of_several(http: HTTPServer) -> None:
 )
 def test_another_program_on_the_port(http: HTTPServer, reply: Any) -> None:
     http.expect_request("/v1/models").respond_with_json(reply)
-    assert ServerSearch(at(llama_url=http.url_for("").rstrip("/"))).found() is None
+    assert ServerSearch(at(llama_base_url=http.url_for("").rstrip("/"))).found() is None
 
 
 def test_nobody_is_asked_where_a_model_is_configured_or_the_server_is_elsewhere(http: HTTPServer) -> None:
     server = Ollama(http, "qwen3:4b")
-    configured = at(ollama_host=server.url).model_copy(update={"responder_model": "openai:gpt-4o"})
+    configured = at(ollama_base_url=server.url).model_copy(update={"responder_model": "openai:gpt-4o"})
     assert ServerSearch(configured).found() is None
-    ours = at(ollama_host=server.url).model_copy(update={"port": http.port})
+    ours = at(ollama_base_url=server.url).model_copy(update={"port": http.port})
     assert ServerSearch(ours).found() is None
     assert http.log == []
 
@@ -87,7 +87,7 @@ def test_a_server_that_does_not_answer_delays_nothing(http: HTTPServer) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         began = time.monotonic()
         url = http.url_for("").rstrip("/")
-        search = ServerSearch(at(ollama_host=url, llama_url=f"http://127.0.0.1:{silent.getsockname()[1]}"))
+        search = ServerSearch(at(ollama_base_url=url, llama_base_url=f"http://127.0.0.1:{silent.getsockname()[1]}"))
         assert search.found() is None
         assert time.monotonic() - began < MAX_WAIT_S + 1  # the machine may be busy
     is_over.set()
