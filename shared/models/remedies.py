@@ -40,7 +40,7 @@ _TOOLS = {
 def cause_of(code: str, message: str) -> Cause | None:
     """Return the cause of a ModelError as far as these servers have one of their own."""
     if code == "unreachable":
-        return "absent"
+        return "loading" if _CAUSES["loading"].search(message) else "absent"
     if code == "context_exceeded":
         return "context"
     if code in ("bad_request", "unknown_model", "provider_error"):
