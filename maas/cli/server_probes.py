@@ -11,10 +11,10 @@ from typing import Literal
 from shared.json import json_object
 from shared.model_profiles import MAX_SMALL_PARAMETERS
 from shared.models import Message, ModelError, Reply, Request, ToolSpec, spec_of
+from shared.models.context_window import ServerWindow
 from shared.models.local_model import LocalModel
 from shared.models.remedies import cause_of
 from shared.models.retry import once
-from shared.models.server_window import ServerWindow
 from shared.settings import Settings
 
 Calls = Literal["calls", "text", "none", "refused"]

@@ -36,7 +36,7 @@ from shared.models import (
     spec_of,
 )  # fmt: skip
 from shared.models.calls import Completion, Pace, StreamListener, complete, draw, fingerprint
-from shared.models.context_window import learn
+from shared.models.context_window import learn, reported_window
 from shared.models.options import JsonSchema, ModelOptions, options_of
 from shared.models.places import place_at
 
@@ -201,7 +201,8 @@ async def _call_within_window(
     """Call a model; if it refuses the Responder's request as too long, repeat it with less memory, twice at most."""
     end = time.monotonic() + budget
     options = options_of(deps.settings, request.role, spec_of(model))
-    request, window = _in_json_mode(request, options.json_schema), options.window
+    request = _in_json_mode(request, options.json_schema)
+    window = options.window or await reported_window(model)
     try:
         request = await fit_request(model, request, deps.builtin_model, window)
     except ModelError as error:

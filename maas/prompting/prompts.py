@@ -22,7 +22,7 @@ from shared import tokens
 from shared.db import SQL, Database, queries
 from shared.errors import MaasError
 from shared.models import spec_of
-from shared.models.context_window import request_limit
+from shared.models.context_window import reported_window, request_limit
 from shared.models.options import options_of
 from shared.text import defuse, escape, unescape
 
@@ -292,6 +292,7 @@ async def payload_limit(deps: Deps, assistant: str, version: str | None = None) 
         with suppress(MaasError):  # of a model that cannot be opened; the answer fails for it
             responder = deps.with_responder_model(model).models["FinalResponder"]
             window = options_of(deps.settings, "FinalResponder", spec_of(responder)).window
+            window = window or await reported_window(responder)
             if (known := request_limit(responder, deps.settings.max_tokens, window)) is not None:
                 limits.append(max(known, MIN_PAYLOAD_TOKENS))
     return min(limits)

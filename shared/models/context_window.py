@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from shared import tokens
-from shared.models import Message, Model, ModelError, Refusal, Request
+from shared.local_servers import Kind
+from shared.models import Message, Model, ModelError, NamedModel, Refusal, Request
 
 REPLY_SHARE = 4  # of a window at most a quarter is kept free for the reply
 MESSAGE_TOKENS = 8  # of the marks around a message
@@ -42,6 +44,40 @@ def read_refusal(cause: str) -> Refusal | None:
     return Refusal(
         int(window[1]) if window else None, int(next(filter(None, sent.groups()))) if sent else None
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ServerWindow:
+    """How many tokens a model reads and writes at most, as its server reports it.
+
+    `kind` of its server, where that was recognised. `is_assumed`: the model is not loaded, so the usual number counts.
+    `parameters` is the size of the model, None where the server does not say it.
+    """
+
+    tokens: int
+    kind: Kind | None
+    is_assumed: bool = False
+    parameters: float | None = None
+
+
+@runtime_checkable
+class ServedModel(Protocol):
+    """A model of a server at home; `kind` is None for a server whose URL does not tell it."""
+
+    kind: Kind | None
+
+    async def window(self) -> ServerWindow | None: ...
+
+
+async def reported_window(model: NamedModel) -> int | None:
+    """Return the window that the server of a model reports; None for a vendor's, or a server of an unknown kind.
+
+    Ollama cuts off the beginning of a longer request, and says nothing. A gateway would have to be asked in many ways.
+    """
+    if not isinstance(model, ServedModel) or model.kind is None:
+        return None
+    window = await model.window()
+    return None if window is None else window.tokens
 
 
 @dataclass(slots=True)

@@ -10,15 +10,14 @@ from typing import Any
 from shared.bounded_http import open_bounded
 from shared.local_servers import Kind
 from shared.models import ModelError, Piece, Reply, Request, Usage, finish_reason
+from shared.models.context_window import ServerWindow
 from shared.models.openai import OpenAIEmbedder, OpenAIModel
 from shared.models.remedies import cause_of, remedy_of
 from shared.models.retry import ProviderErrors
-from shared.models.server_window import MAX_REPLY_BYTES, TIMEOUT_S, ServerWindow, WindowReader
+from shared.models.server_window import MAX_REPLY_BYTES, WindowReader
 from shared.models.thinking import ThoughtFilter, without_thoughts
-from shared.text import offload
 
 NO_KEY = "none"
-WINDOW_SHARE = 0.25  # of the time of a call: so long a server may think about its window
 BRIEF_ROLES = frozenset(("Analyzer", "Assembler", "Archivist", "Compactor"))  # their replies need no thoughts
 
 
@@ -37,23 +36,22 @@ class LocalModel(OpenAIModel):
         self._http = open_bounded(MAX_REPLY_BYTES, headers=headers)
         self._window = WindowReader(self._http, base_url, name, kind)
 
-    async def window(self, timeout: float = TIMEOUT_S) -> ServerWindow | None:
-        """Return the context window; None where the server does not say it within `timeout` seconds."""
-        window = await self._window.read(timeout)
+    async def window(self) -> ServerWindow | None:
+        """Return the context window; None where the server does not say it."""
+        window = await self._window.read()
         self.kind = self.kind or (window.kind if window else None)
         return window
 
     async def complete(self, request: Request, timeout: float) -> Reply:
         """Answer once, within `timeout` seconds. Raises ModelError."""
         with self._with_remedy():
-            return await super().complete(await self._fitting(request, timeout), timeout)
+            return await super().complete(request, timeout)
 
     async def stream(self, request: Request, timeout: float) -> AsyncGenerator[Piece, None]:
         """Yield the answer in pieces; `timeout` is the longest silence, in seconds. Raises ModelError."""
         thoughts = ThoughtFilter()
         with self._with_remedy():
-            fitting = await self._fitting(request, timeout)
-            async with aclosing(super().stream(fitting, timeout)) as pieces:
+            async with aclosing(super().stream(request, timeout)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Reply) and (rest := thoughts.rest()):
                         yield rest
@@ -62,17 +60,6 @@ class LocalModel(OpenAIModel):
     async def close(self) -> None:
         await self._http.aclose()
         await super().close()
-
-    async def _fitting(self, request: Request, timeout: float) -> Request:
-        """Return the request as the context window allows. Raises ModelError if it is too long, before it is sent."""
-        if self.kind is None:  # it may be a gateway, which would have to be asked in many ways
-            return request
-        if (window := await self.window(min(timeout * WINDOW_SHARE, TIMEOUT_S))) is None:
-            return request
-        try:
-            return await offload(_chars(request), window.fitting, request)
-        except ValueError as error:
-            raise self._errors.of_status(400, str(error)) from error
 
     def _parameters(self, request: Request) -> dict[str, Any]:
         parameters = super()._parameters(request)
@@ -95,10 +82,6 @@ class LocalModel(OpenAIModel):
             if (cause := cause_of(error.code, error.message)) is not None:
                 error.message = f"{error.message}; {remedy_of(cause, self.kind, self.name)}"
             raise
-
-
-def _chars(request: Request) -> int:
-    return len(request.system) + sum(len(message.text) for message in request.messages)
 
 
 class LocalEmbedder(OpenAIEmbedder):

@@ -1,57 +1,27 @@
-"""Context windows of models at home, as their servers report them."""
+"""What servers at home report of the context windows of their models."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
 
-from shared import tokens
 from shared.bounded_http import MIB
 from shared.local_servers import Kind
-from shared.models import Request
+from shared.models.context_window import ServerWindow
 
 OLLAMA_DEFAULT_TOKENS = 4096  # of a model that is not loaded yet and names no num_ctx of its own
 LM_STUDIO_DEFAULT_TOKENS = 4096
-REPLY_SHARE = 4  # a reply may have a quarter of the window
-MESSAGE_TOKENS = 8  # of what a template writes around a message
 MAX_REPLY_BYTES = 4 * MIB
 TIMEOUT_S = 1.0
 KNOWN_TTL_S, UNCERTAIN_TTL_S, UNSAID_TTL_S = 60.0, 15.0, 600.0
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 Json = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ServerWindow:
-    """How many tokens a model reads and writes at most, question and answer together.
-
-    `kind` of its server, where that was recognised. `is_assumed`: the model is not loaded, so the usual number counts.
-    `parameters` is the size of the model, None where the server does not say it.
-    """
-
-    tokens: int
-    kind: Kind | None
-    is_assumed: bool = False
-    parameters: float | None = None
-
-    def fitting(self, request: Request) -> Request:
-        """Return `request` with a reply of at most a quarter of the window. Raises ValueError for one that is too long.
-
-        Ollama cuts off the beginning of such a request, and says nothing.
-        """
-        reply_tokens = min(request.max_tokens, max(self.tokens // REPLY_SHARE, 1))
-        counted = _count_request(request)
-        if counted > self.tokens - reply_tokens:
-            raise ValueError(f"request ({counted} tokens) exceeds the available context size ({self.tokens} tokens)")
-        return replace(request, max_tokens=reply_tokens)
 
 
 class WindowReader:
@@ -74,15 +44,15 @@ class WindowReader:
         self._lock = asyncio.Lock()
         self._has_failed = False
 
-    async def read(self, timeout: float = TIMEOUT_S) -> ServerWindow | None:
-        """Return the window; None where the server does not say it within `timeout` seconds. Never raises."""
+    async def read(self) -> ServerWindow | None:
+        """Return the window; None where the server does not say it in time. Never raises."""
         async with self._lock:
             if self._clock() < self._expires_at:
                 return self._window
             self._has_failed = False
             window = None
             try:
-                async with asyncio.timeout(timeout):
+                async with asyncio.timeout(TIMEOUT_S):
                     window = await self._ask()
             except TimeoutError:
                 self._has_failed = True
@@ -150,15 +120,6 @@ class WindowReader:
         except (ValueError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
-
-
-def _count_request(request: Request) -> int:
-    """Estimate the tokens of everything that a request sends."""
-    texts = [request.system, *(message.text for message in request.messages)]
-    texts += [call.arguments for message in request.messages for call in message.calls]
-    texts += [f"{tool.name} {tool.description} {json.dumps(dict(tool.parameters))}" for tool in request.tools]
-    texts += [json.dumps(request.json_schema)] if request.json_schema else []
-    return sum(tokens.count(text) + MESSAGE_TOKENS for text in texts if text)
 
 
 def _entries(value: Json, name: str) -> list[dict[str, Any]]:

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from maas.builtin_model import BuiltinModel
+from maas.prompting.memory_room import fit_request
 from shared.bounded_http import open_bounded
 from shared.errors import MaasError
 from shared.models import ALIVE, Message, ModelError, Reply, ToolCall
+from shared.models.context_window import ServerWindow, count_request, reported_window
 from shared.models.local_model import LocalModel
 from shared.models.registry import check_access, open_embedder, open_model
-from shared.models.server_window import KNOWN_TTL_S, MAX_REPLY_BYTES, ServerWindow, WindowReader
+from shared.models.server_window import KNOWN_TTL_S, MAX_REPLY_BYTES, WindowReader
 from shared.settings import load_settings
 from tests.contract.dialects import WEATHER, ask
 from tests.home_servers import HomeServer, Llama, LMStudio, Ollama
@@ -269,20 +272,25 @@ async def test_a_request_that_is_too_long(http: HTTPServer, kind: str, stand_in:
     assert error.message.endswith(", or lower MAAS_PAYLOAD_TOKENS and MAAS_MAX_TOKENS")
 
 
-async def test_what_ollama_would_cut_off_is_not_sent(http: HTTPServer) -> None:
-    server = Ollama(http, "qwen3:4b", window=4096)
-    error = await failure(opened("ollama", server), text=LONG)
-    assert "exceeds the available context size (4096 tokens); start Ollama with OLLAMA_CONTEXT_LENGTH" in error.message
-    assert server.sent == []
+async def test_a_reported_window_bounds_what_is_sent(http: HTTPServer) -> None:
+    """Ollama would cut off the beginning and say nothing; a reply has a quarter of the window."""
+    model = opened("ollama", Ollama(http, "qwen3:4b", window=4096))
+    rules = BuiltinModel()
+    window = await reported_window(model)
+    brief = await fit_request(model, ask(max_tokens=2000), rules, window)
+    assert (window, brief.max_tokens) == (4096, 1024)
+    with pytest.raises(ModelError) as caught:
+        await fit_request(model, replace(ask(LONG), role="Analyzer"), rules, window)
+    assert caught.value.code == "context_exceeded"
+    memory = "\n".join(f"- [2026-01-01] I like number {number}." for number in range(2000))
+    cut = await fit_request(model, ask(system=f"Be brief.\n\n<memory>\n{memory}\n</memory>"), rules, window)
+    assert 1000 < count_request(cut) <= 4096 - 1024 and cut.system.startswith("Be brief.")
+    await model.close()
 
 
-async def test_a_reply_has_its_share_of_the_window(http: HTTPServer) -> None:
-    server = Llama(http, "q", window=4096)
-    model = opened("llama", server)
-    for limit in (500, 2000):
-        await model.complete(ask(max_tokens=limit), 10)
-    assert [one["max_tokens"] for one in server.sent] == [500, 1024]
-    assert server.asked.count("/props") == 1
+async def test_a_server_of_an_unknown_kind_is_not_asked_for_its_window(http: HTTPServer) -> None:
+    model = unnamed(Llama(http, "q"))
+    assert (await reported_window(model), http.log) == (None, [])
     await model.close()
 
 
