@@ -23,6 +23,7 @@ PROBE_TEXT = "Reply with one word: yes."
 PROBE_REQUEST = Request(
     "FinalResponder", (Message("user", PROBE_TEXT),), max_tokens=200, inputs={"user_query": PROBE_TEXT, "memory": []}
 )
+HOME_TIMEOUT_S = 300.0
 REMEDIES = {
     "unauthorized": "correct its key",
     "unknown_model": "correct its name",
@@ -107,7 +108,9 @@ async def _with_traits(result: ProbeResult, settings: Settings) -> ProbeResult:
 async def _complete(spec: str, settings: Settings) -> Usage:
     model = open_model(spec, settings, PROVIDERS)
     try:
-        reply = await once(model, partial(model.complete, PROBE_REQUEST), settings.attempt_timeout)
+        is_unlimited = is_at_home(spec, settings.openai_base_url) and not settings.has_own_attempt_timeout("")
+        limit = HOME_TIMEOUT_S if is_unlimited else settings.attempt_timeout  # it may have to load the model
+        reply = await once(model, partial(model.complete, PROBE_REQUEST), limit)
     finally:
         await model.close()
     if reply.finish not in ("stop", "length"):

@@ -8,6 +8,8 @@
 | `context_window`                      | requests that are too long for a model, and what is learnt of them  |
 | `options`, `places`                   | options by role and model; calls at once of one model               |
 | `openai`, `gemini`, `anthropic`, `e5` | one provider each                                                   |
+| `local_model`, `server_window`        | models of servers at home, and the windows that these report        |
+| `thinking`, `remedies`                | thoughts within replies; what to do about failures at home          |
 """
 
 from __future__ import annotations
