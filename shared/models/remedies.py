@@ -12,7 +12,7 @@ _CAUSES: dict[Cause, re.Pattern[str]] = {
     "tools": re.compile(r"support tools|tools? param|tool.?choice|--jinja|tool-call-parser", re.IGNORECASE),
     "context": re.compile(r"context.(?:size|length|window)|n_ctx|context (?:the )?overflows", re.IGNORECASE),
     "memory": re.compile(r"more system memory|out of memory|insufficient memory|unable to allocate", re.IGNORECASE),
-    "loading": re.compile(r"loading model|model is loading|is still loading", re.IGNORECASE),
+    "loading": re.compile(r"loading (?:the )?model|is (?:currently |still )?loading", re.IGNORECASE),
     "missing": re.compile(r"not found|no models? loaded|model is unloaded|does not exist", re.IGNORECASE),
 }
 _START = {
