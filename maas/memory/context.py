@@ -65,11 +65,13 @@ async def build_context(
     filters: SearchFilter = NO_FILTER,
     query_embedder: QueryEmbedder | None = None,
     exclude: Collection[UUID] = (),
+    only: Collection[UUID] | None = None,
     is_full: bool = False,
     evidence: Evidence | None = None,
 ) -> MemoryContext:
     """Search memory and return what fits into `max_tokens` tokens, without the messages in `exclude`.
 
+    With `only` these messages are returned alone, and what corrects them.
     With `is_full` the remaining room is filled with messages that do not match, unless the memory is a large one.
     `evidence` is that of the same query, if it was gathered before. Earlier copies of the query are no evidence.
     """
@@ -77,6 +79,9 @@ async def build_context(
     if evidence is None:
         evidence = await gather_evidence(db, user_id, query, filters, query_embedder, is_full=is_full)
     hits = await search(db, user_id, query, limit=limit, filters=filters, evidence=evidence)
+    if only is not None:
+        corrections = {hit.correction.valid_id for hit in hits if hit.id in only}
+        hits = [hit for hit in hits if hit.id in only or hit.id in corrections]
     shown = [hit for hit in hits if hit.id not in exclude and not asks_again(query, hit.text)]
     long_chars = sum(len(hit.text) for hit in shown if len(hit.text) > LONG_CHARS)
     context = await offload(long_chars, fill_budget, shown, max_tokens, query, filters.zone)

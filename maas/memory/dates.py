@@ -133,6 +133,12 @@ def read_dates(query: str, now: datetime, zone: tzinfo = UTC) -> tuple[Band, ...
     return tuple(span.band(zone) for span in spans)
 
 
+def named_moment(bands: Sequence[Band], now: datetime) -> datetime | None:
+    """Return the middle of the earliest span of time that a query names, at most `now`; None without one."""
+    middles = [band.start + (band.end - band.start) / 2 for band in bands if band.worth == 1.0]
+    return min([*middles, now]) if middles else None
+
+
 def _months(words: Sequence[str], today: date) -> Iterator[_Days]:
     for index, word in enumerate(words):
         month = _month(word)

@@ -82,13 +82,16 @@ class Evidence:
 class RankedMessage(NamedTuple):
     """A message with its score, and the share of the query's weight that it and its neighbours contain; both 0 to 1.
 
-    `record_id` is that of the summary that covers it, None until there is one.
+    `record_id` is that of the summary that covers it, None until there is one. `own_coverage` is the share without its
+    neighbours, less for what the assistant wrote; `mask` holds its terms, bit i for term i of the evidence.
     """
 
     id: UUID
     record_id: UUID | None
     score: float
     coverage: float
+    own_coverage: float = 0.0
+    mask: int = 0
 
 
 def weigh(frequency: Sequence[int], total: int) -> list[float]:
@@ -113,8 +116,10 @@ def rank(evidence: Evidence, weights: Weights = WEIGHTS, limit: int | None = Non
     coverage = np.minimum(window * known_share + NAMED_SPEAKER_COVERAGE * signals["speaker"], 1.0)
     score = np.clip(score / (SCALE if evidence.similarity is None else MEANING_SCALE), 0.0, 1.0)
     scores = score[order[: len(positions)]].tolist()  # a place in the order has its score, whichever message is there
-    columns = zip(messages.ids_at(positions), scores, coverage[positions].tolist(), strict=True)
-    return [RankedMessage(message_id, record_id, score, share) for (message_id, record_id), score, share in columns]
+    own = (signals["coverage"] * known_share)[positions].tolist()
+    masks = messages.mask[positions].tolist()
+    columns = zip(messages.ids_at(positions), scores, coverage[positions].tolist(), own, masks, strict=True)
+    return [RankedMessage(*ids, score, share, own, mask) for ids, score, share, own, mask in columns]
 
 
 def _signals(evidence: Evidence, share: _MaskShares, window: Shares) -> dict[str, Any]:
