@@ -13,12 +13,12 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 ROLES = ("analyzer", "assembler", "responder", "archivist")
-ANALYSIS = {"needs_context": False, "context_type": "GENERAL", "time_scope": "hot", "search_keywords": []}
+CHOICE = {"about": "world", "record": "none", "keywords": []}
 RECORD = {"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Test"]}
 USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 REPLIES = {
-    "analyzer": json.dumps(ANALYSIS | {"context_found": None}),
-    "assembler": "",
+    "analyzer": json.dumps(CHOICE),
+    "assembler": '{"keep": []}',
     "responder": "A model answered.",
     "archivist": json.dumps(RECORD | {"summary": "A model was asked and answered."}),
 }

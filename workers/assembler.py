@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from maas.builtin_model.assembler import FOUND, RECENT, by_importance, keep
+from maas.builtin_model.language import content_words
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
+from maas.memory.excerpts import question_stems, stems
+from maas.prompting.labels import make_labels, read_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
-from maas.prompting.prompts import KEEP_NUMBERS, Draft, Payload, payload_limit, read_profile
+from maas.prompting.now import now_of
+from maas.prompting.prompts import KEEP_NUMBERS, Draft, Payload, payload_limit, prompt_language, read_profile, row_name
 from shared import tokens
+from shared.json import json_object
 from shared.models import Message, Request
-from shared.text import clean, defuse, escape, fill, offload
+from shared.text import clean, defuse, escape, fill, offload, shorten
 
 NAME = "assembler"
-MAX_REPLY_TOKENS = 1500
-_DATED_LINE = re.compile(r"- (?:\[\d{1,9}\] )?\[(\d{4}-\d\d-\d\d[^\]]{0,400})\]")
+MAX_LABELS = 5
+MAX_REPLY_TOKENS, MAX_WHOLE_REPLY_TOKENS = 48, 1500
+MAX_OFFERED_TOKENS, LABEL_TOKENS = 2000, 8
+OFFERED_CHARS = 240  # of a line: enough to see what it is about
+KEPT_FOUND, KEPT_RECENT = 20, 6  # the best search results and the newest messages stay, whatever the model says
+ANSWER_SHARE = 0.5  # of the words that tell what a question is about: a line with so many stays, too
+SCHEMA: dict[str, Any] = {
+    "title": "Kept",
+    "type": "object",
+    "properties": {"keep": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_LABELS}},
+    "required": ["keep"],
+    "additionalProperties": False,
+}
+_DATED_LINE = re.compile(r"- (?:\[\d{1,9}\] )?\[(\d{4}-\d\d-\d\d[^\]]{0,400})\] ?(.*)", re.DOTALL)
 CLIENT_TITLE = "Earlier messages, as the application sent them along; they are not kept:"
 
 
@@ -32,7 +51,8 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if profile == "off":
         return Outcome(payload=replace(empty, memory=await offload(chars, _client_lines, draft, room)).render())
     deps = deps if profile == "full" else with_builtin_model(deps)
-    prompt = Prompt("Assembler", draft.instruction, draft.instruction_version)
+    language = await prompt_language(deps, run.assistant, run.assistants_version)
+    prompt = Prompt(row_name("Assembler", language), draft.instruction, draft.instruction_version)
     whole = defuse("\n".join(memory))
     client = ""
     if draft.client_lines:
@@ -42,19 +62,118 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if deps.settings.fast_path and await offload(len(whole), tokens.fits, whole, room):
         skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
         return Outcome(payload=replace(empty, memory=_join(client, whole)).render())
+    condense = _rewrite if is_filled(draft.instruction) else _select
+    condensed, is_degraded = await condense(run, deps, prompt, draft, room)
+    payload = replace(empty, memory=_join(client, condensed))
+    return Outcome(payload=payload.render(), degraded="Assembler" if is_degraded else None)
+
+
+def is_filled(prompt: str) -> bool:
+    """Return whether a prompt has placeholders, as those that operators wrote for one whole message have."""
+    return any(f"{{{name}}}" in prompt for name in ("user_query", "memory"))
+
+
+async def _select(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int) -> tuple[str, bool]:
+    """Return the lines that the model chose and those that stay whatever it says, within `room` tokens, and whether
+    its reply was of no use: then all lines are ranked by code alone."""
+    lines = [defuse(line) for line in _memory_lines(draft)]
+    chars = sum(map(len, lines))
+    offer = await offload(chars, Offer.of, lines, draft.query)
+    text = f"<memory>\n{offer.text}\n</memory>\n{await now_of(run, deps)}\n<query>\n{escape(draft.query)}\n</query>"
+    request = Request(
+        role="Assembler", system=draft.instruction, messages=(Message("user", text),), json_schema=SCHEMA,
+        temperature=0.0, max_tokens=MAX_REPLY_TOKENS, inputs={"labels": list(offer.labels)},
+    )  # fmt: skip
+    budget = deps.settings.assembler_timeout
+    chosen, is_degraded = await ask_or_fall_back(run, deps, NAME, prompt, request, offer.parse, budget)
+    kept = lines if chosen is None else offer.kept(chosen)
+    return await offload(chars, lambda: keep(kept, by_importance(kept), room)), is_degraded or chosen is None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The lines of a draft's memory as a model is asked to choose from them.
+
+    `labels` has the index of each line that is offered; lines of `fixed` stay whatever is chosen.
+    """
+
+    lines: Sequence[str]
+    labels: Mapping[str, int]
+    fixed: frozenset[int]
+    text: str
+
+    @classmethod
+    def of(cls, lines: Sequence[str], query: str) -> Offer:
+        """Offer the dated lines, the best first as far as there is room. Lines of another form always stay."""
+        dated = {at: match[2] for at, line in enumerate(lines) if (match := _DATED_LINE.match(line))}
+        ranked = [at for at in by_importance(lines) if at in dated]
+        shown = sorted(_within_budget(ranked, lines))
+        words = [[word for word in content_words(dated[at]) if word.isalpha()] for at in shown]
+        labels = dict(zip(make_labels(words), shown, strict=True))
+        label_of = {at: label for label, at in labels.items()}
+        text = "\n".join(
+            f"{label_of[at]}: {_shorten(line)}" if at in label_of else line
+            for at, line in enumerate(lines)
+            if at in label_of or line in (RECENT, FOUND)
+        )
+        return cls(lines, labels, frozenset(range(len(lines))) - dated.keys() | _fixed(ranked, lines, query), text)
+
+    def parse(self, reply: str) -> frozenset[int] | None:
+        """Return the indexes of the lines that a reply names; None if it is cut or of no use."""
+        body = json_object(reply)
+        names = body.get("keep") if body else None
+        if not isinstance(names, list):
+            return None
+        chosen = [label for name in names if isinstance(name, str) for label in read_labels(name, self.labels)]
+        return frozenset(self.labels[label] for label in chosen) if chosen or not names else None
+
+    def kept(self, chosen: frozenset[int]) -> Sequence[str]:
+        """Return the chosen lines and those that stay, in their order; whoever chooses all keeps those not offered."""
+        if len(chosen) == len(self.labels):
+            return self.lines
+        return [line for at, line in enumerate(self.lines) if at in self.fixed | chosen]
+
+
+def _within_budget(ranked: Sequence[int], lines: Sequence[str]) -> Iterator[int]:
+    room = MAX_OFFERED_TOKENS
+    for at in ranked:
+        room -= tokens.count(_shorten(lines[at])) + LABEL_TOKENS
+        if room < 0:
+            return
+        yield at
+
+
+def _fixed(ranked: Sequence[int], lines: Sequence[str], query: str) -> set[int]:
+    """Return the best search results, the newest messages, and the lines with most of the words of the query."""
+    start = lines.index(FOUND) if FOUND in lines else len(lines)
+    about = question_stems(query)
+    return {
+        *[at for at in ranked if at > start][:KEPT_FOUND],
+        *[at for at in ranked if at < start][:KEPT_RECENT],
+        *(at for at in ranked if about and len(about & stems(lines[at])) >= ANSWER_SHARE * len(about)),
+    }
+
+
+def _shorten(line: str) -> str:
+    return shorten(line.removeprefix("- "), OFFERED_CHARS)
+
+
+async def _rewrite(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int) -> tuple[str, bool]:
+    """Return the text that a model made of the memory by an operator's prompt, which is sent as one message."""
+    memory = _memory_lines(draft)
     text = fill(draft.instruction, {"user_query": escape(draft.query), "memory": "\n".join(memory)})
+    has_marks = Payload(draft.role, "", draft.query).has_marks
     request = Request(
         role="Assembler",
-        messages=(Message("user", f"{text}\n\n{KEEP_NUMBERS}" if empty.has_marks else text),),
+        messages=(Message("user", f"{text}\n\n{KEEP_NUMBERS}" if has_marks else text),),
         temperature=0.0,
-        max_tokens=MAX_REPLY_TOKENS,
-        inputs={"user_query": draft.query, "memory": memory, "max_tokens": room},
+        max_tokens=MAX_WHOLE_REPLY_TOKENS,
+        inputs={"memory": memory, "max_tokens": room},
     )
     budget = deps.settings.assembler_timeout
-    condensed, is_degraded = await ask_or_fall_back(run, deps, NAME, prompt, request, _parse, budget)
-    trimmed = await offload(chars + len(condensed), _trim, defuse(condensed), draft, room)
-    payload = replace(empty, memory=_join(client, trimmed))
-    return Outcome(payload=payload.render(), degraded="Assembler" if is_degraded else None)
+    condensed, is_degraded = await ask_or_fall_back(run, deps, NAME, prompt, request, _parse_text, budget)
+    chars = sum(map(len, memory)) + len(condensed)
+    return await offload(chars, _trim, defuse(condensed), draft, room), is_degraded
 
 
 def _memory_lines(draft: Draft) -> list[str]:
@@ -97,5 +216,5 @@ def _trim(memory: str, draft: Draft, room: int) -> str:
     return keep(lines, order, room, is_prose=True)
 
 
-def _parse(reply: str) -> str:
+def _parse_text(reply: str) -> str:
     return clean(reply).strip()

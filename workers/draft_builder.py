@@ -26,8 +26,10 @@ from maas.memory.health import MemoryReason
 from maas.memory.notes import NOTES_HEADING, Note, newest_notes
 from maas.memory.origins import Origin, foreign, merged
 from maas.memory.query import SearchFilter
+from maas.memory.ranking import rank
+from maas.memory.relevance import Relevance
 from maas.memory.replacements import CorrectedSummary, Replacements
-from maas.memory.search import EVIDENCE, Hit, is_search_failure
+from maas.memory.search import EVIDENCE, Hit, gather_evidence, is_search_failure
 from maas.prompting.now import in_zone_of
 from maas.prompting.prompts import (
     MARKS_RULE,
@@ -79,15 +81,14 @@ async def run(run: Run, deps: Deps) -> Outcome:
     focus += _note_lines(inputs.notes, sources)
     known = [*shown, *(hit.id for hit in inputs.corrections), *(note.log_id for note in inputs.notes if note.log_id)]
     analysis = run.analysis or {}
-    if analysis.get("needs_context"):
-        chosen = analysis.get("context_found") or {}
-        if chosen.get("lsm_record_id"):
-            focus += await _summary_lines(run, deps, chosen, sources, has_corrections=inputs.has_corrections)
-        search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
-        context = await _search(run, deps, search_room, [*known, *sources.shown])
-        for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
-            origins = merged(hit.origins for hit in hits)
-            focus.append(sources.line(line, "turn", {hit.id: hit.score for hit in hits}, origins))
+    chosen = analysis.get("context_found") or {}
+    if analysis.get("needs_context") and chosen.get("lsm_record_id"):
+        focus += await _summary_lines(run, deps, chosen, sources, has_corrections=inputs.has_corrections)
+    search_room = evidence_room * UNNUMBERED_SHARE // 100 if inputs.has_marks else evidence_room
+    context = await _search(run, deps, search_room, [*known, *sources.shown])
+    for line, hits in zip(context.lines, context.hits_of_lines, strict=True):
+        origins = merged(hit.origins for hit in hits)
+        focus.append(sources.line(line, "turn", {hit.id: hit.score for hit in hits}, origins))
     used = await offload(sum(map(len, focus)), _count_lines, focus)
     left = max(room - used, room - evidence_room)
     recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS, sources)
@@ -178,14 +179,26 @@ async def _summary_lines(
 
 
 async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) -> MemoryContext:
-    """Return what memory holds on the query, without what is `shown`; nothing where the search fails."""
-    scope = (run.analysis or {}).get("time_scope")
-    zone = deps.settings.zone
-    filters = SearchFilter(before_seq=run.seq, as_of=run.as_of, scope=scope, zone=zone)
+    """Return what memory holds on the query, without what is `shown`; nothing where the search fails.
+
+    Where the Analyzer's model asked for no memory, only messages that answer the query are returned.
+    """
+    analysis = run.analysis or {}
+    zone, db = deps.settings.zone, deps.db
+    filters = SearchFilter(before_seq=run.seq, as_of=run.as_of, scope=analysis.get("time_scope"), zone=zone)
+    only: frozenset[UUID] | None = None
     try:
+        evidence = run.carried.pop(EVIDENCE, None) or await gather_evidence(
+            db, run.user_id, run.user_query, filters, deps.query_embedder
+        )
+        if not analysis.get("needs_context") or analysis.get("overruled"):
+            only = frozenset(one.id for one in (await Relevance.of(db, evidence)).answers(rank(evidence)))
+        if only is not None and not only:
+            run.log.memory_reasons |= evidence.reasons
+            return MemoryContext((), ())
         context = await build_context(
-            deps.db, run.user_id, run.user_query, max_tokens, filters=filters, query_embedder=deps.query_embedder,
-            exclude=frozenset(shown), evidence=run.carried.pop(EVIDENCE, None),
+            db, run.user_id, run.user_query, max_tokens, filters=filters, exclude=frozenset(shown), only=only,
+            evidence=evidence,
         )  # fmt: skip
     except asyncpg.PostgresError as error:
         if not is_search_failure(error):

@@ -12,7 +12,7 @@ from maas.builtin_model.language import content_words, stem
 
 MIN_MEMORY_SCORE = 0.5
 MIN_CANDIDATE_SCORE = 0.3
-MAX_KEYWORDS = 8
+MAX_KEYWORDS = 4
 Scope = Literal["hot", "warm", "cold"]
 
 _NOUN = (
@@ -128,35 +128,29 @@ MAX_QUERY_CHARS = 4000
 def analyze(inputs: Mapping[str, Any]) -> str:
     """Return the Analyzer's JSON for `user_query`.
 
-    Inputs: `candidates` (id, period, summary, score, scope), best first, and `memory_score` from 0 to 1.
+    Inputs: `candidates` (label, score), best first, `memory_score` from 0 to 1, and `asks_of_user`, whether the query
+    is a question in the first person.
     """
-    return json.dumps(
-        classify(str(inputs["user_query"]), inputs.get("candidates", ()), float(inputs.get("memory_score", 0.0))),
-        ensure_ascii=False,
-    )
+    score, asks_of_user = float(inputs.get("memory_score", 0.0)), bool(inputs.get("asks_of_user"))
+    choice = classify(str(inputs["user_query"]), inputs.get("candidates", ()), score, asks_of_user=asks_of_user)
+    return json.dumps(choice, ensure_ascii=False)
 
 
-def classify(query: str, candidates: Sequence[Mapping[str, Any]], memory_score: float) -> dict[str, Any]:
-    """Return the analysis of a query; the stage falls back to it when its model returns no usable JSON."""
-    needed = refers_back(query) or memory_score >= MIN_MEMORY_SCORE
+def classify(
+    query: str, candidates: Sequence[Mapping[str, Any]], memory_score: float, *, asks_of_user: bool = False
+) -> dict[str, Any]:
+    """Return what a query is about; the stage falls back to it when its model returns no usable JSON."""
+    needed = asks_of_user or refers_back(query) or memory_score >= MIN_MEMORY_SCORE
     best = next((one for one in candidates if float(one["score"]) >= MIN_CANDIDATE_SCORE), None) if needed else None
-    scope = (time_scope(query) or (best["scope"] if best else None) or "hot") if needed else "hot"
     return {
-        "needs_context": needed,
-        "context_type": "SPECIFIC_HISTORY" if needed else "GENERAL",
-        "time_scope": scope,
-        "search_keywords": keywords(query) if needed else [],
-        "context_found": {
-            "period": best["period"] if best else None,
-            "summary": best["summary"] if best else None,
-            "relevance_score": round(min(max(float(best["score"]), 0.0), 1.0), 3) if best else 0.0,
-            "lsm_record_id": best["id"] if best else None,
-        },
+        "about": "person" if needed else "world",
+        "record": best["label"] if best else "none",
+        "keywords": keywords(query) if needed else [],
     }
 
 
 def keywords(query: str) -> list[str]:
-    """Return up to eight content words of the query, one per stem, without words that only refer to time or talk."""
+    """Return up to four content words of the query, one per stem, without words that only refer to time or talk."""
     by_stem: dict[str, str] = {}
     for word in content_words(without_markers(query)):
         by_stem.setdefault(stem(word), word)

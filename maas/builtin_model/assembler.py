@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +15,10 @@ _HALF_ENTITY = re.compile("&[a-z]{0,3}$")
 
 
 def assemble(inputs: Mapping[str, Any]) -> str:
-    """Return the part of `memory` (escaped lines) that fits into `max_tokens`."""
+    """Keep all `labels`, from which the stage takes what fits; or, for a prompt that asks for a text, return the part
+    of `memory` (escaped lines) that fits into `max_tokens`."""
+    if "labels" in inputs:
+        return json.dumps({"keep": list(inputs["labels"])}, ensure_ascii=False)
     return condense(inputs["memory"], int(inputs["max_tokens"]))
 
 

@@ -41,6 +41,7 @@ from shared.models.options import JsonSchema, ModelOptions, options_of
 from shared.models.places import place_at
 
 MAX_MEMORY_CUTS, MEMORY_SHARE = 2, 0.5
+MAX_THOUGHT_TOKENS = 1000  # in a repair: some models count their thoughts as a part of the reply
 REMEMBERING_ROLES = ("Analyzer", "Assembler", "Archivist")
 # After these errors the built-in model takes over; the others need an operator.
 TEMPORARY_ERRORS = frozenset(
@@ -191,7 +192,9 @@ async def pin(run: ModelCaller, deps: Deps) -> None:
 def _repair(request: Request, reply: Reply, error: ValueError) -> Request:
     ask_again = f"That reply cannot be used ({error}). Send the JSON object alone, with every field that was asked for."
     messages = (Message("assistant", reply.text or "(empty)"), Message("user", ask_again))
-    return replace(request, messages=(*request.messages, *messages))
+    is_spent = reply.finish == "length" and not reply.text
+    max_tokens = max(request.max_tokens, MAX_THOUGHT_TOKENS) if is_spent else request.max_tokens
+    return replace(request, messages=(*request.messages, *messages), max_tokens=max_tokens)
 
 
 async def _call_within_window(

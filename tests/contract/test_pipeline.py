@@ -13,10 +13,7 @@ from tests.aimock import Aimock
 from tests.contract.dialects import Dialect
 from tests.stack import Stack
 
-ANALYSIS = {
-    "needs_context": False, "context_type": "GENERAL", "time_scope": "hot", "search_keywords": [],
-    "context_found": {"period": None, "summary": None, "relevance_score": 0.0, "lsm_record_id": None},
-}  # fmt: skip
+CHOICE = {"about": "world", "record": "none", "keywords": []}
 RECORD = {
     "time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Pets"],
     "summary": "The user adopted a dog. The assistant was glad.",
@@ -30,8 +27,8 @@ def stack(database: str, tmp_path: Path) -> Iterator[Stack]:
 
 
 def test_four_calls_make_an_answer_and_a_memory(stack: Stack, aimock: Aimock, dialect: Dialect) -> None:
-    aimock.say(json.dumps(ANALYSIS), to="Ты анализируешь вопрос")
-    aimock.say("(ничего)", to="Ты готовишь память")
+    aimock.say(json.dumps(CHOICE), to="<records>")
+    aimock.say(json.dumps({"keep": []}), to="<memory>")
     aimock.say(f"```json\n{json.dumps(RECORD)}\n```", to="Ты архивариус")
     aimock.fail(503)
     aimock.say("Поздравляю с собакой! 🐕", to="I adopted a dog")

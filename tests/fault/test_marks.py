@@ -14,7 +14,6 @@ SHOWN = "Alma lives in Lisbon [1], so they say and `x[5]` too [1]. See"
 
 def test_a_streamed_answer_shows_only_marks_that_were_given(stack: Stack, models: ModelServer, user: UUID) -> None:
     models.replies["responder"] = REPLY
-    models.replies["assembler"] = "Alma moved to Lisbon [1]."
     models.delay = 0.15  # so that every word is an event of its own
     stack.start_server()
     stack.start_orchestrator(**models.settings(), MAAS_STREAM="True")
@@ -32,7 +31,8 @@ def test_a_streamed_answer_shows_only_marks_that_were_given(stack: Stack, models
 
 
 def test_a_model_that_condenses_keeps_numbers(stack: Stack, models: ModelServer, user: UUID) -> None:
-    """Of what it wrote only numbers of lines count that were in the draft."""
+    """Of what it wrote by an operator's prompt only numbers of lines count that were in the draft."""
+    stack.rows("update system_prompts set prompt_template = 'Shorten {memory}.' where role_name = 'Assembler'")
     models.replies["assembler"] = "Alma lives in Lisbon [1], they say [55]."
     models.replies["responder"] = "In Lisbon [1][55][2]."
     stack.start_server()

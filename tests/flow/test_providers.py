@@ -13,8 +13,7 @@ from tests.aimock import Aimock, missing
 from tests.databases import copy_of
 from tests.stack import Stack
 
-ANALYSIS = {"needs_context": False, "context_type": "GENERAL", "time_scope": "hot", "search_keywords": [],
-            "context_found": None}  # fmt: skip
+CHOICE = {"about": "world", "record": "none", "keywords": []}
 RECORD = {"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Boats"],
           "summary": "The user has a boat called Zephyr. A model took note of it."}  # fmt: skip
 
@@ -28,9 +27,9 @@ def stack(
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("provider")
     with copy_of(template, postgres.dsn) as dsn, Aimock(folder) as aimock:
-        aimock.say(json.dumps(ANALYSIS), to="<records>")
+        aimock.say(json.dumps(CHOICE), to="<records>")
         aimock.say(json.dumps(RECORD), to="<logs>")
-        aimock.say("- [2025-01-01 10:00] user: nothing of weight", to="<memory>")
+        aimock.say(json.dumps({"keep": []}), to="<memory>")
         aimock.say("A boat called Zephyr, how nice!", to="My boat")
         with Stack(dsn, folder) as running:
             running.start_server()

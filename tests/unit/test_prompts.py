@@ -6,11 +6,12 @@ import re
 
 import pytest
 
+from maas.prompting.analysis import SCHEMA, parse_choice
 from maas.prompting.prompts import BUILT_IN_ROLES, PromptLanguage, built_in_text
 
 PLACEHOLDERS = {
-    "Analyzer": {"user_query", "lsm_records_summary"},
-    "Assembler": {"user_query", "memory"},
+    "Analyzer": set(),
+    "Assembler": set(),
     "FinalResponder": set(),
     "Archivist": set(),
     "Compactor": set(),
@@ -28,27 +29,36 @@ def test_stages_have_a_text_to_fall_back_on() -> None:
     assert {*BUILT_IN_ROLES, "Mentor"} == set(PLACEHOLDERS)
 
 
-def test_analyzer_knows_the_markers() -> None:
-    text = built_in_text("Analyzer")
-    for word in ("мы обсуждали", "помнишь", "как тогда", "продолжи", "мой", "наш", "тот проект"):
-        assert word in text
-    for word in (
-        "вчера",
-        "недавно",
-        "на неделе",
-        "в прошлом месяце",
-        "GENERAL",
-        "SPECIFIC_HISTORY",
-        "null",
-        "только JSON",
-    ):
-        assert word in text
+MARKERS = {
+    "ru": ("мы обсуждали", "помнишь", "как тогда", "продолжи", "«мой»", "«наш»", "тот проект"),
+    "en": ("we discussed", "do you remember", "like last time", "continue", '"my"', '"our"', "that project"),
+}
+RULES = {
+    "ru": ("не относится", "важные факты", "текущий вопрос", "длинной истории", "XML"),
+    "en": ("nothing to do with", "facts that the answer needs", "this question", "long history", "XML"),
+}
 
 
-def test_assembler_states_its_five_rules() -> None:
-    text = built_in_text("Assembler")
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_analyzer_knows_the_markers(language: PromptLanguage) -> None:
+    """And asks for three short fields."""
+    text = built_in_text("Analyzer", language)
+    for word in (*MARKERS[language], *SCHEMA["required"], "person", "world", "none"):
+        assert word in text
+    labels = {"#parrot-kiwi", "#попугай-киви"}
+    examples = [parse_choice(line, labels) for line in text.splitlines() if '{"about"' in line]
+    assert [(one.is_personal, one.label is not None) for one in examples] == [
+        (True, True),
+        (True, False),
+        (False, False),
+    ]
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_assembler_states_its_five_rules(language: PromptLanguage) -> None:
+    text = built_in_text("Assembler", language)
     assert re.findall(r"^(\d)\. ", text, re.MULTILINE) == ["1", "2", "3", "4", "5"]
-    for word in ("не относится", "важные факты", "текущем вопросе", "сокращай", "XML"):
+    for word in (*RULES[language], "keep"):
         assert word in text
 
 
