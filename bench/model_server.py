@@ -22,29 +22,25 @@ from starlette.routing import Route
 from bench.sentences import sentence
 from shared import tokens
 
-_FIRST_RECORD = re.compile(r"^- (?P<id>[0-9a-f-]{36}) \|", re.MULTILINE)
+_LABEL = re.compile(r"^(#[\w-]+): ", re.MULTILINE)
 _WANTED = re.compile(r"Call (?P<name>\w+) (?P<count>\d+) times\.(?: (?P<arguments>\{.*\}))?")
 _SLOW = re.compile(r"slow-(\d+)")
 _ANSWER = 6  # sentences
-_CONDENSED = 12  # lines of memory that the Assembler keeps
+_KEPT = 5  # lines of memory that the Assembler names
 
 
-def analysis(prompt: str) -> str:
+def choice(prompt: str) -> str:
     """The Analyzer's reply: memory is needed, the first record fits."""
-    found = _FIRST_RECORD.search(prompt)
-    context = {"period": None, "summary": None, "relevance_score": 0.8, "lsm_record_id": found["id"] if found else None}
-    return json.dumps({
-        "needs_context": True, "context_type": "SPECIFIC_HISTORY", "time_scope": "hot",
-        "search_keywords": prompt.split()[-4:], "context_found": context,
-    })  # fmt: skip
+    record = next(iter(_LABEL.findall(prompt)), "none")
+    return json.dumps({"about": "person", "record": record, "keywords": prompt.split()[-4:]}, ensure_ascii=False)
 
 
 def reply(role: str, prompt: str) -> str:
     """What a model of this role might say, of the usual length."""
     if role == "Analyzer":
-        return analysis(prompt)
+        return choice(prompt)
     if role == "Assembler":
-        return "\n".join([line for line in prompt.splitlines() if line.startswith("- [")][:_CONDENSED])
+        return json.dumps({"keep": _LABEL.findall(prompt)[:_KEPT]}, ensure_ascii=False)
     if role == "Archivist":
         record = {"time_bucket_start": "2025-01-01", "time_bucket_end": "2025-01-01", "tags": ["Family", "Garden"]}
         return json.dumps(record | {"summary": f"{sentence(len(prompt))} {sentence(len(prompt) + 1)}"})
