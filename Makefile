@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-benches := $(addprefix bench-,engine recall ablation scale memory year models events access tools ads telegram web knowledge neighbours)
-.PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads fuzz strangers bench $(benches) \
+benches := $(addprefix bench-,engine recall answers ablation scale memory year models events access tools ads telegram web knowledge neighbours)
+.PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads emulate fuzz strangers bench $(benches) \
 	lock clean model-server ui wrk FORCE
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -15,6 +15,7 @@ PG_BIN ?= $(shell for d in /usr/lib/postgresql/*/bin; do \
 on_installed := tests/sql $(foreach name,requests roles,tests/flow/test_$(name).py) $(addprefix --ignore tests/sql/,test_vectors.py test_embedding_backlog.py)
 pytest := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
 pip := .venv/bin/python -m pip -qq --disable-pip-version-check --no-input
+named = $(foreach name,MODEL JUDGE ROLES QUESTIONS WINDOW RECORD REPLAY,$(if $($(name)),--$(shell echo $(name) | tr A-Z a-z) "$($(name))"))
 extra = awk '/^[a-z0-9]/ { on = /^($(1))(\[|==)/ } on' requirements-dev.lock > .venv/extra.txt && \
 	$(pip) install --no-deps --require-hashes -r .venv/extra.txt
 
@@ -54,6 +55,9 @@ chaos-tasks chaos-telegram: chaos-%: .venv/dev ## Kill processes while tasks are
 demo-ads: .venv/dev ## Show the advertising tools on an invented business; with a key of a model, chat with it
 	@.venv/bin/python -m tests.demo
 
+emulate: .venv/dev ## Play the scenarios of learning_agent/emulator: [MODEL=P:M] [JUDGE=P:M] [RECORD=FILE] [REPLAY=FILE] [ONLY=NAMES]
+	@.venv/bin/python -m learning_agent.emulator run $(ONLY) --out out/emulator $(named)
+
 fuzz: .venv/dev ## Send malformed and hostile requests for ten minutes: [SEED=N] [FUZZ_SECONDS=600]
 	@mkdir -p out && .venv/bin/python -m tests.fuzz --out out/fuzz.json --seconds $(or $(FUZZ_SECONDS),600) $(if $(SEED),--seed $(SEED))
 
@@ -65,9 +69,9 @@ bench: .venv/dev ## Measure the engine within a minute
 	@mkdir -p out && .venv/bin/python -m bench.engine --quick --out out/engine.json
 
 bench-engine: .venv-peers/made wrk
-$(benches): bench-%: .venv/dev ## Measure one subject in full: [DATA=DIR] [KEEP=DIR] [EMBEDDING=MODEL] [OUT=FILE]
+$(benches): bench-%: .venv/dev ## Measure one subject in full: [DATA=DIR] [KEEP=DIR] [EMBEDDING=MODEL] [OUT=FILE]; answers: [MODEL=P:M] [JUDGE=P:M]
 	@mkdir -p out && .venv/bin/python -m bench.$* --out "$(or $(OUT),out/$*.json)" \
-		$(if $(DATA),--data "$(DATA)") $(if $(KEEP),--keep "$(KEEP)") $(if $(EMBEDDING),--embedding "$(EMBEDDING)")
+		$(if $(DATA),--data "$(DATA)") $(if $(KEEP),--keep "$(KEEP)") $(if $(EMBEDDING),--embedding "$(EMBEDDING)") $(named)
 
 # setuptools is locked, because maas itself is installed without build isolation. The dev lock holds anthropic, too.
 compile := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \

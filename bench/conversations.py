@@ -30,7 +30,10 @@ class Session(BaseModel):
 
 
 class Question(BaseModel):
-    """`asked_at` is when it is asked: later turns are unknown then. `evidence` names the turns that answer it."""
+    """`asked_at` is when it is asked: later turns are unknown then. `evidence` names the turns that answer it.
+
+    `answer` is the right one, where the file has it.
+    """
 
     id: str
     text: str
@@ -38,6 +41,7 @@ class Question(BaseModel):
     category: str = ""
     evidence: list[str] = []
     evidence_sessions: list[str] = []
+    answer: str | None = None
 
     @property
     def is_adversarial(self) -> bool:

@@ -120,7 +120,7 @@ async def _remember(
             runs += await import_conversation(db, folder, conversation)
             progress.advance(logged, conversation.length)
         family.import_s = time.perf_counter() - began
-        await _follow(db, runs, processes, lambda count: progress.advance(recorded, count))
+        await follow_imports(db, runs, processes, lambda count: progress.advance(recorded, count))
         family.archive_s = time.perf_counter() - began
 
 
@@ -140,7 +140,9 @@ async def import_conversation(db: Database, folder: Path, conversation: Conversa
     return runs
 
 
-async def _follow(db: Database, runs: Sequence[UUID], processes: Processes, on_recorded: Callable[[int], None]) -> None:
+async def follow_imports(
+    db: Database, runs: Sequence[UUID], processes: Processes, on_recorded: Callable[[int], None]
+) -> None:
     """Return when every turn is in a record. Raises MaasError when that fails or stands still."""
     known, moved_at = 0, time.monotonic()
     while True:

@@ -30,7 +30,7 @@ def run(
     model: Annotated[str, typer.Option(help="model of the MaaS that is started, as provider:model")] = BUILTIN,
     roles: Annotated[str, typer.Option(help="roles that it plays, separated by commas; empty: all")] = "",
     judge: Annotated[str | None, typer.Option(help="model that judges answers, openai:NAME")] = None,
-    person: Annotated[str | None, typer.Option(help="model that plays people, openai:NAME")] = None,
+    person: Annotated[str | None, typer.Option(help="model that plays people; unset: the judge")] = None,
     url: Annotated[str | None, typer.Option(help="a MaaS that runs already; with --dsn")] = None,
     dsn: Annotated[str | None, typer.Option(help="its database")] = None,
     purge: Annotated[bool, typer.Option("--purge", help="let scenarios delete old messages of ALL its users")] = False,
@@ -42,7 +42,7 @@ def run(
     """Play scenarios and print the report; status 0: all passed, 1: some failed, 2: not played, 3: old recording."""
     scenarios = choose(read_scenarios(folder), names or [], language)
     parts = tuple(part.strip() for part in roles.split(",") if part.strip())
-    order = Order(scenarios, model, parts, judge, person, url, dsn, record, replay, at_once, purge)
+    order = Order(scenarios, model, parts, judge, person or judge, url, dsn, record, replay, at_once, purge)
     report = play(order, _note)
     print(to_text(report))
     if out is not None:
