@@ -18,10 +18,10 @@ UPSTREAM_TIMEOUT_S = 600.0
 
 
 class Recorder:
-    """The server, on a port of this machine. With an `upstream`, the base URL of a real server, it records."""
+    """The server, on a port of this machine (0: any). With an `upstream`, a real server's base URL, it records."""
 
-    def __init__(self, recording: Recording, upstream: str | None = None, key: str = "") -> None:
-        self._server = _Server(recording, upstream, key)
+    def __init__(self, recording: Recording, upstream: str | None = None, key: str = "", port: int = 0) -> None:
+        self._server = _Server(recording, upstream, key, port)
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def __enter__(self) -> Self:
@@ -36,10 +36,10 @@ class Recorder:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, recording: Recording, upstream: str | None, key: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, recording: Recording, upstream: str | None, key: str, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.recording, self.upstream = recording, upstream
-        self.headers = {"Authorization": f"Bearer {key}"}
+        self.headers = {"Authorization": f"Bearer {key}"} if key else {}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -104,10 +104,13 @@ class _Handler(BaseHTTPRequestHandler):
         return chunks
 
     def _begin_stream(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
+        self._begin(200, "text/event-stream")
         self.end_headers()
+
+    def _begin(self, status: int, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Connection", "close")  # a later server on this port must get the next request
         self.close_connection = True
 
     def _write(self, content: bytes) -> None:
@@ -118,8 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, json.dumps({"error": {"message": message, "type": "emulator", "code": None}}).encode())
 
     def _send(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self._begin(status, "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

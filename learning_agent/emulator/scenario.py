@@ -135,7 +135,7 @@ class Day(_Part):
 class Scenario(_Part):
     """A talk over days. `builtin`: the built-in model, which quotes memory, can do it."""
 
-    name: str = Field(pattern=r"[a-z0-9]+(-[a-z0-9]+)*")
+    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     title: str
     language: Literal["en", "ru"]
     kind: Kind

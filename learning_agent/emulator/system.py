@@ -131,7 +131,9 @@ def _process(
             process.wait(STOP_TIMEOUT_S)
         process.kill()
         process.wait()
-        reader.join(1)
+        reader.join(STOP_TIMEOUT_S)
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def _wait_ready(process: subprocess.Popen[str], lines: list[str]) -> None:
