@@ -36,7 +36,7 @@ from maas.builtin_model import PROVIDERS
 from shared import tokens
 from shared.db import connect, open_database
 from shared.errors import MaasError
-from shared.models import Message, Model, Request
+from shared.models import Message, Model, ModelError, Request
 from shared.models.calls import complete
 from shared.models.registry import open_model
 from shared.settings import DEFAULT_EMBEDDING_MODEL, Settings, load_settings
@@ -60,7 +60,10 @@ _ALONE = "Answer the question in one or two sentences. If you cannot know the an
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. `shown` is the share of the evidence that the model had before it; `dollars` None: no known price."""
+    """One answer. `shown` is the share of the evidence that the model had before it; `dollars` None: no known price.
+
+    An `error` of the model or the judge leaves an empty text, or no grade; the others are asked all the same.
+    """
 
     question: str
     category: str
@@ -72,6 +75,7 @@ class Answer:
     dollars: float | None
     shown: float
     graded: Graded
+    error: str = ""
 
 
 def answers(
@@ -149,18 +153,21 @@ class Bench:
     ) -> Answer:
         if way == "MaaS":
             row = await self._ask_product(db, processes, user_of(conversation), question)
-            text, seconds = row["final_answer"] or "", row["s"] or 0.0
+            text, seconds, error = row["final_answer"] or "", row["s"] or 0.0, row["error_message"] or ""
             used = (row["tokens_in"], row["tokens_out"], row["dollars"])
             shown = share(question.evidence, row["shown"])
         else:
             lines, known = history_of(conversation, question, self.window) if way == "full history" else ([], [])
             began = time.perf_counter()
-            text, tokens_in, tokens_out = await self._ask_alone(lines, question)
+            text, tokens_in, tokens_out, error = await self._ask_alone(lines, question)
             seconds = time.perf_counter() - began
             price = await db.fetchval(PRICE, self.model.provider, self.model.name, tokens_in, tokens_out)
             used, shown = (tokens_in, tokens_out, price), share(question.evidence, known)
-        graded = await grade(self.judge, conversation, question, text)
-        return Answer(question.id, question.category, way, text, seconds, *used, shown, graded)
+        try:
+            graded = await grade(self.judge, conversation, question, text)
+        except ModelError as failure:
+            graded, error = await grade(None, conversation, question, text), f"judge: {failure.message}"
+        return Answer(question.id, question.category, way, text, seconds, *used, shown, graded, error)
 
     async def _ask_product(
         self, db: asyncpg.Connection, processes: Processes, user: UUID, question: Question
@@ -170,23 +177,25 @@ class Bench:
         deadline = Deadline(BUDGET_S, "an answer")
         while True:
             row = await db.fetchrow(SEEN, run)
-            if row["status"] == "FAILED":
-                raise MaasError("bench_failed", f"a question was not answered: {row['error_message']}")
-            if row["status"] == "COMPLETED":
+            if row["status"] in ("COMPLETED", "FAILED"):
                 return dict(row)
             deadline.check()
             processes.check()
             await asyncio.sleep(0.05)
 
-    async def _ask_alone(self, lines: Sequence[str], question: Question) -> tuple[str, int, int]:
+    async def _ask_alone(self, lines: Sequence[str], question: Question) -> tuple[str, int, int, str]:
+        """Text, tokens in and out, and the error of the model, if any."""
         history = "\n".join(lines)
         prompt = f"<conversation>\n{history}\n</conversation>\n\n{question.text}" if lines else question.text
         request = Request(
             role=ROLE, system=_ALONE, messages=(Message("user", prompt),), temperature=0.0, max_tokens=200,
             inputs={"user_query": question.text, "memory": [f"- {line}" for line in lines]},
         )  # fmt: skip
-        reply = (await complete(self.model, request, budget=BUDGET_S, attempt_timeout=BUDGET_S)).reply
-        return reply.text, reply.usage.tokens_in, reply.usage.tokens_out
+        try:
+            reply = (await complete(self.model, request, budget=BUDGET_S, attempt_timeout=BUDGET_S)).reply
+        except ModelError as error:  # the history may not fit into the model's window
+            return "", 0, 0, error.message
+        return reply.text, reply.usage.tokens_in, reply.usage.tokens_out, ""
 
 
 def models_of(model: str, roles: str) -> dict[str, str]:
@@ -264,6 +273,10 @@ def report(given: Sequence[Answer], imported: Mapping[str, float], model: str, j
     title = f"{model}, judge {judge or 'none'}: {len(given) // len(WAYS)} questions; figures are of one question"
     print_table(title, columns, rows)
     console.print(f"import: {imported['turns']:.0f} turns in {imported['s']} s", markup=False)
+    if failed := sum(bool(one.error) for one in given):
+        console.print(
+            f"{failed} answers have an error, which {'their' if failed > 1 else 'its'} entry tells", markup=False
+        )
     if judge is None:
         console.print("without a judge an answer is compared with its evidence by common words, which says little")
     if len(given) < len(WAYS) * 200:

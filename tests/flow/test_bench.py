@@ -109,6 +109,22 @@ def test_recall_ranks_and_fills(postgres: EmbeddedPostgres, folder: Path, tmp_pa
     assert not {"Б1", "Б2", "Б3"} & set(answers["early"]["ranked"])  # nobody had said it then
 
 
+def test_answers_are_compared_in_three_ways(postgres: EmbeddedPostgres, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "answers.json"
+    options = ("--data", str(folder), "--out", str(out), "--embedding", "none")
+    done = bench_module("answers", tmp_path, postgres.dsn, *options)
+    assert done.returncode == 0, done.stderr
+    assert "small sample" in done.stdout and "common words" in done.stdout
+    body = json.loads(out.read_text())
+    table = {line["way"]: line for line in body["table"]}
+    assert list(table) == ["MaaS", "full history", "no memory"]
+    assert table["MaaS"]["evidence_shown"] == 0.8 and table["no memory"]["evidence_shown"] == 0.0  # one came too early
+    assert table["MaaS"]["f1"] > 2 * table["no memory"]["f1"]
+    said = {one["question"]: one["text"] for one in body["answers"] if one["way"] == "MaaS"}
+    assert TALK["A1"][2] in said["whistle"] and not any(one["error"] for one in body["answers"])
+    assert len(body["answers"]) == len(table) * table["MaaS"]["questions"]
+
+
 def harbour() -> dict[str, Any]:
     """Igor speaks of the harbour all the time, Vera once; the accordion is in one turn."""
     said = [("Igor", "The ferry leaves at noon."), ("Vera", "The harbour was loud.")]
