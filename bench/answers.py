@@ -27,7 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bench.command import prepare_output, run_command
 from bench.conversations import Conversation, Question, read_folder
 from bench.judging import BUDGET_S, ROLE, Graded, grade
-from bench.processes import Deadline, Processes
+from bench.processes import Processes
 from bench.recall import follow_imports, import_conversation, user_of
 from bench.report import console, percentile, print_table, write_json
 from bench.sandbox import notes, open_sandbox
@@ -174,12 +174,13 @@ class Bench:
     ) -> dict[str, Any]:
         """The row of a run that is not remembered, so that no question changes what the next one finds."""
         run = await db.fetchval(ASK, user, question.text)
-        deadline = Deadline(BUDGET_S, "an answer")
+        end = time.monotonic() + BUDGET_S
         while True:
-            row = await db.fetchrow(SEEN, run)
+            row = dict(await db.fetchrow(SEEN, run))
             if row["status"] in ("COMPLETED", "FAILED"):
-                return dict(row)
-            deadline.check()
+                return row
+            if time.monotonic() > end:
+                return row | {"error_message": f"no answer within {BUDGET_S:.0f} s"}
             processes.check()
             await asyncio.sleep(0.05)
 
@@ -274,9 +275,7 @@ def report(given: Sequence[Answer], imported: Mapping[str, float], model: str, j
     print_table(title, columns, rows)
     console.print(f"import: {imported['turns']:.0f} turns in {imported['s']} s", markup=False)
     if failed := sum(bool(one.error) for one in given):
-        console.print(
-            f"{failed} answers have an error, which {'their' if failed > 1 else 'its'} entry tells", markup=False
-        )
+        console.print(f"answers with an error of the model or the judge: {failed}; see `error`", markup=False)
     if judge is None:
         console.print("without a judge an answer is compared with its evidence by common words, which says little")
     if len(given) < len(WAYS) * 200:

@@ -19,7 +19,7 @@ from bench.conversations import Conversation, Question
 from shared.models import Message, Model, Request
 from shared.models.calls import complete
 
-BUDGET_S = 600.0
+BUDGET_S = 1800.0  # a small model on a busy machine
 ROLE = "FinalResponder"  # one of the five: only the name of a breaker here
 _ABSTENTION = ("adversarial", "abstention", "unanswerable")
 _RULES = (

@@ -105,6 +105,10 @@ def make_app(folder: Path = FOLDER, play_order: Play = play) -> Starlette:
         return JSONResponse({"scenarios": [one.model_dump(include=fields) for one in read_scenarios(folder)]})
 
     async def start(request: Request) -> Response:
+        if not request.headers.get("content-type", "").startswith(
+            "application/json"
+        ):  # a page elsewhere cannot send it
+            return _error(415, "send JSON: Content-Type: application/json")
         try:
             asked = RunRequest.model_validate(json.loads(await request.body() or b"{}"))
             scenarios = choose(read_scenarios(folder), asked.scenarios, asked.language)

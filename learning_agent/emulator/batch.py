@@ -55,7 +55,10 @@ def play(order: Order, on_result: Callable[[Result], None] = lambda result: None
         recording, recorder = _recording(order, stack)
         if order.replay is not None and recording is not None:
             known = [one for one in order.scenarios if one.name in recording.scenarios]
-            order = replace(order, model=recording.model, roles=recording.roles, scenarios=known)
+            order = replace(
+                order, model=recording.model, roles=recording.roles, scenarios=known, judge=recording.judge,
+                person=recording.person,
+            )  # fmt: skip
             if not known:
                 raise EmulatorError(f"{order.replay} holds none of these scenarios: {', '.join(recording.scenarios)}")
         environment = dict(os.environ) | ({"OPENAI_BASE_URL": recorder.url} if recorder else {})
@@ -133,7 +136,9 @@ def _recording(order: Order, stack: ExitStack) -> tuple[Recording | None, Record
         return recording, stack.enter_context(Recorder(recording))
     if not order.model.startswith("openai:"):
         raise EmulatorError(f"{order.model}: models of OpenAI's protocol are recorded: openai:NAME (OPENAI_BASE_URL)")
-    recording = Recording(order.model, order.roles, f"{utc_now():%Y-%m-%d}")
+    recording = Recording(
+        order.model, order.roles, f"{utc_now():%Y-%m-%d}", judge=order.judge, person=order.person
+    )  # fmt: skip
     key = os.environ.get("OPENAI_API_KEY", "")
     return recording, stack.enter_context(Recorder(recording, base_url_of(os.environ), key))
 

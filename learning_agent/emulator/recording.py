@@ -45,12 +45,14 @@ class RecordedReply:
 
 @dataclass(slots=True)
 class Recording:
-    """Replies by key, in the order in which they were given; `model` and `roles` are the settings of that run."""
+    """Replies by key, in the order in which they were given; the other fields are the options of that run."""
 
     model: str
     roles: tuple[str, ...] = ()
     recorded_on: str = ""
     scenarios: list[str] = field(default_factory=list)
+    judge: str | None = None
+    person: str | None = None
     replies: dict[str, list[RecordedReply]] = field(default_factory=lambda: defaultdict(list))
     about: dict[str, str] = field(default_factory=dict)
     missed: list[str] = field(default_factory=list)
@@ -85,6 +87,7 @@ class Recording:
         """Write the file; replies are sorted by key, so that two recordings can be compared."""
         body = {
             "model": self.model, "roles": self.roles, "recorded_on": self.recorded_on, "scenarios": self.scenarios,
+            "judge": self.judge, "person": self.person,
             "replies": {
                 key: {"about": self.about[key], "given": [asdict(one) for one in self.replies[key]]}
                 for key in sorted(self.replies)
@@ -98,7 +101,10 @@ def read_recording(path: Path) -> Recording:
     """Read a file. Raises EmulatorError."""
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
-        found = Recording(body["model"], tuple(body["roles"]), body["recorded_on"], list(body["scenarios"]))
+        found = Recording(
+            body["model"], tuple(body["roles"]), body["recorded_on"], list(body["scenarios"]), body["judge"],
+            body["person"],
+        )  # fmt: skip
         for key, entry in body["replies"].items():
             found.about[key] = entry["about"]
             found.replies[key] = [RecordedReply(**one) for one in entry["given"]]

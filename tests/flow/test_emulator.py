@@ -119,6 +119,12 @@ def test_days_pass_for_all_that_is_stored(scene: Scene, stack: Stack) -> None:
              select user_id from raw_logs where content like 'Which of my kettles hums%') order by g.occurred_at"""
     )
     assert [row["days"] for row in ages] == [39, 31, 0] and all(row["is_past"] for row in ages)
+    runs = stack.rows(
+        """select user_query, archive_status from pipeline_runs where kind = 'ask' and user_id = (
+             select user_id from raw_logs where content like 'Which of my kettles hums%') order by seq"""
+    )
+    assert [row["user_query"] for row in runs] == [step.ask for _, step in whole.steps() if step.ask]
+    assert {row["archive_status"] for row in runs} == {"ARCHIVED"}
     gaps = stack.rows(
         """select count(*) as wrong from lsm_storage l join raw_logs g on g.id = any(l.raw_log_ids)
            where l.time_bucket_end <> (g.occurred_at at time zone 'UTC')::date and l.level = 0"""
@@ -256,6 +262,7 @@ async def test_the_rest_api_plays_scenarios(scene: Scene) -> None:
         for body, words in (({"scenarios": ["x"]}, "no scenario 'x'"), ({"speed": 1}, "Extra inputs")):
             refused = await client.post("/runs", json=body)
             assert refused.status_code == 422 and words in refused.json()["error"]
+        assert (await client.post("/runs", content='{"scenarios": ["boat-name"]}')).status_code == 415
         assert (await client.get("/runs/none")).status_code == 404
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -139,6 +140,16 @@ def test_make_installs_all_of_an_optional_package() -> None:
     assert {name for names in named for name in names.split("|")} <= dev.keys() - runtime.keys()
 
 
+def test_the_emulator_is_not_installed() -> None:
+    installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"][
+        "include"
+    ]
+    assert all(any(fnmatch(name, pattern) for pattern in installed) for name in PRODUCT)
+    assert not any(
+        fnmatch(name, pattern) for name in ("learning_agent", "learning_agent.emulator") for pattern in installed
+    )
+
+
 def test_make_stays_readable() -> None:
     assert len((ROOT / "Makefile").read_text().splitlines()) <= 120
 
@@ -162,7 +173,7 @@ def test_files_stay_readable() -> None:
 
 
 def test_names_say_something() -> None:
-    folders = [ROOT / name for name in (*PRODUCT, "sql", "tests", "bench")]
+    folders = [ROOT / name for name in (*PRODUCT, "learning_agent", "sql", "tests", "bench")]
     paths = [path.relative_to(ROOT) for folder in folders for path in folder.rglob("*")]
     assert not [str(path) for path in paths if path.stem in VAGUE and "node_modules" not in path.parts]
 

@@ -55,13 +55,14 @@ def test_words_make_another_request(changed: dict[str, Any]) -> None:
 
 
 def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
-    recording = Recording("openai:q", ("responder",), "2026-11-24", ["boat-name"])
+    recording = Recording("openai:q", ("responder",), "2026-11-24", ["boat-name"], "openai:j")
     recording.add(request("a", "b"), RecordedReply("first", (), "stop", {"prompt_tokens": 3}))
     recording.add(request("a", "b"), RecordedReply("second", (CALL,), "tool_calls"))
     path = tmp_path / "new" / "recording.json"
     recording.write(path)
     read = read_recording(path)
     assert (read.model, read.roles, read.scenarios) == ("openai:q", ("responder",), ["boat-name"])
+    assert (read.judge, read.person) == ("openai:j", None)
     assert [getattr(read.find(request("a", "b")), "text", None) for _ in range(3)] == ["first", "second", "second"]
     assert read.find(request("other", "b")) is None and len(read.missed) == 1
     recording.write(path.with_name("again.json"))
