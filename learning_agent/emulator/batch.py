@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from learning_agent.emulator import office
-from learning_agent.emulator.calendar import utc_now
+from learning_agent.emulator.days import utc_now
 from learning_agent.emulator.errors import EmulatorError
 from learning_agent.emulator.language_model import base_url_of, open_model
 from learning_agent.emulator.memory import StoredMemory

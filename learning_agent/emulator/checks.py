@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from learning_agent.emulator.calendar import Calendar
+from learning_agent.emulator.days import Calendar
 from learning_agent.emulator.language_model import LanguageModel
 from learning_agent.emulator.memory import StoredMemory
 from learning_agent.emulator.people import judge

@@ -15,6 +15,7 @@ EFFECTS = {
     "send_letter": "dangerous", "cancel_order": "dangerous",
 }  # fmt: skip
 ASSISTANT = "office"
+MODULE = "learning_agent.emulator.office"  # this one, as a program
 server = MCPServer("office", log_level="ERROR")
 _data: dict[str, Any] = yaml.safe_load(DATA.read_text(encoding="utf-8"))
 

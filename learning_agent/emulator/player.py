@@ -9,8 +9,8 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from learning_agent.emulator.calendar import Calendar, utc_now
 from learning_agent.emulator.checks import Answered, Check, Checker, cited_numbers
+from learning_agent.emulator.days import Calendar, utc_now
 from learning_agent.emulator.errors import EmulatorError
 from learning_agent.emulator.language_model import LanguageModel
 from learning_agent.emulator.memory import StoredMemory

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from learning_agent.emulator.calendar import names_a_day
+from learning_agent.emulator.days import names_a_day
 from learning_agent.emulator.errors import EmulatorError
 
 FOLDER = Path(__file__).parent / "scenarios"

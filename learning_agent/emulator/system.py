@@ -65,10 +65,11 @@ def start_system(settings: Mapping[str, str], *, with_tools: bool) -> Iterator[S
         environment |= {**SETTINGS, "MAAS_DATA_DIR": str(folder / "data"), "MAAS_PORT": str(port), **settings}
         if with_tools:
             tools = _free_port()
-            stack.enter_context(_process([sys.executable, str(Path(office.__file__)), str(tools)], folder, ROOT))
-            _wait_for_port(tools)
+            _wait_for_port(
+                tools, *stack.enter_context(_process([sys.executable, "-m", office.MODULE, str(tools)], ROOT))
+            )
             environment["MAAS_MCP_SERVERS"] = json.dumps(office.settings(tools))
-        process, lines = stack.enter_context(_process([str(MAAS), "up"], folder, folder, environment))
+        process, lines = stack.enter_context(_process([str(MAAS), "up"], folder, environment))
         _wait_ready(process, lines)
         dsn = _command(environment, folder, "doctor", "--dsn").strip()
         if with_tools:
@@ -105,7 +106,7 @@ def _folder() -> Iterator[Path]:
 
 @contextmanager
 def _process(
-    command: list[str], folder: Path, working: Path, environment: Mapping[str, str] | None = None
+    command: list[str], working: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """A program and the last lines that it has printed; it is stopped at the end."""
     own = dict(os.environ if environment is None else environment) | {"PYTHONPATH": str(ROOT)}
@@ -144,14 +145,14 @@ def _wait_ready(process: subprocess.Popen[str], lines: list[str]) -> None:
         time.sleep(0.1)
 
 
-def _wait_for_port(port: int) -> None:
+def _wait_for_port(port: int, process: subprocess.Popen[str], lines: list[str]) -> None:
     end = time.monotonic() + START_TIMEOUT_S
     while True:
         with socket.socket() as probe, suppress(OSError):
             probe.connect(("127.0.0.1", port))
             return
-        if time.monotonic() > end:
-            raise EmulatorError("the server of tools does not start")
+        if process.poll() is not None or time.monotonic() > end:
+            raise EmulatorError("the server of tools does not start; its last lines:\n" + "\n".join(lines))
         time.sleep(0.1)
 
 

@@ -132,7 +132,7 @@ def test_days_pass_for_all_that_is_stored(scene: Scene, stack: Stack) -> None:
     assert gaps[0]["wrong"] == 0
 
 
-def obey(messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]:
+def follow_orders(messages: list[dict[str, Any]]) -> tuple[str, list[tuple[str, str]]]:
     """Make the call that a word of the user names; then say what its result holds, else repeat what was shown."""
     asked = next(str(one["content"]) for one in reversed(messages) if one["role"] == "user")
     results = " ".join(str(one["content"]) for one in messages if one["role"] == "tool")
@@ -149,7 +149,7 @@ def played(
     postgres: Any, template: str, tmp_path_factory: pytest.TempPathFactory, models: ModelServer
 ) -> Iterator[tuple[Scene, Stack, int]]:
     """A scene whose Responder is asked at a port where a recorder may listen, and the tools of the office."""
-    models.scripts["responder"] = obey
+    models.scripts["responder"] = follow_orders
     tools, port = free_port(), free_port()
     settings = models_of("openai:responder", ["responder"]) | {
         "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": "sk-test-key-1234567890",
@@ -276,7 +276,17 @@ async def _end_of(client: httpx2.AsyncClient, address: str) -> dict[str, Any]:
         await asyncio.sleep(0.05)
 
 
-def test_it_starts_a_maas_of_its_own() -> None:
-    seen: list[str] = []
-    report = play(Order(choose(ALL, ["boat-name"])), lambda result: seen.append(result.name))
-    assert report.status is ExitStatus.PASSED and seen == ["boat-name"], to_text(report)
+@pytest.mark.timeout(300)  # a whole MaaS is started, on a busy machine too
+def test_it_starts_a_maas_of_its_own_with_tools_and_records(
+    models: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models.scripts["responder"] = follow_orders
+    monkeypatch.setenv("OPENAI_BASE_URL", models.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-key-1234567890")
+    names, seen = ["boat-name", "planted-in-a-document"], list[str]()
+    order = Order(choose(ALL, names), "openai:responder", ("responder",), record=tmp_path / "recording.json")
+    report = play(order, lambda result: seen.append(result.name))
+    assert report.status is ExitStatus.PASSED and sorted(seen) == names, to_text(report)
+    recording = read_recording(tmp_path / "recording.json")
+    assert (recording.model, recording.roles, recording.scenarios) == ("openai:responder", ("responder",), names)
+    assert sum(map(len, recording.replies.values())) == 4  # two questions, a call and what it gave

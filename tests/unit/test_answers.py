@@ -37,7 +37,7 @@ def conversation(name: str = "own-1", category: str = "fact", questions: int = 1
         ("beam-1", "abstention", "says that it is not known"),
     ],
 )
-def test_the_judge_is_told_the_rule_of_the_question(name: str, category: str, rule: str) -> None:
+def test_the_judge_gets_the_rule_of_the_question(name: str, category: str, rule: str) -> None:
     one = conversation(name, category)
     assert rule in rules_for(one, one.questions[0])
 

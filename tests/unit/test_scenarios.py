@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 import yaml
 
-from learning_agent.emulator.calendar import Calendar
 from learning_agent.emulator.checks import cited_numbers, holds_text
+from learning_agent.emulator.days import Calendar
 from learning_agent.emulator.errors import EmulatorError
 from learning_agent.emulator.people import says_yes
 from learning_agent.emulator.scenario import FOLDER, Kind, choose, read_scenarios
