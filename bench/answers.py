@@ -217,8 +217,7 @@ def sample_of(conversations: Sequence[Conversation], count: int) -> list[Convers
         for one in conversations
     ]
     total = sum(len(one.questions) for one in asked)
-    step = max(1.0, total / count)
-    places = {int(number * step) for number in range(math.ceil(total / step))}
+    places = {number * total // count for number in range(count)} if count < total else set(range(total))
     chosen, before = [], 0
     for one in asked:
         kept = [question for place, question in enumerate(one.questions, before) if place in places]
