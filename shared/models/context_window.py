@@ -28,7 +28,7 @@ _WINDOW = re.compile(
     re.IGNORECASE,
 )
 _SENT = re.compile(
-    r"\((\d+) (?:tokens )?in the (?:messages|prompt)|(\d+) tokens from the input|has (\d+) input tokens"
+    r"\((\d+) (?:tokens )?in the (?:messages|prompt)|(?<!\d)(\d{1,9}) tokens from the input|has (\d+) input tokens"
     r"|resulted in (\d+) tokens|n_prompt_tokens\W{1,4}(\d+)|request \((\d+) tokens\)|too long: (\d+) tokens"
     r"|token count \((\d+)\)|context limit: (\d+) \+|input length \((\d+)\)|prompt contains (\d+)"
     r"|the input \((\d+) tokens\)|total length (\d+)",
@@ -42,8 +42,9 @@ def read_refusal(cause: str) -> Refusal | None:
         return None
     window, sent = _WINDOW.search(cause), _SENT.search(cause)
     return Refusal(
-        int(window[1]) if window else None, int(next(filter(None, sent.groups()))) if sent else None
-    )  # fmt: skip
+        int(window[1]) if window else None,
+        int(next(filter(None, sent.groups()))) if sent else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ LM_STUDIO_DEFAULT_TOKENS = 4096
 MAX_REPLY_BYTES = 4 * MIB
 TIMEOUT_S = 1.0
 KNOWN_TTL_S, UNCERTAIN_TTL_S, UNSAID_TTL_S = 60.0, 15.0, 600.0
-_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
+_NUM_CTX = re.compile(r"^[ \t]*num_ctx[ \t]+(\d{1,9})[ \t\r]*$", re.MULTILINE)
 Json = Mapping[str, Any]
 
 
