@@ -33,7 +33,7 @@ from maas.memory.summaries import (
 from maas.prompting.analysis import GENERAL, SCHEMA, WHOLE_SCHEMA, Analysis, Choice, ChosenSummary, parse_choice
 from maas.prompting.labels import make_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
-from maas.prompting.now import now_of
+from maas.prompting.now import now_of, zone_of
 from maas.prompting.prompts import prompt_language, read_profile, read_prompts
 from maas.runs.debug_info import debug_log, run_events
 from shared import tokens
@@ -128,7 +128,7 @@ async def _request(
         role="Analyzer", messages=(), system=prompt.text, json_schema=SCHEMA, temperature=0.0,
         max_tokens=MAX_REPLY_TOKENS, inputs=inputs,
     )  # fmt: skip
-    now, zone = run.as_of or datetime.now(UTC), deps.settings.zone
+    now, zone = run.as_of or datetime.now(UTC), await zone_of(run, deps)
     line = partial(_whole_line, now=now) if is_filled(prompt.text) else partial(_line, zone=zone)
     chars = sum(len(summary.text) for summary in records)
     lines = await offload(chars, lambda: "\n".join(line(*pair, about) for pair in labels.items())) or NOTHING
@@ -161,7 +161,7 @@ async def _recall(run: Run, deps: Deps) -> Found:
         found = Found(messages, summaries, answers, asks_of_user)
     except asyncpg.PostgresError as error:
         _note_failure(run, error)
-        evidence, found = no_evidence(run.user_query, _filters(run, deps)), Found([], [], 0)
+        evidence, found = no_evidence(run.user_query, await _filters(run, deps)), Found([], [], 0)
     run.carried[EVIDENCE] = evidence
     run.log.memory_reasons |= evidence.reasons
     return found
@@ -173,7 +173,7 @@ async def _message_lines(run: Run, deps: Deps, messages: Sequence[RankedMessage]
     except asyncpg.PostgresError as error:
         _note_failure(run, error)
         return ""
-    zone = deps.settings.zone
+    zone = await zone_of(run, deps)
     return "\n".join(
         message_line(f"{local(hit.occurred_at, zone):%Y-%m-%d}", hit.speaker, hit.text, MESSAGE_CHARS, hit.origins)
         for hit in hits
@@ -268,11 +268,11 @@ async def _candidates(
 
 
 async def _gather(run: Run, deps: Deps, query: str) -> Evidence:
-    return await gather_evidence(deps.db, run.user_id, query, _filters(run, deps), deps.query_embedder)
+    return await gather_evidence(deps.db, run.user_id, query, await _filters(run, deps), deps.query_embedder)
 
 
-def _filters(run: Run, deps: Deps) -> SearchFilter:
-    return SearchFilter(before_seq=run.seq, as_of=run.as_of, zone=deps.settings.zone)
+async def _filters(run: Run, deps: Deps) -> SearchFilter:
+    return SearchFilter(before_seq=run.seq, as_of=run.as_of, zone=await zone_of(run, deps))
 
 
 def _choose(summary: Summary, relevance: float) -> ChosenSummary:

@@ -17,7 +17,7 @@ from maas.memory.origins import Origin, foreign, mark_of, merged, with_mark
 from maas.memory.relative_days import with_dates
 from maas.memory.search import role_of, speaker_of
 from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
-from maas.prompting.now import now_line, weekday_name
+from maas.prompting.now import now_line, weekday_name, zone_of
 from maas.prompting.prompts import PromptLanguage, prompt_language, read_profile, read_prompts
 from shared.json import json_object
 from shared.models import Message, Request
@@ -76,7 +76,7 @@ def first_exchange(messages: Sequence[Any]) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A message as the Archivist sees it, in its time zone; `dated` has dates before words for a day."""
+    """A message as the Archivist sees it, in the time zone of its user; `dated` has dates before words for a day."""
 
     at: datetime
     role: str
@@ -105,7 +105,7 @@ class _Line:
 async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
     language = await prompt_language(deps, run.assistant, run.assistants_version)
     prompt = (await read_prompts(deps.db, "Archivist", version=run.assistants_version, language=language))["Archivist"]
-    zone = deps.settings.zone
+    zone = await zone_of(run, deps)
     lines = [_Line.of(log, zone) for log in logs]
     is_by_rule = deps.models["Archivist"] is deps.builtin_model
     before: list[_Line] = []
@@ -143,7 +143,8 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any
 
 async def _lines_before(run: Run, deps: Deps, logs: Sequence[Any]) -> list[_Line]:
     rows = await deps.db.rows("messages_before", run.user_id, [log["id"] for log in logs], MAX_MESSAGES_BEFORE)
-    return [_Line.of(row, deps.settings.zone, MAX_CHARS_BEFORE) for row in rows]
+    zone = await zone_of(run, deps)
+    return [_Line.of(row, zone, MAX_CHARS_BEFORE) for row in rows]
 
 
 def _fenced(before: Sequence[_Line], lines: Sequence[_Line], language: PromptLanguage) -> str:

@@ -29,9 +29,11 @@ begin
   ), written as (
     insert into maas.lsm_storage as l (id, user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
       is_degraded, occurred_at, known_at, origins)
-    select i.record_id, i.user_id, i.run_id, (i.first_at at time zone zone)::date, (i.last_at at time zone zone)::date,
+    select i.record_id, i.user_id, i.run_id, (i.first_at at time zone z.own)::date, (i.last_at at time zone z.own)::date,
       i.tags, i.summary, i.logs, coalesce(i.degraded, false), i.last_at, i.known_at, i.origins
-    from items i where i.summary <> '' and i.logs is not null
+    from items i
+    cross join lateral (select coalesce((select p.timezone from maas.user_profiles p where p.user_id = i.user_id), zone) as own) z
+    where i.summary <> '' and i.logs is not null
     on conflict (run_id, uuid_send(user_id)) where superseded_at is null do update set
       time_bucket_start = excluded.time_bucket_start, time_bucket_end = excluded.time_bucket_end, tags = excluded.tags,
       summary = excluded.summary, raw_log_ids = excluded.raw_log_ids, is_provisional = false,

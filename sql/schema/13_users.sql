@@ -62,7 +62,7 @@ create table maas.user_profiles (
 comment on table maas.user_profiles is 'Who a user is, as they or an operator have said';
 comment on column maas.user_profiles.language is 'Of the interface; null: that of the browser';
 comment on column maas.user_profiles.timezone is
-  'IANA name of the zone in which models read the dates of this user, written by maas_set_timezone; null: MAAS_TIMEZONE';
+  'IANA name of the zone of this user''s days, in what models read and in records, written by maas_set_timezone; null: MAAS_TIMEZONE';
 comment on column maas.user_profiles.interviewed_at is 'When the user had answered the questions of the interview that every one must answer; null before';
 
 create table maas.user_preferences (

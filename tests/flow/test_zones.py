@@ -91,14 +91,17 @@ async def test_a_draft_tells_the_days_of_the_zone(db: Database, zone: str, eveni
 
 
 @ZONES
+@pytest.mark.parametrize("is_own", [False, True])
 async def test_the_archivist_gets_the_days_of_the_bucket(
-    db: Database, connection: psycopg.Connection[DictRow], zone: str, evening: str, night: str
+    db: Database, connection: psycopg.Connection[DictRow], zone: str, evening: str, night: str, is_own: bool
 ) -> None:
-    """Period, lines and what the rules read name the days that the record gets."""
+    """Period, lines and what the rules read name the days that the record gets; so they do in a user's own zone."""
     user = uuid4()
     run_id = await said(db, user)
-    deps, model = deps_in(db, zone)
-    await db.value("configure_engine", {"timezone": zone})
+    deps, model = deps_in(db, "Pacific/Kiritimati" if is_own else zone)
+    await db.value("configure_engine", {"timezone": deps.settings.timezone})
+    if is_own:
+        connection.execute("select maas_set_timezone(%s, %s)", (user, zone))
     outcome = await archivist.run(a_run(user, id=run_id, kind="archive", status=Status.COMPLETED), deps)
     (request,) = model.requests
     weekday = "среда" if evening < "2024-05-02" else "четверг"
