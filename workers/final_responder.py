@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from random import random
 from time import monotonic
@@ -60,13 +61,18 @@ async def run(run: Run, deps: Deps) -> Outcome:
 
 async def _respond(run: Run, deps: Deps) -> Outcome:
     async with run_events(run, deps) as events:
-        match run.kind:
-            case RunKind.ASK:
-                outcome = await _ask(run, deps, events)
-            case RunKind.TRIAL:
-                outcome = await _try(run, deps, events)
-            case _:
-                outcome = await _act(run, deps, events)
+        try:
+            match run.kind:
+                case RunKind.ASK:
+                    outcome = await _ask(run, deps, events)
+                case RunKind.TRIAL:
+                    outcome = await _try(run, deps, events)
+                case _:
+                    outcome = await _act(run, deps, events)
+        except asyncio.CancelledError:
+            if run.kind == RunKind.ASK and events is not None:
+                run.log.written = clean(events.written()).strip()  # the answer, where a client has stopped the run
+            raise
         if run.kind in (RunKind.ASK, RunKind.TASK):
             outcome = await with_waiting_actions(run, deps, outcome, events)
         await debug_log().info(10, "answer", {"chars": len(outcome.answer or "")})

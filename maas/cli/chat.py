@@ -55,7 +55,7 @@ def ask(
         message = f"no answer: {run['error_message']}; see `maas trace {run['id']}`"
         raise MaasError(run["error_code"] or "failed", message)
     write(run["final_answer"])
-    if run["limited"]:
+    if run["limited"] == "budget":
         note("limited: the user's budget of the day is spent, so rules answered")
     if run["memory"] != "ok":
         note(f"memory {run['memory']}: {', '.join(run['memory_reasons'])}")

@@ -103,7 +103,8 @@ class Spending(TypedDict):
 class Answer:
     """An answer; str() of it is its text. `degraded` names the stages that worked without their model.
 
-    `limited` is `budget` where the user's budget of the day was spent. `memory` is `ok`, `degraded` or `unavailable`,
+    `limited` is `budget` where the user's budget of the day was spent, `stopped` where the run was cancelled while the
+    answer was being written. `memory` is `ok`, `degraded` or `unavailable`,
     and `memory_reasons` says why.
     """
 

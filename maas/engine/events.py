@@ -124,6 +124,11 @@ class RunEvents:
         if self._text and not start.strip() and added.startswith(end):
             self._add(added.removeprefix(end))
 
+    def written(self) -> str:
+        """What there is of the answer since it began, or began anew."""
+        self._end_marks()
+        return "".join(self._text)
+
     async def emit(self, kind: EventType, payload: Mapping[str, Any]) -> None:
         """Write an event after all text before it."""
         self._check()

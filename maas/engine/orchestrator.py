@@ -31,6 +31,7 @@ from maas.engine.supervision import BackgroundTask, Quarantine, cancel_all, keep
 from shared import tracing
 from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, SlowStatement, queries
 from shared.errors import Backoff, MaasError
+from shared.text import is_blank
 
 PING_INTERVAL_S = 1.0
 CLOSE_TIMEOUT_S = 2.0
@@ -38,6 +39,7 @@ FIRST_BACKOFF_S = 0.1
 MAX_BACKOFF_S = 1.0  # between sessions: work goes on that soon when the database is back
 IDLE_EXIT_S = 5.0  # a quarantine process waits so long for its next run, since it takes a second to start one
 UNHEARD_POLL_INTERVAL_S = 0.2  # where notifications do not arrive
+STOPPED = "stopped"  # as `limited`: the answer is what there was when a client stopped the run
 REAPS_PER_POLL = 4  # looks for lost claims per poll interval
 log = structlog.get_logger()
 
@@ -346,9 +348,12 @@ class _Session:
         except asyncio.CancelledError:
             if not drive.is_interrupted or drive.task is None or drive.task.uncancel() > 0:
                 raise  # the session ends
-            if drive.is_cancelled and run.status is not Status.COMPLETED:
+            if not drive.is_cancelled or run.status is Status.COMPLETED:
+                return None
+            if is_blank(run.log.written):
                 raise _cancelled() from None
-            return None
+            run.log.limited = STOPPED
+            return Outcome(answer=run.log.written)
         finally:
             drive.is_in_stage = drive.is_interrupted = False
             self._metrics.observe(name, time.monotonic() - began)

@@ -107,8 +107,9 @@ class RunState(Schema):
         description="Stages that used the built-in rules instead of a model; `language`: the "
         "answer is in another language than its assistant's."
     )
-    limited: Literal["budget"] | None = Field(
-        description="budget: the user's budget of the day was spent, so rules did what models would have done."
+    limited: Literal["budget", "stopped"] | None = Field(
+        description="budget: the user's budget of the day was spent, so rules did what models would have done. "
+        "stopped: the run was cancelled while its answer was being written, and this is what there was."
     )
     memory: MemoryState = Field(description="Whether the memory behind the answer was complete.")
     memory_reasons: list[str] = Field(description="Why it was not: codes such as embedder_unavailable.")
@@ -135,7 +136,7 @@ class RunSummary(Schema):
     archive_status: ArchiveStatus
     error_code: str | None
     error_message: str | None
-    limited: Literal["budget"] | None
+    limited: Literal["budget", "stopped"] | None
     memory: MemoryState
     created_at: datetime
     completed_at: datetime | None

@@ -46,7 +46,7 @@ class TracedRun(Schema):
     error_code: str | None
     error_message: str | None
     degraded: list[str]
-    limited: Literal["budget"] | None
+    limited: Literal["budget", "stopped"] | None
     memory: MemoryState
     memory_reasons: list[str]
     cancel_requested_at: datetime | None

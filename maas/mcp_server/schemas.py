@@ -102,7 +102,10 @@ class RunOutput(ToolOutput):
         default=[], description=f"memories that were evidence for the answer, the best {MAX_MEMORY_IDS}"
     )
     degraded: list[str] = Field(default=[], description="stages that worked without their model")
-    limited: str | None = Field(default=None, description="budget: the user's budget of the day is spent")
+    limited: str | None = Field(
+        default=None,
+        description="budget: the user's budget of the day is spent; stopped: the run was cancelled in mid-answer",
+    )
     memory: str = Field(default="ok", description="whether the memory behind the answer was complete")
     memory_reasons: list[str] = Field(default=[], description="why it was not complete")
 

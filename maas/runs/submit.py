@@ -304,7 +304,7 @@ class RunAnswer:
     error_message: str | None
     sources: tuple[dict[str, Any], ...]
     degraded: tuple[str, ...]
-    limited: Literal["budget"] | None
+    limited: Literal["budget", "stopped"] | None
     memory: MemoryState
     memory_reasons: tuple[str, ...]
     actions: tuple[dict[str, Any], ...]

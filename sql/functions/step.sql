@@ -122,7 +122,8 @@ begin
       f.reason, null::boolean from unnest(failures, codes, reasons) f(id, code, reason);
     return query select 'cancel', r.id, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
       null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text, null::boolean
-    from maas.pipeline_runs r where r.cancel_requested_at is not null and r.queue_state = 1 and r.owner = p_owner;
+    from maas.pipeline_runs r
+    where r.cancel_requested_at is not null and r.queue_state = 1 and r.owner = p_owner and r.status <> 'COMPLETED';
   end if;
 
   is_due := p_capacity > 0 and exists (select from maas.pipeline_runs where queue_state = 0 and not_before <= now_at);

@@ -61,7 +61,7 @@ create table maas.pipeline_runs (
   answer_by timestamptz,
   client_context jsonb,
   is_remembered boolean not null default true,
-  limited varchar(10) check (limited in ('budget')),
+  limited varchar(10) check (limited in ('budget', 'stopped')),
   memory_reasons text[] not null default '{}',
   memory varchar(12) not null generated always as (
     case when 'search_failed' = any(memory_reasons) then 'unavailable' when memory_reasons = '{}' then 'ok' else 'degraded' end) stored,
@@ -98,7 +98,7 @@ comment on column maas.pipeline_runs.answer_by is 'Set when it first had to wait
 comment on column maas.pipeline_runs.client_context is
   'What the client sent along: {system, messages: [{role, content}]}, read by the Draft Builder. It is not the user''s text';
 comment on column maas.pipeline_runs.is_remembered is 'False: the text is logged, but never recalled or summarised; decided at insert';
-comment on column maas.pipeline_runs.limited is 'budget: the user''s budget of the day was spent, so stages worked by rule from there on';
+comment on column maas.pipeline_runs.limited is 'budget: the user''s budget of the day was spent, so stages worked by rule from there on; stopped: the run was cancelled while its answer was being written, and the answer is what there was';
 comment on column maas.pipeline_runs.memory_reasons is 'Why memory was incomplete for this answer, as codes; empty: it was complete';
 comment on column maas.pipeline_runs.memory is 'Whether the memory behind the answer was complete: ok, degraded or unavailable';
 create unique index idx_pipeline_runs_key_lock on maas.pipeline_runs (queue_key) where queue_state in (0, 1);

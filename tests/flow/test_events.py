@@ -307,7 +307,8 @@ def test_an_answer_that_is_there_at_once_is_sent_whole(streaming: Stack, models:
     assert words(events) in ("", "A model answered.")  # on a slow machine it takes more than a moment
 
 
-def test_a_cancelled_answer_is_not_read_to_its_end(streaming: Stack, models: ModelServer, user: UUID) -> None:
+def test_a_cancelled_answer_is_kept_as_far_as_it_was_written(streaming: Stack, models: ModelServer, user: UUID) -> None:
+    """It is not read to its end, and the exchange is remembered."""
     models.replies["responder"] = "A long story, part one."
     models.pause("responder")
     run_id = streaming.ask(user, "Tell me.")
@@ -315,8 +316,15 @@ def test_a_cancelled_answer_is_not_read_to_its_end(streaming: Stack, models: Mod
         assert next(one for one in received if one.type == "text").data["delta"] == "A long story, part "
         assert streaming.client.post(f"/v1/runs/{run_id}/cancel").status_code == 202
         rest = list(received)
-    assert (rest[-1].type, rest[-1].data["code"]) == ("error", "cancelled")
-    assert words(rest) == ""
+    assert (rest[-1].type, rest[-1].data["limited"]) == ("done", "stopped")
+    assert rest[-1].data["final_answer"] == "A long story, part"
+    models.release("responder")
+    streaming.wait_archived(run_id)
+    kept = streaming.rows(
+        "select content from raw_logs where run_id = %s and archived_at is not null order by seq", run_id
+    )
+    assert [one["content"] for one in kept] == ["Tell me.", "A long story, part"]
+    assert streaming.client.post(f"/v1/runs/{run_id}/cancel").status_code == 409
 
 
 def test_who_wants_no_stream_has_none(database: str, tmp_path: Path, models: ModelServer, user: UUID) -> None:

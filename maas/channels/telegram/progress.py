@@ -84,7 +84,7 @@ class Progress:
             self._text = self._text.replace(f": {image}", "").replace(image, "")
         if not self._text and self._wants_photo:
             self._text = say(self._language, "send_photo")
-        if data.get("limited"):
+        if data.get("limited") == "budget":
             self._notes.append(f"_{say(self._language, 'limited')}_")
         if data.get("memory") not in (None, "ok"):
             self._notes.append(f"_{say(self._language, 'memory')}_")

@@ -139,8 +139,9 @@ class MaasExtension(Schema):
         description="Parameters of the request that had no effect, as in the header X-MaaS-Ignored."
     )
     degraded: list[str] = Field(description="Stages that used the built-in rules because their model did not answer.")
-    limited: Literal["budget"] | None = Field(
-        description="budget: the user's budget of the day was spent, so rules did what models would have done."
+    limited: Literal["budget", "stopped"] | None = Field(
+        description="budget: the user's budget of the day was spent, so rules did what models would have done. "
+        "stopped: the run was cancelled while its answer was being written, and this is what there was."
     )
     memory: MemoryState = Field(description="Whether the memory behind the answer was complete.")
     memory_reasons: list[str] = Field(description="Why it was not: codes such as embedder_unavailable.")

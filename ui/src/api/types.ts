@@ -47,7 +47,7 @@ export interface Run {
   error_code: string | null;
   error_message: string | null;
   degraded: string[];
-  limited: "budget" | null;
+  limited: "budget" | "stopped" | null;
   memory: string;
   memory_reasons: string[];
   sources: Source[];

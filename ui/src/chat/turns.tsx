@@ -145,7 +145,8 @@ function Answer({ text, runId, onShow }: { text: string; runId: string | null; o
 
 function Notes({ run }: { run: Run }) {
   const notes = [
-    run.limited && say("chat.limited"),
+    run.limited === "budget" && say("chat.limited"),
+    run.limited === "stopped" && say("chat.cancelled"),
     !run.limited && run.degraded.length > 0 && say("chat.degraded"),
     run.memory !== "ok" && say("chat.memoryIncomplete"),
   ].filter(Boolean);
