@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,20 @@ def test_answers_are_compared_in_three_ways(postgres: EmbeddedPostgres, folder: 
     said = {one["question"]: one["text"] for one in body["answers"] if one["way"] == "MaaS"}
     assert TALK["A1"][2] in said["whistle"] and not any(one["error"] for one in body["answers"])
     assert len(body["answers"]) == len(table) * table["MaaS"]["questions"]
+
+
+def test_what_people_say_reaches_the_answer_before_and_after_merging(
+    postgres: EmbeddedPostgres, tmp_path: Path
+) -> None:
+    out = tmp_path / "stages.json"
+    done = bench_module("stages", tmp_path, postgres.dsn, "--exchanges", "40", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    body = json.loads(out.read_text())
+    facts = [one for one in body["asked"] if one["is_about_person"]]
+    shown = Counter(one["phase"] for one in facts if one["is_shown"])
+    assert len(facts) == 3 * 20 and min(shown[phase] for phase in ("as said", "merged", "words deleted")) >= 18
+    assert not [one for one in body["asked"] if one["is_about_person"] == (one["kind"] == "GENERAL")]
+    assert body["stages"] == []  # no model was asked
 
 
 def harbour() -> dict[str, Any]:
