@@ -34,7 +34,7 @@ from maas.prompting.analysis import GENERAL, SCHEMA, WHOLE_SCHEMA, Analysis, Cho
 from maas.prompting.labels import make_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.now import now_of, zone_of
-from maas.prompting.prompts import prompt_language, read_profile, read_prompts
+from maas.prompting.prompts import is_filled, prompt_language, read_profile, read_prompts
 from maas.runs.debug_info import debug_log, run_events
 from shared import tokens
 from shared.models import Message, Request
@@ -129,10 +129,10 @@ async def _request(
         max_tokens=MAX_REPLY_TOKENS, inputs=inputs,
     )  # fmt: skip
     now, zone = run.as_of or datetime.now(UTC), await zone_of(run, deps)
-    line = partial(_whole_line, now=now) if is_filled(prompt.text) else partial(_line, zone=zone)
+    line = partial(_whole_line, now=now) if is_filled("Analyzer", prompt.text) else partial(_line, zone=zone)
     chars = sum(len(summary.text) for summary in records)
     lines = await offload(chars, lambda: "\n".join(line(*pair, about) for pair in labels.items())) or NOTHING
-    if is_filled(prompt.text):
+    if is_filled("Analyzer", prompt.text):
         text = fill(prompt.text, {"user_query": query, "lsm_records_summary": lines})
         request = replace(request, system="", json_schema=WHOLE_SCHEMA, max_tokens=MAX_WHOLE_REPLY_TOKENS)
     else:
@@ -142,11 +142,6 @@ async def _request(
             f"{await now_of(run, deps)}\n<query>\n{query}\n</query>"
         )
     return replace(request, messages=(Message("user", text),)), labels
-
-
-def is_filled(prompt: str) -> bool:
-    """Return whether a prompt has placeholders, as those that operators wrote for one whole message have."""
-    return any(f"{{{name}}}" in prompt for name in ("user_query", "lsm_records_summary"))
 
 
 async def _recall(run: Run, deps: Deps) -> Found:

@@ -18,7 +18,7 @@ from maas.memory.relative_days import with_dates
 from maas.memory.search import role_of, speaker_of
 from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
 from maas.prompting.now import now_line, weekday_name, zone_of
-from maas.prompting.prompts import PromptLanguage, prompt_language, read_profile, read_prompts
+from maas.prompting.prompts import PromptLanguage, is_filled, prompt_language, read_profile, read_prompts
 from shared.json import json_object
 from shared.models import Message, Request
 from shared.text import clean, escape, fill, one_line, sentences, shorten
@@ -31,7 +31,6 @@ MAX_TAG_CHARS = 50
 MAX_EXCHANGE_MESSAGES = 8
 MAX_MESSAGE_CHARS = 12_000
 MAX_MESSAGES_BEFORE, MAX_CHARS_BEFORE = 2, 800  # that say what the exchange speaks of
-LOGS_PLACEHOLDER = "{raw_logs_content}"
 SCHEMA = {
     "title": "Record",
     "type": "object",
@@ -109,7 +108,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any
     lines = [_Line.of(log, zone) for log in logs]
     is_by_rule = deps.models["Archivist"] is deps.builtin_model
     before: list[_Line] = []
-    if LOGS_PLACEHOLDER in prompt.text:  # a text of an operator that says itself where the messages stand
+    if is_filled("Archivist", prompt.text):
         days = sorted(f"{one.at:%Y-%m-%d}" for one in lines)
         content = "\n".join(one.plain() for one in lines)
         system = ""

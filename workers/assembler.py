@@ -15,7 +15,16 @@ from maas.memory.excerpts import question_stems, stems
 from maas.prompting.labels import make_labels, read_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.now import now_of
-from maas.prompting.prompts import KEEP_NUMBERS, Draft, Payload, payload_limit, prompt_language, read_profile, row_name
+from maas.prompting.prompts import (
+    KEEP_NUMBERS,
+    Draft,
+    Payload,
+    is_filled,
+    payload_limit,
+    prompt_language,
+    read_profile,
+    row_name,
+)
 from shared import tokens
 from shared.json import json_object
 from shared.models import Message, Request
@@ -62,15 +71,10 @@ async def run(run: Run, deps: Deps) -> Outcome:
     if deps.settings.fast_path and await offload(len(whole), tokens.fits, whole, room):
         skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
         return Outcome(payload=replace(empty, memory=_join(client, whole)).render())
-    condense = _rewrite if is_filled(draft.instruction) else _select
+    condense = _rewrite if is_filled("Assembler", draft.instruction) else _select
     condensed, is_degraded = await condense(run, deps, prompt, draft, room)
     payload = replace(empty, memory=_join(client, condensed))
     return Outcome(payload=payload.render(), degraded="Assembler" if is_degraded else None)
-
-
-def is_filled(prompt: str) -> bool:
-    """Return whether a prompt has placeholders, as those that operators wrote for one whole message have."""
-    return any(f"{{{name}}}" in prompt for name in ("user_query", "memory"))
 
 
 async def _select(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int) -> tuple[str, bool]:

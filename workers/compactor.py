@@ -19,7 +19,7 @@ from maas.engine.stages import Deps
 from maas.memory.origins import merged, with_mark
 from maas.memory.summaries import ChildSummary, SummaryGroup, compact, count_due, due_groups, read_children
 from maas.prompting.model_calls import ask_or_fall_back
-from maas.prompting.prompts import read_prompts
+from maas.prompting.prompts import is_filled, read_prompts
 from shared.db import CONNECTION_LOST
 from shared.models import Message, Request
 from shared.text import escape, fill
@@ -139,9 +139,9 @@ async def _summarize(
     records = DayRecords.of(texts, MAX_INPUT_CHARS, MIN_RECORD_CHARS)
     limit = word_limit(level, sum(child.messages for child in children), len(records.days))
     prompt = (await read_prompts(deps.db, "Compactor", language=deps.settings.prompt_language))["Compactor"]
-    is_filled = "{records}" in prompt.text  # a text of an operator that says itself where the records stand
+    is_one_message = is_filled("Compactor", prompt.text)
     lines = "\n".join(f"[{day}] {escape(text)}" for day, text in records.lines)
-    if is_filled:
+    if is_one_message:
         values = {
             "start_date": f"{min(child.since for child in children)}",
             "end_date": f"{max(child.until for child in children)}",
@@ -156,7 +156,7 @@ async def _summarize(
         role="Compactor",
         messages=(Message("user", text),),
         system=system,
-        json_schema=fields_of(["summary"] if is_filled else records.fields),
+        json_schema=fields_of(["summary"] if is_one_message else records.fields),
         temperature=0.0,
         max_tokens=limit * TOKENS_PER_WORD + TOKENS_PER_DAY * len(records.days),
         inputs={"records": [{"day": day, "text": text} for day, text in records.lines], "limit": limit},

@@ -21,9 +21,7 @@ from maas.builtin_model.language import (
 from maas.builtin_model.summaries import FIRST_PERSON, MARKUP, MAX_SENTENCE_CHARS, MAX_SENTENCES, names_in
 from shared.text import one_line, sentences, shorten
 
-MAX_STATEMENT_CHARS = (
-    600  # of a message whose sentences are looked for in a summary; a longer one is a text, not a statement
-)
+MAX_STATEMENT_CHARS = 600  # of a message; a longer one is a text, and its sentences are not looked for in a summary
 MAX_ADDED = 2
 _DIGITS = re.compile(r"\d+")
 _ADDED_DATE = re.compile(r"\d{4}-\d\d-\d\d (?=\()")  # before a word such as tomorrow

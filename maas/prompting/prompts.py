@@ -52,6 +52,13 @@ MARKS_RULE = (
     "brackets: [2], or [2][5] for two lines. Write no other number in brackets, and no list of sources."
 )
 KEEP_NUMBERS = "Lines begin with a number in brackets. Keep that number before whatever you keep of a line."
+# By which a text of an operator says where the inputs stand, as all in one message. The built-in texts have none.
+PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
+    "Analyzer": ("user_query", "lsm_records_summary"),
+    "Assembler": ("user_query", "memory"),
+    "Archivist": ("raw_logs_content", "start_date", "end_date"),
+    "Compactor": ("records", "start_date", "end_date", "limit"),
+}
 log = structlog.get_logger()
 
 
@@ -68,6 +75,11 @@ def split_row_name(name: str) -> tuple[str, PromptLanguage]:
 def built_in_text(role: str, language: PromptLanguage = "ru") -> str:
     """The first version of a role's prompt. Raises FileNotFoundError where the role has none in this language."""
     return (SQL / "prompts" / f"{role}.{language}.md").read_text(encoding="utf-8").strip()
+
+
+def is_filled(role: str, text: str) -> bool:
+    """Return whether a text has placeholders of its role, so that its inputs are filled into it."""
+    return any(f"{{{name}}}" in text for name in PLACEHOLDERS[role])
 
 
 async def prompt_language(deps: Deps, assistant: str | None, version: str | None = None) -> PromptLanguage:

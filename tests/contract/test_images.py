@@ -218,7 +218,7 @@ async def test_the_fallback_fails_too(httpserver: HTTPServer) -> None:
 
 
 async def test_a_wrong_request_is_not_asked_again(httpserver: HTTPServer) -> None:
-    httpserver.expect_request(OPENAI.path).respond_with_json({"error": {"message": "prompt is too long"}}, 400)
+    httpserver.expect_request(OPENAI.path).respond_with_json({"error": {"message": "there is no such size"}}, 400)
     url = local(httpserver)
     assert (await failure(OPENAI.settings(url) | GEMINI.settings(url, "fallback"))).code == "bad_request"
     assert len(httpserver.log) == 1

@@ -29,7 +29,7 @@ def stack(database: str, tmp_path: Path) -> Iterator[Stack]:
 def test_four_calls_make_an_answer_and_a_memory(stack: Stack, aimock: Aimock, dialect: Dialect) -> None:
     aimock.say(json.dumps(CHOICE), to="<records>")
     aimock.say(json.dumps({"keep": []}), to="<memory>")
-    aimock.say(f"```json\n{json.dumps(RECORD)}\n```", to="Ты архивариус")
+    aimock.say(f"```json\n{json.dumps(RECORD)}\n```", to="<logs>")
     aimock.fail(503)
     aimock.say("Поздравляю с собакой! 🐕", to="I adopted a dog")
     stack.start_server()

@@ -129,7 +129,7 @@ def test_run_that_kills_its_process(stack: Stack, models: ModelServer) -> None:
             stack.stop(process, signal.SIGKILL)
             process = stack.start_orchestrator(**models.settings())
         else:
-            models.release("responder", keeping="poison")
+            models.release("responder", keeping="'content': 'poison'")  # as its question, not as a line of memory
             os.kill(pid, signal.SIGKILL)
             poll(lambda pid=pid: victim() != pid, 20)  # type: ignore[misc]
     run = poll(lambda: stack.rows("select * from pipeline_runs where id = %s and queue_state = 2", killer), 20)[0]

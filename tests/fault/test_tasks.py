@@ -79,7 +79,7 @@ def test_a_task_ends_in_a_report(stack: Stack, models: ModelServer, user: UUID, 
     conversation = uuid4()
     stack.start_server()
     begin()
-    models.replies["responder"] = "Both are written."
+    models.replies["responder"] = "A model has written both."
     steps = [think(2, 3), write("one", 3), write("two"), write("one")]
     run_id = task(stack, user, steps, p_conversation=conversation)
     run = finish(stack, run_id)
@@ -88,7 +88,7 @@ def test_a_task_ends_in_a_report(stack: Stack, models: ModelServer, user: UUID, 
     assert run["final_answer"].splitlines() == [
         "Five letters: 4 of 4 steps are done.",
         "",
-        "1. Think: done. Both are written.",
+        "1. Think: done. A model has written both.",
         '2. Write one: done. {"written": "one"}',
         '3. Write two: done. {"written": "two"}',
         '4. Write one: done. {"written": "one"}',

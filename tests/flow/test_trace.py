@@ -72,7 +72,7 @@ def test_a_page_shows_bars_costs_and_old_prompts(stack: Stack, user: UUID) -> No
     assert "Archivist v1 (now v2)" in line
     assert "<draft>" not in page
     long = maas(stack, "trace", str(run_id), "--prompts").stdout
-    for part in ("prompt Archivist v1:\nТы архивариус", "analysis:\n{", "draft:\n<draft>", "payload:\n<system>"):
+    for part in ("prompt Archivist v1:\nТы ведёшь память", "analysis:\n{", "draft:\n<draft>", "payload:\n<system>"):
         assert part in long
 
 

@@ -25,6 +25,7 @@ SHOWN: Any = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "he
 WHO: Any = {"assistant": "mentor", "user": OWN or USER}
 VALID: dict[str, dict[str, Any]] = {  # fields of good bodies
     "POST /v1/knowledge/texts": {"name": "a.txt"},
+    "PUT /v1/users/{id}/profile": {"timezone": "Europe/Moscow"},
     "POST /v1/chat/completions": {"model": "mentor", "user": OWN or USER, "metadata": None, "messages": [SAID]},
     "POST /v1/ui/chat": WHO | {"messages": [SHOWN]},
     "POST /api/brain/chat": WHO,

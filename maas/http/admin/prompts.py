@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -17,13 +15,12 @@ from maas.http.admin import admin_of
 from maas.http.auth.authorize import read_body
 from maas.http.schemas import NUMBER, MessageText, RequestBody, RunAccepted, Schema, json_response
 from maas.http.state import app_state
+from maas.prompting.prompts import PLACEHOLDERS, split_row_name
 from maas.runs.submit import not_found
-from shared.db import SQL
 from shared.errors import MaasError
 
 MAX_PROMPT_CHARS = 100_000
 MAX_VERSIONS = 100
-_PLACEHOLDER = re.compile(r"\{([a-z_]{1,50})\}")
 
 
 class PromptSummary(Schema):
@@ -44,7 +41,9 @@ class PromptState(Schema):
     version: int
     text: str
     is_active: bool
-    variables: list[str] = Field(description="The names in braces that are replaced by values.")
+    variables: list[str] = Field(
+        description="Names in braces that may stand in the text; where one does, the inputs are filled into it."
+    )
     updated_at: datetime
 
 
@@ -150,21 +149,12 @@ async def _read_prompt(request: Request) -> PromptState:
     row = await app_state(request).db.row("admin_prompt", role) if "\0" not in role else None
     if row is None:
         raise _no_prompt(role)
-    return PromptState(**row, variables=_variables(role))
+    return PromptState(**row, variables=list(PLACEHOLDERS.get(split_row_name(role)[0], ())))
 
 
 async def _read_role(request: Request) -> str:
     """Return the role in the path. Raises MaasError('not_found')."""
     return (await _read_prompt(request)).role
-
-
-@cache
-def _variables(role: str) -> list[str]:
-    """The placeholders of the built-in text of a role; none for a role that operators made."""
-    path = SQL / "prompts" / (f"{role}.md" if role.endswith(".en") else f"{role}.ru.md")
-    if path.parent != SQL / "prompts" or not path.is_file():
-        return []
-    return list(dict.fromkeys(_PLACEHOLDER.findall(path.read_text(encoding="utf-8"))))
 
 
 def _no_prompt(role: str) -> MaasError:
