@@ -45,17 +45,19 @@ def check_summary(summary: str, users: Sequence[str], exchange: Sequence[str]) -
 
 
 def with_lost_facts(summary: str, messages: Iterable[tuple[str, str]]) -> str:
-    """Return a summary, at its end the statements, as (speaker, text), none of whose names and numbers it has.
+    """Return a summary, at its end the statements, as (speaker, text), that it has lost.
 
-    There are two of them at most, and four sentences in all.
+    A statement is lost where the summary has none of its names and numbers, or lacks one of its numbers. There are two
+    of them at most, and four sentences in all.
     """
-    known = _stems(summary) | set(_DIGITS.findall(summary))
+    known = _stems(summary) | _numbers(summary)
     user = PHRASES[language(summary)].user
     added = []
     for speaker, text in messages if summary else ():
         for sentence in _sentences(text) if len(text) <= MAX_STATEMENT_CHARS else ():
-            keys = _keys(sentence)
-            if keys and keys.isdisjoint(known) and not sentence.endswith("?"):
+            keys, numbers = _keys(sentence), _numbers(_ADDED_DATE.sub("", sentence))
+            is_lost = keys.isdisjoint(known) or not numbers <= known
+            if keys and is_lost and not sentence.endswith("?"):
                 named = user if speaker == "user" else speaker
                 ended = sentence if sentence[-1] in '.!…»"”' else f"{sentence}."
                 added.append(f"{named}: {shorten(ended, MAX_SENTENCE_CHARS)}")
@@ -80,7 +82,11 @@ def _is_statement(sentence: str) -> bool:
 def _keys(sentence: str) -> set[str]:
     """Return the names and numbers of a sentence, in forms that can be compared."""
     sentence = _ADDED_DATE.sub("", sentence)
-    return _stems(" ".join(names_in([sentence]))) | set(_DIGITS.findall(sentence))
+    return _stems(" ".join(names_in([sentence]))) | _numbers(sentence)
+
+
+def _numbers(text: str) -> set[str]:
+    return {digits.lstrip("0") for digits in _DIGITS.findall(text)}
 
 
 def _stems(text: str) -> set[str]:

@@ -47,5 +47,12 @@ def test_a_fact_that_is_left_out_stands_at_the_end() -> None:
     )
     assert with_lost_facts("Ann flies to Oslo, code 7316.", message) == "Ann flies to Oslo, code 7316."
     assert with_lost_facts("", message) == ""
+    train = [("Gleb", "The train to Oslo leaves on the 19th at 09:47.")]
+    assert with_lost_facts("Gleb goes to Oslo on 2026-09-19.", train) == (
+        "Gleb goes to Oslo on 2026-09-19. Gleb: The train to Oslo leaves on the 19th at 09:47."
+    )
+    assert (
+        with_lost_facts("Gleb goes to Oslo on 2026-09-19 at 9:47.", train) == "Gleb goes to Oslo on 2026-09-19 at 9:47."
+    )
     long_text = "Chapter of Ishmael. " * 100
     assert with_lost_facts("The user sent a text.", [("user", long_text)]) == "The user sent a text."
