@@ -61,18 +61,19 @@ from pipeline_runs where id = any($1::uuid[])"""
 CALLED = """
 with units as (
   select c.role_name as role, count(*) filter (where c.provider <> 'extractive') as calls,
-    bool_or(c.provider = 'extractive') as is_degraded, sum(c.tokens_in) as tokens_in, sum(c.tokens_cached) as kept,
-    sum(c.tokens_out) as tokens_out, sum(c.ms) as ms
+    bool_or(c.provider = 'extractive') as is_degraded,
+    coalesce(bool_or(c.error ~ '^(timeout|too_slow)'), false) as is_late,
+    sum(c.tokens_in) as tokens_in, sum(c.tokens_cached) as kept, sum(c.tokens_out) as tokens_out, sum(c.ms) as ms
   from llm_calls c where c.finish <> 'skipped' and c.role_name = any($1::text[]) group by c.run_id, c.try, c.stage, 1)
 select role, count(*)::int as asked, count(*) filter (where calls = 1 and not is_degraded)::int as at_once,
   count(*) filter (where calls > 1 and not is_degraded)::int as repaired,
-  count(*) filter (where is_degraded)::int as degraded,
+  count(*) filter (where is_degraded)::int as degraded, count(*) filter (where is_late)::int as late,
   avg(tokens_in)::float8 as tokens_in, avg(kept)::float8 as kept, avg(tokens_out)::float8 as tokens_out,
   percentile_cont(0.5) within group (order by ms)::float8 / 1000 as p50_s
 from units where calls > 0 group by role
 union all
 select 'Compactor', count(*)::int, count(*) filter (where c.calls = 1 and not l.is_degraded)::int,
-  count(*) filter (where c.calls > 1 and not l.is_degraded)::int, count(*) filter (where l.is_degraded)::int,
+  count(*) filter (where c.calls > 1 and not l.is_degraded)::int, count(*) filter (where l.is_degraded)::int, 0,
   avg(c.tokens_in)::float8, 0, avg(c.tokens_out)::float8,
   percentile_cont(0.5) within group (order by c.ms)::float8 / 1000
 from compactions c join lsm_storage l on l.id = c.record_id where c.calls > 0 and c.provider <> 'extractive'
@@ -285,10 +286,22 @@ class Trial:
 
 def report(model: str, asked: Sequence[Asked], calls: Sequence[Mapping[str, Any]]) -> None:
     """Print both tables."""
-    stage_names = ("stage", "asked", "of use at once %", "repaired", "by rules", "tokens in", "kept", "out", "p50 s")
+    stage_names = (
+        "stage",
+        "asked",
+        "of use at once %",
+        "repaired",
+        "by rules",
+        "out of time",
+        "tokens in",
+        "kept",
+        "out",
+        "p50 s",
+    )
     if calls:
         print_table(f"{model}: replies", stage_names, [
             (one["role"], one["asked"], 100 * one["at_once"] / one["asked"], one["repaired"], one["degraded"],
+             one["late"],
              one["tokens_in"], one["kept"], one["tokens_out"], one["p50_s"])
             for one in calls
         ])  # fmt: skip
