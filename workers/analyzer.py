@@ -30,11 +30,12 @@ from maas.memory.summaries import (
     summary_of_best,
     without_parents,
 )
+from maas.prompt_rows import is_filled
 from maas.prompting.analysis import GENERAL, SCHEMA, WHOLE_SCHEMA, Analysis, Choice, ChosenSummary, parse_choice
 from maas.prompting.labels import make_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.now import now_of, zone_of
-from maas.prompting.prompts import is_filled, prompt_language, read_profile, read_prompts
+from maas.prompting.prompts import prompt_language, read_profile, read_prompts
 from maas.runs.debug_info import debug_log, run_events
 from shared import tokens
 from shared.models import Message, Request

@@ -16,9 +16,10 @@ from maas.memory.dates import local
 from maas.memory.origins import Origin, foreign, mark_of, merged, with_mark
 from maas.memory.relative_days import with_dates
 from maas.memory.search import role_of, speaker_of
+from maas.prompt_rows import PromptLanguage, is_filled
 from maas.prompting.model_calls import ask_or_fall_back, with_builtin_model
 from maas.prompting.now import now_line, weekday_name, zone_of
-from maas.prompting.prompts import PromptLanguage, is_filled, prompt_language, read_profile, read_prompts
+from maas.prompting.prompts import prompt_language, read_profile, read_prompts
 from shared.json import json_object
 from shared.models import Message, Request
 from shared.text import clean, escape, fill, one_line, sentences, shorten

@@ -12,19 +12,11 @@ from maas.builtin_model.language import content_words
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.memory.excerpts import question_stems, stems
+from maas.prompt_rows import is_filled, row_name
 from maas.prompting.labels import make_labels, read_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.now import now_of
-from maas.prompting.prompts import (
-    KEEP_NUMBERS,
-    Draft,
-    Payload,
-    is_filled,
-    payload_limit,
-    prompt_language,
-    read_profile,
-    row_name,
-)
+from maas.prompting.prompts import KEEP_NUMBERS, Draft, Payload, payload_limit, prompt_language, read_profile
 from shared import tokens
 from shared.json import json_object
 from shared.models import Message, Request

@@ -18,8 +18,9 @@ from maas.engine.claims import StageLog
 from maas.engine.stages import Deps
 from maas.memory.origins import merged, with_mark
 from maas.memory.summaries import ChildSummary, SummaryGroup, compact, count_due, due_groups, read_children
+from maas.prompt_rows import is_filled
 from maas.prompting.model_calls import ask_or_fall_back
-from maas.prompting.prompts import is_filled, read_prompts
+from maas.prompting.prompts import read_prompts
 from shared.db import CONNECTION_LOST
 from shared.models import Message, Request
 from shared.text import escape, fill

@@ -16,20 +16,12 @@ from maas.engine.claims import Deferred, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.engine.states import RunKind
+from maas.prompt_rows import row_name, split_row_name
 from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask
 from maas.prompting.now import with_now
-from maas.prompting.prompts import (
-    Draft,
-    Payload,
-    prompt_language,
-    read_prompts,
-    read_role_name,
-    role_text,
-    row_name,
-    split_row_name,
-)
+from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, read_role_name, role_text
 from maas.runs.debug_info import debug_log, run_events
 from shared.errors import MaasError
 from shared.marks import MarkFilter, numbers_in, numbers_of_lines

@@ -18,7 +18,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from maas.agents.wording import Preview, Wording
-from maas.prompting.prompts import PromptLanguage
+from maas.prompt_rows import PromptLanguage
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request, ToolSpec
 

@@ -17,6 +17,7 @@ from uuid import UUID
 import structlog
 
 from maas.engine.stages import Deps, Prompt
+from maas.prompt_rows import PromptLanguage, row_name
 from maas.prompting.variants import Variant, choose_variant
 from shared import tokens
 from shared.db import SQL, Database, queries
@@ -28,7 +29,6 @@ from shared.text import defuse, escape, unescape
 
 BUILT_IN_ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
 MemoryProfile = Literal["full", "light", "off"]
-PromptLanguage = Literal["ru", "en"]
 _DRAFT = re.compile(
     r"<draft>\n<query>\n(?>(?P<query>.*?)\n</query>\n<history>\n<recent>\n)(?>(?P<recent>.*?)\n</recent>\n<focus>\n)"
     r"(?>(?P<focus>.*?)\n</focus>\n</history>\n)"
@@ -52,34 +52,12 @@ MARKS_RULE = (
     "brackets: [2], or [2][5] for two lines. Write no other number in brackets, and no list of sources."
 )
 KEEP_NUMBERS = "Lines begin with a number in brackets. Keep that number before whatever you keep of a line."
-# By which a text of an operator says where the inputs stand, as all in one message. The built-in texts have none.
-PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
-    "Analyzer": ("user_query", "lsm_records_summary"),
-    "Assembler": ("user_query", "memory"),
-    "Archivist": ("raw_logs_content", "start_date", "end_date"),
-    "Compactor": ("records", "start_date", "end_date", "limit"),
-}
 log = structlog.get_logger()
-
-
-def row_name(role: str, language: PromptLanguage) -> str:
-    """The name of the row with the prompt of a role in a language: `Mentor` in Russian, `Mentor.en` in English."""
-    return role if language == "ru" else f"{role}.{language}"
-
-
-def split_row_name(name: str) -> tuple[str, PromptLanguage]:
-    """The role and the language of a row of system_prompts."""
-    return (name.removesuffix(".en"), "en") if name.endswith(".en") else (name, "ru")
 
 
 def built_in_text(role: str, language: PromptLanguage = "ru") -> str:
     """The first version of a role's prompt. Raises FileNotFoundError where the role has none in this language."""
     return (SQL / "prompts" / f"{role}.{language}.md").read_text(encoding="utf-8").strip()
-
-
-def is_filled(role: str, text: str) -> bool:
-    """Return whether a text has placeholders of its role, so that its inputs are filled into it."""
-    return any(f"{{{name}}}" in text for name in PLACEHOLDERS[role])
 
 
 async def prompt_language(deps: Deps, assistant: str | None, version: str | None = None) -> PromptLanguage:

@@ -17,7 +17,7 @@ from shared.models.calls import StreamListener
 MAX_HELD_CHARS = 16_000
 _FENCE = "```"
 _FENCE_NAMES = ("json", "tool_call", "tool_calls", "tool_code", "xml")
-_FENCED = re.compile(rf"```(?:{'|'.join(_FENCE_NAMES)})?[ \t]*\n((?:(?!```).)*?)\n?[ \t]*```", re.DOTALL)
+_FENCED = re.compile(rf"```(?:{'|'.join(_FENCE_NAMES)})?[ \t]*\n((?:(?!```).)*)```", re.DOTALL)
 _TAGS = ("tool_call", "function_call", "tools")
 _TAGGED = re.compile(rf"<({'|'.join(_TAGS)})>((?:(?!</?(?:{'|'.join(_TAGS)})>).)*)(?:</\1>|\Z)\s*", re.DOTALL)
 _MARKS = ("[TOOL_CALLS]", "<|python_tag|>")

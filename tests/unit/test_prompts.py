@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from maas.prompt_rows import PromptLanguage
 from maas.prompting.analysis import SCHEMA, parse_choice
-from maas.prompting.prompts import BUILT_IN_ROLES, PromptLanguage, built_in_text
+from maas.prompting.prompts import BUILT_IN_ROLES, built_in_text
 
 ROLES = {"Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor", "Mentor"}
 

@@ -15,7 +15,7 @@ from maas.http.admin import admin_of
 from maas.http.auth.authorize import read_body
 from maas.http.schemas import NUMBER, MessageText, RequestBody, RunAccepted, Schema, json_response
 from maas.http.state import app_state
-from maas.prompting.prompts import PLACEHOLDERS, split_row_name
+from maas.prompt_rows import PLACEHOLDERS, split_row_name
 from maas.runs.submit import not_found
 from shared.errors import MaasError
 
