@@ -48,7 +48,7 @@ def for_user(command: str, user: UUID) -> str:
     return re.sub(r"^maas (?:import|ask|search) ", rf"\g<0>--user {user} ", command.replace(LOCAL_USER, str(user)))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/memory.md", "docs/openai.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/memory.md", "docs/openai.md", "examples/README.md"])
 def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
     """Word for word; … stands for what is different each time, and for the id that was shown last."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -58,7 +58,8 @@ def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
         if name != "README.md":  # that one shows what a newcomer sees
             command = for_user(command, user)
         done = subprocess.run(
-            command, shell=True, cwd=ROOT, env=os.environ | {"PATH": path, "DATABASE_URL": stack.dsn},
+            command, shell=True, cwd=ROOT,
+            env=os.environ | {"PATH": path, "DATABASE_URL": stack.dsn, "MAAS_URL": str(stack.client.base_url)},
             capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
