@@ -4,7 +4,7 @@
 .NOTPARALLEL:
 benches := $(addprefix bench-,engine recall answers stages ablation scale memory year models events access tools ads telegram web knowledge neighbours)
 .PHONY: help run anthropic test test-bench test-live check chaos chaos-tasks chaos-telegram demo-ads emulate fuzz strangers bench $(benches) \
-	lock clean model-server ui wrk FORCE
+	docs lock clean model-server ui wrk FORCE
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
@@ -51,19 +51,19 @@ chaos: .venv/dev model-server ## Break everything under load and count what is l
 		$(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(USERS),--users $(USERS))
 chaos-tasks chaos-telegram: chaos-%: .venv/dev ## Kill processes while tasks are executed, or people write in Telegram: [TASKS=N] [CHATS=N]
 	@mkdir -p out && .venv/bin/python -m tests.chaos.$* --out out/$*.json $(if $(TASKS),--tasks $(TASKS)) $(if $(CHATS),--chats $(CHATS))
-
 demo-ads: .venv/dev ## Show the advertising tools on an invented business; with a key of a model, chat with it
 	@.venv/bin/python -m tests.demo
-
 emulate: .venv/dev ## Play the scenarios of learning_agent/emulator: [MODEL=P:M] [JUDGE=P:M] [RECORD=FILE] [REPLAY=FILE] [ONLY=NAMES]
 	@.venv/bin/python -m learning_agent.emulator run $(ONLY) --out out/emulator $(named)
 
 fuzz: .venv/dev ## Send malformed and hostile requests for ten minutes: [SEED=N] [FUZZ_SECONDS=600]
 	@mkdir -p out && .venv/bin/python -m tests.fuzz --out out/fuzz.json --seconds $(or $(FUZZ_SECONDS),600) $(if $(SEED),--seed $(SEED))
-
 strangers: .venv/dev ## Try 100,000 times to read another user's data: [SEED=N] [ATTEMPTS=N]
 	@mkdir -p out && .venv/bin/python -m tests.fuzz.strangers --out out/strangers.json \
 		$(if $(SEED),--seed $(SEED)) $(if $(ATTEMPTS),--attempts $(ATTEMPTS))
+
+docs: .venv-docs/made ## Build the documents as a site into out/docs; a broken link fails
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build
 
 bench: .venv/dev ## Measure the engine within a minute
 	@mkdir -p out && .venv/bin/python -m bench.engine --quick --out out/engine.json
@@ -82,9 +82,10 @@ lock: .venv/made ## Write the lock files anew from pyproject.toml (ARGS=--upgrad
 	@echo setuptools | $(compile) pyproject.toml - --output-file requirements.lock
 	@$(compile) --extra dev --extra anthropic -c requirements.lock pyproject.toml --output-file requirements-dev.lock
 	@$(compile) --extra peers -c requirements.lock pyproject.toml --output-file requirements-peers.lock
+	@$(compile) --group docs --output-file requirements-docs.lock
 
 clean: ## Remove what make created; your data (.maas) and settings (.env) stay
-	@rm -rf .venv .venv-peers out build *.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
+	@rm -rf .venv .venv-peers .venv-docs out build *.egg-info tests/contract/node_modules ui/node_modules .pytest_cache .mypy_cache .ruff_cache
 	@rm -rf .import_linter_cache .hypothesis && find . -name .git -prune -o -name .maas -prune -o -name __pycache__ -exec rm -rf {} +
 
 # The stamp holds the folder that .venv was made in: one that was moved, half made or half filled is made again.
@@ -107,11 +108,11 @@ wrk:
 	@command -v wrk >/dev/null || [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null || { echo "Installing wrk"; \
 		apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends wrk; } >/dev/null 2>&1 || true
 
-# The engine is compared with other systems, installed in an environment of their own.
-.venv-peers/made: .venv/made requirements-peers.lock
-	@echo "Installing requirements-peers.lock into .venv-peers" && rm -rf .venv-peers && .venv/bin/python -m venv .venv-peers
-	@if .venv-peers/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements-peers.lock; \
-	then touch $@; else rm -rf .venv-peers; echo "Left out: the comparison with other systems; they could not be installed"; fi
+# What the engine is compared with, and what builds the documents, are installed in environments of their own.
+.venv-peers/made .venv-docs/made: .venv-%/made: .venv/made requirements-%.lock
+	@echo "Installing requirements-$*.lock into .venv-$*" && rm -rf .venv-$* && .venv/bin/python -m venv .venv-$*
+	@if .venv-$*/bin/python -m pip -qq --disable-pip-version-check --no-input install --require-hashes -r requirements-$*.lock; \
+	then touch $@; else rm -rf .venv-$*; echo "Left out: requirements-$*.lock could not be installed"; fi
 
 # Protocol servers (models, tools), clients and a browser that tests use, and what builds the web interface.
 model-server: ; @tests/install.sh

@@ -69,7 +69,7 @@ def test_five_tasks_run_as_they_do_with_mem0(stack: Stack, around: ModelServer, 
         assert not stack.rows("select from raw_logs where user_id = %s", owner["user_id"])
 
 
-@pytest.mark.parametrize(("name", "word"), [("docs/clients.md", "Pixel"), ("README.md", "Lisbon")])
+@pytest.mark.parametrize(("name", "word"), [("docs/clients.md", "Pixel"), ("docs/index.md", "Lisbon")])
 def test_the_rest_of_the_code_runs(
     stack: Stack, around: ModelServer, capsys: pytest.CaptureFixture[str], name: str, word: str
 ) -> None:

@@ -48,7 +48,10 @@ def for_user(command: str, user: UUID) -> str:
     return re.sub(r"^maas (?:import|ask|search) ", rf"\g<0>--user {user} ", command.replace(LOCAL_USER, str(user)))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/memory.md", "docs/openai.md", "examples/README.md"])
+TRANSCRIPTS = ["README.md", "docs/index.md", "docs/memory.md", "docs/openai.md", "examples/README.md"]
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
     """Word for word; … stands for what is different each time, and for the id that was shown last."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -56,7 +59,7 @@ def test_transcripts(stack: Stack, user: UUID, name: str) -> None:
     for command, shown in transcript(name):
         command = command.replace("127.0.0.1:8000", f"127.0.0.1:{stack.port}").replace("…", last)
         if name != "README.md":  # that one shows what a newcomer sees
-            command = for_user(command, user)
+            command, shown = for_user(command, user), shown.replace(LOCAL_USER, str(user))
         done = subprocess.run(
             command, shell=True, cwd=ROOT,
             env=os.environ | {"PATH": path, "DATABASE_URL": stack.dsn, "MAAS_URL": str(stack.client.base_url)},
@@ -91,7 +94,7 @@ def test_programs_of_the_documents_run(stack: Stack) -> None:
 def test_the_python_program_of_the_first_page_prints_what_it_shows(stack: Stack) -> None:
     """Also when the same was asked before: a person's own question is no answer to it."""
     ((program, shown),) = re.findall(
-        r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+        r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL
     )
     program = program.replace("MaaS()", f"MaaS('http://127.0.0.1:{stack.port}')").replace("ann@", f"{uuid4()}@")
     pattern = ".*?".join(map(re.escape, shown.rstrip().split("…")))
@@ -105,7 +108,7 @@ def test_the_python_program_of_the_first_page_prints_what_it_shows(stack: Stack)
 @pytest.mark.parametrize(
     "name",
     [
-        "README.md",
+        "docs/index.md",
         "docs/sql.md",
         "docs/operations.md",
         "docs/memory.md",

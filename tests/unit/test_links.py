@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -48,3 +50,41 @@ def test_a_broken_link_would_be_found() -> None:
     assert links(shown) == ["nowhere.md", "sql.md#no-such-heading", "#recall"]
     assert [link for link in links(shown) if broken(page, link)] == ["nowhere.md", "sql.md#no-such-heading"]
     assert anchor("7. What is *remembered* of `a_user`, and") == "7-what-is-remembered-of-a_user-and"
+
+
+def hook() -> ModuleType:
+    spec = spec_from_file_location("links", ROOT / "docs" / "links.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """`make docs` fails otherwise; it is not part of CI, because what it installs costs 17 s of CPU."""
+    _, navigation = (ROOT / "mkdocs.yml").read_text().split("nav:\n")
+    named = re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)
+    site = hook()
+    wanted = {page.name for page in ROOT.glob("docs/*.md")} | set(site.MOVED.values())
+    assert len(named) == len(set(named)) and wanted <= set(named)
+    assert all((ROOT / site.in_tree(name)).exists() for name in named)
+
+
+@pytest.mark.parametrize(
+    ("uri", "link", "moved"),
+    [
+        ("memory.md", "../SECURITY.md", "security-policy.md"),
+        ("memory.md", "sql.md#roles", "sql.md#roles"),
+        ("changelog.md", "docs/memory.md#recall", "memory.md#recall"),
+        ("changelog.md", "README.md", "index.md"),
+        ("examples.md", "ask.py", "examples/ask.py"),
+        ("deploy.md", "../deploy/grafana.json", "deploy/grafana.json"),
+        ("memory.md", "https://example.org/docs/a.md", "https://example.org/docs/a.md"),
+        ("sql/migrations/README.md", "../../CHANGELOG.md", "../../changelog.md"),
+    ],
+)
+def test_links_between_files_become_links_of_the_site(uri: str, link: str, moved: str) -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri=uri))
+    text = f"`[a]({link})` [a]({link})\n\n[b]: {link}\n\n```\n[c]({link})\n```\n"
+    shown = f"`[a]({link})` [a]({moved})\n\n[b]: {moved}\n\n```\n[c]({link})\n```\n"
+    assert hook().on_page_markdown(text, page=page) == shown

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("maas", "workers", "shared")
 ROOTS = ("main.py", "server.py")
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-peers.lock", "requirements-docs.lock")
 ADMINISTRATORS = ("shared/postgres/",)  # it sets up a server: it may name databases and roles
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "core"}
 
@@ -107,19 +107,19 @@ def test_npm_lock_holds_no_address(folder: str) -> None:
 
 
 def test_dev_lock_holds_the_runtime_lock() -> None:
-    runtime, dev, _ = map(locked, LOCKS)
+    runtime, dev, *_ = map(locked, LOCKS)
     assert runtime.items() <= dev.items()
 
 
 def test_peers_run_on_the_libraries_of_the_runtime() -> None:
-    runtime, _, peers = map(locked, LOCKS)
+    runtime, _, peers, _ = map(locked, LOCKS)
     shared = runtime.keys() & peers.keys()
     assert {"asyncpg", "psycopg", "uvloop"} <= shared
     assert {name: peers[name] for name in shared} == {name: runtime[name] for name in shared}
 
 
 def test_optional_packages_are_locked_for_developers_only() -> None:
-    runtime, dev, _ = map(locked, LOCKS)
+    runtime, dev, *_ = map(locked, LOCKS)
     assert "anthropic" in dev.keys() - runtime.keys()
 
 
@@ -134,7 +134,7 @@ def test_the_local_embedding_model_is_installed_where_its_wheels_are() -> None:
 
 def test_make_installs_all_of_an_optional_package() -> None:
     """`make anthropic` names what the runtime lacks, and installs nothing else that it would need."""
-    runtime, dev, _ = map(locked, LOCKS)
+    runtime, dev, *_ = map(locked, LOCKS)
     named = re.findall(r"\$\(call extra,([\w|-]+)\)", (ROOT / "Makefile").read_text())
     assert [set(names.split("|")) for names in named] == [{"anthropic", "docstring-parser"}]
     assert {name for names in named for name in names.split("|")} <= dev.keys() - runtime.keys()
@@ -155,10 +155,11 @@ def test_make_stays_readable() -> None:
 
 
 def test_locks_satisfy_pyproject() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = whole["project"]
     extras = project["optional-dependencies"]
     optional = [*extras["dev"], *extras["anthropic"]]
-    wanted = (project["dependencies"], optional, extras["peers"])
+    wanted = (project["dependencies"], optional, extras["peers"], whole["dependency-groups"]["docs"])
     for name, requirements in zip(LOCKS, wanted, strict=True):
         versions = locked(name)
         for requirement in map(Requirement, requirements):
