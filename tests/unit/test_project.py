@@ -154,6 +154,10 @@ def test_make_stays_readable() -> None:
     assert len((ROOT / "Makefile").read_text().splitlines()) <= 120
 
 
+def test_the_readme_is_one_screen() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 45
+
+
 def test_locks_satisfy_pyproject() -> None:
     whole = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = whole["project"]
