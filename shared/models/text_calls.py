@@ -40,11 +40,24 @@ def read_text_calls(text: str) -> tuple[ToolCall, ...]:
     for part in parts or [body]:
         mark = next((mark for mark in _MARKS if part.startswith(mark)), "")
         try:
-            value = json_decoder(raw_breaks=True).decode(part.removeprefix(mark).strip())
-            calls += _calls(value)
+            calls += _calls(_decode(part.removeprefix(mark).strip()))
         except (ValueError, RecursionError):
             return ()
     return tuple(calls)
+
+
+def _decode(text: str) -> Any:
+    """Return the value of a JSON text, also of one whose braces are doubled, as in the chat template of Qwen2.5."""
+    texts = [text]
+    if text.startswith("{{"):
+        texts = [text[1:-1], text.replace("{{", "{").replace("}}", "}")]
+    error = ValueError("no JSON")
+    for one in texts:
+        try:
+            return json_decoder(raw_breaks=True).decode(one)
+        except ValueError as cause:
+            error = cause
+    raise error
 
 
 def _calls(value: Any) -> Iterator[ToolCall]:
