@@ -3,5 +3,11 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   plugins: [react()],
-  test: { environment: "jsdom", environmentOptions: { jsdom: { url: "http://maas.intern/ui/" } }, include: ["tests/**/*.test.{ts,tsx}"], restoreMocks: true, unstubGlobals: true },
+  test: {
+    environment: "jsdom",
+    environmentOptions: { jsdom: { url: "http://maas.intern/ui/" } },
+    include: ["tests/**/*.test.{ts,tsx}"],
+    restoreMocks: true,
+    unstubGlobals: true,
+  },
 });

@@ -30,13 +30,28 @@ export function App() {
   useEffect(() => void session.start(), []);
   switch (state.kind) {
     case "loading":
-      return <main className="mx-auto max-w-[72ch] p-6"><Skeleton lines={6} /></main>;
+      return (
+        <main className="mx-auto max-w-[72ch] p-6">
+          <Skeleton lines={6} />
+        </main>
+      );
     case "unreachable":
-      return <main className="mx-auto max-w-[72ch] p-6"><ErrorNotice error={new Error(say("app.unreachable"))} onRetry={() => void waitForServer().then(() => session.start())} /></main>;
+      return (
+        <main className="mx-auto max-w-[72ch] p-6">
+          <ErrorNotice
+            error={new Error(say("app.unreachable"))}
+            onRetry={() => void waitForServer().then(() => session.start())}
+          />
+        </main>
+      );
     case "anonymous":
       return <SignInPage config={state.config} why={state.why} />;
     case "open":
-      return <Router base="/ui"><Person key={state.userId} /></Router>;
+      return (
+        <Router base="/ui">
+          <Person key={state.userId} />
+        </Router>
+      );
   }
 }
 
@@ -44,7 +59,11 @@ export function App() {
 function Person() {
   const [queries] = useState(newQueries);
   useEffect(() => () => queries.clear(), [queries]);
-  return <QueryClientProvider client={queries}><Frame /></QueryClientProvider>;
+  return (
+    <QueryClientProvider client={queries}>
+      <Frame />
+    </QueryClientProvider>
+  );
 }
 
 function newQueries(): QueryClient {
@@ -53,7 +72,8 @@ function newQueries(): QueryClient {
       queries: {
         staleTime: 5000,
         refetchOnWindowFocus: false, // events of the user say when something has changed
-        retry: (count, error) => count < RETRIES && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+        retry: (count, error) =>
+          count < RETRIES && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
       },
     },
   });
@@ -77,29 +97,53 @@ function Frame() {
   useShortcuts(useCallback(() => setPaletteOpen(true), []));
   return (
     <div className="flex h-dvh flex-col">
-      <a href="#main" className="sr-only focus:not-sr-only focus:p-2">{say("app.skip")}</a>
-      {config.auth === "none" && <p className="bg-raised px-4 py-1 text-center text-small text-quiet">{say("app.localOnly")}</p>}
-      {!isOnline && <p role="status" data-offline className="bg-warn px-4 py-1 text-center text-small text-page">{say("app.offline")}</p>}
+      <a href="#main" className="sr-only focus:not-sr-only focus:p-2">
+        {say("app.skip")}
+      </a>
+      {config.auth === "none" && (
+        <p className="bg-raised px-4 py-1 text-center text-small text-quiet">{say("app.localOnly")}</p>
+      )}
+      {!isOnline && (
+        <p role="status" data-offline className="bg-warn px-4 py-1 text-center text-small text-page">
+          {say("app.offline")}
+        </p>
+      )}
       <p id="announcement" role="status" aria-live="polite" className="sr-only" />
       <div className="flex min-h-0 flex-1">
-        <Boundary><Sidebar isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} onPalette={() => setPaletteOpen(true)} /></Boundary>
+        <Boundary>
+          <Sidebar isOpen={isMenuOpen} onClose={() => setMenuOpen(false)} onPalette={() => setPaletteOpen(true)} />
+        </Boundary>
         <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col outline-none">
           <div className="flex items-center gap-3 border-b border-line px-2 py-1 md:hidden">
-            <button type="button" className="button small" aria-expanded={isMenuOpen} onClick={() => setMenuOpen(true)}>☰ {say("app.menu")}</button>
+            <button type="button" className="button small" aria-expanded={isMenuOpen} onClick={() => setMenuOpen(true)}>
+              ☰ {say("app.menu")}
+            </button>
           </div>
           <div className="min-h-0 flex-1">
-            <Boundary place={place}><Switch>
-              <Route path="/" component={ChatPage} />
-              <Route path="/c/:id" component={ChatPage} />
-              <Route path="/history" component={HistoryPage} />
-              <Route path="/runs/:id" component={RunPage} />
-              <Route path="/memory" component={MemoryPage} />
-              <Route path="/profile" component={ProfilePage} />
-              <Route path="/admin/*?"><Suspense fallback={<Skeleton lines={6} />}><AdminPage /></Suspense></Route>
-              <Route path="/sign-in"><Redirect to="/" /></Route>
-              <Route path="/reset"><Redirect to="/" /></Route>
-              <Route><Empty>{say("app.notFound")}</Empty></Route>
-            </Switch></Boundary>
+            <Boundary place={place}>
+              <Switch>
+                <Route path="/" component={ChatPage} />
+                <Route path="/c/:id" component={ChatPage} />
+                <Route path="/history" component={HistoryPage} />
+                <Route path="/runs/:id" component={RunPage} />
+                <Route path="/memory" component={MemoryPage} />
+                <Route path="/profile" component={ProfilePage} />
+                <Route path="/admin/*?">
+                  <Suspense fallback={<Skeleton lines={6} />}>
+                    <AdminPage />
+                  </Suspense>
+                </Route>
+                <Route path="/sign-in">
+                  <Redirect to="/" />
+                </Route>
+                <Route path="/reset">
+                  <Redirect to="/" />
+                </Route>
+                <Route>
+                  <Empty>{say("app.notFound")}</Empty>
+                </Route>
+              </Switch>
+            </Boundary>
           </div>
         </main>
       </div>

@@ -15,28 +15,53 @@ const USER = "00000000-0000-4000-8000-000000000001";
 let action: Action;
 
 function answer({ method, path, body }: Asked) {
-  if (path === "/ui/config.json") return { body: { auth: "none", local_user_id: USER, is_signup_open: false, auth_url: null, anon_key: null, version: "0" } };
+  if (path === "/ui/config.json")
+    return {
+      body: { auth: "none", local_user_id: USER, is_signup_open: false, auth_url: null, anon_key: null, version: "0" },
+    };
   if (method === "GET") return { body: { results: [action], next: null } };
   if (method === "PATCH") action = { ...action, arguments: body.arguments, fingerprint: "edited" };
-  else if (body.fingerprint !== action.fingerprint) return { status: 409, body: { error: { code: "changed", message: "it has changed" } } };
+  else if (body.fingerprint !== action.fingerprint)
+    return { status: 409, body: { error: { code: "changed", message: "it has changed" } } };
   else action = { ...action, status: path.endsWith("approve") ? "approved" : "rejected" };
   return { body: action };
 }
 
 function Cards() {
   const { data } = useQuery({ queryKey: ["actions"], queryFn: () => get<Page<Action>>("/v1/actions") });
-  return <>{data?.results.map((one) => <ActionCard key={one.id} action={one} />)}</>;
+  return (
+    <>
+      {data?.results.map((one) => (
+        <ActionCard key={one.id} action={one} />
+      ))}
+    </>
+  );
 }
 
 function show() {
-  render(<QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}><Cards /></QueryClientProvider>);
+  render(
+    <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+      <Cards />
+    </QueryClientProvider>,
+  );
 }
 
 let asked: Asked[];
 beforeEach(async () => {
   action = {
-    id: "a", run_id: "r", tool: "send_email", arguments: { to: "ann@example.org" }, effect: "dangerous", status: "pending", created_at: "2026-01-01T00:00:00Z",
-    expires_at: "2099-01-01T00:00:00Z", decided_by: null, decided_at: null, action_run_id: null, result: null, fingerprint: "first",
+    id: "a",
+    run_id: "r",
+    tool: "send_email",
+    arguments: { to: "ann@example.org" },
+    effect: "dangerous",
+    status: "pending",
+    created_at: "2026-01-01T00:00:00Z",
+    expires_at: "2099-01-01T00:00:00Z",
+    decided_by: null,
+    decided_at: null,
+    action_run_id: null,
+    result: null,
+    fingerprint: "first",
   };
   asked = serve(answer);
   await session.start();
@@ -59,20 +84,23 @@ test.each(["Approve", "Reject"])("%s names what was shown", async (name) => {
 test.each([
   ["Approve", "en", /changed since it was shown/],
   ["Отклонить", "ru", /изменилось с тех пор/],
-] as const)("%s of what has changed meanwhile decides nothing and shows it anew (%s)", async (name, language, words) => {
-  cleanup();
-  chooseLanguage(language);
-  show();
-  const button = await screen.findByRole("button", { name });
-  action = { ...action, arguments: { to: "eve@example.org" }, fingerprint: "second" };
-  fireEvent.click(button);
-  await screen.findByText("eve@example.org");
-  expect(screen.getByRole("alert").textContent).toMatch(words);
-  expect(action.status).toBe("pending");
-  fireEvent.click(button);
-  await waitFor(() => expect(action.status).not.toBe("pending"));
-  expect(decisions().map((one) => one.fingerprint)).toEqual(["first", "second"]);
-});
+] as const)(
+  "%s of what has changed meanwhile decides nothing and shows it anew (%s)",
+  async (name, language, words) => {
+    cleanup();
+    chooseLanguage(language);
+    show();
+    const button = await screen.findByRole("button", { name });
+    action = { ...action, arguments: { to: "eve@example.org" }, fingerprint: "second" };
+    fireEvent.click(button);
+    await screen.findByText("eve@example.org");
+    expect(screen.getByRole("alert").textContent).toMatch(words);
+    expect(action.status).toBe("pending");
+    fireEvent.click(button);
+    await waitFor(() => expect(action.status).not.toBe("pending"));
+    expect(decisions().map((one) => one.fingerprint)).toEqual(["first", "second"]);
+  },
+);
 
 test("arguments that one has changed oneself are approved as they were changed", async () => {
   fireEvent.click(screen.getByRole("button", { name: "Change the arguments" }));

@@ -18,7 +18,14 @@ function Part() {
 }
 
 test("an error is shown in place of the part, and trying again shows the part", () => {
-  render(<><p>the frame</p><Boundary><Part /></Boundary></>);
+  render(
+    <>
+      <p>the frame</p>
+      <Boundary>
+        <Part />
+      </Boundary>
+    </>,
+  );
   expect(screen.getByText("the frame")).toBeTruthy();
   expect(screen.getByRole("alert").textContent).toContain("the answer has no shape");
   expect(screen.getByRole("button", { name: "Load the page again" })).toBeTruthy();
@@ -29,9 +36,17 @@ test("an error is shown in place of the part, and trying again shows the part", 
 });
 
 test("another place is shown although this one was broken", () => {
-  const { rerender } = render(<Boundary place="/memory"><Part /></Boundary>);
+  const { rerender } = render(
+    <Boundary place="/memory">
+      <Part />
+    </Boundary>,
+  );
   expect(screen.getByRole("alert")).toBeTruthy();
   isBroken = false;
-  rerender(<Boundary place="/history"><Part /></Boundary>);
+  rerender(
+    <Boundary place="/history">
+      <Part />
+    </Boundary>,
+  );
   expect(screen.getByText("the answer")).toBeTruthy();
 });

@@ -27,7 +27,9 @@ test.each([
 });
 
 test("citations in text are buttons that lead to their memory", () => {
-  const { container, marks, onMark } = show("Comet [1][12], **a *greyhound* [3]**:\n\n| a |\n|---|\n| b [4] |\n\nnot [1234] or []");
+  const { container, marks, onMark } = show(
+    "Comet [1][12], **a *greyhound* [3]**:\n\n| a |\n|---|\n| b [4] |\n\nnot [1234] or []",
+  );
   expect(marks()).toEqual(["[1]", "[12]", "[3]", "[4]"]);
   expect(container.textContent).toContain("not [1234] or []");
   fireEvent.click(container.querySelectorAll("button")[1]!);

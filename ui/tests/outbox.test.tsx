@@ -11,14 +11,25 @@ const ANN = idOf("ann");
 let isBusy = true;
 
 function message(key: string): Outgoing {
-  return { key, userId: ANN, conversationId: "c", assistant: "mentor", text: key, at: "2026-01-01T00:00:00Z", attachmentIds: [], isDebugged: false };
+  return {
+    key,
+    userId: ANN,
+    conversationId: "c",
+    assistant: "mentor",
+    text: key,
+    at: "2026-01-01T00:00:00Z",
+    attachmentIds: [],
+    isDebugged: false,
+  };
 }
 
 function start() {
   return serve(({ path, body }) => {
     if (path === "/ui/config.json") return { body: CONFIG };
     if (path.startsWith("/auth")) return { body: tokensOf(body.email ?? "ann") };
-    return isBusy ? { status: 429, body: { error: { code: "queue_full", message: "wait" } } } : { status: 202, body: { request_id: "r" } };
+    return isBusy
+      ? { status: 429, body: { error: { code: "queue_full", message: "wait" } } }
+      : { status: 202, body: { request_id: "r" } };
   });
 }
 

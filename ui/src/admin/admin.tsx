@@ -27,19 +27,34 @@ export default function AdminPage() {
         {PAGES.map((page) => {
           const path = page === "dashboard" ? "/admin" : `/admin/${page}`;
           const isHere = page === "dashboard" ? place === path : place.startsWith(path);
-          return <Link key={page} href={path} className="row-link whitespace-nowrap" aria-current={isHere ? "page" : undefined}>{say(`admin.${page}`)}</Link>;
+          return (
+            <Link
+              key={page}
+              href={path}
+              className="row-link whitespace-nowrap"
+              aria-current={isHere ? "page" : undefined}
+            >
+              {say(`admin.${page}`)}
+            </Link>
+          );
         })}
       </nav>
       <Switch>
         <Route path="/admin" component={Dashboard} />
         <Route path="/admin/runs" component={RunsPage} />
         <Route path="/admin/prompts" component={PromptsPage} />
-        <Route path="/admin/prompts/:role"><Suspense fallback={<Skeleton lines={6} />}><PromptPage /></Suspense></Route>
+        <Route path="/admin/prompts/:role">
+          <Suspense fallback={<Skeleton lines={6} />}>
+            <PromptPage />
+          </Suspense>
+        </Route>
         <Route path="/admin/memories" component={MemoriesPage} />
         <Route path="/admin/users" component={UsersPage} />
         <Route path="/admin/keys" component={KeysPage} />
         <Route path="/admin/audit" component={AuditPage} />
-        <Route><Empty>{say("app.notFound")}</Empty></Route>
+        <Route>
+          <Empty>{say("app.notFound")}</Empty>
+        </Route>
       </Switch>
     </div>
   );
@@ -62,7 +77,15 @@ export function Table({ columns, children }: { columns: string[]; children: Reac
   return (
     <div className="scrolls" tabIndex={0}>
       <table className="data">
-        <thead><tr>{columns.map((column, index) => <th key={index} scope="col">{column}</th>)}</tr></thead>
+        <thead>
+          <tr>
+            {columns.map((column, index) => (
+              <th key={index} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
         <tbody>{children}</tbody>
       </table>
     </div>

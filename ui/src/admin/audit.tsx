@@ -9,7 +9,11 @@ import { Filter, useFilters, wholeId } from "./filters";
 
 export function AuditPage() {
   const [filters, setFilter] = useFilters(["user", "action"]);
-  const list = useMore<AuditEntry>("audit", "/v1/admin/audit", { user_id: wholeId(filters.user), action: filters.action.trim(), limit: 50 });
+  const list = useMore<AuditEntry>("audit", "/v1/admin/audit", {
+    user_id: wholeId(filters.user),
+    action: filters.action.trim(),
+    limit: 50,
+  });
   const entries = unique(list.items, (entry) => String(entry.id));
   return (
     <Sheet title={say("admin.audit")}>
@@ -21,13 +25,25 @@ export function AuditPage() {
       {list.isPending && <Skeleton lines={6} />}
       {list.isSuccess && !entries.length && <Empty>{say("app.empty")}</Empty>}
       {entries.length > 0 && (
-        <Table columns={[say("admin.when"), say("admin.actor"), say("admin.action"), say("admin.user"), say("admin.details")]}>
+        <Table
+          columns={[
+            say("admin.when"),
+            say("admin.actor"),
+            say("admin.action"),
+            say("admin.user"),
+            say("admin.details"),
+          ]}
+        >
           {entries.map((entry) => (
             <tr key={entry.id}>
-              <td className="whitespace-nowrap"><Time at={entry.at} /></td>
+              <td className="whitespace-nowrap">
+                <Time at={entry.at} />
+              </td>
               <td>{visible(entry.actor)}</td>
               <td>{entry.action}</td>
-              <td className="font-mono" title={entry.user_id ?? ""}>{entry.user_id?.slice(0, 8) ?? "–"}</td>
+              <td className="font-mono" title={entry.user_id ?? ""}>
+                {entry.user_id?.slice(0, 8) ?? "–"}
+              </td>
               <td className="font-mono">{visible(JSON.stringify(entry.details)).slice(0, 500)}</td>
             </tr>
           ))}

@@ -35,15 +35,25 @@ export function Editor({ value, revision, original, label, onChange }: Props) {
   }, [revision]);
   useEffect(() => {
     const options = {
-      theme: isDark() ? "vs-dark" : "vs", wordWrap: "on" as const, minimap: { enabled: false }, automaticLayout: true,
-      scrollBeyondLastLine: false, fontSize: 13, ariaLabel: label, lineNumbers: "on" as const,
+      theme: isDark() ? "vs-dark" : "vs",
+      wordWrap: "on" as const,
+      minimap: { enabled: false },
+      automaticLayout: true,
+      scrollBeyondLastLine: false,
+      fontSize: 13,
+      ariaLabel: label,
+      lineNumbers: "on" as const,
     };
     if (original === null) {
       const editor = monaco.editor.create(place.current!, { ...options, model: model.current });
       return () => editor.dispose();
     }
     const before = monaco.editor.createModel(original, "plaintext");
-    const editor = monaco.editor.createDiffEditor(place.current!, { ...options, originalEditable: false, renderSideBySide: window.innerWidth > 900 });
+    const editor = monaco.editor.createDiffEditor(place.current!, {
+      ...options,
+      originalEditable: false,
+      renderSideBySide: window.innerWidth > 900,
+    });
     editor.setModel({ original: before, modified: model.current! });
     return () => {
       editor.setModel(null);

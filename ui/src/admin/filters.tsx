@@ -2,7 +2,9 @@
 
 import { useLocation, useSearch } from "wouter";
 
-export function useFilters<Name extends string>(names: readonly Name[]): [Record<Name, string>, (name: Name, value: string) => void] {
+export function useFilters<Name extends string>(
+  names: readonly Name[],
+): [Record<Name, string>, (name: Name, value: string) => void] {
   const search = useSearch();
   const [place, navigate] = useLocation();
   const found = new URLSearchParams(search);
@@ -32,7 +34,11 @@ export function Filter({ label, value, onChange, type = "text", options, all }: 
       {options ? (
         <select value={value} onChange={(event) => onChange(event.target.value)}>
           <option value="">{all}</option>
-          {options.map((one) => <option key={one} value={one}>{one}</option>)}
+          {options.map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
         </select>
       ) : (
         <input type={type} value={value} maxLength={200} onChange={(event) => onChange(event.target.value)} />

@@ -32,7 +32,11 @@ export function KeysPage() {
             onSubmit={async (form) => {
               const scopes = SCOPES.filter((scope) => form.has(`scope-${scope}`));
               const user = form.get("user")?.trim();
-              const made = await post<{ key: string }>("/v1/admin/keys", { name: form.get("name"), scopes, ...(user ? { user_id: user } : {}) });
+              const made = await post<{ key: string }>("/v1/admin/keys", {
+                name: form.get("name"),
+                scopes,
+                ...(user ? { user_id: user } : {}),
+              });
               setSecret(made.key);
               await readAgain();
             }}
@@ -41,7 +45,15 @@ export function KeysPage() {
             <fieldset className="flex flex-col gap-1">
               <legend className="text-small text-quiet">{say("admin.scopes")}</legend>
               {SCOPES.map((scope) => (
-                <label key={scope} className="flex items-center gap-2"><input type="checkbox" className="min-h-0!" name={`scope-${scope}`} defaultChecked={scope === "ask" || scope === "read"} /> {say(`admin.scope.${scope}`)}</label>
+                <label key={scope} className="flex items-center gap-2">
+                  <input
+                    type="checkbox"
+                    className="min-h-0!"
+                    name={`scope-${scope}`}
+                    defaultChecked={scope === "ask" || scope === "read"}
+                  />{" "}
+                  {say(`admin.scope.${scope}`)}
+                </label>
               ))}
             </fieldset>
             <Field label={say("admin.keyUser")} name="user" maxLength={36} />
@@ -52,15 +64,38 @@ export function KeysPage() {
       {list.isPending && <Skeleton lines={4} />}
       {list.isSuccess && !list.items.length && <Empty>{say("app.empty")}</Empty>}
       {list.items.length > 0 && (
-        <Table columns={[say("admin.keyName"), say("admin.scopes"), say("admin.user"), say("admin.created"), say("admin.lastUsed"), ""]}>
+        <Table
+          columns={[
+            say("admin.keyName"),
+            say("admin.scopes"),
+            say("admin.user"),
+            say("admin.created"),
+            say("admin.lastUsed"),
+            "",
+          ]}
+        >
           {list.items.map((key) => (
             <tr key={key.id}>
-              <td>{visible(key.name)} <span className="font-mono text-quiet">{key.id}</span></td>
+              <td>
+                {visible(key.name)} <span className="font-mono text-quiet">{key.id}</span>
+              </td>
               <td>{key.scopes.join(", ")}</td>
-              <td className="font-mono">{key.user_id?.slice(0, 8) ?? (key.prefix ? `${visible(key.prefix)}…` : say("app.all"))}</td>
-              <td><Time at={key.created_at} /></td>
+              <td className="font-mono">
+                {key.user_id?.slice(0, 8) ?? (key.prefix ? `${visible(key.prefix)}…` : say("app.all"))}
+              </td>
+              <td>
+                <Time at={key.created_at} />
+              </td>
               <td>{key.last_used_at ? <Time at={key.last_used_at} /> : "–"}</td>
-              <td>{key.state !== "active" ? <span className="text-quiet">{say(`admin.${key.state}`)}</span> : <button type="button" className="button small danger" onClick={() => revoke.mutate(key.id)}>{say("admin.revoke")}</button>}</td>
+              <td>
+                {key.state !== "active" ? (
+                  <span className="text-quiet">{say(`admin.${key.state}`)}</span>
+                ) : (
+                  <button type="button" className="button small danger" onClick={() => revoke.mutate(key.id)}>
+                    {say("admin.revoke")}
+                  </button>
+                )}
+              </td>
             </tr>
           ))}
         </Table>

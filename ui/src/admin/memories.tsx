@@ -11,29 +11,64 @@ const PAGE = 50;
 
 export function MemoriesPage() {
   const [filters, setFilter] = useFilters(["user", "tag", "level"]);
-  const list = useMore<StoredMemory>("admin-memories", "/v1/admin/memories", { user_id: wholeId(filters.user), tag: filters.tag.trim(), level: filters.level, limit: PAGE });
+  const list = useMore<StoredMemory>("admin-memories", "/v1/admin/memories", {
+    user_id: wholeId(filters.user),
+    tag: filters.tag.trim(),
+    level: filters.level,
+    limit: PAGE,
+  });
   const memories = unique(list.items, (memory) => memory.id);
   return (
     <Sheet title={say("admin.memories")} note={say("trace.audited")}>
       <div className="flex flex-wrap gap-3">
         <Filter label={say("admin.user")} value={filters.user} onChange={(value) => setFilter("user", value)} />
         <Filter label={say("admin.tag")} value={filters.tag} onChange={(value) => setFilter("tag", value)} />
-        <Filter label={say("admin.level")} value={filters.level} options={["0", "1", "2", "3"]} all={say("app.all")} onChange={(value) => setFilter("level", value)} />
+        <Filter
+          label={say("admin.level")}
+          value={filters.level}
+          options={["0", "1", "2", "3"]}
+          all={say("app.all")}
+          onChange={(value) => setFilter("level", value)}
+        />
       </div>
       <ErrorNotice error={list.error} />
       {list.isPending && <Skeleton lines={8} />}
       {list.isSuccess && !memories.length && <Empty>{say("app.empty")}</Empty>}
       {memories.length > 0 && (
-        <Table columns={[say("admin.period"), say("admin.level"), say("admin.user"), say("admin.tag"), say("admin.messages"), say("admin.summary"), say("admin.created")]}>
+        <Table
+          columns={[
+            say("admin.period"),
+            say("admin.level"),
+            say("admin.user"),
+            say("admin.tag"),
+            say("admin.messages"),
+            say("admin.summary"),
+            say("admin.created"),
+          ]}
+        >
           {memories.map((memory) => (
             <tr key={memory.id}>
               <td className="whitespace-nowrap">{memory.period}</td>
-              <td>{sayOr(`memory.level.${memory.level}`, String(memory.level))}{memory.superseded_by && <span className="text-quiet"> ({say("admin.superseded")})</span>}</td>
-              <td className="font-mono" title={memory.user_id}>{memory.user_id.slice(0, 8)}</td>
+              <td>
+                {sayOr(`memory.level.${memory.level}`, String(memory.level))}
+                {memory.superseded_by && <span className="text-quiet"> ({say("admin.superseded")})</span>}
+              </td>
+              <td className="font-mono" title={memory.user_id}>
+                {memory.user_id.slice(0, 8)}
+              </td>
               <td>{memory.tags.map(visible).join(", ")}</td>
               <td className="text-right">{memory.messages}</td>
-              <td className="max-w-lg"><details><summary><span className="line-clamp-2">{visible(memory.memory)}</span></summary><p className="whitespace-pre-wrap">{visible(memory.memory)}</p></details></td>
-              <td className="whitespace-nowrap"><Time at={memory.created_at} /></td>
+              <td className="max-w-lg">
+                <details>
+                  <summary>
+                    <span className="line-clamp-2">{visible(memory.memory)}</span>
+                  </summary>
+                  <p className="whitespace-pre-wrap">{visible(memory.memory)}</p>
+                </details>
+              </td>
+              <td className="whitespace-nowrap">
+                <Time at={memory.created_at} />
+              </td>
             </tr>
           ))}
         </Table>

@@ -23,12 +23,22 @@ export default function PromptPage() {
   const role = decodeURIComponent(useParams<{ role: string }>().role);
   const path = `/v1/admin/prompts/${encodeURIComponent(role)}`;
   const prompt = useQuery({ queryKey: ["prompts", role], queryFn: ({ signal }) => get<Prompt>(path, {}, signal) });
-  const history = useQuery({ queryKey: ["prompts", role, "history"], queryFn: ({ signal }) => get<Page<PromptVersion>>(`${path}/history`, {}, signal) });
+  const history = useQuery({
+    queryKey: ["prompts", role, "history"],
+    queryFn: ({ signal }) => get<Page<PromptVersion>>(`${path}/history`, {}, signal),
+  });
   return (
     <Sheet title={role}>
       <ErrorNotice error={prompt.error} />
       {prompt.isPending && <Skeleton lines={6} />}
-      {prompt.data && <PromptEditor key={prompt.data.version} prompt={prompt.data} versions={history.data?.results ?? []} path={path} />}
+      {prompt.data && (
+        <PromptEditor
+          key={prompt.data.version}
+          prompt={prompt.data}
+          versions={history.data?.results ?? []}
+          path={path}
+        />
+      )}
     </Sheet>
   );
 }
@@ -40,7 +50,12 @@ function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: Pr
   const [isActive, setActive] = useState(prompt.is_active);
   const [compared, setCompared] = useState<number | null>(null);
   const others = versions.filter((version) => version.version !== prompt.version);
-  const original = compared === null ? null : compared === prompt.version ? prompt.text : (versions.find((one) => one.version === compared)?.text ?? "");
+  const original =
+    compared === null
+      ? null
+      : compared === prompt.version
+        ? prompt.text
+        : (versions.find((one) => one.version === compared)?.text ?? "");
   const isChanged = text !== prompt.text || isActive !== prompt.is_active;
   const save = useMutation({
     mutationFn: () => put<Prompt>(path, { text, is_active: isActive, version: prompt.version }),
@@ -52,19 +67,53 @@ function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: Pr
       <div className="flex flex-wrap items-end gap-3">
         <label className="field">
           <span>{say("admin.compare")}</span>
-          <select value={compared ?? ""} onChange={(event) => setCompared(event.target.value ? Number(event.target.value) : null)}>
+          <select
+            value={compared ?? ""}
+            onChange={(event) => setCompared(event.target.value ? Number(event.target.value) : null)}
+          >
             <option value="">{say("admin.noCompare")}</option>
             <option value={prompt.version}>{prompt.version}</option>
-            {others.map((one) => <option key={one.version} value={one.version}>{one.version} · {formatDate(one.valid_from)} · {visible(one.changed_by ?? "–")}</option>)}
+            {others.map((one) => (
+              <option key={one.version} value={one.version}>
+                {one.version} · {formatDate(one.valid_from)} · {visible(one.changed_by ?? "–")}
+              </option>
+            ))}
           </select>
         </label>
-        {original !== null && compared !== prompt.version && <button type="button" className="button" onClick={() => (setText(original), setRevision(revision + 1))}>{say("admin.restore")}</button>}
-        <label className="flex min-h-11 items-center gap-2"><input type="checkbox" className="min-h-0!" checked={isActive} onChange={(event) => setActive(event.target.checked)} /> {say("admin.active")}</label>
-        <button type="button" className="button primary" disabled={!isChanged || save.isPending} onClick={() => save.mutate()}>{say("app.save")}</button>
+        {original !== null && compared !== prompt.version && (
+          <button type="button" className="button" onClick={() => (setText(original), setRevision(revision + 1))}>
+            {say("admin.restore")}
+          </button>
+        )}
+        <label className="flex min-h-11 items-center gap-2">
+          <input
+            type="checkbox"
+            className="min-h-0!"
+            checked={isActive}
+            onChange={(event) => setActive(event.target.checked)}
+          />{" "}
+          {say("admin.active")}
+        </label>
+        <button
+          type="button"
+          className="button primary"
+          disabled={!isChanged || save.isPending}
+          onClick={() => save.mutate()}
+        >
+          {say("app.save")}
+        </button>
         {isChanged && <span className="text-small text-warn">{say("admin.unsaved")}</span>}
-        <span className="text-small text-quiet">{say("admin.version")} {prompt.version}</span>
+        <span className="text-small text-quiet">
+          {say("admin.version")} {prompt.version}
+        </span>
       </div>
-      {isConflict ? <p role="alert" className="text-bad">{say("admin.conflict", { cause: (save.error as Error).message })}</p> : <ErrorNotice error={save.error} />}
+      {isConflict ? (
+        <p role="alert" className="text-bad">
+          {say("admin.conflict", { cause: (save.error as Error).message })}
+        </p>
+      ) : (
+        <ErrorNotice error={save.error} />
+      )}
       <Variables text={text} known={prompt.variables} />
       <Editor value={text} revision={revision} original={original} label={prompt.role} onChange={setText} />
       <Trial path={path} text={text} />
@@ -77,8 +126,16 @@ function Variables({ text, known }: { text: string; known: string[] }) {
   const unknown = [...used].filter((name) => !known.includes(name));
   return (
     <p className="text-small text-quiet">
-      {known.length > 0 && <>{say("admin.variables")}: {known.join(", ")} </>}
-      {unknown.length > 0 && <span role="alert" className="text-bad">{say("admin.unknownVariables", { names: unknown.join(", ") })}</span>}
+      {known.length > 0 && (
+        <>
+          {say("admin.variables")}: {known.join(", ")}{" "}
+        </>
+      )}
+      {unknown.length > 0 && (
+        <span role="alert" className="text-bad">
+          {say("admin.unknownVariables", { names: unknown.join(", ") })}
+        </span>
+      )}
     </p>
   );
 }
@@ -86,24 +143,49 @@ function Variables({ text, known }: { text: string; known: string[] }) {
 /** Answer a recorded request once more with the text that is being edited; both answers stand side by side. */
 function Trial({ path, text }: { path: string; text: string }) {
   const [id, setId] = useState("");
-  const recorded = useQuery({ queryKey: ["run", wholeId(id)], queryFn: ({ signal }) => get<Run>(`/v1/runs/${wholeId(id)}`, {}, signal), enabled: wholeId(id) !== null, retry: false });
+  const recorded = useQuery({
+    queryKey: ["run", wholeId(id)],
+    queryFn: ({ signal }) => get<Run>(`/v1/runs/${wholeId(id)}`, {}, signal),
+    enabled: wholeId(id) !== null,
+    retry: false,
+  });
   const attempt = useMutation({ mutationFn: () => post<Accepted>(`${path}/try`, { run_id: wholeId(id), text }) });
   const live = useRun(attempt.data?.request_id ?? null);
   return (
     <section className="flex flex-col gap-3">
       <h2 className="text-lead font-semibold">{say("admin.tryRun")}</h2>
       <div className="flex flex-wrap items-end gap-3">
-        <label className="field"><span>{say("admin.tryId")}</span><input className="w-96 font-mono" value={id} maxLength={36} onChange={(event) => setId(event.target.value)} /></label>
-        <button type="button" className="button" disabled={!recorded.data || attempt.isPending} onClick={() => attempt.mutate()}>{say("admin.tryDo")}</button>
+        <label className="field">
+          <span>{say("admin.tryId")}</span>
+          <input className="w-96 font-mono" value={id} maxLength={36} onChange={(event) => setId(event.target.value)} />
+        </label>
+        <button
+          type="button"
+          className="button"
+          disabled={!recorded.data || attempt.isPending}
+          onClick={() => attempt.mutate()}
+        >
+          {say("admin.tryDo")}
+        </button>
       </div>
       <ErrorNotice error={attempt.error ?? recorded.error} />
       {recorded.data && (
         <div className="grid gap-4 md:grid-cols-2">
-          <div className="card min-w-0"><h3 className="text-small text-quiet">{say("admin.before")}</h3><Markdown text={recorded.data.final_answer ?? ""} /></div>
+          <div className="card min-w-0">
+            <h3 className="text-small text-quiet">{say("admin.before")}</h3>
+            <Markdown text={recorded.data.final_answer ?? ""} />
+          </div>
           {attempt.data && (
             <div className="card min-w-0">
               <h3 className="text-small text-quiet">{say("admin.now")}</h3>
-              {live.isOver ? <Markdown text={live.answer ?? live.error?.message ?? ""} /> : <><Markdown text={live.text} /><Stages status={live.status} /></>}
+              {live.isOver ? (
+                <Markdown text={live.answer ?? live.error?.message ?? ""} />
+              ) : (
+                <>
+                  <Markdown text={live.text} />
+                  <Stages status={live.status} />
+                </>
+              )}
             </div>
           )}
         </div>

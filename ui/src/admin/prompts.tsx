@@ -15,12 +15,25 @@ export function PromptsPage() {
       <ErrorNotice error={list.error} />
       {list.isPending && <Skeleton lines={8} />}
       {list.items.length > 0 && (
-        <Table columns={[say("admin.role"), say("admin.version"), say("admin.changed"), say("admin.changedBy"), say("admin.active"), say("admin.characters")]}>
+        <Table
+          columns={[
+            say("admin.role"),
+            say("admin.version"),
+            say("admin.changed"),
+            say("admin.changedBy"),
+            say("admin.active"),
+            say("admin.characters"),
+          ]}
+        >
           {list.items.map((prompt) => (
             <tr key={prompt.role}>
-              <td><Link href={`/admin/prompts/${encodeURIComponent(prompt.role)}`}>{prompt.role}</Link></td>
+              <td>
+                <Link href={`/admin/prompts/${encodeURIComponent(prompt.role)}`}>{prompt.role}</Link>
+              </td>
               <td>{prompt.version}</td>
-              <td><Time at={prompt.updated_at} /></td>
+              <td>
+                <Time at={prompt.updated_at} />
+              </td>
               <td>{visible(prompt.changed_by ?? "–")}</td>
               <td>{say(prompt.is_active ? "app.yes" : "app.no")}</td>
               <td className="text-right">{formatNumber(prompt.characters)}</td>

@@ -18,34 +18,87 @@ export function RunsPage() {
   const [filters, setFilter] = useFilters(["status", "kind", "assistant", "user", "q", "from", "to"]);
   const assistants = useAssistants();
   const list = useMore<RunSummary>("runs", "/v1/admin/runs", {
-    status: filters.status, kind: filters.kind, assistant: filters.assistant, user_id: wholeId(filters.user), q: filters.q.trim(),
-    from: dayToTime(filters.from), to: dayToTime(filters.to, true), limit: PAGE,
+    status: filters.status,
+    kind: filters.kind,
+    assistant: filters.assistant,
+    user_id: wholeId(filters.user),
+    q: filters.q.trim(),
+    from: dayToTime(filters.from),
+    to: dayToTime(filters.to, true),
+    limit: PAGE,
   });
   const runs = unique(list.items, (run) => run.request_id);
   return (
     <Sheet title={say("admin.runs")} note={say("trace.audited")}>
       <div className="flex flex-wrap gap-3">
-        <Filter label={say("admin.status")} value={filters.status} options={STATUSES} all={say("app.all")} onChange={(value) => setFilter("status", value)} />
-        <Filter label={say("admin.kind")} value={filters.kind} options={KINDS} all={say("app.all")} onChange={(value) => setFilter("kind", value)} />
-        <Filter label={say("admin.assistant")} value={filters.assistant} options={assistants.data?.results.map((one) => one.name) ?? []} all={say("app.all")} onChange={(value) => setFilter("assistant", value)} />
+        <Filter
+          label={say("admin.status")}
+          value={filters.status}
+          options={STATUSES}
+          all={say("app.all")}
+          onChange={(value) => setFilter("status", value)}
+        />
+        <Filter
+          label={say("admin.kind")}
+          value={filters.kind}
+          options={KINDS}
+          all={say("app.all")}
+          onChange={(value) => setFilter("kind", value)}
+        />
+        <Filter
+          label={say("admin.assistant")}
+          value={filters.assistant}
+          options={assistants.data?.results.map((one) => one.name) ?? []}
+          all={say("app.all")}
+          onChange={(value) => setFilter("assistant", value)}
+        />
         <Filter label={say("admin.user")} value={filters.user} onChange={(value) => setFilter("user", value)} />
         <Filter label={say("app.search")} type="search" value={filters.q} onChange={(value) => setFilter("q", value)} />
-        <Filter label={say("app.from")} type="date" value={filters.from} onChange={(value) => setFilter("from", value)} />
+        <Filter
+          label={say("app.from")}
+          type="date"
+          value={filters.from}
+          onChange={(value) => setFilter("from", value)}
+        />
         <Filter label={say("app.to")} type="date" value={filters.to} onChange={(value) => setFilter("to", value)} />
       </div>
       <ErrorNotice error={list.error} />
       {list.isPending && <Skeleton lines={8} />}
       {list.isSuccess && !runs.length && <Empty>{say("history.none")}</Empty>}
       {runs.length > 0 && (
-        <Table columns={[say("admin.created"), say("admin.status"), say("admin.assistant"), say("admin.user"), say("admin.request"), say("admin.answer")]}>
+        <Table
+          columns={[
+            say("admin.created"),
+            say("admin.status"),
+            say("admin.assistant"),
+            say("admin.user"),
+            say("admin.request"),
+            say("admin.answer"),
+          ]}
+        >
           {runs.map((run) => (
             <tr key={run.request_id} data-run={run.request_id}>
-              <td className="whitespace-nowrap"><Link href={`/runs/${run.request_id}`}><Time at={run.created_at} /></Link></td>
-              <td className={run.status === "FAILED" ? "text-bad" : ""}>{run.status}{run.error_code && ` ${run.error_code}`}</td>
-              <td>{run.assistant} {run.kind !== "ask" && run.kind}</td>
-              <td className="font-mono" title={run.user_id}><Link href={`/admin/runs?user=${run.user_id}`}>{run.user_id.slice(0, 8)}</Link></td>
-              <td className="max-w-80"><span className="line-clamp-2">{visible(run.query)}</span></td>
-              <td className="max-w-80"><span className="line-clamp-2">{visible(run.answer ?? "")}</span></td>
+              <td className="whitespace-nowrap">
+                <Link href={`/runs/${run.request_id}`}>
+                  <Time at={run.created_at} />
+                </Link>
+              </td>
+              <td className={run.status === "FAILED" ? "text-bad" : ""}>
+                {run.status}
+                {run.error_code && ` ${run.error_code}`}
+              </td>
+              <td>
+                {run.assistant} {run.kind !== "ask" && run.kind}
+              </td>
+              <td className="font-mono" title={run.user_id}>
+                <Link href={`/admin/runs?user=${run.user_id}`}>{run.user_id.slice(0, 8)}</Link>
+              </td>
+              <td className="max-w-80">
+                <span className="line-clamp-2">{visible(run.query)}</span>
+              </td>
+              <td className="max-w-80">
+                <span className="line-clamp-2">{visible(run.answer ?? "")}</span>
+              </td>
             </tr>
           ))}
         </Table>

@@ -24,7 +24,8 @@ export function UsersPage() {
   const list = useMore<Person>("users", "/v1/admin/users", { q: filters.q.trim(), limit: 50 });
   const people = unique(list.items, (person) => person.user_id);
   const setRole = useMutation({
-    mutationFn: ({ id, isAdmin }: { id: string; isAdmin: boolean }) => put(`/v1/admin/users/${id}/roles`, { is_admin: isAdmin }),
+    mutationFn: ({ id, isAdmin }: { id: string; isAdmin: boolean }) =>
+      put(`/v1/admin/users/${id}/roles`, { is_admin: isAdmin }),
     onSuccess: () => refresh(queries, ["users"]),
   });
   const reset = useMutation({
@@ -38,17 +39,39 @@ export function UsersPage() {
       {list.isPending && <Skeleton lines={6} />}
       {list.isSuccess && !people.length && <Empty>{say("app.empty")}</Empty>}
       {people.length > 0 && (
-        <Table columns={[say("admin.names"), say("admin.user"), say("admin.requests"), say("admin.lastRun"), say("admin.isAdmin"), ""]}>
+        <Table
+          columns={[
+            say("admin.names"),
+            say("admin.user"),
+            say("admin.requests"),
+            say("admin.lastRun"),
+            say("admin.isAdmin"),
+            "",
+          ]}
+        >
           {people.map((person) => (
             <tr key={person.user_id}>
               <td>{visible([person.name, person.email, ...person.names].filter(Boolean).join(", ")) || "–"}</td>
-              <td className="font-mono"><Link href={`/admin/runs?user=${person.user_id}`}>{person.user_id}</Link></td>
+              <td className="font-mono">
+                <Link href={`/admin/runs?user=${person.user_id}`}>{person.user_id}</Link>
+              </td>
               <td className="text-right">{formatNumber(person.runs)}</td>
               <td>{person.last_run_at && <Time at={person.last_run_at} />}</td>
               <td>{say(person.is_admin ? "app.yes" : "app.no")}</td>
               <td className="whitespace-nowrap">
-                <button type="button" className="button small" disabled={person.user_id === userId && person.is_admin} onClick={() => setRole.mutate({ id: person.user_id, isAdmin: !person.is_admin })}>{say(person.is_admin ? "admin.dropAdmin" : "admin.makeAdmin")}</button>{" "}
-                {config.auth === "local" && person.email && <button type="button" className="button small" onClick={() => reset.mutate(person.user_id)}>{say("admin.resetLink")}</button>}
+                <button
+                  type="button"
+                  className="button small"
+                  disabled={person.user_id === userId && person.is_admin}
+                  onClick={() => setRole.mutate({ id: person.user_id, isAdmin: !person.is_admin })}
+                >
+                  {say(person.is_admin ? "admin.dropAdmin" : "admin.makeAdmin")}
+                </button>{" "}
+                {config.auth === "local" && person.email && (
+                  <button type="button" className="button small" onClick={() => reset.mutate(person.user_id)}>
+                    {say("admin.resetLink")}
+                  </button>
+                )}
               </td>
             </tr>
           ))}

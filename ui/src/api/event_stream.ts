@@ -17,7 +17,12 @@ const SILENCE_MS = 40_000; // the server sends a comment every 15 s
  * Call `take` with the events of `path` until the server ends the stream (204) or `signal` is aborted.
  * A lost connection is opened again behind the last event. Throws ApiError when the server refuses.
  */
-export async function follow(path: string, signal: AbortSignal, take: (event: ServerEvent) => void, isOver: () => boolean) {
+export async function follow(
+  path: string,
+  signal: AbortSignal,
+  take: (event: ServerEvent) => void,
+  isOver: () => boolean,
+) {
   let last = "";
   let pauseMs = FIRST_PAUSE_MS;
   while (!signal.aborted && !isOver()) {
@@ -68,7 +73,9 @@ export function parse(block: string): ServerEvent | null {
     if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).trimStart());
   }
   const data = fields.get("data");
-  return data === undefined ? null : { id: fields.get("id") ?? "", type: fields.get("event") ?? "message", data: JSON.parse(data) };
+  return data === undefined
+    ? null
+    : { id: fields.get("id") ?? "", type: fields.get("event") ?? "message", data: JSON.parse(data) };
 }
 
 async function withTimeout<T>(reading: Promise<T>): Promise<T> {

@@ -65,7 +65,13 @@ export async function readError(response: Response): Promise<ApiError> {
   return new ApiError(response.status, code, message, response.headers.get("x-request-id"), retryAfter || null);
 }
 
-async function attempt(method: string, path: string, body: Body | undefined, signal: AbortSignal | undefined, headers: HeadersInit) {
+async function attempt(
+  method: string,
+  path: string,
+  body: Body | undefined,
+  signal: AbortSignal | undefined,
+  headers: HeadersInit,
+) {
   const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob);
   try {
     return await fetch(path, {

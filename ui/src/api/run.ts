@@ -42,8 +42,20 @@ export interface LiveRun {
 }
 
 export const NEW_RUN: LiveRun = {
-  status: "NEW", statusAt: null, text: "", tools: [], actionIds: [], buttons: [], images: [], layers: [],
-  wantsPhoto: false, progress: null, answer: null, error: null, isOver: false, attempt: null,
+  status: "NEW",
+  statusAt: null,
+  text: "",
+  tools: [],
+  actionIds: [],
+  buttons: [],
+  images: [],
+  layers: [],
+  wantsPhoto: false,
+  progress: null,
+  answer: null,
+  error: null,
+  isOver: false,
+  attempt: null,
 };
 
 /** The run after one more event; an attempt that begins anew drops the text of the one before. */
@@ -59,7 +71,10 @@ export function takeEvent(run: LiveRun, { type, data }: ServerEvent): LiveRun {
     case "tool_start":
       return { ...run, tools: [...run.tools, { id: given.call_id, tool: given.tool, isRunning: true }] };
     case "tool_result":
-      return { ...run, tools: run.tools.map((one) => (one.id === given.call_id ? { ...one, isRunning: false, result: given } : one)) };
+      return {
+        ...run,
+        tools: run.tools.map((one) => (one.id === given.call_id ? { ...one, isRunning: false, result: given } : one)),
+      };
     case "approval_required":
       return { ...run, actionIds: [...run.actionIds, given.action_id] };
     case "buttons":
@@ -83,7 +98,10 @@ export function takeEvent(run: LiveRun, { type, data }: ServerEvent): LiveRun {
 
 /** Follow a run until it ends; `null` follows nothing. */
 export function useRun(runId: string | null): LiveRun {
-  const [run, take] = useReducer((state: LiveRun, event: ServerEvent | null) => (event ? takeEvent(state, event) : NEW_RUN), NEW_RUN);
+  const [run, take] = useReducer(
+    (state: LiveRun, event: ServerEvent | null) => (event ? takeEvent(state, event) : NEW_RUN),
+    NEW_RUN,
+  );
   useEffect(() => {
     take(null);
     if (!runId) return;

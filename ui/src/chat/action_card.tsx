@@ -22,7 +22,10 @@ export function ActionCard({ action }: { action: Action }) {
     mutationFn: async (decision: "approve" | "reject") => {
       let { fingerprint } = action; // of what stands here; the server refuses to decide on anything else
       if (decision === "approve" && edited !== null) {
-        ({ fingerprint } = await patch<Action>(`/v1/actions/${action.id}`, { user_id: userId, arguments: JSON.parse(edited) }));
+        ({ fingerprint } = await patch<Action>(`/v1/actions/${action.id}`, {
+          user_id: userId,
+          arguments: JSON.parse(edited),
+        }));
       }
       return post<Action>(`/v1/actions/${action.id}/${decision}`, { user_id: userId, fingerprint });
     },
@@ -41,10 +44,22 @@ export function ActionCard({ action }: { action: Action }) {
       <div className="card text-small">
         <details>
           <summary>
-            <b>{visible(action.tool)}</b>: {action.decided_at ? say("action.decided", { status: say(`action.${action.status}`), by: visible(by), when: formatDate(action.decided_at) }) : say(`action.${action.status}`)}
+            <b>{visible(action.tool)}</b>
+            {": "}
+            {action.decided_at
+              ? say("action.decided", {
+                  status: say(`action.${action.status}`),
+                  by: visible(by),
+                  when: formatDate(action.decided_at),
+                })
+              : say(`action.${action.status}`)}
           </summary>
           <Arguments action={action} />
-          {action.result && <pre className="scrolls mt-2 max-h-48 whitespace-pre-wrap rounded bg-raised p-2">{visible(JSON.stringify(action.result, null, 2))}</pre>}
+          {action.result && (
+            <pre className="scrolls mt-2 max-h-48 whitespace-pre-wrap rounded bg-raised p-2">
+              {visible(JSON.stringify(action.result, null, 2))}
+            </pre>
+          )}
         </details>
       </div>
     );
@@ -52,29 +67,67 @@ export function ActionCard({ action }: { action: Action }) {
   return (
     <section className="card flex flex-col gap-3" aria-label={say("action.title", { tool: action.tool })}>
       <h3 className="font-semibold">{say("action.title", { tool: visible(action.tool) })}</h3>
-      <p className={action.effect === "dangerous" ? "font-semibold text-bad" : "text-quiet"}>{sayOr(`action.${action.effect}`, action.effect)}</p>
+      <p className={action.effect === "dangerous" ? "font-semibold text-bad" : "text-quiet"}>
+        {sayOr(`action.${action.effect}`, action.effect)}
+      </p>
       {edited === null ? (
         <Arguments action={action} />
       ) : (
         <label className="field">
           <span>{say("action.edit")}</span>
-          <textarea className="font-mono text-small" rows={Math.min(12, edited.split("\n").length + 1)} value={edited} onChange={(event) => setEdited(event.target.value)} />
-          {!isJson && <span role="alert" className="text-bad!">{say("action.notJson")}</span>}
+          <textarea
+            className="font-mono text-small"
+            rows={Math.min(12, edited.split("\n").length + 1)}
+            value={edited}
+            onChange={(event) => setEdited(event.target.value)}
+          />
+          {!isJson && (
+            <span role="alert" className="text-bad!">
+              {say("action.notJson")}
+            </span>
+          )}
         </label>
       )}
-      {isChange(decide.error) ? <p role="alert" className="font-semibold text-warn">{say("action.changed")}</p> : <ErrorNotice error={decide.error} />}
+      {isChange(decide.error) ? (
+        <p role="alert" className="font-semibold text-warn">
+          {say("action.changed")}
+        </p>
+      ) : (
+        <ErrorNotice error={decide.error} />
+      )}
       {!isPutOff ? (
         <div className="flex flex-wrap items-center gap-2">
-          <button type="button" className="button primary" disabled={decide.isPending} onClick={approve}>{say("action.approve")}</button>
-          <button type="button" className="button danger" disabled={decide.isPending} onClick={() => decide.mutate("reject")}>{say("action.reject")}</button>
-          <button type="button" className="button" onClick={() => setPutOff(true)}>{say("action.later")}</button>
+          <button type="button" className="button primary" disabled={decide.isPending} onClick={approve}>
+            {say("action.approve")}
+          </button>
+          <button
+            type="button"
+            className="button danger"
+            disabled={decide.isPending}
+            onClick={() => decide.mutate("reject")}
+          >
+            {say("action.reject")}
+          </button>
+          <button type="button" className="button" onClick={() => setPutOff(true)}>
+            {say("action.later")}
+          </button>
           {edited === null && (
-            <button type="button" className="quiet-button" onClick={() => setEdited(JSON.stringify(action.arguments, null, 2))}>{say("action.edit")}</button>
+            <button
+              type="button"
+              className="quiet-button"
+              onClick={() => setEdited(JSON.stringify(action.arguments, null, 2))}
+            >
+              {say("action.edit")}
+            </button>
           )}
-          <span className="tabular text-small text-quiet">{say("action.timeLeft", { time: formatDistance(action.expires_at) })}</span>
+          <span className="tabular text-small text-quiet">
+            {say("action.timeLeft", { time: formatDistance(action.expires_at) })}
+          </span>
         </div>
       ) : (
-        <button type="button" className="quiet-button self-start" onClick={() => setPutOff(false)}>{say("action.pending")}</button>
+        <button type="button" className="quiet-button self-start" onClick={() => setPutOff(false)}>
+          {say("action.pending")}
+        </button>
       )}
     </section>
   );

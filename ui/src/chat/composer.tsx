@@ -68,38 +68,82 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
       }}
     >
       <div className="mx-auto flex max-w-[72ch] flex-col gap-2">
-        {error && <p role="alert" className="text-small text-bad">{error}</p>}
+        {error && (
+          <p role="alert" className="text-small text-bad">
+            {error}
+          </p>
+        )}
         {photos.length > 0 && (
           <ul className="flex flex-wrap gap-2">
             {photos.map((photo, index) => (
               <li key={index} className="flex items-center gap-2 rounded border border-line px-2 text-small">
                 {photo.name.slice(0, 40)}
-                <button type="button" className="quiet-button" aria-label={`${say("chat.removePhoto")}: ${photo.name}`} onClick={() => setPhotos(photos.filter((_, one) => one !== index))}>✕</button>
+                <button
+                  type="button"
+                  className="quiet-button"
+                  aria-label={`${say("chat.removePhoto")}: ${photo.name}`}
+                  onClick={() => setPhotos(photos.filter((_, one) => one !== index))}
+                >
+                  ✕
+                </button>
               </li>
             ))}
           </ul>
         )}
         <div className="flex items-end gap-2">
           <input
-            ref={picker} type="file" accept={TYPES.join()} multiple hidden
+            ref={picker}
+            type="file"
+            accept={TYPES.join()}
+            multiple
+            hidden
             onChange={(event) => {
               add(event.target.files ?? []);
               event.target.value = "";
             }}
           />
-          <button type="button" className="button px-3!" aria-label={say("chat.photo")} title={say("chat.photo")} onClick={() => picker.current?.click()}>
-            <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="1.5"><rect x="1.5" y="3.5" width="15" height="11" rx="2" /><circle cx="6" cy="7.5" r="1.4" /><path d="m2 13 4-3 3 2 3-3 4 4" /></svg>
+          <button
+            type="button"
+            className="button px-3!"
+            aria-label={say("chat.photo")}
+            title={say("chat.photo")}
+            onClick={() => picker.current?.click()}
+          >
+            <svg
+              width="18"
+              height="18"
+              viewBox="0 0 18 18"
+              aria-hidden="true"
+              fill="none"
+              stroke="currentColor"
+              strokeWidth="1.5"
+            >
+              <rect x="1.5" y="3.5" width="15" height="11" rx="2" />
+              <circle cx="6" cy="7.5" r="1.4" />
+              <path d="m2 13 4-3 3 2 3-3 4 4" />
+            </svg>
           </button>
           <textarea
-            ref={area} rows={1} value={text} aria-label={say("chat.message")} placeholder={say("chat.placeholder")} title={say("chat.keys")}
-            className="min-w-0 flex-1 resize-none" maxLength={MAX_BYTES} autoFocus
+            ref={area}
+            rows={1}
+            value={text}
+            aria-label={say("chat.message")}
+            placeholder={say("chat.placeholder")}
+            title={say("chat.keys")}
+            className="min-w-0 flex-1 resize-none"
+            maxLength={MAX_BYTES}
+            autoFocus
             onChange={(event) => setText(event.target.value)}
             onPaste={(event) => {
               const files = [...event.clipboardData.files];
               if (files.length) add(files);
             }}
             onKeyDown={(event) => {
-              if (event.key === "Enter" && !event.nativeEvent.isComposing && (!event.shiftKey || event.ctrlKey || event.metaKey)) {
+              if (
+                event.key === "Enter" &&
+                !event.nativeEvent.isComposing &&
+                (!event.shiftKey || event.ctrlKey || event.metaKey)
+              ) {
                 event.preventDefault();
                 submit();
               } else if (event.key === "Escape" && isAnswering) {
@@ -108,9 +152,13 @@ export function Composer({ draft, isAnswering, onSend, onStop }: Props) {
             }}
           />
           {isAnswering && !text ? (
-            <button type="button" className="button" onClick={onStop}>{say("chat.stop")}</button>
+            <button type="button" className="button" onClick={onStop}>
+              {say("chat.stop")}
+            </button>
           ) : (
-            <button type="submit" className="button primary" disabled={!isSendable}>{say("chat.send")}</button>
+            <button type="submit" className="button primary" disabled={!isSendable}>
+              {say("chat.send")}
+            </button>
           )}
         </div>
       </div>

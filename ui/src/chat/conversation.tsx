@@ -45,16 +45,23 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
   const { hasNextPage: hasEarlier, hasPreviousPage: hasLater } = list;
   const runs = useQuery({
     queryKey: ["runs", "conversation", id],
-    queryFn: ({ signal }) => get<Page<RunSummary>>("/v1/runs", { user_id: userId, conversation_id: id, limit: RUNS }, signal),
+    queryFn: ({ signal }) =>
+      get<Page<RunSummary>>("/v1/runs", { user_id: userId, conversation_id: id, limit: RUNS }, signal),
     enabled: !isNew,
   });
   const actions = useQuery({
     queryKey: ["actions", id],
-    queryFn: ({ signal }) => get<Page<Action>>("/v1/actions", { user_id: userId, conversation_id: id, limit: 100 }, signal),
+    queryFn: ({ signal }) =>
+      get<Page<Action>>("/v1/actions", { user_id: userId, conversation_id: id, limit: 100 }, signal),
     enabled: !isNew,
   });
   // What is being answered or sent stands behind the last message: not before that is loaded.
-  const items = useItems(list.messages, hasLater ? NO_RUNS : (runs.data?.results ?? NO_RUNS), hasLater ? NO_MESSAGES : unsent, id);
+  const items = useItems(
+    list.messages,
+    hasLater ? NO_RUNS : (runs.data?.results ?? NO_RUNS),
+    hasLater ? NO_MESSAGES : unsent,
+    id,
+  );
   const actionsOf = useMemo(() => byRun(actions.data?.results ?? []), [actions.data]);
   const toEnd = () => navigate(`/c/${id}`, { replace: true });
   const unfinished = items.filter((item) => item.kind === "run" && !isEnded(item.run));
@@ -71,30 +78,60 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
     }
     if (outbox.isClosed) return; // signed out while photos were sent
     const message: Outgoing = {
-      key: newUuid(), userId, conversationId: id, assistant, mode, text, at: new Date().toISOString(), attachmentIds, isDebugged: isAdmin,
+      key: newUuid(),
+      userId,
+      conversationId: id,
+      assistant,
+      mode,
+      text,
+      at: new Date().toISOString(),
+      attachmentIds,
+      isDebugged: isAdmin,
     };
     onStart(text);
     if (hasLater) toEnd(); // one's own message is always seen
     outbox.enqueue(message, () => void readAgain());
   };
   const stop = () => {
-    for (const item of unfinished) if (item.kind === "run") void post(`/v1/runs/${item.run.request_id}/cancel`).then(readAgain, readAgain);
+    for (const item of unfinished)
+      if (item.kind === "run") void post(`/v1/runs/${item.run.request_id}/cancel`).then(readAgain, readAgain);
   };
 
   const place = findTarget(items, target);
   return (
     <>
-      {list.isMissing && place < 0 && <p role="status" className="border-b border-line px-4 py-2 text-small text-warn">{say("chat.gone")}</p>}
+      {list.isMissing && place < 0 && (
+        <p role="status" className="border-b border-line px-4 py-2 text-small text-warn">
+          {say("chat.gone")}
+        </p>
+      )}
       <Log
-        items={items} target={place} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={readAgain}
-        isLoading={!isNew && list.isPending} hasLater={hasLater}
-        isLoadingEarlier={list.isFetchingNextPage} isLoadingLater={list.isFetchingPreviousPage}
+        items={items}
+        target={place}
+        assistant={assistant}
+        actionsOf={actionsOf}
+        onShow={onShow}
+        onOver={readAgain}
+        isLoading={!isNew && list.isPending}
+        hasLater={hasLater}
+        isLoadingEarlier={list.isFetchingNextPage}
+        isLoadingLater={list.isFetchingPreviousPage}
         onEarlier={() => hasEarlier && !list.isFetching && void list.fetchNextPage()}
         onLater={() => hasLater && !list.isFetching && void list.fetchPreviousPage()}
-        onEnd={hasLater ? toEnd : null} onExample={(text) => void submit(text, [])}
+        onEnd={hasLater ? toEnd : null}
+        onExample={(text) => void submit(text, [])}
       />
-      {uploadError && <p role="alert" className="px-4 text-small text-bad">{uploadError}</p>}
-      <Composer draft={draft} isAnswering={unfinished.length > 0} onSend={(text, photos) => void submit(text, photos)} onStop={stop} />
+      {uploadError && (
+        <p role="alert" className="px-4 text-small text-bad">
+          {uploadError}
+        </p>
+      )}
+      <Composer
+        draft={draft}
+        isAnswering={unfinished.length > 0}
+        onSend={(text, photos) => void submit(text, photos)}
+        onStop={stop}
+      />
     </>
   );
 }
@@ -116,7 +153,22 @@ interface LogProps {
   onExample: (text: string) => void;
 }
 
-function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadingEarlier, isLoadingLater, onEarlier, onLater, onEnd, onShow, onOver, onExample }: LogProps) {
+function Log({
+  items,
+  target,
+  assistant,
+  actionsOf,
+  isLoading,
+  hasLater,
+  isLoadingEarlier,
+  isLoadingLater,
+  onEarlier,
+  onLater,
+  onEnd,
+  onShow,
+  onOver,
+  onExample,
+}: LogProps) {
   const box = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(true);
   const follows = useRef(true); // the end, until one scrolls up
@@ -160,12 +212,23 @@ function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadi
     if (last?.kind === "outgoing") list.scrollToEnd(); // one's own message is always seen
   }, [lastKey]);
 
-  if (isLoading) return <div className="mx-auto w-full max-w-[72ch] flex-1 p-4"><Skeleton lines={5} className="h-16" /></div>;
+  if (isLoading)
+    return (
+      <div className="mx-auto w-full max-w-[72ch] flex-1 p-4">
+        <Skeleton lines={5} className="h-16" />
+      </div>
+    );
   if (!isFilled) return <Welcome onExample={onExample} />;
   return (
     <div className="relative flex min-h-0 flex-1 flex-col">
       <div
-        ref={box} id="log" tabIndex={0} role="log" aria-live="off" aria-label={say("chat.log")} className="scrolls min-h-0 flex-1 px-4"
+        ref={box}
+        id="log"
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label={say("chat.log")}
+        className="scrolls min-h-0 flex-1 px-4"
         onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
           const isEnd = scrollHeight - scrollTop - clientHeight < END_PX;
           setAtEnd(isEnd);
@@ -175,40 +238,97 @@ function Log({ items, target, assistant, actionsOf, isLoading, hasLater, isLoadi
           if (scrollHeight - scrollTop - clientHeight < MORE_PX) onLater();
         }}
       >
-        {isLoadingEarlier && <p role="status" className="absolute inset-x-0 top-0 z-10 bg-page p-1 text-center text-small text-quiet">{say("chat.older")}</p>}
+        {isLoadingEarlier && (
+          <p role="status" className="absolute inset-x-0 top-0 z-10 bg-page p-1 text-center text-small text-quiet">
+            {say("chat.older")}
+          </p>
+        )}
         <div className="relative mx-auto max-w-[72ch]" style={{ height: size }}>
           {list.getVirtualItems().map(({ index, key, start }) => (
-            <div key={key} ref={list.measureElement} data-index={index} className={`absolute inset-x-0 top-0 ${index === target ? "rounded bg-mark ring-8 ring-mark" : ""}`} style={{ transform: `translateY(${start}px)` }}>
+            <div
+              key={key}
+              ref={list.measureElement}
+              data-index={index}
+              className={`absolute inset-x-0 top-0 ${index === target ? "rounded bg-mark ring-8 ring-mark" : ""}`}
+              style={{ transform: `translateY(${start}px)` }}
+            >
               <Row item={items[index]!} assistant={assistant} actionsOf={actionsOf} onShow={onShow} onOver={onOver} />
             </div>
           ))}
         </div>
       </div>
-      {isLoadingLater && <p role="status" className="absolute inset-x-0 bottom-0 bg-page p-1 text-center text-small text-quiet">{say("chat.newer")}</p>}
+      {isLoadingLater && (
+        <p role="status" className="absolute inset-x-0 bottom-0 bg-page p-1 text-center text-small text-quiet">
+          {say("chat.newer")}
+        </p>
+      )}
       {(!isAtEnd || onEnd) && (
-        <button type="button" className="button small absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg" onClick={() => (onEnd ? onEnd() : list.scrollToEnd())}>↓ {say("chat.toEnd")}</button>
+        <button
+          type="button"
+          className="button small absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg"
+          onClick={() => (onEnd ? onEnd() : list.scrollToEnd())}
+        >
+          ↓ {say("chat.toEnd")}
+        </button>
       )}
     </div>
   );
 }
 
-function Row({ item, assistant, actionsOf, onShow, onOver }: { item: Item; assistant: string; actionsOf: Map<string, Action[]>; onShow: ShowPanel; onOver: () => void }) {
+function Row({
+  item,
+  assistant,
+  actionsOf,
+  onShow,
+  onOver,
+}: {
+  item: Item;
+  assistant: string;
+  actionsOf: Map<string, Action[]>;
+  onShow: ShowPanel;
+  onOver: () => void;
+}) {
   const [outbox] = useOutbox();
   if (item.kind === "outgoing") {
     const { message } = item;
     return (
       <>
-        <UserMessage text={message.text} at={message.at} images={message.attachmentIds} note={message.error ?? say("chat.queued")} />
-        {message.error && <button type="button" className="quiet-button ml-auto block" onClick={() => outbox.discard(message.key)}>{say("app.close")}</button>}
+        <UserMessage
+          text={message.text}
+          at={message.at}
+          images={message.attachmentIds}
+          note={message.error ?? say("chat.queued")}
+        />
+        {message.error && (
+          <button type="button" className="quiet-button ml-auto block" onClick={() => outbox.discard(message.key)}>
+            {say("app.close")}
+          </button>
+        )}
       </>
     );
   }
   if (item.kind === "run") {
-    return <LiveTurn runId={item.run.request_id} assistant={item.run.assistant} actions={actionsOf.get(item.run.request_id) ?? []} onShow={onShow} onOver={onOver} />;
+    return (
+      <LiveTurn
+        runId={item.run.request_id}
+        assistant={item.run.assistant}
+        actions={actionsOf.get(item.run.request_id) ?? []}
+        onShow={onShow}
+        onOver={onOver}
+      />
+    );
   }
   const { message } = item;
-  if (message.role === "user") return <UserMessage text={message.content} at={message.created_at} images={message.attachment_ids} />;
-  return <AssistantMessage message={message} assistant={assistant} actions={actionsOf.get(message.run_id ?? "") ?? []} onShow={onShow} />;
+  if (message.role === "user")
+    return <UserMessage text={message.content} at={message.created_at} images={message.attachment_ids} />;
+  return (
+    <AssistantMessage
+      message={message}
+      assistant={assistant}
+      actions={actionsOf.get(message.run_id ?? "") ?? []}
+      onShow={onShow}
+    />
+  );
 }
 
 function Welcome({ onExample }: { onExample: (text: string) => void }) {
@@ -216,7 +336,9 @@ function Welcome({ onExample }: { onExample: (text: string) => void }) {
     <div className="m-auto flex max-w-[72ch] flex-col items-stretch gap-4 p-6 text-center">
       <h2 className="text-title font-semibold">{say("chat.empty")}</h2>
       {(["chat.example1", "chat.example2", "chat.example3"] as const).map((key) => (
-        <button key={key} type="button" className="button text-left!" onClick={() => onExample(say(key))}>{say(key)}</button>
+        <button key={key} type="button" className="button text-left!" onClick={() => onExample(say(key))}>
+          {say(key)}
+        </button>
       ))}
       <p className="text-small text-quiet">{say("chat.emptyImport")}</p>
     </div>

@@ -26,7 +26,9 @@ export function Evidence({ run, marked }: { run: Run; marked: number | null }) {
       {cited.length > 0 && <Sources title={say("evidence.used")} sources={cited} marked={marked} />}
       {given.length > 0 && <Sources title={say("evidence.given")} sources={given.slice(0, shown)} marked={marked} />}
       {given.length > shown && (
-        <button type="button" className="button self-start" onClick={() => setShown(shown + FIRST_SHOWN)}>{say("app.more")}</button>
+        <button type="button" className="button self-start" onClick={() => setShown(shown + FIRST_SHOWN)}>
+          {say("app.more")}
+        </button>
       )}
     </div>
   );
@@ -37,7 +39,9 @@ function Sources({ title, sources, marked }: { title: string; sources: Source[];
     <section>
       <h3 className="mb-2 text-small font-semibold text-quiet">{title}</h3>
       <ul className="flex flex-col gap-3">
-        {sources.map((source) => <SourceCard key={source.id} source={source} isMarked={marked !== null && source.number === marked} />)}
+        {sources.map((source) => (
+          <SourceCard key={source.id} source={source} isMarked={marked !== null && source.number === marked} />
+        ))}
       </ul>
     </section>
   );
@@ -54,7 +58,10 @@ function SourceCard({ source, isMarked }: { source: Source; isMarked: boolean })
   });
   const isMissing = isGone || (memory.error instanceof ApiError && memory.error.status === 404);
   return (
-    <li className={`card p-3! ${isMarked ? "bg-mark" : ""}`} ref={(element) => void (isMarked && element?.scrollIntoView({ block: "nearest" }))}>
+    <li
+      className={`card p-3! ${isMarked ? "bg-mark" : ""}`}
+      ref={(element) => void (isMarked && element?.scrollIntoView({ block: "nearest" }))}
+    >
       {isMissing ? (
         <p className="text-small text-quiet">{say("evidence.gone")}</p>
       ) : !memory.data ? (
@@ -68,7 +75,9 @@ function SourceCard({ source, isMarked }: { source: Source; isMarked: boolean })
           </p>
           <p className="line-clamp-6 whitespace-pre-wrap">{visible(memory.data.memory)}</p>
           <div className="mt-1 flex flex-wrap gap-x-4">
-            <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{say("evidence.context")}</button>
+            <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              {say("evidence.context")}
+            </button>
             <MemoryActions id={source.id} text={memory.data.memory} onGone={() => setGone(true)} />
           </div>
           {isOpen && <Words memoryId={source.id} />}
@@ -83,13 +92,16 @@ export function Words({ memoryId }: { memoryId: string }) {
   const { userId } = useUser();
   const words = useQuery({
     queryKey: ["memory", memoryId, "sources"],
-    queryFn: ({ signal }) => get<Page<RawLog> & { gone: number }>(`/v1/memories/${memoryId}/sources`, { user_id: userId }, signal),
+    queryFn: ({ signal }) =>
+      get<Page<RawLog> & { gone: number }>(`/v1/memories/${memoryId}/sources`, { user_id: userId }, signal),
   });
   if (!words.data) return <Skeleton lines={1} className="h-8" />;
   return (
     <div className="mt-2 border-l-4 border-line pl-3 text-small">
       <ul className="flex flex-col gap-2">
-        {words.data.results.map((log) => <Word key={log.id} log={log} />)}
+        {words.data.results.map((log) => (
+          <Word key={log.id} log={log} />
+        ))}
       </ul>
       {words.data.gone > 0 && <p className="mt-2 text-quiet">{say("memory.gone", { n: words.data.gone })}</p>}
     </div>
@@ -104,10 +116,16 @@ function Word({ log }: { log: RawLog }) {
     retry: false,
   });
   const conversation = run.data?.conversation_id;
-  const place = conversation ? `/c/${conversation}#${log.role === "user" ? "ask" : "run"}-${log.run_id}` : run.data && run.data.kind !== "archive" ? `/runs/${log.run_id}` : null;
+  const place = conversation
+    ? `/c/${conversation}#${log.role === "user" ? "ask" : "run"}-${log.run_id}`
+    : run.data && run.data.kind !== "archive"
+      ? `/runs/${log.run_id}`
+      : null;
   return (
     <li>
-      <span className="text-quiet">{log.speaker ?? log.role}, <Time at={log.occurred_at} /></span>
+      <span className="text-quiet">
+        {log.speaker ?? log.role}, <Time at={log.occurred_at} />
+      </span>
       <p className="line-clamp-6 whitespace-pre-wrap">{visible(log.content)}</p>
       {place && <Link href={place}>{say("evidence.context")}</Link>}
     </li>

@@ -48,7 +48,8 @@ export function useMessages(conversationId: string, target: Target | null, isWan
       }
     },
     initialPageParam: (target ? { around: target.runId } : {}) as Place,
-    getNextPageParam: (page, _, place): Place | null => (page.next ? { before: page.next } : place.after && !page.results.length ? {} : null),
+    getNextPageParam: (page, _, place): Place | null =>
+      page.next ? { before: page.next } : place.after && !page.results.length ? {} : null,
     getPreviousPageParam: (page): Place | null => (page.previous ? { after: page.previous } : null),
     enabled: isWanted,
   });
@@ -59,26 +60,50 @@ export function useMessages(conversationId: string, target: Target | null, isWan
 /** The item that a target means; -1 if it is not here. */
 export function findTarget(items: Item[], target: Target | null): number {
   if (!target) return -1;
-  const ofRun = (item: Item) => (item.kind === "message" ? item.message.run_id === target.runId : item.kind === "run" && item.run.request_id === target.runId);
-  const exact = items.findIndex((item) => ofRun(item) && (item.kind === "run" ? target.role === "assistant" : item.kind === "message" && item.message.role === target.role));
+  const ofRun = (item: Item) =>
+    item.kind === "message"
+      ? item.message.run_id === target.runId
+      : item.kind === "run" && item.run.request_id === target.runId;
+  const exact = items.findIndex(
+    (item) =>
+      ofRun(item) &&
+      (item.kind === "run"
+        ? target.role === "assistant"
+        : item.kind === "message" && item.message.role === target.role),
+  );
   return exact >= 0 ? exact : items.findIndex(ofRun);
 }
 
 /** Messages in their order, then runs without a stored answer, each behind its question, then what is not sent yet. */
-export function useItems(newestFirst: Message[], runs: RunSummary[], outbox: Outgoing[], conversationId: string): Item[] {
+export function useItems(
+  newestFirst: Message[],
+  runs: RunSummary[],
+  outbox: Outgoing[],
+  conversationId: string,
+): Item[] {
   const awaited = useRef(new Set<string>()); // runs that were seen at work: each stays until its answer is among the messages
   useEffect(() => {
     for (const run of runs) if (!isEnded(run)) awaited.current.add(run.request_id);
-    for (const message of newestFirst) if (message.role === "assistant" && message.run_id) awaited.current.delete(message.run_id);
+    for (const message of newestFirst)
+      if (message.role === "assistant" && message.run_id) awaited.current.delete(message.run_id);
   }, [newestFirst, runs]);
   return useMemo(() => {
-    const messages = unique(newestFirst, (message) => message.id).filter((one) => one.role === "user" || one.role === "assistant").reverse();
+    const messages = unique(newestFirst, (message) => message.id)
+      .filter((one) => one.role === "user" || one.role === "assistant")
+      .reverse();
     const answered = new Set(messages.filter((one) => one.role === "assistant").map((one) => one.run_id));
     const asked = new Set(messages.filter((one) => one.role === "user").map((one) => one.run_id));
     const since = messages[0]?.created_at ?? "";
     const open = runs
-      .filter((run) => (run.conversation_id ?? conversationId) === conversationId && !answered.has(run.request_id) && run.kind !== "archive")
-      .filter((run) => !isEnded(run) || run.status === "FAILED" || run.kind !== "ask" || awaited.current.has(run.request_id))
+      .filter(
+        (run) =>
+          (run.conversation_id ?? conversationId) === conversationId &&
+          !answered.has(run.request_id) &&
+          run.kind !== "archive",
+      )
+      .filter(
+        (run) => !isEnded(run) || run.status === "FAILED" || run.kind !== "ask" || awaited.current.has(run.request_id),
+      )
       .filter((run) => asked.has(run.request_id) || run.created_at >= since) // others belong to messages not loaded yet
       .reverse();
     const items: Item[] = messages.map((message) => ({ key: message.id, kind: "message", message }));
@@ -98,7 +123,15 @@ export function useItems(newestFirst: Message[], runs: RunSummary[], outbox: Out
 }
 
 function questionOf(run: RunSummary): Message {
-  return { id: run.request_id, run_id: run.request_id, role: "user", content: run.query, agent: null, attachment_ids: [], created_at: run.created_at };
+  return {
+    id: run.request_id,
+    run_id: run.request_id,
+    role: "user",
+    content: run.query,
+    agent: null,
+    attachment_ids: [],
+    created_at: run.created_at,
+  };
 }
 
 export function isEnded(run: RunSummary): boolean {

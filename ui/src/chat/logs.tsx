@@ -14,7 +14,14 @@ export function Logs({ layers }: { layers: Layer[] }) {
     <div className="flex flex-col gap-3">
       <div role="tablist" className="flex gap-2">
         {(["timeline", "byLayer"] as const).map((name) => (
-          <button key={name} type="button" role="tab" aria-selected={view === name} className={`button small ${view === name ? "primary" : ""}`} onClick={() => setView(name)}>
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            aria-selected={view === name}
+            className={`button small ${view === name ? "primary" : ""}`}
+            onClick={() => setView(name)}
+          >
             {say(`logs.${name}`)}
           </button>
         ))}
@@ -43,7 +50,9 @@ function Entries({ layers }: { layers: Layer[] }) {
               <span className="tabular text-quiet">{one.layer}</span> {visible(one.name)} · {one.status}
               {one.duration_ms != null && ` · ${formatNumber(one.duration_ms)} ms`}
             </summary>
-            <pre className="scrolls max-h-48 whitespace-pre-wrap rounded bg-raised p-2">{visible(JSON.stringify(one, null, 2))}</pre>
+            <pre className="scrolls max-h-48 whitespace-pre-wrap rounded bg-raised p-2">
+              {visible(JSON.stringify(one, null, 2))}
+            </pre>
           </details>
         </li>
       ))}

@@ -85,7 +85,8 @@ export class Outbox {
           if (error.status === 0 || error.status >= 500) await waitForServer(signal).then(() => sleep(1000, signal));
           else if (error.status === 429) await sleep((error.retryAfterS ?? 2) * 1000, signal);
           else if (error.status === 401) return;
-          else this.store(this.messages.map((one) => (one.key === message.key ? { ...one, error: error.message } : one)));
+          else
+            this.store(this.messages.map((one) => (one.key === message.key ? { ...one, error: error.message } : one)));
         }
       }
     } finally {
@@ -130,8 +131,12 @@ function submit(message: Outgoing): Promise<Accepted> {
   return post<Accepted>(
     "/v1/runs",
     {
-      user_id: message.userId, query: message.text, assistant: message.assistant, conversation_id: message.conversationId,
-      attachment_ids: message.attachmentIds, marks: true,
+      user_id: message.userId,
+      query: message.text,
+      assistant: message.assistant,
+      conversation_id: message.conversationId,
+      attachment_ids: message.attachmentIds,
+      marks: true,
       ...(message.mode ? { mode: message.mode } : {}),
       ...(message.isDebugged ? { metadata: { debugLayers: true } } : {}),
     },

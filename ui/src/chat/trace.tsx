@@ -34,8 +34,12 @@ export function Trace({ run }: { run: Run }) {
             {tools.map((tool, index) => (
               <li key={index}>
                 <details>
-                  <summary>{tool.tool} · {tool.status} · {tool.ms === null ? "–" : `${formatNumber(tool.ms, 0)} ms`}</summary>
-                  <pre className="scrolls max-h-64 whitespace-pre-wrap bg-raised p-2">{visible(JSON.stringify({ arguments: tool.arguments, result: tool.result }, null, 2))}</pre>
+                  <summary>
+                    {tool.tool} · {tool.status} · {tool.ms === null ? "–" : `${formatNumber(tool.ms, 0)} ms`}
+                  </summary>
+                  <pre className="scrolls max-h-64 whitespace-pre-wrap bg-raised p-2">
+                    {visible(JSON.stringify({ arguments: tool.arguments, result: tool.result }, null, 2))}
+                  </pre>
                 </details>
               </li>
             ))}
@@ -45,7 +49,9 @@ export function Trace({ run }: { run: Run }) {
       {row.final_context_payload && (
         <details className="text-small">
           <summary>{say("trace.prompt")}</summary>
-          <pre className="scrolls max-h-96 whitespace-pre-wrap rounded bg-raised p-2" tabIndex={0}>{visible(pretty(row.final_context_payload))}</pre>
+          <pre className="scrolls max-h-96 whitespace-pre-wrap rounded bg-raised p-2" tabIndex={0}>
+            {visible(pretty(row.final_context_payload))}
+          </pre>
         </details>
       )}
     </div>
@@ -68,7 +74,12 @@ function Stages({ stages }: { stages: Stage[] }) {
               />
             </span>
             <span className="tabular text-right">{stage.ms === null ? "…" : `${formatNumber(stage.ms, 0)} ms`}</span>
-            {stage.is_degraded && <span className="col-span-3 text-warn">{say("trace.rules")}{stage.why ? `: ${visible(stage.why)}` : ""}</span>}
+            {stage.is_degraded && (
+              <span className="col-span-3 text-warn">
+                {say("trace.rules")}
+                {stage.why ? `: ${visible(stage.why)}` : ""}
+              </span>
+            )}
           </li>
         ))}
       </ul>
@@ -85,16 +96,29 @@ function Calls({ calls }: { calls: ModelCall[] }) {
         <table className="data">
           <thead>
             <tr>
-              {(["trace.stage", "trace.model", "trace.version", "trace.tokens", "trace.price", "trace.time"] as const).map((key) => <th key={key} scope="col">{say(key)}</th>)}
+              {(
+                ["trace.stage", "trace.model", "trace.version", "trace.tokens", "trace.price", "trace.time"] as const
+              ).map((key) => (
+                <th key={key} scope="col">
+                  {say(key)}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
             {calls.map((call, index) => (
               <tr key={index}>
                 <td>{sayOr(`stage.${call.stage}`, call.stage)}</td>
-                <td>{call.provider}:{call.model}{call.error && <p className="text-bad">{visible(call.error)}</p>}</td>
-                <td>{call.role_name} {call.prompt_version ?? 0}</td>
-                <td>{formatNumber(call.tokens_in)} → {formatNumber(call.tokens_out)}</td>
+                <td>
+                  {call.provider}:{call.model}
+                  {call.error && <p className="text-bad">{visible(call.error)}</p>}
+                </td>
+                <td>
+                  {call.role_name} {call.prompt_version ?? 0}
+                </td>
+                <td>
+                  {formatNumber(call.tokens_in)} → {formatNumber(call.tokens_out)}
+                </td>
                 <td>{call.price === null ? "–" : `$${formatNumber(call.price / MILLION, 5)}`}</td>
                 <td>{formatNumber(call.ms, 0)} ms</td>
               </tr>
@@ -109,8 +133,12 @@ function Calls({ calls }: { calls: ModelCall[] }) {
 /** The stages as far as the person's own view of the run tells. */
 function stagesOf(run: Run): Stage[] {
   const order = [
-    ["queue", "created_at", "analyzing_at"], ["analyzer", "analyzing_at", "analyzed_at"], ["draft_builder", "analyzed_at", "assembling_at"],
-    ["assembler", "assembling_at", "ready_at"], ["final_responder", "ready_at", "completed_at"], ["archivist", "completed_at", "archived_at"],
+    ["queue", "created_at", "analyzing_at"],
+    ["analyzer", "analyzing_at", "analyzed_at"],
+    ["draft_builder", "analyzed_at", "assembling_at"],
+    ["assembler", "assembling_at", "ready_at"],
+    ["final_responder", "ready_at", "completed_at"],
+    ["archivist", "completed_at", "archived_at"],
   ] as const;
   const began = Date.parse(run.timings.created_at ?? "");
   return order.flatMap(([stage, from, to]) => {
@@ -118,7 +146,18 @@ function stagesOf(run: Run): Stage[] {
     const end = run.timings[to] ?? run.timings.failed_at;
     if (!start) return [];
     const isDegraded = run.degraded.includes(stage);
-    return [{ stage, state: "done", began_ms: Date.parse(start) - began, ms: end ? Date.parse(end) - Date.parse(start) : null, calls: 0, model_ms: 0, is_degraded: isDegraded, why: null } satisfies Stage];
+    return [
+      {
+        stage,
+        state: "done",
+        began_ms: Date.parse(start) - began,
+        ms: end ? Date.parse(end) - Date.parse(start) : null,
+        calls: 0,
+        model_ms: 0,
+        is_degraded: isDegraded,
+        why: null,
+      } satisfies Stage,
+    ];
   });
 }
 

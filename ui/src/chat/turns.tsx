@@ -29,22 +29,54 @@ export function useRunState(runId: string | null) {
     queryFn: ({ signal }) => get<Run>(`/v1/runs/${runId}`, {}, signal),
     enabled: runId !== null,
     staleTime: 60_000,
-    refetchInterval: ({ state }) => (state.data?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(state.data.archive_status) ? 1000 : false),
+    refetchInterval: ({ state }) =>
+      state.data?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(state.data.archive_status) ? 1000 : false,
   });
 }
 
-export function UserMessage({ text, at, images, note }: { text: string; at: string | null; images: string[]; note?: string }) {
+export function UserMessage({
+  text,
+  at,
+  images,
+  note,
+}: {
+  text: string;
+  at: string | null;
+  images: string[];
+  note?: string;
+}) {
   return (
     <article className="ml-auto max-w-[85%] rounded bg-raised px-4 py-3">
-      <p className="text-small text-quiet">{say("chat.you")}{at && <>, <Time at={at} /></>}</p>
+      <p className="text-small text-quiet">
+        {say("chat.you")}
+        {at && (
+          <>
+            , <Time at={at} />
+          </>
+        )}
+      </p>
       <p className="whitespace-pre-wrap">{visible(text)}</p>
       <Images ids={images} label="chat.photoOf" />
-      {note && <p role="status" className="text-small text-warn">{note}</p>}
+      {note && (
+        <p role="status" className="text-small text-warn">
+          {note}
+        </p>
+      )}
     </article>
   );
 }
 
-export function AssistantMessage({ message, assistant, actions, onShow }: { message: Message; assistant: string; actions: Action[]; onShow: ShowPanel }) {
+export function AssistantMessage({
+  message,
+  assistant,
+  actions,
+  onShow,
+}: {
+  message: Message;
+  assistant: string;
+  actions: Action[];
+  onShow: ShowPanel;
+}) {
   const run = useRunState(message.run_id);
   const text = withoutImages(message.content, message.attachment_ids);
   return (
@@ -60,7 +92,19 @@ export function AssistantMessage({ message, assistant, actions, onShow }: { mess
 }
 
 /** A run without a stored answer: it is being answered, or it has failed. */
-export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId: string; assistant: string; actions: Action[]; onShow: ShowPanel; onOver: () => void }) {
+export function LiveTurn({
+  runId,
+  assistant,
+  actions,
+  onShow,
+  onOver,
+}: {
+  runId: string;
+  assistant: string;
+  actions: Action[];
+  onShow: ShowPanel;
+  onOver: () => void;
+}) {
   const { userId } = useUser();
   const live = useRun(runId);
   const queries = useQueryClient();
@@ -89,7 +133,11 @@ export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId:
       {text && <Answer text={text} runId={runId} onShow={onShow} />}
       <Images ids={live.images} label="chat.image" />
       <Tools tools={live.tools} />
-      {live.progress && <p className="text-small text-quiet">{live.progress.ended}/{live.progress.total} {visible(live.progress.title)}</p>}
+      {live.progress && (
+        <p className="text-small text-quiet">
+          {live.progress.ended}/{live.progress.total} {visible(live.progress.title)}
+        </p>
+      )}
       {run.data && <Steps steps={run.data.steps} />}
       {live.wantsPhoto && !text && <p>{say("chat.sendPhoto")}</p>}
       {!live.isOver && <Stages status={live.status} />}
@@ -98,9 +146,13 @@ export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId:
           {live.error.code === "cancelled" ? (
             <p className="text-quiet">{say("chat.cancelled")}</p>
           ) : (
-            <p role="alert" className="text-bad">{say("chat.failed", { cause: visible(live.error.message ?? live.error.code) })}</p>
+            <p role="alert" className="text-bad">
+              {say("chat.failed", { cause: visible(live.error.message ?? live.error.code) })}
+            </p>
           )}
-          <button type="button" className="button small" disabled={retry.isPending} onClick={() => retry.mutate()}>{say("chat.retry")}</button>
+          <button type="button" className="button small" disabled={retry.isPending} onClick={() => retry.mutate()}>
+            {say("chat.retry")}
+          </button>
           <ErrorNotice error={retry.error} />
         </div>
       )}
@@ -110,7 +162,19 @@ export function LiveTurn({ runId, assistant, actions, onShow, onOver }: { runId:
   );
 }
 
-function Footer({ run, name, at, text, onShow }: { run: Run | undefined; name: string; at: string; text: string; onShow: ShowPanel }) {
+function Footer({
+  run,
+  name,
+  at,
+  text,
+  onShow,
+}: {
+  run: Run | undefined;
+  name: string;
+  at: string;
+  text: string;
+  onShow: ShowPanel;
+}) {
   const { isAdmin } = useUser();
   const seconds = run ? secondsOf(run) : null;
   const isSaving = run?.status === "COMPLETED" && ["PENDING", "ARCHIVING"].includes(run.archive_status);
@@ -119,13 +183,22 @@ function Footer({ run, name, at, text, onShow }: { run: Run | undefined; name: s
       <span>
         {name}, <Time at={at} />
         {run && run.sources.length > 0 && <> · {say("chat.memories", { n: run.sources.length })}</>}
-        {seconds !== null && <> · <span className="tabular">{say("chat.seconds", { n: seconds })}</span></>}
+        {seconds !== null && (
+          <>
+            {" · "}
+            <span className="tabular">{say("chat.seconds", { n: seconds })}</span>
+          </>
+        )}
         {isSaving && <> · {say("stage.saving")}</>}
       </span>
       {run && (
         <span className="flex flex-wrap gap-x-3">
-          <button type="button" className="quiet-button" onClick={() => onShow(run.request_id, "evidence")}>{say("chat.evidence")}</button>
-          <button type="button" className="quiet-button" onClick={() => onShow(run.request_id, "trace")}>{say("trace.title")}</button>
+          <button type="button" className="quiet-button" onClick={() => onShow(run.request_id, "evidence")}>
+            {say("chat.evidence")}
+          </button>
+          <button type="button" className="quiet-button" onClick={() => onShow(run.request_id, "trace")}>
+            {say("trace.title")}
+          </button>
           {isAdmin && <LogsButton runId={run.request_id} onShow={onShow} />}
           <CopyButton text={text} />
         </span>
@@ -136,7 +209,11 @@ function Footer({ run, name, at, text, onShow }: { run: Run | undefined; name: s
 
 function LogsButton({ runId, onShow }: { runId: string; onShow: ShowPanel }) {
   const { data: layers = [] } = useLayers(runId);
-  return <button type="button" className="quiet-button" onClick={() => onShow(runId, "logs")}>{say("logs.title", { n: layers.length })}</button>;
+  return (
+    <button type="button" className="quiet-button" onClick={() => onShow(runId, "logs")}>
+      {say("logs.title", { n: layers.length })}
+    </button>
+  );
 }
 
 function Answer({ text, runId, onShow }: { text: string; runId: string | null; onShow: ShowPanel }) {
@@ -159,11 +236,15 @@ function Tools({ tools }: { tools: ToolCall[] }) {
       {tools.map((call) => (
         <li key={call.id}>
           {call.isRunning ? (
-            <span className="text-quiet" role="status">{say("tool.running", { tool: visible(call.tool) })}…</span>
+            <span className="text-quiet" role="status">
+              {say("tool.running", { tool: visible(call.tool) })}…
+            </span>
           ) : (
             <details>
               <summary>{say("tool.done", { tool: visible(call.tool) })}</summary>
-              <pre className="scrolls max-h-48 whitespace-pre-wrap rounded bg-raised p-2">{visible(JSON.stringify(call.result, null, 2))}</pre>
+              <pre className="scrolls max-h-48 whitespace-pre-wrap rounded bg-raised p-2">
+                {visible(JSON.stringify(call.result, null, 2))}
+              </pre>
             </details>
           )}
         </li>
@@ -177,7 +258,10 @@ function Steps({ steps }: { steps: TaskStep[] }) {
   return (
     <ol className="text-small">
       {steps.map((step) => (
-        <li key={step.number}>{step.number}. {visible(step.title)}: {say(`step.${step.status}`)}{step.error_code && ` (${step.error_code})`}</li>
+        <li key={step.number}>
+          {step.number}. {visible(step.title)}: {say(`step.${step.status}`)}
+          {step.error_code && ` (${step.error_code})`}
+        </li>
       ))}
     </ol>
   );
@@ -185,7 +269,13 @@ function Steps({ steps }: { steps: TaskStep[] }) {
 
 function Actions({ actions }: { actions: Action[] }) {
   if (!actions.length) return null;
-  return <div className="mt-3 flex flex-col gap-3">{actions.map((action) => <ActionCard key={action.id} action={action} />)}</div>;
+  return (
+    <div className="mt-3 flex flex-col gap-3">
+      {actions.map((action) => (
+        <ActionCard key={action.id} action={action} />
+      ))}
+    </div>
+  );
 }
 
 function Buttons({ runId, buttons }: { runId: string; buttons: Button[] }) {
@@ -199,7 +289,15 @@ function Buttons({ runId, buttons }: { runId: string; buttons: Button[] }) {
   return (
     <div className="mt-3 flex flex-wrap gap-2">
       {buttons.map((button) => (
-        <button key={button.id} type="button" className="button" disabled={press.isPending} onClick={() => press.mutate(button.id)}>{visible(button.label)}</button>
+        <button
+          key={button.id}
+          type="button"
+          className="button"
+          disabled={press.isPending}
+          onClick={() => press.mutate(button.id)}
+        >
+          {visible(button.label)}
+        </button>
       ))}
       <ErrorNotice error={press.error} />
     </div>
@@ -208,7 +306,13 @@ function Buttons({ runId, buttons }: { runId: string; buttons: Button[] }) {
 
 function Images({ ids, label }: { ids: string[]; label: "chat.photoOf" | "chat.image" }) {
   if (!ids.length) return null;
-  return <div className="mt-2 flex flex-wrap gap-2">{ids.map((id, index) => <Image key={id} id={id} alt={say(label, { n: index + 1 })} />)}</div>;
+  return (
+    <div className="mt-2 flex flex-wrap gap-2">
+      {ids.map((id, index) => (
+        <Image key={id} id={id} alt={say(label, { n: index + 1 })} />
+      ))}
+    </div>
+  );
 }
 
 function secondsOf(run: Run): number | null {

@@ -75,7 +75,13 @@ function Chat({ id }: { id: string | null }) {
 
   useKeys(shown, setShown);
   if (conversation.error && !isNew) {
-    return <Empty>{conversation.error instanceof ApiError && conversation.error.status !== 404 ? conversation.error.message : say("chat.notFound")}</Empty>;
+    return (
+      <Empty>
+        {conversation.error instanceof ApiError && conversation.error.status !== 404
+          ? conversation.error.message
+          : say("chat.notFound")}
+      </Empty>
+    );
   }
   const name = conversation.data?.assistant ?? begun?.assistant ?? assistant;
   return (
@@ -83,12 +89,31 @@ function Chat({ id }: { id: string | null }) {
       <section className="flex min-w-0 flex-1 flex-col">
         <header className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
           {id === null ? <AssistantPicker value={assistant} onChange={setAssistant} /> : <b>{name}</b>}
-          <h1 className="min-w-0 flex-1 truncate text-small text-quiet">{conversation.data?.title ?? (id === null ? say("nav.new") : "")}</h1>
-          <select className="min-h-0! max-w-56 py-1! text-small" aria-label={say("chat.mode")} value={mode ?? conversation.data?.mode ?? "auto"} onChange={(event) => void changeMode(event.target.value as Mode)}>
-            {MODES.map((one) => <option key={one} value={one}>{say(`chat.mode.${one}`)}</option>)}
+          <h1 className="min-w-0 flex-1 truncate text-small text-quiet">
+            {conversation.data?.title ?? (id === null ? say("nav.new") : "")}
+          </h1>
+          <select
+            className="min-h-0! max-w-56 py-1! text-small"
+            aria-label={say("chat.mode")}
+            value={mode ?? conversation.data?.mode ?? "auto"}
+            onChange={(event) => void changeMode(event.target.value as Mode)}
+          >
+            {MODES.map((one) => (
+              <option key={one} value={one}>
+                {say(`chat.mode.${one}`)}
+              </option>
+            ))}
           </select>
         </header>
-        <Conversation id={id ?? newId} assistant={name} mode={mode ?? undefined} isNew={isNew} draft={id ?? "new"} onShow={show} onStart={start} />
+        <Conversation
+          id={id ?? newId}
+          assistant={name}
+          mode={mode ?? undefined}
+          isNew={isNew}
+          draft={id ?? "new"}
+          onShow={show}
+          onStart={start}
+        />
       </section>
       {shown && <PanelView shown={shown} onChange={setShown} />}
     </div>
@@ -98,8 +123,17 @@ function Chat({ id }: { id: string | null }) {
 function AssistantPicker({ value, onChange }: { value: string; onChange: (name: string) => void }) {
   const assistants = useAssistants();
   return (
-    <select className="min-h-0! py-1!" aria-label={say("chat.assistant")} value={value} onChange={(event) => onChange(event.target.value)}>
-      {(assistants.data?.results ?? [{ name: value, title: null }]).map((one) => <option key={one.name} value={one.name}>{one.title ?? one.name}</option>)}
+    <select
+      className="min-h-0! py-1!"
+      aria-label={say("chat.assistant")}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      {(assistants.data?.results ?? [{ name: value, title: null }]).map((one) => (
+        <option key={one.name} value={one.name}>
+          {one.title ?? one.name}
+        </option>
+      ))}
     </select>
   );
 }
@@ -117,30 +151,53 @@ export function PanelView({ shown, onChange }: { shown: Shown; onChange: (shown:
   const run = useRunState(shown.runId);
   const layers = useLayers(isAdmin ? shown.runId : null);
   const panels: Panel[] = isAdmin ? ["evidence", "trace", "logs"] : ["evidence", "trace"];
-  const titles = { evidence: say("evidence.title"), trace: say("trace.title"), logs: say("logs.title", { n: layers.data?.length ?? 0 }) };
+  const titles = {
+    evidence: say("evidence.title"),
+    trace: say("trace.title"),
+    logs: say("logs.title", { n: layers.data?.length ?? 0 }),
+  };
   return (
-    <aside aria-label={titles[shown.panel]} className="fixed inset-0 z-20 flex flex-col border-l border-line bg-page lg:static lg:w-[28rem] lg:shrink-0">
+    <aside
+      aria-label={titles[shown.panel]}
+      className="fixed inset-0 z-20 flex flex-col border-l border-line bg-page lg:static lg:w-[28rem] lg:shrink-0"
+    >
       <div className="flex items-center gap-1 border-b border-line p-2">
         <div role="tablist" className="flex flex-1 gap-1">
           {panels.map((panel) => (
-            <button key={panel} type="button" role="tab" aria-selected={panel === shown.panel} className={`button small ${panel === shown.panel ? "primary" : ""}`} onClick={() => onChange({ ...shown, panel })}>
+            <button
+              key={panel}
+              type="button"
+              role="tab"
+              aria-selected={panel === shown.panel}
+              className={`button small ${panel === shown.panel ? "primary" : ""}`}
+              onClick={() => onChange({ ...shown, panel })}
+            >
               {titles[panel]}
             </button>
           ))}
         </div>
-        <button type="button" className="button small" aria-label={say("evidence.close")} onClick={() => onChange(null)}>{say("app.close")}</button>
+        <button
+          type="button"
+          className="button small"
+          aria-label={say("evidence.close")}
+          onClick={() => onChange(null)}
+        >
+          {say("app.close")}
+        </button>
       </div>
       <div className="scrolls min-h-0 flex-1 p-4" tabIndex={0}>
         <ErrorNotice error={run.error} />
-        <Boundary place={`${shown.runId} ${shown.panel}`}>{!run.data ? (
-          !run.error && <Skeleton />
-        ) : shown.panel === "evidence" ? (
-          <Evidence run={run.data} marked={shown.mark} />
-        ) : shown.panel === "trace" ? (
-          <Trace run={run.data} />
-        ) : (
-          <Logs layers={layers.data ?? []} />
-        )}</Boundary>
+        <Boundary place={`${shown.runId} ${shown.panel}`}>
+          {!run.data ? (
+            !run.error && <Skeleton />
+          ) : shown.panel === "evidence" ? (
+            <Evidence run={run.data} marked={shown.mark} />
+          ) : shown.panel === "trace" ? (
+            <Trace run={run.data} />
+          ) : (
+            <Logs layers={layers.data ?? []} />
+          )}
+        </Boundary>
       </div>
     </aside>
   );
@@ -163,5 +220,8 @@ function useKeys(shown: Shown | null, setShown: (shown: Shown | null) => void) {
 }
 
 export function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
+  );
 }

@@ -26,12 +26,25 @@ export function HistoryPage() {
     return () => window.clearTimeout(timer);
   }, [typed]);
   const list = useMore<RunSummary>("runs", "/v1/runs", { user_id: userId, q: query, limit: PAGE });
-  const groups = groupByDay(unique(list.items, (run) => run.request_id), (run) => run.created_at);
+  const groups = groupByDay(
+    unique(list.items, (run) => run.request_id),
+    (run) => run.created_at,
+  );
   return (
     <div className="scrolls h-full p-4" tabIndex={0} onKeyDown={walkWithArrows}>
       <div className="mx-auto max-w-[72ch]">
         <h1 className="mb-4 text-title font-semibold">{say("history.title")}</h1>
-        <input ref={search} type="search" data-search className="w-full" aria-label={say("history.search")} placeholder={say("history.search")} maxLength={200} value={typed} onChange={(event) => setTyped(event.target.value)} />
+        <input
+          ref={search}
+          type="search"
+          data-search
+          className="w-full"
+          aria-label={say("history.search")}
+          placeholder={say("history.search")}
+          maxLength={200}
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
         <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
         {list.isPending && <Skeleton lines={8} />}
         {list.isSuccess && !groups.length && <Empty>{say(query ? "history.none" : "app.empty")}</Empty>}
@@ -41,22 +54,39 @@ export function HistoryPage() {
             <ul>
               {runs.map((run) => (
                 <li key={run.request_id}>
-                  <Link href={placeOf(run)} className="row-link py-2!" data-run={run.request_id} onDoubleClick={() => navigate(`/runs/${run.request_id}`)}>
+                  <Link
+                    href={placeOf(run)}
+                    className="row-link py-2!"
+                    data-run={run.request_id}
+                    onDoubleClick={() => navigate(`/runs/${run.request_id}`)}
+                  >
                     <span className="flex gap-3">
                       <span className="min-w-0 flex-1 truncate font-semibold">{visible(run.query) || run.kind}</span>
-                      <span className="shrink-0 text-small text-quiet">{run.assistant} · <Time at={run.created_at} /></span>
+                      <span className="shrink-0 text-small text-quiet">
+                        {run.assistant} · <Time at={run.created_at} />
+                      </span>
                     </span>
                     <span className="block truncate text-small text-quiet">
-                      {run.status === "FAILED" ? <span className="text-bad">{say("chat.failed", { cause: visible(run.error_message ?? run.error_code ?? "") })}</span> : visible(run.answer ?? say(`stage.${run.status}`))}
+                      {run.status === "FAILED" ? (
+                        <span className="text-bad">
+                          {say("chat.failed", { cause: visible(run.error_message ?? run.error_code ?? "") })}
+                        </span>
+                      ) : (
+                        visible(run.answer ?? say(`stage.${run.status}`))
+                      )}
                     </span>
-                    {!run.conversation_id && <span className="text-small text-quiet">{say("history.noConversation")}</span>}
+                    {!run.conversation_id && (
+                      <span className="text-small text-quiet">{say("history.noConversation")}</span>
+                    )}
                   </Link>
                 </li>
               ))}
             </ul>
           </section>
         ))}
-        <div ref={list.mark} className="h-8">{list.isFetchingNextPage && <Skeleton lines={1} />}</div>
+        <div ref={list.mark} className="h-8">
+          {list.isFetchingNextPage && <Skeleton lines={1} />}
+        </div>
       </div>
     </div>
   );

@@ -32,7 +32,13 @@ export function MemoryPage() {
   const list = useMore<Memory>("memory", "/v1/memories", { user_id: userId, level, limit: PAGE }, !query);
   const found = useQuery({
     queryKey: ["memory", "search", query, asOf],
-    queryFn: () => post<Page<Memory>>("/v1/memories/search", { user_id: userId, query, limit: MAX_FOUND, ...(asOf ? { as_of: `${asOf}T23:59:59` } : {}) }),
+    queryFn: () =>
+      post<Page<Memory>>("/v1/memories/search", {
+        user_id: userId,
+        query,
+        limit: MAX_FOUND,
+        ...(asOf ? { as_of: `${asOf}T23:59:59` } : {}),
+      }),
     enabled: query !== "",
   });
   const memories = query ? (found.data?.results ?? []) : unique(list.items, (one) => one.id);
@@ -51,16 +57,44 @@ export function MemoryPage() {
             setQuery(String(new FormData(event.currentTarget).get("query")).trim());
           }}
         >
-          <input name="query" type="search" data-search className="min-w-48 flex-1" maxLength={2000} aria-label={say("memory.search")} placeholder={say("memory.search")} onChange={(event) => event.target.value || setQuery("")} />
-          <label className="field"><span>{say("memory.asOf")}</span><input type="date" value={asOf} onChange={(event) => setAsOf(event.target.value)} /></label>
-          <button type="submit" className="button">{say("app.search")}</button>
+          <input
+            name="query"
+            type="search"
+            data-search
+            className="min-w-48 flex-1"
+            maxLength={2000}
+            aria-label={say("memory.search")}
+            placeholder={say("memory.search")}
+            onChange={(event) => event.target.value || setQuery("")}
+          />
+          <label className="field">
+            <span>{say("memory.asOf")}</span>
+            <input type="date" value={asOf} onChange={(event) => setAsOf(event.target.value)} />
+          </label>
+          <button type="submit" className="button">
+            {say("app.search")}
+          </button>
         </form>
         {query ? (
-          <label className="flex items-center gap-2 text-small"><input type="checkbox" className="min-h-0!" checked={hasScores} onChange={(event) => setScores(event.target.checked)} /> {say("memory.scores")}</label>
+          <label className="flex items-center gap-2 text-small">
+            <input
+              type="checkbox"
+              className="min-h-0!"
+              checked={hasScores}
+              onChange={(event) => setScores(event.target.checked)}
+            />{" "}
+            {say("memory.scores")}
+          </label>
         ) : (
           <div role="group" aria-label={say("memory.level")} className="flex flex-wrap gap-2">
             {[null, ...LEVELS].map((one) => (
-              <button key={String(one)} type="button" aria-pressed={level === one} className={`button small ${level === one ? "primary" : ""}`} onClick={() => setLevel(one)}>
+              <button
+                key={String(one)}
+                type="button"
+                aria-pressed={level === one}
+                className={`button small ${level === one ? "primary" : ""}`}
+                onClick={() => setLevel(one)}
+              >
                 {one === null ? say("app.all") : say(`memory.level.${one}`)}
               </button>
             ))}
@@ -69,11 +103,21 @@ export function MemoryPage() {
         <ErrorNotice error={current.error} onRetry={() => void current.refetch()} />
         {current.isFetching && !memories.length && <Skeleton lines={4} className="h-24" />}
         {current.isSuccess && !memories.length && <Empty>{say(query ? "memory.noneFound" : "memory.none")}</Empty>}
-        {memories.length > 0 && <p className="text-small text-quiet" role="status">{say("memory.since", { n: memories.length })}</p>}
+        {memories.length > 0 && (
+          <p className="text-small text-quiet" role="status">
+            {say("memory.since", { n: memories.length })}
+          </p>
+        )}
         <ul className="flex flex-col gap-3">
-          {memories.map((memory) => <MemoryCard key={memory.id} memory={memory} hasScore={hasScores} />)}
+          {memories.map((memory) => (
+            <MemoryCard key={memory.id} memory={memory} hasScore={hasScores} />
+          ))}
         </ul>
-        {!query && <div ref={list.mark} className="h-8">{list.isFetchingNextPage && <Skeleton lines={1} />}</div>}
+        {!query && (
+          <div ref={list.mark} className="h-8">
+            {list.isFetchingNextPage && <Skeleton lines={1} />}
+          </div>
+        )}
       </div>
     </div>
   );
@@ -86,14 +130,27 @@ function MemoryCard({ memory, hasScore }: { memory: Memory; hasScore: boolean })
   return (
     <li className="card">
       <p className="text-small text-quiet">
-        {memory.speaker && <>{memory.speaker}, </>}{memory.period} · <Time at={memory.occurred_at} />
-        {hasScore && memory.score !== null && <span className="tabular"> · {say("memory.score", { n: formatNumber(memory.score, 3) })}</span>}
+        {memory.speaker && <>{memory.speaker}, </>}
+        {memory.period} · <Time at={memory.occurred_at} />
+        {hasScore && memory.score !== null && (
+          <span className="tabular"> · {say("memory.score", { n: formatNumber(memory.score, 3) })}</span>
+        )}
         {memory.corrected_by && <b className="text-warn"> · {say("evidence.corrected")}</b>}
       </p>
       <p className="whitespace-pre-wrap">{visible(memory.memory)}</p>
-      {memory.tags.length > 0 && <p className="mt-1 flex flex-wrap gap-2 text-small">{memory.tags.map((tag) => <span key={tag} className="rounded bg-raised px-2">{visible(tag)}</span>)}</p>}
+      {memory.tags.length > 0 && (
+        <p className="mt-1 flex flex-wrap gap-2 text-small">
+          {memory.tags.map((tag) => (
+            <span key={tag} className="rounded bg-raised px-2">
+              {visible(tag)}
+            </span>
+          ))}
+        </p>
+      )}
       <div className="mt-1 flex flex-wrap gap-x-4">
-        <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>{say("memory.unfold")}</button>
+        <button type="button" className="quiet-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {say("memory.unfold")}
+        </button>
         <MemoryActions id={memory.id} text={memory.memory} onGone={() => setGone(true)} />
       </div>
       {isOpen && <Words memoryId={memory.id} />}
@@ -122,7 +179,9 @@ function Transfer() {
     mutationFn: async (file: File) => {
       const type = file.name.toLowerCase().endsWith(".json") ? "application/json" : "application/x-ndjson";
       const body = new Blob([file], { type });
-      return (await send("POST", `/v1/users/${userId}/import`, body, undefined, { "content-type": type })).json() as Promise<{ added: number; known: number; run_ids: string[] }>;
+      return (
+        await send("POST", `/v1/users/${userId}/import`, body, undefined, { "content-type": type })
+      ).json() as Promise<{ added: number; known: number; run_ids: string[] }>;
     },
     onSuccess: (result) => {
       watch([...runIds, ...result.run_ids].slice(-1000));
@@ -131,11 +190,16 @@ function Transfer() {
   });
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <button type="button" className="button small" disabled={download.isPending} onClick={() => download.mutate()}>{say("memory.export")}</button>
+      <button type="button" className="button small" disabled={download.isPending} onClick={() => download.mutate()}>
+        {say("memory.export")}
+      </button>
       <label className="button small cursor-pointer focus-within:outline-2" title={say("memory.importHelp")}>
         {say("memory.import")}
         <input
-          type="file" className="sr-only" accept=".json,.jsonl,.ndjson" disabled={upload.isPending}
+          type="file"
+          className="sr-only"
+          accept=".json,.jsonl,.ndjson"
+          disabled={upload.isPending}
           onChange={(event) => {
             const file = event.target.files?.[0];
             event.target.value = "";
@@ -143,7 +207,9 @@ function Transfer() {
           }}
         />
       </label>
-      <button type="button" className="button small danger" onClick={() => setErasing(true)}>{say("memory.erase")}</button>
+      <button type="button" className="button small danger" onClick={() => setErasing(true)}>
+        {say("memory.erase")}
+      </button>
       <div className="basis-full text-small" role="status">
         {upload.isPending && say("app.loading")}
         {upload.data && say("memory.imported", { added: upload.data.added, known: upload.data.known })}{" "}
@@ -166,7 +232,8 @@ function ImportProgress({ runIds, onDone }: { runIds: string[]; onDone: () => vo
     refetchInterval: POLL_MS,
     retry: false,
   });
-  const isEnded = run.error !== null || (run.data && ["ARCHIVED", "SKIPPED", "FAILED"].includes(run.data.archive_status));
+  const isEnded =
+    run.error !== null || (run.data && ["ARCHIVED", "SKIPPED", "FAILED"].includes(run.data.archive_status));
   useEffect(() => {
     if (next !== null && isEnded) setDone((before) => new Set(before).add(next));
   }, [next, isEnded]);
@@ -177,7 +244,11 @@ function ImportProgress({ runIds, onDone }: { runIds: string[]; onDone: () => vo
       return () => window.clearTimeout(timer);
     }
   }, [next]);
-  return next === null ? <>{say("memory.importDone")}</> : <>{say("memory.importing", { done: done.size, all: runIds.length })}</>;
+  return next === null ? (
+    <>{say("memory.importDone")}</>
+  ) : (
+    <>{say("memory.importing", { done: done.size, all: runIds.length })}</>
+  );
 }
 
 function Erase({ onClose }: { onClose: () => void }) {
@@ -188,17 +259,30 @@ function Erase({ onClose }: { onClose: () => void }) {
   const close = () => {
     onClose();
     if (!erase.data) return;
-    if (config.auth === "local") void session.signOut(); // the account is gone, too
+    if (config.auth === "local")
+      void session.signOut(); // the account is gone, too
     else window.location.assign("/ui/");
   };
-  const erase = useMutation({ mutationFn: () => remove<{ erased: Record<string, number> }>(`/v1/users/${userId}`), onSuccess: () => queries.removeQueries({ queryKey: ["messages"] }) });
+  const erase = useMutation({
+    mutationFn: () => remove<{ erased: Record<string, number> }>(`/v1/users/${userId}`),
+    onSuccess: () => queries.removeQueries({ queryKey: ["messages"] }),
+  });
   return (
     <Dialog title={say("memory.erase")} onClose={close}>
       {erase.data ? (
         <div role="status">
           <p className="mb-2">{say("memory.erased")}</p>
           <table className="data">
-            <tbody>{Object.entries(erase.data.erased).filter(([, rows]) => rows > 0).map(([table, rows]) => <tr key={table}><th scope="row">{table}</th><td>{formatNumber(rows)}</td></tr>)}</tbody>
+            <tbody>
+              {Object.entries(erase.data.erased)
+                .filter(([, rows]) => rows > 0)
+                .map(([table, rows]) => (
+                  <tr key={table}>
+                    <th scope="row">{table}</th>
+                    <td>{formatNumber(rows)}</td>
+                  </tr>
+                ))}
+            </tbody>
           </table>
         </div>
       ) : (
@@ -210,9 +294,18 @@ function Erase({ onClose }: { onClose: () => void }) {
           }}
         >
           <p>{say("memory.eraseWhat")}</p>
-          <label className="field"><span>{say("memory.eraseConfirm", { word: wanted })}</span><input value={word} onChange={(event) => setWord(event.target.value)} autoComplete="off" /></label>
+          <label className="field">
+            <span>{say("memory.eraseConfirm", { word: wanted })}</span>
+            <input value={word} onChange={(event) => setWord(event.target.value)} autoComplete="off" />
+          </label>
           <ErrorNotice error={erase.error} />
-          <button type="submit" className="button danger self-start" disabled={word.trim().toLowerCase() !== wanted || erase.isPending}>{say("memory.erase")}</button>
+          <button
+            type="submit"
+            className="button danger self-start"
+            disabled={word.trim().toLowerCase() !== wanted || erase.isPending}
+          >
+            {say("memory.erase")}
+          </button>
         </form>
       )}
     </Dialog>

@@ -27,15 +27,25 @@ export function Palette({ onClose }: { onClose: () => void }) {
     queryFn: ({ signal }) => get<Page<Conversation>>("/v1/conversations", { user_id: userId, limit: 100 }, signal),
   });
   const entries = useMemo(() => {
-    const pages: [string, string][] = [["/", say("nav.new")], ["/history", say("nav.history")], ["/memory", say("nav.memory")], ["/profile", say("nav.profile")]];
+    const pages: [string, string][] = [
+      ["/", say("nav.new")],
+      ["/history", say("nav.history")],
+      ["/memory", say("nav.memory")],
+      ["/profile", say("nav.profile")],
+    ];
     if (isAdmin) {
       pages.push(["/admin", say("nav.admin")]);
-      for (const page of ["runs", "prompts", "memories", "users", "keys", "audit"] as const) pages.push([`/admin/${page}`, `${say("nav.admin")}: ${say(`admin.${page}`)}`]);
+      for (const page of ["runs", "prompts", "memories", "users", "keys", "audit"] as const)
+        pages.push([`/admin/${page}`, `${say("nav.admin")}: ${say(`admin.${page}`)}`]);
     }
-    for (const one of assistants.data?.results ?? []) pages.push([`/?assistant=${encodeURIComponent(one.name)}`, `${say("nav.new")}: ${one.title ?? one.name}`]);
-    for (const one of conversations.data?.results ?? []) pages.push([`/c/${one.id}`, visible(one.title ?? say("nav.untitled"))]);
+    for (const one of assistants.data?.results ?? [])
+      pages.push([`/?assistant=${encodeURIComponent(one.name)}`, `${say("nav.new")}: ${one.title ?? one.name}`]);
+    for (const one of conversations.data?.results ?? [])
+      pages.push([`/c/${one.id}`, visible(one.title ?? say("nav.untitled"))]);
     const words = typed.toLocaleLowerCase().split(/\s+/);
-    return pages.filter(([, name]) => words.every((word) => name.toLocaleLowerCase().includes(word))).slice(0, MAX_SHOWN);
+    return pages
+      .filter(([, name]) => words.every((word) => name.toLocaleLowerCase().includes(word)))
+      .slice(0, MAX_SHOWN);
   }, [typed, isAdmin, assistants.data, conversations.data]);
   const go = (path: string | undefined) => {
     if (!path) return;
@@ -45,8 +55,16 @@ export function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={say("nav.palette")} onClose={onClose}>
       <input
-        ref={input} role="combobox" aria-expanded="true" aria-controls="palette" aria-activedescendant={`palette-${chosen}`} className="w-full" maxLength={100}
-        aria-label={say("nav.palettePlaceholder")} placeholder={say("nav.palettePlaceholder")} value={typed}
+        ref={input}
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette"
+        aria-activedescendant={`palette-${chosen}`}
+        className="w-full"
+        maxLength={100}
+        aria-label={say("nav.palettePlaceholder")}
+        placeholder={say("nav.palettePlaceholder")}
+        value={typed}
         onChange={(event) => {
           setTyped(event.target.value);
           setChosen(0);
@@ -64,7 +82,14 @@ export function Palette({ onClose }: { onClose: () => void }) {
       />
       <ul id="palette" role="listbox" aria-label={say("nav.palette")} className="mt-3">
         {entries.map(([path, name], index) => (
-          <li key={path} id={`palette-${index}`} role="option" aria-selected={index === chosen} className={`row-link cursor-pointer truncate ${index === chosen ? "bg-line" : ""}`} onClick={() => go(path)}>
+          <li
+            key={path}
+            id={`palette-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            className={`row-link cursor-pointer truncate ${index === chosen ? "bg-line" : ""}`}
+            onClick={() => go(path)}
+          >
             {name}
           </li>
         ))}

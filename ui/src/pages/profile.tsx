@@ -17,9 +17,18 @@ const SCHEMES: Scheme[] = ["auto", "light", "dark"];
 export function ProfilePage() {
   const user = useUser();
   const { userId } = user;
-  const profile = useQuery({ queryKey: ["profile", userId], queryFn: ({ signal }) => get<Profile>(`/v1/users/${userId}/profile`, {}, signal) });
-  const spending = useQuery({ queryKey: ["spending", userId], queryFn: ({ signal }) => get<Spending>(`/v1/users/${userId}/spending`, {}, signal) });
-  const preferences = useQuery({ queryKey: ["preferences", userId], queryFn: ({ signal }) => get<Preferences>(`/v1/users/${userId}/preferences`, {}, signal) });
+  const profile = useQuery({
+    queryKey: ["profile", userId],
+    queryFn: ({ signal }) => get<Profile>(`/v1/users/${userId}/profile`, {}, signal),
+  });
+  const spending = useQuery({
+    queryKey: ["spending", userId],
+    queryFn: ({ signal }) => get<Spending>(`/v1/users/${userId}/spending`, {}, signal),
+  });
+  const preferences = useQuery({
+    queryKey: ["preferences", userId],
+    queryFn: ({ signal }) => get<Preferences>(`/v1/users/${userId}/preferences`, {}, signal),
+  });
   const hasPassword = user.email !== null;
   // All at once: what comes later would move a button from under the pointer.
   const isLoading = profile.isLoading || spending.isLoading || preferences.isLoading;
@@ -27,8 +36,15 @@ export function ProfilePage() {
     <div className="scrolls h-full p-4" tabIndex={0}>
       <div className="mx-auto flex max-w-[56ch] flex-col gap-8">
         <h1 className="text-title font-semibold">{say("profile.title")}</h1>
-        {user.email && <p data-email>{user.name ? `${user.name}, ` : ""}{user.email}</p>}
-        {isLoading ? <Skeleton lines={8} /> : (
+        {user.email && (
+          <p data-email>
+            {user.name ? `${user.name}, ` : ""}
+            {user.email}
+          </p>
+        )}
+        {isLoading ? (
+          <Skeleton lines={8} />
+        ) : (
           <>
             <ErrorNotice error={profile.error ?? preferences.error ?? spending.error} />
             {profile.data && <Person profile={profile.data} />}
@@ -40,8 +56,14 @@ export function ProfilePage() {
                 <h2 className="text-lead font-semibold">{say("profile.account")}</h2>
                 {hasPassword && <Password />}
                 <div className="flex flex-wrap gap-2">
-                  <button type="button" className="button" onClick={() => void session.signOut()}>{say("nav.signOut")}</button>
-                  {hasPassword && <button type="button" className="button danger" onClick={() => void session.signOut("global")}>{say("profile.signOutAll")}</button>}
+                  <button type="button" className="button" onClick={() => void session.signOut()}>
+                    {say("nav.signOut")}
+                  </button>
+                  {hasPassword && (
+                    <button type="button" className="button danger" onClick={() => void session.signOut("global")}>
+                      {say("profile.signOutAll")}
+                    </button>
+                  )}
                 </div>
               </section>
             )}
@@ -69,34 +91,72 @@ function Person({ profile }: { profile: Profile }) {
       submit={save.isSuccess ? say("app.saved") : say("app.save")}
       onSubmit={async (form) => {
         const language = form.get("language") || null;
-        await save.mutateAsync({ name: form.get("name")?.trim() || null, position: form.get("position")?.trim() || null, department: form.get("department")?.trim() || null, language: language as Profile["language"] });
+        await save.mutateAsync({
+          name: form.get("name")?.trim() || null,
+          position: form.get("position")?.trim() || null,
+          department: form.get("department")?.trim() || null,
+          language: language as Profile["language"],
+        });
       }}
     >
-      <Field label={say("profile.name")} name="name" defaultValue={profile.name ?? ""} maxLength={200} autoComplete="name" />
-      <Field label={say("profile.position")} name="position" defaultValue={profile.position ?? ""} maxLength={200} autoComplete="organization-title" />
-      <Field label={say("profile.department")} name="department" defaultValue={profile.department ?? ""} maxLength={200} />
+      <Field
+        label={say("profile.name")}
+        name="name"
+        defaultValue={profile.name ?? ""}
+        maxLength={200}
+        autoComplete="name"
+      />
+      <Field
+        label={say("profile.position")}
+        name="position"
+        defaultValue={profile.position ?? ""}
+        maxLength={200}
+        autoComplete="organization-title"
+      />
+      <Field
+        label={say("profile.department")}
+        name="department"
+        defaultValue={profile.department ?? ""}
+        maxLength={200}
+      />
       <label className="field">
         <span>{say("profile.language")}</span>
         <select name="language" defaultValue={profile.language ?? ""}>
           <option value="">{say("profile.languageAuto")}</option>
-          <option value="en" lang="en">English</option>
-          <option value="ru" lang="ru">Русский</option>
+          <option value="en" lang="en">
+            English
+          </option>
+          <option value="ru" lang="ru">
+            Русский
+          </option>
         </select>
       </label>
     </Form>
   );
 }
 
-const SLOTS = ["competencies", "communication_style", "meeting_preferences", "focus_time", "working_style", "career_goals", "problem_solving"];
+const SLOTS = [
+  "competencies",
+  "communication_style",
+  "meeting_preferences",
+  "focus_time",
+  "working_style",
+  "career_goals",
+  "problem_solving",
+];
 
 function Wishes({ found }: { found: Preferences["preferences"] }) {
   const { userId } = useUser();
   const queries = useQueryClient();
   const save = useMutation({
-    mutationFn: (preferences: Record<string, string>) => put<Preferences>(`/v1/users/${userId}/preferences`, { preferences }),
+    mutationFn: (preferences: Record<string, string>) =>
+      put<Preferences>(`/v1/users/${userId}/preferences`, { preferences }),
     onSuccess: (next) => queries.setQueryData(["preferences", userId], next),
   });
-  const names = [...SLOTS.filter((name) => name in found), ...Object.keys(found).filter((name) => !SLOTS.includes(name))];
+  const names = [
+    ...SLOTS.filter((name) => name in found),
+    ...Object.keys(found).filter((name) => !SLOTS.includes(name)),
+  ];
   if (names.length === 0) return null;
   return (
     <section data-preferences>
@@ -110,7 +170,13 @@ function Wishes({ found }: { found: Preferences["preferences"] }) {
         }}
       >
         {names.map((name) => (
-          <Field key={name} label={sayOr(`slot.${name}`, name)} name={name} defaultValue={found[name]?.value ?? ""} maxLength={500} />
+          <Field
+            key={name}
+            label={sayOr(`slot.${name}`, name)}
+            name={name}
+            defaultValue={found[name]?.value ?? ""}
+            maxLength={500}
+          />
         ))}
       </Form>
     </section>
@@ -122,7 +188,9 @@ function Spent({ spending }: { spending: Spending }) {
     <section>
       <h2 className="mb-2 text-lead font-semibold">{say("profile.spending")}</h2>
       <ul className="tabular">
-        <li>{say("profile.today", { tokens: spending.tokens_today, dollars: formatNumber(spending.dollars_today, 4) })}</li>
+        <li>
+          {say("profile.today", { tokens: spending.tokens_today, dollars: formatNumber(spending.dollars_today, 4) })}
+        </li>
         <li>{say("profile.total", { tokens: spending.tokens, dollars: formatNumber(spending.dollars, 4) })}</li>
         <li className="text-quiet">{say("profile.budget", { budget: budgetOf(spending) })}</li>
       </ul>
@@ -131,7 +199,10 @@ function Spent({ spending }: { spending: Spending }) {
 }
 
 function budgetOf({ daily_tokens, daily_dollars }: Spending): string {
-  const parts = [daily_tokens !== null && say("profile.tokens", { n: daily_tokens }), daily_dollars !== null && `$${formatNumber(daily_dollars, 2)}`];
+  const parts = [
+    daily_tokens !== null && say("profile.tokens", { n: daily_tokens }),
+    daily_dollars !== null && `$${formatNumber(daily_dollars, 2)}`,
+  ];
   return parts.filter(Boolean).join(", ") || say("profile.none");
 }
 
@@ -151,11 +222,20 @@ function Look() {
             setScheme(next);
           }}
         >
-          {SCHEMES.map((one) => <option key={one} value={one}>{say(`profile.look.${one}`)}</option>)}
+          {SCHEMES.map((one) => (
+            <option key={one} value={one}>
+              {say(`profile.look.${one}`)}
+            </option>
+          ))}
         </select>
       </label>
       <label className="flex items-center gap-2">
-        <input type="checkbox" className="min-h-0!" checked={isTold} onChange={(event) => void setNotifying(userId, event.target.checked).then(setTold)} />
+        <input
+          type="checkbox"
+          className="min-h-0!"
+          checked={isTold}
+          onChange={(event) => void setNotifying(userId, event.target.checked).then(setTold)}
+        />
         {say("profile.notify")}
       </label>
     </section>
@@ -176,11 +256,26 @@ function Password() {
             setDone(true);
           }}
         >
-          <Field label={say("sign.currentPassword")} name="current" type="password" autoComplete="current-password" required maxLength={1000} />
-          <Field label={say("sign.newPassword")} name="password" type="password" autoComplete="new-password" required minLength={8} maxLength={1000} help={say("sign.passwordRule")} />
+          <Field
+            label={say("sign.currentPassword")}
+            name="current"
+            type="password"
+            autoComplete="current-password"
+            required
+            maxLength={1000}
+          />
+          <Field
+            label={say("sign.newPassword")}
+            name="password"
+            type="password"
+            autoComplete="new-password"
+            required
+            minLength={8}
+            maxLength={1000}
+            help={say("sign.passwordRule")}
+          />
         </Form>
       </div>
     </details>
   );
 }
-

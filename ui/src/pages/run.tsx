@@ -30,11 +30,30 @@ export function RunPage() {
         {run && (
           <>
             <UserMessage text={run.query} at={run.timings.created_at ?? null} images={run.attachment_ids} />
-            {live.isOver ? <Markdown text={run.final_answer ?? live.answer ?? ""} onMark={setMark} /> : <Stages status={live.status} />}
-            {(run.error_message ?? live.error) && <p role="alert" className="text-bad">{say("chat.failed", { cause: run.error_message ?? live.error?.message ?? "" })}</p>}
-            <section><h2 className="mb-3 text-lead font-semibold">{say("trace.title")}</h2><Trace run={run} /></section>
-            <section><h2 className="mb-3 text-lead font-semibold">{say("evidence.title")}</h2><Evidence run={run} marked={mark} /></section>
-            {isAdmin && <section><h2 className="mb-3 text-lead font-semibold">{say("logs.title", { n: layers.data?.length ?? 0 })}</h2><Logs layers={layers.data ?? []} /></section>}
+            {live.isOver ? (
+              <Markdown text={run.final_answer ?? live.answer ?? ""} onMark={setMark} />
+            ) : (
+              <Stages status={live.status} />
+            )}
+            {(run.error_message ?? live.error) && (
+              <p role="alert" className="text-bad">
+                {say("chat.failed", { cause: run.error_message ?? live.error?.message ?? "" })}
+              </p>
+            )}
+            <section>
+              <h2 className="mb-3 text-lead font-semibold">{say("trace.title")}</h2>
+              <Trace run={run} />
+            </section>
+            <section>
+              <h2 className="mb-3 text-lead font-semibold">{say("evidence.title")}</h2>
+              <Evidence run={run} marked={mark} />
+            </section>
+            {isAdmin && (
+              <section>
+                <h2 className="mb-3 text-lead font-semibold">{say("logs.title", { n: layers.data?.length ?? 0 })}</h2>
+                <Logs layers={layers.data ?? []} />
+              </section>
+            )}
           </>
         )}
       </div>

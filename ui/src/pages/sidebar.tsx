@@ -19,18 +19,41 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
   const user = useUser();
   const [place] = useLocation();
   const list = useMore<Conversation>("conversations", "/v1/conversations", { user_id: user.userId, limit: 50 });
-  const groups = groupByDay(unique(list.items, (one) => one.id), (one) => one.updated_at ?? one.created_at);
-  const link = (path: string, text: string) => <Link href={path} className="row-link" aria-current={place === path || (path !== "/" && place.startsWith(path)) ? "page" : undefined}>{text}</Link>;
+  const groups = groupByDay(
+    unique(list.items, (one) => one.id),
+    (one) => one.updated_at ?? one.created_at,
+  );
+  const link = (path: string, text: string) => (
+    <Link
+      href={path}
+      className="row-link"
+      aria-current={place === path || (path !== "/" && place.startsWith(path)) ? "page" : undefined}
+    >
+      {text}
+    </Link>
+  );
   return (
     <>
-      {isOpen && <button type="button" aria-label={say("app.close")} className="fixed inset-0 z-20 bg-black/40 md:hidden" onClick={onClose} />}
+      {isOpen && (
+        <button
+          type="button"
+          aria-label={say("app.close")}
+          className="fixed inset-0 z-20 bg-black/40 md:hidden"
+          onClick={onClose}
+        />
+      )}
       <nav
-        aria-label={say("nav.main")} onKeyDown={walkWithArrows}
+        aria-label={say("nav.main")}
+        onKeyDown={walkWithArrows}
         className={`${isOpen ? "fixed inset-y-0 left-0 z-30 flex w-72" : "hidden"} flex-col border-r border-line bg-raised md:static md:flex md:w-64 md:shrink-0`}
       >
         <div className="flex items-center justify-between gap-2 p-3">
-          <Link href="/" className="button small flex-1">+ {say("nav.new")}</Link>
-          <button type="button" className="button small" title="Ctrl-K" onClick={onPalette}>{say("nav.palette")}</button>
+          <Link href="/" className="button small flex-1">
+            + {say("nav.new")}
+          </Link>
+          <button type="button" className="button small" title="Ctrl-K" onClick={onPalette}>
+            {say("nav.palette")}
+          </button>
         </div>
         <div className="scrolls min-h-0 flex-1 px-2" tabIndex={0}>
           <ErrorNotice error={list.error} />
@@ -41,8 +64,13 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
               <ul>
                 {conversations.map((one) => (
                   <li key={one.id}>
-                    <Link href={`/c/${one.id}`} className="row-link truncate" aria-current={place === `/c/${one.id}` ? "page" : undefined}>
-                      {one.is_processing && <span aria-hidden="true">… </span>}{visible(one.title ?? say("nav.untitled"))}
+                    <Link
+                      href={`/c/${one.id}`}
+                      className="row-link truncate"
+                      aria-current={place === `/c/${one.id}` ? "page" : undefined}
+                    >
+                      {one.is_processing && <span aria-hidden="true">… </span>}
+                      {visible(one.title ?? say("nav.untitled"))}
                     </Link>
                   </li>
                 ))}
@@ -56,7 +84,11 @@ export function Sidebar({ isOpen, onClose, onPalette }: Props) {
           {link("/memory", say("nav.memory"))}
           {user.isAdmin && link("/admin", say("nav.admin"))}
           {link("/profile", user.name || user.email || say("nav.profile"))}
-          {user.config.auth !== "none" && <button type="button" className="row-link w-full text-left" onClick={() => void session.signOut()}>{say("nav.signOut")}</button>}
+          {user.config.auth !== "none" && (
+            <button type="button" className="row-link w-full text-left" onClick={() => void session.signOut()}>
+              {say("nav.signOut")}
+            </button>
+          )}
         </div>
       </nav>
     </>

@@ -15,7 +15,11 @@ export function SignInPage({ config, why }: { config: Config; why?: "expired" })
   return (
     <main className="mx-auto flex min-h-full max-w-sm flex-col justify-center gap-6 p-6">
       <h1 className="text-title font-semibold">{say("app.name")}</h1>
-      {why === "expired" && <p role="status" className="text-warn">{say("sign.expired")}</p>}
+      {why === "expired" && (
+        <p role="status" className="text-warn">
+          {say("sign.expired")}
+        </p>
+      )}
       {isReset ? <Reset /> : hasPasswords ? <PasswordForm config={config} /> : <KeyForm />}
     </main>
   );
@@ -35,16 +39,32 @@ function PasswordForm({ config }: { config: Config }) {
       >
         <Field label={say("sign.email")} name="email" type="email" autoComplete="username" required maxLength={254} />
         <Field
-          label={say("sign.password")} name="password" type="password" required maxLength={1000}
-          autoComplete={isNew ? "new-password" : "current-password"} minLength={isNew ? MIN_PASSWORD : 1} help={isNew ? say("sign.passwordRule") : undefined}
+          label={say("sign.password")}
+          name="password"
+          type="password"
+          required
+          maxLength={1000}
+          autoComplete={isNew ? "new-password" : "current-password"}
+          minLength={isNew ? MIN_PASSWORD : 1}
+          help={isNew ? say("sign.passwordRule") : undefined}
         />
         {isNew && <Field label={say("sign.name")} name="name" autoComplete="name" maxLength={200} />}
-        {isNew && config.auth === "local" && <Field label={say("sign.adminCode")} name="code" autoComplete="off" maxLength={200} help={say("sign.adminCodeRule")} />}
+        {isNew && config.auth === "local" && (
+          <Field
+            label={say("sign.adminCode")}
+            name="code"
+            autoComplete="off"
+            maxLength={200}
+            help={say("sign.adminCodeRule")}
+          />
+        )}
       </Form>
       {config.is_signup_open && (
         <p className="text-small">
           {say(isNew ? "sign.hasAccount" : "sign.noAccount")}{" "}
-          <button type="button" className="text-accent underline" onClick={() => setNew(!isNew)}>{say(isNew ? "sign.in" : "sign.up")}</button>
+          <button type="button" className="text-accent underline" onClick={() => setNew(!isNew)}>
+            {say(isNew ? "sign.in" : "sign.up")}
+          </button>
         </p>
       )}
       {!isNew && <p className="text-small text-quiet">{say("sign.forgotten")}</p>}
@@ -56,7 +76,13 @@ function KeyForm() {
   return (
     <Form submit={say("sign.in")} onSubmit={(form) => session.useKey(form.get("key")!, form.get("user") ?? "")}>
       <Field label={say("sign.key")} name="key" type="password" autoComplete="off" required maxLength={16000} />
-      <Field label={say("sign.keyUser")} name="user" maxLength={200} autoComplete="username" help={say("sign.keyUserRule")} />
+      <Field
+        label={say("sign.keyUser")}
+        name="user"
+        maxLength={200}
+        autoComplete="username"
+        help={say("sign.keyUserRule")}
+      />
     </Form>
   );
 }
@@ -76,7 +102,16 @@ function Reset() {
         window.history.replaceState(null, "", "/ui/");
       }}
     >
-      <Field label={say("sign.newPassword")} name="password" type="password" autoComplete="new-password" required minLength={MIN_PASSWORD} maxLength={1000} help={say("sign.passwordRule")} />
+      <Field
+        label={say("sign.newPassword")}
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        required
+        minLength={MIN_PASSWORD}
+        maxLength={1000}
+        help={say("sign.passwordRule")}
+      />
     </Form>
   );
 }
@@ -111,7 +146,9 @@ export function Form({ submit, onSubmit, children }: FormProps) {
       className="flex flex-col gap-4"
       onSubmit={async (event) => {
         event.preventDefault();
-        const values = new Map([...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)] as const));
+        const values = new Map(
+          [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)] as const),
+        );
         setBusy(true);
         setError(null);
         try {
@@ -125,7 +162,9 @@ export function Form({ submit, onSubmit, children }: FormProps) {
     >
       {children}
       <ErrorNotice error={error} />
-      <button type="submit" className="button primary" disabled={isBusy}>{submit}</button>
+      <button type="submit" className="button primary" disabled={isBusy}>
+        {submit}
+      </button>
     </form>
   );
 }

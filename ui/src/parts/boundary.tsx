@@ -27,8 +27,12 @@ export class Boundary extends Component<Props, { error: unknown; place?: string 
         <p>{say("app.broken")}</p>
         <ErrorNotice error={this.state.error} onRetry={() => this.setState({ error: null })} />
         <p className="flex flex-wrap gap-2">
-          <button type="button" className="button small" onClick={() => window.location.reload()}>{say("app.reload")}</button>
-          <a className="button small" href="/ui/">{say("app.toStart")}</a>
+          <button type="button" className="button small" onClick={() => window.location.reload()}>
+            {say("app.reload")}
+          </button>
+          <a className="button small" href="/ui/">
+            {say("app.toStart")}
+          </a>
         </p>
       </div>
     );

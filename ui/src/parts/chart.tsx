@@ -9,14 +9,26 @@ const DAY_S = 86_400;
 const TICKS_S = [1, 2, 4, 7, 14, 30, 90].map((days) => days * DAY_S);
 
 /** One measure by day, its number above; the values can be read as a table by a screen reader. */
-export function Chart({ title, value, days, values }: { title: string; value: string; days: string[]; values: (number | null)[] }) {
+export function Chart({
+  title,
+  value,
+  days,
+  values,
+}: {
+  title: string;
+  value: string;
+  days: string[];
+  values: (number | null)[];
+}) {
   const place = useRef<HTMLDivElement>(null);
   const shown = JSON.stringify([days, values]);
   useEffect(() => {
     const element = place.current;
     if (!element || !days.length) return;
     const style = getComputedStyle(element);
-    const [accent, quiet, line] = ["--accent", "--quiet", "--line"].map((name) => resolve(element, style.getPropertyValue(name)));
+    const [accent, quiet, line] = ["--accent", "--quiet", "--line"].map((name) =>
+      resolve(element, style.getPropertyValue(name)),
+    );
     const axis = { stroke: quiet!, grid: { stroke: line!, width: 1 }, ticks: { show: false }, font: "12px system-ui" };
     const format = new Intl.DateTimeFormat(language(), { day: "numeric", month: "short", timeZone: "UTC" });
     const times = days.map((day) => Date.parse(day) / 1000);
@@ -24,9 +36,15 @@ export function Chart({ title, value, days, values }: { title: string; value: st
     const span: [number, number] = [times[0]! - margin, times[times.length - 1]! + margin];
     const plot = new uPlot(
       {
-        width: element.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false },
+        width: element.clientWidth,
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: { y: false },
         scales: { x: { range: () => span }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
-        axes: [{ ...axis, incrs: TICKS_S, values: (_, ticks) => ticks.map((tick) => format.format(tick * 1000)), space: 70 }, { ...axis, size: 56 }],
+        axes: [
+          { ...axis, incrs: TICKS_S, values: (_, ticks) => ticks.map((tick) => format.format(tick * 1000)), space: 70 },
+          { ...axis, size: 56 },
+        ],
         series: [{}, { stroke: accent!, width: 2, points: { show: days.length < 40 } }],
       },
       [times, values],
@@ -46,14 +64,19 @@ export function Chart({ title, value, days, values }: { title: string; value: st
         <span className="tabular block text-title font-semibold">{value}</span>
       </figcaption>
       <div ref={place} className="mt-2 h-40 min-w-0" aria-hidden="true" />
-      <div className="sr-only"><table>
-        <caption>{title}</caption>
-        <tbody>
-          {days.map((day, index) => (
-            <tr key={day}><th scope="row">{day}</th><td>{values[index] == null ? "–" : formatNumber(values[index]!)}</td></tr>
-          ))}
-        </tbody>
-      </table></div>
+      <div className="sr-only">
+        <table>
+          <caption>{title}</caption>
+          <tbody>
+            {days.map((day, index) => (
+              <tr key={day}>
+                <th scope="row">{day}</th>
+                <td>{values[index] == null ? "–" : formatNumber(values[index]!)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

@@ -7,7 +7,12 @@ import { copy } from "./copy";
 export function CopyButton({ text, className = "quiet-button" }: { text: string; className?: string }) {
   const [isCopied, setCopied] = useState<boolean | null>(null);
   return (
-    <button type="button" className={className} onClick={() => void copy(text).then(setCopied)} onBlur={() => setCopied(null)}>
+    <button
+      type="button"
+      className={className}
+      onClick={() => void copy(text).then(setCopied)}
+      onBlur={() => setCopied(null)}
+    >
       <span aria-live="polite">{say(isCopied === null ? "app.copy" : isCopied ? "app.copied" : "app.notCopied")}</span>
     </button>
   );

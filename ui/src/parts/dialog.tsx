@@ -25,8 +25,12 @@ export function Dialog({ title, onClose, children, isWide }: Props) {
       className={`m-auto max-h-[90dvh] w-[calc(100%-32px)] rounded border border-line bg-page p-6 text-ink shadow-xl backdrop:bg-black/40 ${isWide ? "max-w-5xl" : "max-w-lg"}`}
     >
       <div className="mb-4 flex items-start justify-between gap-4">
-        <h2 id={titleId} className="text-lead font-semibold">{title}</h2>
-        <button type="button" className="button small" onClick={() => dialog.current?.close()}>{say("app.close")}</button>
+        <h2 id={titleId} className="text-lead font-semibold">
+          {title}
+        </h2>
+        <button type="button" className="button small" onClick={() => dialog.current?.close()}>
+          {say("app.close")}
+        </button>
       </div>
       {children}
     </dialog>

@@ -5,7 +5,12 @@ export function groupByDay<T>(items: T[], timeOf: (item: T) => string, now = new
   const today = startOfDay(now);
   const yesterday = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1);
   const monday = new Date(today.getFullYear(), today.getMonth(), today.getDate() - ((today.getDay() + 6) % 7));
-  const groups: [string, T[]][] = [[say("nav.today"), []], [say("nav.yesterday"), []], [say("nav.week"), []], [say("nav.older"), []]];
+  const groups: [string, T[]][] = [
+    [say("nav.today"), []],
+    [say("nav.yesterday"), []],
+    [say("nav.week"), []],
+    [say("nav.older"), []],
+  ];
   for (const item of items) {
     const at = new Date(timeOf(item));
     const group = at >= today ? 0 : at >= yesterday ? 1 : at >= monday ? 2 : 3;

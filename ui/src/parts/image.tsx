@@ -9,7 +9,8 @@ export function Image({ id, alt }: { id: string; alt: string }) {
   const { userId } = useUser();
   const { data: blob, error } = useQuery({
     queryKey: ["image", id],
-    queryFn: async ({ signal }) => (await send("GET", `/v1/attachments/${id}/content?user_id=${userId}`, undefined, signal)).blob(),
+    queryFn: async ({ signal }) =>
+      (await send("GET", `/v1/attachments/${id}/content?user_id=${userId}`, undefined, signal)).blob(),
     staleTime: Infinity,
   });
   const [url, setUrl] = useState<string>();
@@ -20,5 +21,9 @@ export function Image({ id, alt }: { id: string; alt: string }) {
     return () => URL.revokeObjectURL(made);
   }, [blob]);
   if (error) return <span className="text-small text-quiet">{alt}</span>;
-  return url ? <img src={url} alt={alt} className="max-h-64 max-w-full rounded border border-line" /> : <div className="skeleton h-32 w-32" />;
+  return url ? (
+    <img src={url} alt={alt} className="max-h-64 max-w-full rounded border border-line" />
+  ) : (
+    <div className="skeleton h-32 w-32" />
+  );
 }

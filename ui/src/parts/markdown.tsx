@@ -26,15 +26,41 @@ export const Markdown = memo(function Markdown({ text, onMark }: Props) {
   if (isBomb(shown)) return <pre className="whitespace-pre-wrap">{shown}</pre>;
   const components: Components = {
     a: ({ href, children }) =>
-      href && LINK.test(href) ? <a href={href} target="_blank" rel="noreferrer noopener nofollow">{children}</a> : <>{children}</>,
-    cite: ({ children }) => <button type="button" className="align-super text-small text-accent underline" onClick={() => onMark?.(Number(String(children).slice(1, -1)))}>{children}</button>,
+      href && LINK.test(href) ? (
+        <a href={href} target="_blank" rel="noreferrer noopener nofollow">
+          {children}
+        </a>
+      ) : (
+        <>{children}</>
+      ),
+    cite: ({ children }) => (
+      <button
+        type="button"
+        className="align-super text-small text-accent underline"
+        onClick={() => onMark?.(Number(String(children).slice(1, -1)))}
+      >
+        {children}
+      </button>
+    ),
     img: ({ src, alt }) =>
-      typeof src === "string" && LINK.test(src) ? <a href={src} target="_blank" rel="noreferrer noopener nofollow">{alt || src}</a> : <>{alt}</>,
+      typeof src === "string" && LINK.test(src) ? (
+        <a href={src} target="_blank" rel="noreferrer noopener nofollow">
+          {alt || src}
+        </a>
+      ) : (
+        <>{alt}</>
+      ),
     pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
   };
   return (
     <div className="prose">
-      <ReactMarkdown remarkPlugins={onMark ? PLUGINS_OF_ANSWERS : PLUGINS} components={components} urlTransform={(url) => url}>{shown.slice(0, MAX_CHARS)}</ReactMarkdown>
+      <ReactMarkdown
+        remarkPlugins={onMark ? PLUGINS_OF_ANSWERS : PLUGINS}
+        components={components}
+        urlTransform={(url) => url}
+      >
+        {shown.slice(0, MAX_CHARS)}
+      </ReactMarkdown>
       {shown.length > MAX_CHARS && <pre className="whitespace-pre-wrap">{shown.slice(MAX_CHARS)}</pre>}
     </div>
   );
@@ -43,7 +69,14 @@ export const Markdown = memo(function Markdown({ text, onMark }: Props) {
 /** Makes the citations [n] of plain text elements of their own. Code is no text, and a link is not looked into. */
 function remarkMarks() {
   return (tree: Parameters<typeof findAndReplace>[0]) => {
-    findAndReplace(tree, [MARK, (mark: string) => ({ type: "emphasis", data: { hName: "cite" }, children: [{ type: "text", value: mark }] })], { ignore: ["link", "linkReference"] });
+    findAndReplace(
+      tree,
+      [
+        MARK,
+        (mark: string) => ({ type: "emphasis", data: { hName: "cite" }, children: [{ type: "text", value: mark }] }),
+      ],
+      { ignore: ["link", "linkReference"] },
+    );
   };
 }
 

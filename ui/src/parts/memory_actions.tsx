@@ -15,8 +15,12 @@ export function MemoryActions({ id, text, onGone }: { id: string; text: string; 
   const [open, setOpen] = useState<"forget" | "correct" | null>(null);
   return (
     <>
-      <button type="button" className="quiet-button" onClick={() => setOpen("forget")}>{say("evidence.forget")}</button>
-      <button type="button" className="quiet-button" onClick={() => setOpen("correct")}>{say("evidence.wrong")}</button>
+      <button type="button" className="quiet-button" onClick={() => setOpen("forget")}>
+        {say("evidence.forget")}
+      </button>
+      <button type="button" className="quiet-button" onClick={() => setOpen("correct")}>
+        {say("evidence.wrong")}
+      </button>
       {open === "forget" && <Forget id={id} text={text} onClose={() => setOpen(null)} onGone={onGone} />}
       {open === "correct" && <Correct id={id} text={text} onClose={() => setOpen(null)} />}
     </>
@@ -27,7 +31,8 @@ function Forget({ id, text, onClose, onGone }: { id: string; text: string; onClo
   const { userId } = useUser();
   const queries = useQueryClient();
   const forget = useMutation({
-    mutationFn: (doubtful: boolean) => remove<Forgotten>(`/v1/memories/${id}`, { user_id: userId, doubtful: doubtful || null }),
+    mutationFn: (doubtful: boolean) =>
+      remove<Forgotten>(`/v1/memories/${id}`, { user_id: userId, doubtful: doubtful || null }),
   });
   const receipt = forget.data;
   const close = () => {
@@ -47,12 +52,21 @@ function Forget({ id, text, onClose, onGone }: { id: string; text: string; onClo
           {receipt.doubtful_runs > 0 && (
             <>
               <p className="text-small">{say("forget.doubtful", { n: receipt.doubtful_runs })}</p>
-              <button type="button" className="button danger" onClick={() => forget.mutate(true)}>{say("forget.doubtfulToo")}</button>
+              <button type="button" className="button danger" onClick={() => forget.mutate(true)}>
+                {say("forget.doubtfulToo")}
+              </button>
             </>
           )}
         </div>
       ) : (
-        <button type="button" className="button danger" disabled={forget.isPending} onClick={() => forget.mutate(false)}>{say("forget.do")}</button>
+        <button
+          type="button"
+          className="button danger"
+          disabled={forget.isPending}
+          onClick={() => forget.mutate(false)}
+        >
+          {say("forget.do")}
+        </button>
       )}
     </Dialog>
   );
@@ -70,7 +84,9 @@ function Correct({ id, text, onClose }: { id: string; text: string; onClose: () 
     <Dialog title={say("correct.title")} onClose={onClose}>
       <blockquote className="border-l-4 border-line pl-3">{text.slice(0, 500)}</blockquote>
       {correct.data ? (
-        <p role="status" className="mt-4">{say("correct.done")}</p>
+        <p role="status" className="mt-4">
+          {say("correct.done")}
+        </p>
       ) : (
         <form
           className="mt-4 flex flex-col gap-3"
@@ -81,10 +97,18 @@ function Correct({ id, text, onClose }: { id: string; text: string; onClose: () 
         >
           <label className="field">
             <span>{say("correct.what")}</span>
-            <textarea required rows={3} maxLength={10000} value={words} onChange={(event) => setWords(event.target.value)} />
+            <textarea
+              required
+              rows={3}
+              maxLength={10000}
+              value={words}
+              onChange={(event) => setWords(event.target.value)}
+            />
           </label>
           <ErrorNotice error={correct.error} />
-          <button type="submit" className="button primary self-start" disabled={correct.isPending || !words.trim()}>{say("correct.do")}</button>
+          <button type="submit" className="button primary self-start" disabled={correct.isPending || !words.trim()}>
+            {say("correct.do")}
+          </button>
         </form>
       )}
     </Dialog>

@@ -11,8 +11,14 @@ export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () =
   return (
     <div role="alert" className="card border-bad! text-small">
       <p className="text-bad">{message}</p>
-      {error instanceof ApiError && error.requestId && <p className="text-quiet">{say("app.requestId", { id: error.requestId })}</p>}
-      {onRetry && <button type="button" className="button small mt-2" onClick={onRetry}>{say("app.retry")}</button>}
+      {error instanceof ApiError && error.requestId && (
+        <p className="text-quiet">{say("app.requestId", { id: error.requestId })}</p>
+      )}
+      {onRetry && (
+        <button type="button" className="button small mt-2" onClick={onRetry}>
+          {say("app.retry")}
+        </button>
+      )}
     </div>
   );
 }
@@ -25,7 +31,9 @@ export function Empty({ children }: { children: ReactNode }) {
 export function Skeleton({ lines = 3, className = "h-12" }: { lines?: number; className?: string }) {
   return (
     <div role="status" aria-label={say("app.loading")} className="flex flex-col gap-3 py-2">
-      {Array.from({ length: lines }, (_, line) => <div key={line} className={`skeleton ${className}`} />)}
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} className={`skeleton ${className}`} />
+      ))}
     </div>
   );
 }

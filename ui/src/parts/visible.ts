@@ -4,5 +4,10 @@
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 export function visible(text: string): string {
-  return text.replace(/\r\n?/g, "\n").replace(HIDDEN, (letter) => `\u2420${letter.charCodeAt(0).toString(16).padStart(2, "0")}`.replace("\u2420", "⟨") + "⟩");
+  return text
+    .replace(/\r\n?/g, "\n")
+    .replace(
+      HIDDEN,
+      (letter) => `\u2420${letter.charCodeAt(0).toString(16).padStart(2, "0")}`.replace("\u2420", "⟨") + "⟩",
+    );
 }

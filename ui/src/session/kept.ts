@@ -8,7 +8,8 @@ let owner: string | null = null; // nothing is written for anybody else: what co
 export function keepFor(userId: string | null) {
   owner = userId;
   for (const name of Object.keys(localStorage)) {
-    if (name.startsWith(PREFIX) && (userId === null || !name.startsWith(nameOf(userId, "")))) localStorage.removeItem(name);
+    if (name.startsWith(PREFIX) && (userId === null || !name.startsWith(nameOf(userId, ""))))
+      localStorage.removeItem(name);
   }
 }
 

@@ -81,7 +81,8 @@ class Session {
       return;
     }
     const key = sessionStorage.getItem(KEY);
-    if (key) await this.useKey(key, sessionStorage.getItem(`${KEY}.user`) ?? "").catch(() => sessionStorage.removeItem(KEY));
+    if (key)
+      await this.useKey(key, sessionStorage.getItem(`${KEY}.user`) ?? "").catch(() => sessionStorage.removeItem(KEY));
     else if (this.mayHaveSession(config)) await this.renew();
   }
 
@@ -148,7 +149,8 @@ class Session {
 
   /** Another tab has signed out, or somebody else in: this one must not go on as before. */
   private heed() {
-    if (this.accessToken && this.state.kind === "open" && localStorage.getItem(HAD_SESSION) !== this.state.userId) this.end();
+    if (this.accessToken && this.state.kind === "open" && localStorage.getItem(HAD_SESSION) !== this.state.userId)
+      this.end();
   }
 
   private async renewOnce(): Promise<boolean> {
@@ -161,13 +163,16 @@ class Session {
       this.take(tokens);
       return true;
     } catch (error) {
-      if (ended === this.ended && error instanceof ApiError && error.status >= 400 && error.status < 500) this.end("expired");
+      if (ended === this.ended && error instanceof ApiError && error.status >= 400 && error.status < 500)
+        this.end("expired");
       return false;
     }
   }
 
   private mayHaveSession(config: Config): boolean {
-    return config.auth_url ? sessionStorage.getItem(FOREIGN_REFRESH) !== null : localStorage.getItem(HAD_SESSION) !== null;
+    return config.auth_url
+      ? sessionStorage.getItem(FOREIGN_REFRESH) !== null
+      : localStorage.getItem(HAD_SESSION) !== null;
   }
 
   private async call(path: string, body: object, method = "POST"): Promise<Tokens> {

@@ -169,10 +169,12 @@ export const en = {
   "evidence.close": "Close the panel",
   "evidence.choose": "Choose an answer to see what it was made from.",
   "forget.title": "Forget this?",
-  "forget.what": "Deleted are its messages, every summary made from them, and the answers that repeat them. This cannot be undone.",
+  "forget.what":
+    "Deleted are its messages, every summary made from them, and the answers that repeat them. This cannot be undone.",
   "forget.do": "Forget",
   "forget.receipt": "Forgotten: {logs} messages, {records} summaries, {answers} answers.",
-  "forget.doubtful": "{n} more answer was based on it and does not clearly repeat it. | {n} more answers were based on it and do not clearly repeat it.",
+  "forget.doubtful":
+    "{n} more answer was based on it and does not clearly repeat it. | {n} more answers were based on it and do not clearly repeat it.",
   "forget.doubtfulToo": "Delete these, too",
   "correct.title": "What is right?",
   "correct.what": "Your words become a memory of their own that replaces this one. Both stay visible.",
@@ -217,15 +219,18 @@ export const en = {
   "memory.none": "Nothing is remembered yet. Talk to an assistant, or import your history.",
   "memory.noneFound": "Nothing found.",
   "memory.unfold": "The words it was made from",
-  "memory.gone": "{n} message was deleted by retention; only the summary is left. | {n} messages were deleted by retention; only the summary is left.",
+  "memory.gone":
+    "{n} message was deleted by retention; only the summary is left. | {n} messages were deleted by retention; only the summary is left.",
   "memory.export": "Export",
   "memory.import": "Import",
-  "memory.importHelp": "A ChatGPT export (conversations.json), a MaaS export, or messages as lines of JSON. At most 64 MB.",
+  "memory.importHelp":
+    "A ChatGPT export (conversations.json), a MaaS export, or messages as lines of JSON. At most 64 MB.",
   "memory.importing": "Importing: {done} of {all} parts are summarized.",
   "memory.imported": "Imported: {added} new messages, {known} were known.",
   "memory.importDone": "The import is summarized.",
   "memory.erase": "Erase everything",
-  "memory.eraseWhat": "Everything that this service holds about you is deleted: memory, conversations, requests, images, settings. This cannot be undone.",
+  "memory.eraseWhat":
+    "Everything that this service holds about you is deleted: memory, conversations, requests, images, settings. This cannot be undone.",
   "memory.eraseConfirm": "Type {word} to confirm",
   "memory.eraseWord": "erase",
   "memory.erased": "Erased. This is the receipt:",

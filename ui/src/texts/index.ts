@@ -56,7 +56,8 @@ export function formatNumber(value: number, digits = 1): string {
 /** Today the time, this year the day and month, else the whole date. */
 export function formatDate(at: string | Date, now = new Date()): string {
   const date = new Date(at);
-  if (date.toDateString() === now.toDateString()) return date.toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" });
+  if (date.toDateString() === now.toDateString())
+    return date.toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" });
   const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
   return date.toLocaleDateString(language(), { day: "numeric", month: "short", year });
 }
@@ -69,7 +70,11 @@ export function formatFullDate(at: string | Date): string {
 export function formatDistance(at: string | Date, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000;
   const format = new Intl.RelativeTimeFormat(language(), { numeric: "auto" });
-  for (const [unit, length] of [["day", 86400], ["hour", 3600], ["minute", 60]] as const) {
+  for (const [unit, length] of [
+    ["day", 86400],
+    ["hour", 3600],
+    ["minute", 60],
+  ] as const) {
     if (Math.abs(seconds) >= length) return format.format(Math.round(seconds / length), unit);
   }
   return format.format(Math.round(seconds), "second");
