@@ -4,11 +4,9 @@ import { QueryClient, QueryClientProvider, useQueryClient } from "@tanstack/reac
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 
-import { ApiError } from "./api/http";
+import { ApiError } from "./api/error";
 import { useUserEvents } from "./api/user_events";
 import { useOutbox } from "./chat/outbox";
-import { Boundary } from "./parts/boundary";
-import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
 import { ChatPage, isWriting } from "./pages/chat";
 import { HistoryPage } from "./pages/history";
 import { MemoryPage } from "./pages/memory";
@@ -17,6 +15,8 @@ import { ProfilePage } from "./pages/profile";
 import { RunPage } from "./pages/run";
 import { Sidebar } from "./pages/sidebar";
 import { SignInPage } from "./pages/sign_in";
+import { Boundary } from "./parts/boundary";
+import { Empty, ErrorNotice, Skeleton } from "./parts/notice";
 import { useIsOnline, waitForServer } from "./session/connection";
 import { session, useSession, useUser } from "./session/session";
 import { say, useLanguage } from "./texts";

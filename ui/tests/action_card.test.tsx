@@ -9,7 +9,7 @@ import type { Action, Page } from "../src/api/types";
 import { ActionCard } from "../src/chat/action_card";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
-import { serve, type Asked } from "./server";
+import { type Asked, serve } from "./server";
 
 const USER = "00000000-0000-4000-8000-000000000001";
 let action: Action;

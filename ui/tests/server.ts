@@ -5,6 +5,7 @@ import { vi } from "vitest";
 export interface Asked {
   method: string;
   path: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it as they expect it
   body: any;
   credential: string | null;
 }

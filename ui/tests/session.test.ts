@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { get } from "../src/api/http";
 import { keep, kept } from "../src/session/kept";
 import { session } from "../src/session/session";
-import { CONFIG, idOf, serve, tokensOf, type Asked } from "./server";
+import { type Asked, CONFIG, idOf, serve, tokensOf } from "./server";
 
 const ANN = idOf("ann");
 const BOB = idOf("bob");

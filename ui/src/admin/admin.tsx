@@ -1,6 +1,6 @@
 // The pages of administrators.
 
-import { lazy, Suspense, type ReactNode } from "react";
+import { lazy, Suspense } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 
 import { Empty, Skeleton } from "../parts/notice";
@@ -56,38 +56,6 @@ export default function AdminPage() {
           <Empty>{say("app.notFound")}</Empty>
         </Route>
       </Switch>
-    </div>
-  );
-}
-
-export function Sheet({ title, note, children }: { title: string; note?: string; children: ReactNode }) {
-  return (
-    <div className="scrolls min-h-0 flex-1 p-4" tabIndex={0}>
-      <div className="mx-auto flex max-w-6xl flex-col gap-4">
-        <h1 className="text-title font-semibold">{title}</h1>
-        {note && <p className="text-small text-quiet">{note}</p>}
-        {children}
-      </div>
-    </div>
-  );
-}
-
-/** A table that scrolls by itself on a narrow screen. */
-export function Table({ columns, children }: { columns: string[]; children: ReactNode }) {
-  return (
-    <div className="scrolls" tabIndex={0}>
-      <table className="data">
-        <thead>
-          <tr>
-            {columns.map((column, index) => (
-              <th key={index} scope="col">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
     </div>
   );
 }

@@ -7,8 +7,8 @@ import { Chart } from "../parts/chart";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatDistance, formatNumber, say } from "../texts";
-import { Sheet, Table } from "./admin";
 import { useFilters } from "./filters";
+import { Sheet, Table } from "./sheet";
 
 const RANGES = [1, 7, 30, 90];
 const DAY_MS = 86_400_000;
@@ -22,7 +22,7 @@ export function Dashboard() {
     queryFn: ({ signal }) =>
       get<Metrics>(
         "/v1/admin/metrics",
-        { from: new Date(Date.now() - (range - 1) * DAY_MS).toISOString().slice(0, 10) + "T00:00:00Z" },
+        { from: `${new Date(Date.now() - (range - 1) * DAY_MS).toISOString().slice(0, 10)}T00:00:00Z` },
         signal,
       ),
     refetchInterval: REFRESH_MS,

@@ -4,7 +4,7 @@ import * as monaco from "monaco-editor/editor/editor.api";
 import "monaco-editor/editor/browser/widget/diffEditor/diffEditor.contribution";
 import "monaco-editor/editor/contrib/find/browser/findController";
 import EditorWorker from "monaco-editor/editor/editor.worker?worker";
-import { useEffect, useRef } from "react";
+import { useEffect, useEffectEvent, useRef } from "react";
 
 Object.assign(self, { MonacoEnvironment: { getWorker: () => new EditorWorker() } });
 
@@ -21,7 +21,7 @@ interface Props {
 export function Editor({ value, revision, original, label, onChange }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const model = useRef<monaco.editor.ITextModel>(null);
-  useEffect(() => {
+  const open = useEffectEvent(() => {
     const made = monaco.editor.createModel(value, "plaintext");
     model.current = made;
     const listening = made.onDidChangeContent(() => onChange(made.getValue()));
@@ -29,10 +29,12 @@ export function Editor({ value, revision, original, label, onChange }: Props) {
       listening.dispose();
       disposeLater(made);
     };
-  }, []);
-  useEffect(() => {
+  });
+  const show = useEffectEvent(() => {
     if (model.current && model.current.getValue() !== value) model.current.setValue(value);
-  }, [revision]);
+  });
+  useEffect(() => open(), []);
+  useEffect(() => show(), [revision]);
   useEffect(() => {
     const options = {
       theme: isDark() ? "vs-dark" : "vs",

@@ -4,15 +4,15 @@ import { useState } from "react";
 import { post, remove } from "../api/http";
 import { refresh } from "../api/refresh";
 import type { Key } from "../api/types";
+import { Field, Form } from "../pages/sign_in";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
-import { Field, Form } from "../pages/sign_in";
 import { say } from "../texts";
-import { Sheet, Table } from "./admin";
+import { Sheet, Table } from "./sheet";
 
 const SCOPES = ["ask", "read", "metrics", "admin"] as const;
 

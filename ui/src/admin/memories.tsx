@@ -4,8 +4,8 @@ import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { say, sayOr } from "../texts";
-import { Sheet, Table } from "./admin";
 import { Filter, useFilters, wholeId } from "./filters";
+import { Sheet, Table } from "./sheet";
 
 const PAGE = 50;
 

@@ -4,7 +4,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useParams } from "wouter";
 
-import { ApiError, get, post, put } from "../api/http";
+import { ApiError } from "../api/error";
+import { get, post, put } from "../api/http";
 import { refresh } from "../api/refresh";
 import { useRun } from "../api/run";
 import type { Accepted, Page, Prompt, PromptVersion, Run } from "../api/types";
@@ -13,9 +14,9 @@ import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { formatDate, say } from "../texts";
-import { Sheet } from "./admin";
 import { Editor } from "./editor";
 import { wholeId } from "./filters";
+import { Sheet } from "./sheet";
 
 const VARIABLE = /\{([a-z_]{1,50})\}/g;
 
@@ -81,7 +82,14 @@ function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: Pr
           </select>
         </label>
         {original !== null && compared !== prompt.version && (
-          <button type="button" className="button" onClick={() => (setText(original), setRevision(revision + 1))}>
+          <button
+            type="button"
+            className="button"
+            onClick={() => {
+              setText(original);
+              setRevision(revision + 1);
+            }}
+          >
             {say("admin.restore")}
           </button>
         )}

@@ -6,7 +6,7 @@ import { Time } from "../parts/time";
 import { useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { formatNumber, say } from "../texts";
-import { Sheet, Table } from "./admin";
+import { Sheet, Table } from "./sheet";
 
 export function PromptsPage() {
   const list = useMore<PromptEntry>("prompts", "/v1/admin/prompts");

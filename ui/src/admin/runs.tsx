@@ -1,14 +1,14 @@
 import { Link } from "wouter";
 
 import type { RunSummary } from "../api/types";
+import { useAssistants } from "../pages/chat";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
-import { useAssistants } from "../pages/chat";
 import { say } from "../texts";
-import { Sheet, Table } from "./admin";
 import { dayToTime, Filter, useFilters, wholeId } from "./filters";
+import { Sheet, Table } from "./sheet";
 
 const STATUSES = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"];
 const KINDS = ["ask", "action", "task", "archive", "trial"];

@@ -13,8 +13,8 @@ import { unique, useMore } from "../parts/use_more";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
 import { formatNumber, say } from "../texts";
-import { Sheet, Table } from "./admin";
 import { Filter, useFilters } from "./filters";
+import { Sheet, Table } from "./sheet";
 
 export function UsersPage() {
   const { userId, config } = useUser();

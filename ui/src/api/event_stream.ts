@@ -1,7 +1,8 @@
 // Server-sent events over fetch: EventSource cannot send a credential, and a URL must not hold one.
 
 import { reportConnection } from "../session/connection";
-import { ApiError, send } from "./http";
+import { ApiError } from "./error";
+import { send } from "./http";
 
 export interface ServerEvent {
   id: string;

@@ -1,18 +1,7 @@
-// Requests to the server: one error type, the credential of the session, one renewal when it has expired.
+// Requests to the server: the credential of the session, one renewal when it has expired.
 
 import { session } from "../session/session";
-
-export class ApiError extends Error {
-  constructor(
-    readonly status: number, // 0: the server did not answer
-    readonly code: string,
-    message: string,
-    readonly requestId: string | null,
-    readonly retryAfterS: number | null = null,
-  ) {
-    super(message);
-  }
-}
+import { ApiError, readError } from "./error";
 
 type Body = Record<string, unknown> | FormData | Blob;
 
@@ -54,15 +43,6 @@ export type Query = Record<string, string | number | boolean | null | undefined>
 export function toQuery(query: Query): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   return pairs.length ? `?${new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]))}` : "";
-}
-
-/** Read `{error: {code, message}}`, or the errors of the sign-in routes, `{error_code, msg}`. */
-export async function readError(response: Response): Promise<ApiError> {
-  const body = await response.json().catch(() => null);
-  const code = body?.error?.code ?? body?.error_code ?? `http_${response.status}`;
-  const message = body?.error?.message ?? body?.msg ?? response.statusText;
-  const retryAfter = Number(response.headers.get("retry-after"));
-  return new ApiError(response.status, code, message, response.headers.get("x-request-id"), retryAfter || null);
 }
 
 async function attempt(

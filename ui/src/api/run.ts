@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useReducer } from "react";
 
-import { ApiError } from "./http";
+import { ApiError } from "./error";
 import { follow, type ServerEvent } from "./event_stream";
 import type { Button, Status } from "./types";
 
@@ -58,39 +58,54 @@ export const NEW_RUN: LiveRun = {
   attempt: null,
 };
 
+/** The events that change what is shown, with the data that each has. */
+type RunEvent =
+  | { type: "status"; data: { status: Status; at: string } }
+  | { type: "text"; data: { delta: string; attempt: string } }
+  | { type: "tool_start"; data: { call_id: string; tool: string } }
+  | { type: "tool_result"; data: { call_id: string } }
+  | { type: "approval_required"; data: { action_id: string } }
+  | { type: "buttons"; data: { buttons: Button[] } }
+  | { type: "request_photo"; data: unknown }
+  | { type: "sticker"; data: { attachment_id: string } }
+  | { type: "progress"; data: { title: string; ended: number; total: number } }
+  | { type: "layer"; data: Layer }
+  | { type: "done"; data: { final_answer: string } }
+  | { type: "error"; data: { code: string; message: string } };
+
 /** The run after one more event; an attempt that begins anew drops the text of the one before. */
-export function takeEvent(run: LiveRun, { type, data }: ServerEvent): LiveRun {
-  const given = data as any;
+export function takeEvent(run: LiveRun, event: ServerEvent): LiveRun {
+  const { type, data } = event as RunEvent;
   switch (type) {
     case "status":
-      return given.status === "NEW" && run.isOver ? NEW_RUN : { ...run, status: given.status, statusAt: given.at };
+      return data.status === "NEW" && run.isOver ? NEW_RUN : { ...run, status: data.status, statusAt: data.at };
     case "text": {
-      const text = run.attempt === given.attempt ? run.text + given.delta : given.delta;
-      return { ...run, text, attempt: given.attempt };
+      const text = run.attempt === data.attempt ? run.text + data.delta : data.delta;
+      return { ...run, text, attempt: data.attempt };
     }
     case "tool_start":
-      return { ...run, tools: [...run.tools, { id: given.call_id, tool: given.tool, isRunning: true }] };
+      return { ...run, tools: [...run.tools, { id: data.call_id, tool: data.tool, isRunning: true }] };
     case "tool_result":
       return {
         ...run,
-        tools: run.tools.map((one) => (one.id === given.call_id ? { ...one, isRunning: false, result: given } : one)),
+        tools: run.tools.map((one) => (one.id === data.call_id ? { ...one, isRunning: false, result: data } : one)),
       };
     case "approval_required":
-      return { ...run, actionIds: [...run.actionIds, given.action_id] };
+      return { ...run, actionIds: [...run.actionIds, data.action_id] };
     case "buttons":
-      return { ...run, buttons: given.buttons };
+      return { ...run, buttons: data.buttons };
     case "request_photo":
       return { ...run, wantsPhoto: true };
     case "sticker":
-      return { ...run, images: [...run.images, given.attachment_id] };
+      return { ...run, images: [...run.images, data.attachment_id] };
     case "progress":
-      return { ...run, progress: given };
+      return { ...run, progress: data };
     case "layer":
-      return { ...run, layers: [...run.layers, given] };
+      return { ...run, layers: [...run.layers, data] };
     case "done":
-      return { ...run, status: "COMPLETED", answer: given.final_answer, isOver: true };
+      return { ...run, status: "COMPLETED", answer: data.final_answer, isOver: true };
     case "error":
-      return { ...run, status: "FAILED", error: given, isOver: true };
+      return { ...run, status: "FAILED", error: data, isOver: true };
     default:
       return run;
   }

@@ -3,7 +3,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
-import { ApiError, patch, post } from "../api/http";
+import { ApiError } from "../api/error";
+import { patch, post } from "../api/http";
 import { refresh } from "../api/refresh";
 import type { Action } from "../api/types";
 import { ErrorNotice } from "../parts/notice";

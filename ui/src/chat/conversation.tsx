@@ -2,7 +2,7 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
 import { get, post } from "../api/http";
@@ -13,9 +13,9 @@ import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { Composer } from "./composer";
-import { findTarget, isEnded, useItems, useMessages, useTarget, type Item } from "./items";
-import { upload, useOutbox, type Outgoing } from "./outbox";
-import { AssistantMessage, LiveTurn, UserMessage, type ShowPanel } from "./turns";
+import { findTarget, type Item, isEnded, useItems, useMessages, useTarget } from "./items";
+import { type Outgoing, upload, useOutbox } from "./outbox";
+import { AssistantMessage, LiveTurn, type ShowPanel, UserMessage } from "./turns";
 
 const RUNS = 50; // the newest ones, among which are those without an answer yet
 const NO_RUNS: RunSummary[] = [];
@@ -192,25 +192,31 @@ function Log({
   });
   const isFilled = !isLoading && items.length > 0;
   const targetKey = items[target]?.key;
-  useEffect(() => {
-    if (!isFilled) return;
+  const showTarget = useEffectEvent(() => {
     follows.current = target < 0;
     if (target >= 0) list.scrollToIndex(target, { align: "center" });
     else list.scrollToEnd();
-  }, [isFilled, targetKey]); // not its index, which changes when others are loaded
+  });
   useEffect(() => {
+    if (isFilled) showTarget();
+  }, [isFilled, targetKey]); // not its index, which changes when others are loaded
+  const readOn = useEffectEvent(() => {
     const element = box.current;
-    if (hasLater && element && element.scrollHeight - element.scrollTop - element.clientHeight < END_PX) onLater();
+    if (element && element.scrollHeight - element.scrollTop - element.clientHeight < END_PX) onLater();
+  });
+  useEffect(() => {
+    if (hasLater) readOn();
   }, [hasLater]);
   const size = list.getTotalSize();
-  useEffect(() => {
+  const followEnd = useEffectEvent(() => {
     if (follows.current && isFilled && !hasLater) list.scrollToEnd();
-  }, [size]);
+  });
+  useEffect(() => followEnd(), [size]);
   const lastKey = items.at(-1)?.key;
-  useEffect(() => {
-    const last = items.at(-1);
-    if (last?.kind === "outgoing") list.scrollToEnd(); // one's own message is always seen
-  }, [lastKey]);
+  const showOwn = useEffectEvent(() => {
+    if (items.at(-1)?.kind === "outgoing") list.scrollToEnd(); // one's own message is always seen
+  });
+  useEffect(() => showOwn(), [lastKey]);
 
   if (isLoading)
     return (

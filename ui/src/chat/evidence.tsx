@@ -4,7 +4,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 
-import { ApiError, get } from "../api/http";
+import { ApiError } from "../api/error";
+import { get } from "../api/http";
 import type { Memory, Page, RawLog, Run, Source } from "../api/types";
 import { MemoryActions } from "../parts/memory_actions";
 import { Skeleton } from "../parts/notice";

@@ -4,7 +4,8 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef } from "react";
 import { useLocationProperty } from "wouter/use-browser-location";
 
-import { ApiError, get } from "../api/http";
+import { ApiError } from "../api/error";
+import { get } from "../api/http";
 import type { Message, Page, RunSummary } from "../api/types";
 import { unique } from "../parts/use_more";
 import type { Outgoing } from "./outbox";

@@ -2,7 +2,8 @@
 
 import { useSyncExternalStore } from "react";
 
-import { ApiError, post, send } from "../api/http";
+import { ApiError } from "../api/error";
+import { post, send } from "../api/http";
 import type { Accepted } from "../api/types";
 import { waitForServer } from "../session/connection";
 import { keep, keptList } from "../session/kept";
@@ -73,8 +74,9 @@ export class Outbox {
     this.isSending = true;
     const { signal } = this.closing;
     try {
-      for (let next; !signal.aborted && (next = this.messages.find((one) => !one.error)); ) {
-        const message = next;
+      while (!signal.aborted) {
+        const message = this.messages.find((one) => !one.error);
+        if (!message) return;
         try {
           const { request_id } = await submit(message);
           this.opened.add(message.conversationId);
@@ -97,7 +99,7 @@ export class Outbox {
   private store(next: Outgoing[]) {
     this.messages = next;
     if (!this.isClosed) keep(this.userId, STORED, next.length ? JSON.stringify(next) : "");
-    this.listeners.forEach((listener) => listener());
+    for (const listener of this.listeners) listener();
   }
 }
 
@@ -111,7 +113,8 @@ session.subscribe(() => {
 /** The outbox of the person who is signed in, and the messages in it. */
 export function useOutbox(): [Outbox, Outgoing[]] {
   const { userId } = useUser();
-  const outbox = (current ??= new Outbox(userId));
+  current ??= new Outbox(userId);
+  const outbox = current;
   return [outbox, useSyncExternalStore(outbox.subscribe, outbox.get)];
 }
 
@@ -147,6 +150,10 @@ function submit(message: Outgoing): Promise<Accepted> {
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = window.setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => (window.clearTimeout(timer), resolve()), { once: true });
+    const wake = () => {
+      window.clearTimeout(timer);
+      resolve();
+    };
+    signal.addEventListener("abort", wake, { once: true });
   });
 }

@@ -1,11 +1,11 @@
 // What stands in a conversation: messages that are stored, and runs that are still being answered.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useEffectEvent } from "react";
 
 import { get, post } from "../api/http";
 import { refresh } from "../api/refresh";
-import { useLayers, useRun, type ToolCall } from "../api/run";
+import { type ToolCall, useLayers, useRun } from "../api/run";
 import type { Accepted, Action, Button, Message, Run, TaskStep } from "../api/types";
 import { CopyButton } from "../parts/copy_button";
 import { Image } from "../parts/image";
@@ -116,11 +116,13 @@ export function LiveTurn({
   useEffect(() => {
     if (live.actionIds.length) void refresh(queries, ["actions"]);
   }, [live.actionIds.length, queries]);
-  useEffect(() => {
-    if (!live.isOver) return;
+  const end = useEffectEvent(() => {
     if (live.answer) notifyOfAnswer(userId, live.answer);
     void queries.invalidateQueries({ queryKey: ["run", runId] });
     onOver();
+  });
+  useEffect(() => {
+    if (live.isOver) end();
   }, [live.isOver]);
   const text = withoutImages(live.answer ?? live.text, live.images);
   return (

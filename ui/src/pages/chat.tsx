@@ -4,7 +4,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useState } from "react";
 import { useLocation, useParams, useSearch } from "wouter";
 
-import { ApiError, get, patch } from "../api/http";
+import { ApiError } from "../api/error";
+import { get, patch } from "../api/http";
 import { refresh } from "../api/refresh";
 import { useLayers } from "../api/run";
 import type { Assistant, Conversation as ConversationData, Mode, Page } from "../api/types";
@@ -13,7 +14,7 @@ import { Evidence } from "../chat/evidence";
 import { Logs } from "../chat/logs";
 import { useOutbox } from "../chat/outbox";
 import { Trace } from "../chat/trace";
-import { useRunState, type Panel, type ShowPanel } from "../chat/turns";
+import { type Panel, type ShowPanel, useRunState } from "../chat/turns";
 import { Boundary } from "../parts/boundary";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { newUuid } from "../parts/uuid";

@@ -1,7 +1,7 @@
 // What is remembered of a person: by time and level, found by words, back to what was said; and in and out of here.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
 
 import { get, post, remove, send } from "../api/http";
 import { refresh } from "../api/refresh";
@@ -237,18 +237,13 @@ function ImportProgress({ runIds, onDone }: { runIds: string[]; onDone: () => vo
   useEffect(() => {
     if (next !== null && isEnded) setDone((before) => new Set(before).add(next));
   }, [next, isEnded]);
-  useEffect(() => {
-    if (next === null) {
-      void refresh(queries, ["memory"]);
-      const timer = window.setTimeout(onDone, 3000);
-      return () => window.clearTimeout(timer);
-    }
-  }, [next]);
-  return next === null ? (
-    <>{say("memory.importDone")}</>
-  ) : (
-    <>{say("memory.importing", { done: done.size, all: runIds.length })}</>
-  );
+  const end = useEffectEvent(() => {
+    void refresh(queries, ["memory"]);
+    const timer = window.setTimeout(onDone, 3000);
+    return () => window.clearTimeout(timer);
+  });
+  useEffect(() => (next === null ? end() : undefined), [next]);
+  return next === null ? say("memory.importDone") : say("memory.importing", { done: done.size, all: runIds.length });
 }
 
 function Erase({ onClose }: { onClose: () => void }) {

@@ -1,10 +1,10 @@
 // Signing in, signing up, and setting a password by a link of an administrator.
 
-import { useState, type ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 
-import { ApiError } from "../api/http";
+import { ApiError } from "../api/error";
 import { ErrorNotice } from "../parts/notice";
-import { session, type Config } from "../session/session";
+import { type Config, session } from "../session/session";
 import { say } from "../texts";
 
 const MIN_PASSWORD = 8;
@@ -74,7 +74,7 @@ function PasswordForm({ config }: { config: Config }) {
 
 function KeyForm() {
   return (
-    <Form submit={say("sign.in")} onSubmit={(form) => session.useKey(form.get("key")!, form.get("user") ?? "")}>
+    <Form submit={say("sign.in")} onSubmit={(form) => session.signInWithKey(form.get("key")!, form.get("user") ?? "")}>
       <Field label={say("sign.key")} name="key" type="password" autoComplete="off" required maxLength={16000} />
       <Field
         label={say("sign.keyUser")}

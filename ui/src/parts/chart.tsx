@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useEffectEvent, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
@@ -22,7 +22,7 @@ export function Chart({
 }) {
   const place = useRef<HTMLDivElement>(null);
   const shown = JSON.stringify([days, values]);
-  useEffect(() => {
+  const draw = useEffectEvent(() => {
     const element = place.current;
     if (!element || !days.length) return;
     const style = getComputedStyle(element);
@@ -56,7 +56,8 @@ export function Chart({
       observer.disconnect();
       plot.destroy();
     };
-  }, [shown]);
+  });
+  useEffect(() => draw(), [shown]);
   return (
     <figure className="card relative min-w-0 overflow-hidden">
       <figcaption>

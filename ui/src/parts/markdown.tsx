@@ -31,7 +31,7 @@ export const Markdown = memo(function Markdown({ text, onMark }: Props) {
           {children}
         </a>
       ) : (
-        <>{children}</>
+        children
       ),
     cite: ({ children }) => (
       <button
@@ -48,7 +48,7 @@ export const Markdown = memo(function Markdown({ text, onMark }: Props) {
           {alt || src}
         </a>
       ) : (
-        <>{alt}</>
+        alt
       ),
     pre: ({ children }) => <pre tabIndex={0}>{children}</pre>,
   };

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-import { ApiError } from "../api/http";
+import { ApiError } from "../api/error";
 import { say } from "../texts";
 
 /** What went wrong, what to do, and the id that an operator can look for. */

@@ -8,7 +8,7 @@ const listeners = new Set<() => void>();
 export function reportConnection(answered: boolean) {
   if (answered === isOnline) return;
   isOnline = answered;
-  listeners.forEach((listener) => listener());
+  for (const listener of listeners) listener();
 }
 
 export function useIsOnline(): boolean {

@@ -2,7 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 
-import { ApiError, readError } from "../api/http";
+import { ApiError, readError } from "../api/error";
 import { keepFor } from "./kept";
 
 /** What the server says about itself in /ui/config.json. */
@@ -82,7 +82,9 @@ class Session {
     }
     const key = sessionStorage.getItem(KEY);
     if (key)
-      await this.useKey(key, sessionStorage.getItem(`${KEY}.user`) ?? "").catch(() => sessionStorage.removeItem(KEY));
+      await this.signInWithKey(key, sessionStorage.getItem(`${KEY}.user`) ?? "").catch(() =>
+        sessionStorage.removeItem(KEY),
+      );
     else if (this.mayHaveSession(config)) await this.renew();
   }
 
@@ -108,7 +110,7 @@ class Session {
   }
 
   /** Sign in with an API key; one that serves many people needs the name of one. */
-  async useKey(key: string, user: string) {
+  async signInWithKey(key: string, user: string) {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const caller = await fetch("/v1/caller", { headers });
     if (!caller.ok) throw await readError(caller);
@@ -223,7 +225,7 @@ class Session {
 
   private set(state: SessionState) {
     this.state = state;
-    this.listeners.forEach((listener) => listener());
+    for (const listener of this.listeners) listener();
   }
 }
 

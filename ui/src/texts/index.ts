@@ -23,11 +23,14 @@ export function chooseLanguage(next: Language | null) {
   if (next) localStorage.setItem(STORED, next);
   else localStorage.removeItem(STORED);
   apply();
-  listeners.forEach((listener) => listener());
+  for (const listener of listeners) listener();
 }
 
 export function useLanguage(): Language {
-  return useSyncExternalStore((listener) => (listeners.add(listener), () => listeners.delete(listener)), language);
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, language);
 }
 
 /** The sentence of a key; `n` chooses among its plural forms. */

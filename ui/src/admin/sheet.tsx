@@ -1,0 +1,35 @@
+// What the pages of administrators stand on, and their tables.
+
+import type { ReactNode } from "react";
+
+export function Sheet({ title, note, children }: { title: string; note?: string; children: ReactNode }) {
+  return (
+    <div className="scrolls min-h-0 flex-1 p-4" tabIndex={0}>
+      <div className="mx-auto flex max-w-6xl flex-col gap-4">
+        <h1 className="text-title font-semibold">{title}</h1>
+        {note && <p className="text-small text-quiet">{note}</p>}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** A table that scrolls by itself on a narrow screen. */
+export function Table({ columns, children }: { columns: string[]; children: ReactNode }) {
+  return (
+    <div className="scrolls" tabIndex={0}>
+      <table className="data">
+        <thead>
+          <tr>
+            {columns.map((column, index) => (
+              <th key={index} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
