@@ -1,0 +1,102 @@
+// Every text is used, and each language says all of them.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+
+import { chooseLanguage, formatDate, formatDistance, say, sayOr } from "../src/texts";
+import { en, type Key } from "../src/texts/en";
+import { ru } from "../src/texts/ru";
+
+const KEYS = Object.keys(en) as Key[];
+const SOURCES = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .filter((path) => /\.tsx?$/.test(path) && !path.startsWith("texts"))
+  .map((path) => readFileSync(join("src", path), "utf8"))
+  .join("\n");
+
+/** The keys that are put together: what begins them, and what may follow. */
+const BUILT: Record<string, string[]> = {
+  "action.": ["pending", "approved", "rejected", "expired", "executing", "done", "failed", "in_doubt"].concat(
+    ["read", "write", "dangerous"], // effects
+  ),
+  "admin.": ["dashboard", "runs", "prompts", "memories", "users", "keys", "audit"].concat(
+    ["active", "expired", "revoked"], // states of keys
+  ),
+  "admin.scope.": ["ask", "read", "metrics", "admin"],
+  "chat.mode.": ["auto", "plan", "ask"],
+  "logs.": ["timeline", "byLayer"],
+  "memory.level.": ["0", "1", "2", "3"],
+  "profile.look.": ["auto", "light", "dark"],
+  "slot.": ["competencies", "communication_style", "meeting_preferences", "focus_time"].concat([
+    "working_style",
+    "career_goals",
+    "problem_solving",
+  ]),
+  "stage.": ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED", "FAILED"].concat([
+    "queue",
+    "analyzer",
+    "draft_builder",
+    "assembler",
+    "final_responder",
+    "archivist",
+  ]),
+  "step.": ["pending", "running", "done", "failed", "in_doubt", "skipped"],
+};
+
+afterEach(() => chooseLanguage(null));
+
+test("no text is unused", () => {
+  const prefixes = SOURCES.matchAll(/(?:say|sayOr)\(`([\w.]+)\$\{/g);
+  expect([...new Set(Array.from(prefixes, ([, prefix]) => prefix))].sort()).toEqual(Object.keys(BUILT).sort());
+  const built = Object.entries(BUILT).flatMap(([prefix, names]) => names.map((name) => prefix + name));
+  const written = Array.from(SOURCES.matchAll(/"([a-z]+(?:\.\w+)+)"/g), ([, key]) => key);
+  const used = new Set([...built, ...written]);
+  expect(built.filter((key) => !(key in en))).toEqual([]);
+  expect(KEYS.filter((key) => !used.has(key))).toEqual([]);
+});
+
+test("both languages have the same texts, with the same values in them", () => {
+  expect(Object.keys(ru)).toEqual(KEYS);
+  const namesOf = (text: string) => [...new Set(Array.from(text.matchAll(/\{(\w+)\}/g), ([, name]) => name))].sort();
+  expect(KEYS.filter((key) => namesOf(en[key]).join() !== namesOf(ru[key]).join())).toEqual([]);
+});
+
+test("a text that counts has the plural forms of its language", () => {
+  const formsOf = (text: string) => text.split(" | ").length;
+  const counted = KEYS.filter((key) => formsOf(en[key]) > 1 || formsOf(ru[key]) > 1);
+  expect(counted.length).toBeGreaterThan(3);
+  expect(counted.filter((key) => formsOf(en[key]) !== 2 || formsOf(ru[key]) !== 3)).toEqual([]);
+});
+
+test("a sentence is filled in, and counts in its language", () => {
+  chooseLanguage("ru");
+  const forms = ru["chat.memories"].split(" | ");
+  const said = [1, 2, 5, 21].map((n) => say("chat.memories", { n }).replace(/\d+/, "{n}"));
+  expect(said).toEqual([forms[0], forms[1], forms[2], forms[0]]);
+  chooseLanguage("en");
+  expect([1, 2].map((n) => say("chat.memories", { n }))).toEqual(["1 memory", "2 memories"]);
+  expect(say("profile.today", { tokens: 1234, dollars: "0.5" })).toBe("Today: 1,234 tokens, $0.5");
+  expect(say("app.requestId")).toBe("Request "); // a value that is not there
+});
+
+test("a name that the page does not know is shown as it is", () => {
+  expect([sayOr("stage.queue", "queue"), sayOr("stage.new_one", "new_one")]).toEqual(["Queue", "new_one"]);
+});
+
+test("a date says no more than one needs to know", () => {
+  chooseLanguage("en");
+  const now = new Date(2026, 4, 6, 15, 0);
+  expect(formatDate(new Date(2026, 4, 6, 9, 5), now)).toMatch(/^0?9:05/);
+  expect(formatDate(new Date(2026, 2, 1), now)).toBe("Mar 1");
+  expect(formatDate(new Date(2025, 2, 1), now)).toBe("Mar 1, 2025");
+});
+
+test.each([
+  [-30, "30 seconds ago"],
+  [90, "in 2 minutes"],
+  [-7200, "2 hours ago"],
+  [86_400, "tomorrow"],
+])("%i s from now is %s", (seconds, words) => {
+  chooseLanguage("en");
+  expect(formatDistance(new Date(1_000_000 + seconds * 1000), 1_000_000)).toBe(words);
+});
