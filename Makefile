@@ -116,5 +116,5 @@ wrk:
 
 # Protocol servers (models, tools), clients and a browser that tests use, and what builds the web interface.
 model-server: ; @tests/install.sh
-ui: model-server ## Build the web interface from ui/ into maas/http/ui
-	@cd ui && npm run --silent build -- --logLevel warn
+ui: .venv/runtime model-server ## Build the web interface from ui/ into maas/http/ui
+	@cd ui && npm run --silent types && npm run --silent build -- --logLevel warn

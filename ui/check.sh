@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the parts of the web interface, builds it anew and compares it with the files that are committed: they must be the
-# same, byte for byte.
+# Compares the types of the API with the server's, lints and tests the parts of the web interface, builds it anew and
+# compares it with the files that are committed: they must be the same, byte for byte.
 set -eu
 cd "$(dirname "$0")"
 if [ ! -d node_modules ]; then
@@ -8,6 +8,8 @@ if [ ! -d node_modules ]; then
   [ -z "${CI:-}" ] || exit 1
   exit 0
 fi
+../.venv/bin/python openapi.py | node openapi.mjs node_modules/.schema.ts
+diff src/api/schema.ts node_modules/.schema.ts || { echo "ui/src/api/schema.ts is not what the server says: run make ui" >&2; exit 1; }
 npm run --silent check
 npm run --silent test -- --reporter=dot
 npm run --silent build -- --outDir node_modules/.built --emptyOutDir --logLevel error

@@ -5,7 +5,7 @@ import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/re
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { get } from "../src/api/http";
-import type { Action, Page } from "../src/api/types";
+import type { Action } from "../src/api/types";
 import { ActionCard } from "../src/chat/action_card";
 import { session } from "../src/session/session";
 import { chooseLanguage } from "../src/texts";
@@ -28,7 +28,7 @@ function answer({ method, path, body }: Asked) {
 }
 
 function Cards() {
-  const { data } = useQuery({ queryKey: ["actions"], queryFn: () => get<Page<Action>>("/v1/actions") });
+  const { data } = useQuery({ queryKey: ["actions"], queryFn: () => get("/v1/actions") });
   return (
     <>
       {data?.results.map((one) => (
@@ -50,6 +50,12 @@ let asked: Asked[];
 beforeEach(async () => {
   action = {
     id: "a",
+    user_id: USER,
+    conversation_id: null,
+    place: 1,
+    assistant: null,
+    agent: null,
+    poll_url: null,
     run_id: "r",
     tool: "send_email",
     arguments: { to: "ann@example.org" },

@@ -83,18 +83,20 @@ test("a late refusal of one person's request does not end the session of another
   let refuse: () => void = () => undefined;
   const waiting = new Promise<void>((resolve) => (refuse = resolve));
   const asked = serve(async (one) => {
-    if (one.path !== "/v1/late") return answer(one);
+    if (one.path !== "/v1/assistants") return answer(one);
     await waiting;
     return { status: 401, body: { error: { code: "unauthorized", message: "no" } } };
   });
-  const late = get("/v1/late");
+  const late = get("/v1/assistants");
   const failed = expect(late).rejects.toThrow();
   await session.signOut();
   await session.signIn("bob", "x");
   refuse();
   await failed;
   expect(session.userId).toBe(BOB);
-  expect(asked.filter((one) => one.path === "/v1/late").map((one) => one.credential)).toEqual(["Bearer token of ann"]);
+  expect(asked.filter((one) => one.path === "/v1/assistants").map((one) => one.credential)).toEqual([
+    "Bearer token of ann",
+  ]);
 });
 
 test("a renewal that arrives after signing out opens nothing", async () => {

@@ -1,4 +1,3 @@
-import type { AuditEntry } from "../api/types";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
@@ -9,7 +8,7 @@ import { Sheet, Table } from "./sheet";
 
 export function AuditPage() {
   const [filters, setFilter] = useFilters(["user", "action"]);
-  const list = useMore<AuditEntry>("audit", "/v1/admin/audit", {
+  const list = useMore("audit", "/v1/admin/audit", {
     user_id: wholeId(filters.user),
     action: filters.action.trim(),
     limit: 50,

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 
 import { get } from "../api/http";
-import type { Metrics } from "../api/types";
+import { keys } from "../api/keys";
 import { Chart } from "../parts/chart";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
@@ -18,9 +18,9 @@ export function Dashboard() {
   const [{ days }, setFilter] = useFilters(["days"]);
   const range = RANGES.includes(Number(days)) ? Number(days) : 7;
   const metrics = useQuery({
-    queryKey: ["metrics", range],
+    queryKey: keys.metrics(range),
     queryFn: ({ signal }) =>
-      get<Metrics>(
+      get(
         "/v1/admin/metrics",
         { from: `${new Date(Date.now() - (range - 1) * DAY_MS).toISOString().slice(0, 10)}T00:00:00Z` },
         signal,

@@ -3,7 +3,6 @@ import { useState } from "react";
 
 import { post, remove } from "../api/http";
 import { refresh } from "../api/refresh";
-import type { Key } from "../api/types";
 import { Field, Form } from "../pages/sign_in";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
@@ -19,7 +18,7 @@ const SCOPES = ["ask", "read", "metrics", "admin"] as const;
 export function KeysPage() {
   const queries = useQueryClient();
   const [secret, setSecret] = useState<string | null>(null);
-  const list = useMore<Key>("keys", "/v1/admin/keys");
+  const list = useMore("keys", "/v1/admin/keys");
   const readAgain = () => refresh(queries, ["keys"]);
   const revoke = useMutation({ mutationFn: (id: string) => remove(`/v1/admin/keys/${id}`), onSuccess: readAgain });
   return (
@@ -32,8 +31,8 @@ export function KeysPage() {
             onSubmit={async (form) => {
               const scopes = SCOPES.filter((scope) => form.has(`scope-${scope}`));
               const user = form.get("user")?.trim();
-              const made = await post<{ key: string }>("/v1/admin/keys", {
-                name: form.get("name"),
+              const made = await post("/v1/admin/keys", {
+                name: form.get("name")!,
                 scopes,
                 ...(user ? { user_id: user } : {}),
               });

@@ -1,4 +1,3 @@
-import type { StoredMemory } from "../api/types";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { unique, useMore } from "../parts/use_more";
@@ -11,7 +10,7 @@ const PAGE = 50;
 
 export function MemoriesPage() {
   const [filters, setFilter] = useFilters(["user", "tag", "level"]);
-  const list = useMore<StoredMemory>("admin-memories", "/v1/admin/memories", {
+  const list = useMore("storedMemories", "/v1/admin/memories", {
     user_id: wholeId(filters.user),
     tag: filters.tag.trim(),
     level: filters.level,

@@ -6,9 +6,10 @@ import { useParams } from "wouter";
 
 import { ApiError } from "../api/error";
 import { get, post, put } from "../api/http";
+import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import { useRun } from "../api/run";
-import type { Accepted, Page, Prompt, PromptVersion, Run } from "../api/types";
+import type { Prompt, PromptVersion } from "../api/types";
 import { Stages } from "../chat/stages";
 import { Markdown } from "../parts/markdown";
 import { ErrorNotice, Skeleton } from "../parts/notice";
@@ -20,31 +21,28 @@ import { Sheet } from "./sheet";
 
 const VARIABLE = /\{([a-z_]{1,50})\}/g;
 
+const pathOf = (role: string) => `/v1/admin/prompts/${encodeURIComponent(role)}` as const;
+
 export default function PromptPage() {
   const role = decodeURIComponent(useParams<{ role: string }>().role);
-  const path = `/v1/admin/prompts/${encodeURIComponent(role)}`;
-  const prompt = useQuery({ queryKey: ["prompts", role], queryFn: ({ signal }) => get<Prompt>(path, {}, signal) });
+  const path = pathOf(role);
+  const prompt = useQuery({ queryKey: keys.prompt(role), queryFn: ({ signal }) => get(path, {}, signal) });
   const history = useQuery({
-    queryKey: ["prompts", role, "history"],
-    queryFn: ({ signal }) => get<Page<PromptVersion>>(`${path}/history`, {}, signal),
+    queryKey: keys.promptHistory(role),
+    queryFn: ({ signal }) => get(`${path}/history`, {}, signal),
   });
   return (
     <Sheet title={role}>
       <ErrorNotice error={prompt.error} />
       {prompt.isPending && <Skeleton lines={6} />}
       {prompt.data && (
-        <PromptEditor
-          key={prompt.data.version}
-          prompt={prompt.data}
-          versions={history.data?.results ?? []}
-          path={path}
-        />
+        <PromptEditor key={prompt.data.version} prompt={prompt.data} versions={history.data?.results ?? []} />
       )}
     </Sheet>
   );
 }
 
-function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: PromptVersion[]; path: string }) {
+function PromptEditor({ prompt, versions }: { prompt: Prompt; versions: PromptVersion[] }) {
   const queries = useQueryClient();
   const [text, setText] = useState(prompt.text);
   const [revision, setRevision] = useState(0);
@@ -59,7 +57,7 @@ function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: Pr
         : (versions.find((one) => one.version === compared)?.text ?? "");
   const isChanged = text !== prompt.text || isActive !== prompt.is_active;
   const save = useMutation({
-    mutationFn: () => put<Prompt>(path, { text, is_active: isActive, version: prompt.version }),
+    mutationFn: () => put(pathOf(prompt.role), { text, is_active: isActive, version: prompt.version }),
     onSuccess: () => refresh(queries, ["prompts"]),
   });
   const isConflict = save.error instanceof ApiError && save.error.status === 409;
@@ -124,7 +122,7 @@ function PromptEditor({ prompt, versions, path }: { prompt: Prompt; versions: Pr
       )}
       <Variables text={text} known={prompt.variables} />
       <Editor value={text} revision={revision} original={original} label={prompt.role} onChange={setText} />
-      <Trial path={path} text={text} />
+      <Trial role={prompt.role} text={text} />
     </>
   );
 }
@@ -149,15 +147,15 @@ function Variables({ text, known }: { text: string; known: string[] }) {
 }
 
 /** Answer a recorded request once more with the text that is being edited; both answers stand side by side. */
-function Trial({ path, text }: { path: string; text: string }) {
+function Trial({ role, text }: { role: string; text: string }) {
   const [id, setId] = useState("");
   const recorded = useQuery({
-    queryKey: ["run", wholeId(id)],
-    queryFn: ({ signal }) => get<Run>(`/v1/runs/${wholeId(id)}`, {}, signal),
+    queryKey: keys.run(wholeId(id)),
+    queryFn: ({ signal }) => get(`/v1/runs/${wholeId(id)}`, {}, signal),
     enabled: wholeId(id) !== null,
     retry: false,
   });
-  const attempt = useMutation({ mutationFn: () => post<Accepted>(`${path}/try`, { run_id: wholeId(id), text }) });
+  const attempt = useMutation({ mutationFn: () => post(`${pathOf(role)}/try`, { run_id: wholeId(id)!, text }) });
   const live = useRun(attempt.data?.request_id ?? null);
   return (
     <section className="flex flex-col gap-3">

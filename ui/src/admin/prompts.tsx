@@ -1,6 +1,5 @@
 import { Link } from "wouter";
 
-import type { PromptEntry } from "../api/types";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
 import { useMore } from "../parts/use_more";
@@ -9,7 +8,7 @@ import { formatNumber, say } from "../texts";
 import { Sheet, Table } from "./sheet";
 
 export function PromptsPage() {
-  const list = useMore<PromptEntry>("prompts", "/v1/admin/prompts");
+  const list = useMore("prompts", "/v1/admin/prompts");
   return (
     <Sheet title={say("admin.prompts")}>
       <ErrorNotice error={list.error} />

@@ -1,6 +1,5 @@
 import { Link } from "wouter";
 
-import type { RunSummary } from "../api/types";
 import { useAssistants } from "../pages/chat";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -17,7 +16,7 @@ const PAGE = 50;
 export function RunsPage() {
   const [filters, setFilter] = useFilters(["status", "kind", "assistant", "user", "q", "from", "to"]);
   const assistants = useAssistants();
-  const list = useMore<RunSummary>("runs", "/v1/admin/runs", {
+  const list = useMore("runs", "/v1/admin/runs", {
     status: filters.status,
     kind: filters.kind,
     assistant: filters.assistant,

@@ -4,7 +4,6 @@ import { Link } from "wouter";
 
 import { post, put } from "../api/http";
 import { refresh } from "../api/refresh";
-import type { Person } from "../api/types";
 import { CopyButton } from "../parts/copy_button";
 import { Dialog } from "../parts/dialog";
 import { Empty, ErrorNotice, Skeleton } from "../parts/notice";
@@ -21,7 +20,7 @@ export function UsersPage() {
   const queries = useQueryClient();
   const [filters, setFilter] = useFilters(["q"]);
   const [link, setLink] = useState<string | null>(null);
-  const list = useMore<Person>("users", "/v1/admin/users", { q: filters.q.trim(), limit: 50 });
+  const list = useMore("users", "/v1/admin/users", { q: filters.q.trim(), limit: 50 });
   const people = unique(list.items, (person) => person.user_id);
   const setRole = useMutation({
     mutationFn: ({ id, isAdmin }: { id: string; isAdmin: boolean }) =>
@@ -29,7 +28,7 @@ export function UsersPage() {
     onSuccess: () => refresh(queries, ["users"]),
   });
   const reset = useMutation({
-    mutationFn: (id: string) => post<{ url_path: string }>(`/v1/admin/users/${id}/reset`),
+    mutationFn: (id: string) => post(`/v1/admin/users/${id}/reset`),
     onSuccess: ({ url_path }) => setLink(window.location.origin + url_path),
   });
   return (

@@ -2,11 +2,18 @@
 
 import { session } from "../session/session";
 import { ApiError, readError } from "./error";
+import type { Answer, Body, Query, Route } from "./route";
 
-type Body = Record<string, unknown> | FormData | Blob;
+type Content = object | FormData | Blob;
 
 /** Send a request with the credential of the session. Throws ApiError for every status but 2xx. */
-export async function send(method: string, path: string, body?: Body, signal?: AbortSignal, headers: HeadersInit = {}) {
+export async function send(
+  method: string,
+  path: string,
+  body?: Content,
+  signal?: AbortSignal,
+  headers: HeadersInit = {},
+) {
   const { userId } = session;
   let response = await attempt(method, path, body, signal, headers);
   if (response.status === 401 && session.userId === userId && (await session.renew()) && session.userId === userId) {
@@ -17,30 +24,45 @@ export async function send(method: string, path: string, body?: Body, signal?: A
   return response;
 }
 
-export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+export async function get<Path extends Route<"get">>(
+  path: Path,
+  query?: Query<"get", Path>,
+  signal?: AbortSignal,
+): Promise<Answer<"get", Path>> {
   return (await send("GET", path + toQuery(query), undefined, signal)).json();
 }
 
-export async function post<T>(path: string, body?: Body, headers?: HeadersInit): Promise<T> {
-  return read<T>(await send("POST", path, body, undefined, headers));
+export async function post<Path extends Route<"post">>(
+  path: Path,
+  body?: Body<"post", Path>,
+  headers?: HeadersInit,
+): Promise<Answer<"post", Path>> {
+  return read(await send("POST", path, body, undefined, headers));
 }
 
-export async function put<T>(path: string, body: Body): Promise<T> {
-  return read<T>(await send("PUT", path, body));
+export async function put<Path extends Route<"put">>(
+  path: Path,
+  body: Body<"put", Path>,
+): Promise<Answer<"put", Path>> {
+  return read(await send("PUT", path, body));
 }
 
-export async function patch<T>(path: string, body: Body): Promise<T> {
-  return read<T>(await send("PATCH", path, body));
+export async function patch<Path extends Route<"patch">>(
+  path: Path,
+  body: Body<"patch", Path>,
+): Promise<Answer<"patch", Path>> {
+  return read(await send("PATCH", path, body));
 }
 
-export async function remove<T>(path: string, query: Query = {}): Promise<T> {
-  return read<T>(await send("DELETE", path + toQuery(query)));
+export async function remove<Path extends Route<"delete">>(
+  path: Path,
+  query?: Query<"delete", Path>,
+): Promise<Answer<"delete", Path>> {
+  return read(await send("DELETE", path + toQuery(query)));
 }
-
-export type Query = Record<string, string | number | boolean | null | undefined>;
 
 /** `?a=1&b=2` without the parameters that are empty. */
-export function toQuery(query: Query): string {
+export function toQuery(query: object = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   return pairs.length ? `?${new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]))}` : "";
 }
@@ -48,7 +70,7 @@ export function toQuery(query: Query): string {
 async function attempt(
   method: string,
   path: string,
-  body: Body | undefined,
+  body: Content | undefined,
   signal: AbortSignal | undefined,
   headers: HeadersInit,
 ) {

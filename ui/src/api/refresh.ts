@@ -2,11 +2,13 @@
 
 import type { QueryClient } from "@tanstack/react-query";
 
+import type { Kind } from "./keys";
+
 /**
  * Read everything of these kinds again. A reply that is on its way may be older than the change: it is not waited for,
  * nor taken for the new one, as a first reading would be.
  */
-export async function refresh(queries: QueryClient, kinds: readonly string[]) {
+export async function refresh(queries: QueryClient, kinds: readonly Kind[]) {
   await Promise.all(
     kinds.map(async (kind) => {
       await queries.cancelQueries({ queryKey: [kind] });

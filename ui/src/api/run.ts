@@ -5,6 +5,7 @@ import { useEffect, useReducer } from "react";
 
 import { ApiError } from "./error";
 import { follow, type ServerEvent } from "./event_stream";
+import { keys } from "./keys";
 import type { Button, Status } from "./types";
 
 export interface ToolCall {
@@ -142,7 +143,7 @@ export function useRun(runId: string | null): LiveRun {
 /** The debug information of a finished run; empty where none was asked for. */
 export function useLayers(runId: string | null) {
   return useQuery({
-    queryKey: ["layers", runId],
+    queryKey: keys.layers(runId),
     queryFn: async ({ signal }) => {
       const layers: Layer[] = [];
       let isOver = false;

@@ -23,12 +23,12 @@ export function ActionCard({ action }: { action: Action }) {
     mutationFn: async (decision: "approve" | "reject") => {
       let { fingerprint } = action; // of what stands here; the server refuses to decide on anything else
       if (decision === "approve" && edited !== null) {
-        ({ fingerprint } = await patch<Action>(`/v1/actions/${action.id}`, {
+        ({ fingerprint } = await patch(`/v1/actions/${action.id}`, {
           user_id: userId,
           arguments: JSON.parse(edited),
         }));
       }
-      return post<Action>(`/v1/actions/${action.id}/${decision}`, { user_id: userId, fingerprint });
+      return post(`/v1/actions/${action.id}/${decision}`, { user_id: userId, fingerprint });
     },
     onError: (error) => isChange(error) && setEdited(null),
     onSettled: () => refresh(queries, ["actions", "runs", "messages"]),

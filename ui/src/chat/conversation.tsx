@@ -6,8 +6,9 @@ import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } fro
 import { useLocation } from "wouter";
 
 import { get, post } from "../api/http";
+import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
-import type { Action, Page, RunSummary } from "../api/types";
+import type { Action, Mode, RunSummary } from "../api/types";
 import { Skeleton } from "../parts/notice";
 import { newUuid } from "../parts/uuid";
 import { useUser } from "../session/session";
@@ -26,7 +27,7 @@ const MORE_PX = 400; // as near to an end of what is loaded as this, more is loa
 interface Props {
   id: string;
   assistant: string;
-  mode: string | undefined;
+  mode: Mode | undefined;
   isNew: boolean; // the server has not heard of it yet
   draft: string; // the name of its draft
   onShow: ShowPanel;
@@ -44,15 +45,13 @@ export function Conversation({ id, assistant, mode, isNew, draft, onShow, onStar
   const list = useMessages(id, target, !isNew);
   const { hasNextPage: hasEarlier, hasPreviousPage: hasLater } = list;
   const runs = useQuery({
-    queryKey: ["runs", "conversation", id],
-    queryFn: ({ signal }) =>
-      get<Page<RunSummary>>("/v1/runs", { user_id: userId, conversation_id: id, limit: RUNS }, signal),
+    queryKey: keys.runs(id),
+    queryFn: ({ signal }) => get("/v1/runs", { user_id: userId, conversation_id: id, limit: RUNS }, signal),
     enabled: !isNew,
   });
   const actions = useQuery({
-    queryKey: ["actions", id],
-    queryFn: ({ signal }) =>
-      get<Page<Action>>("/v1/actions", { user_id: userId, conversation_id: id, limit: 100 }, signal),
+    queryKey: keys.actions(id),
+    queryFn: ({ signal }) => get("/v1/actions", { user_id: userId, conversation_id: id, limit: 100 }, signal),
     enabled: !isNew,
   });
   // What is being answered or sent stands behind the last message: not before that is loaded.

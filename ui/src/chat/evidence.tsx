@@ -6,7 +6,8 @@ import { Link } from "wouter";
 
 import { ApiError } from "../api/error";
 import { get } from "../api/http";
-import type { Memory, Page, RawLog, Run, Source } from "../api/types";
+import { keys } from "../api/keys";
+import type { RawLog, Run, Source } from "../api/types";
 import { MemoryActions } from "../parts/memory_actions";
 import { Skeleton } from "../parts/notice";
 import { Time } from "../parts/time";
@@ -19,7 +20,7 @@ const FIRST_SHOWN = 12;
 export function Evidence({ run, marked }: { run: Run; marked: number | null }) {
   const [shown, setShown] = useState(FIRST_SHOWN);
   if (!run.sources.length) return <p className="text-quiet">{say("evidence.none")}</p>;
-  const used = new Set(run.used ?? []);
+  const used = new Set(run.used);
   const cited = run.sources.filter((source) => used.has(source.id));
   const given = run.sources.filter((source) => !used.has(source.id));
   return (
@@ -53,8 +54,8 @@ function SourceCard({ source, isMarked }: { source: Source; isMarked: boolean })
   const [isGone, setGone] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const memory = useQuery({
-    queryKey: ["memory", source.id],
-    queryFn: ({ signal }) => get<Memory>(`/v1/memories/${source.id}`, { user_id: userId }, signal),
+    queryKey: keys.memory(source.id),
+    queryFn: ({ signal }) => get(`/v1/memories/${source.id}`, { user_id: userId }, signal),
     staleTime: 60_000,
   });
   const isMissing = isGone || (memory.error instanceof ApiError && memory.error.status === 404);
@@ -92,9 +93,8 @@ function SourceCard({ source, isMarked }: { source: Source; isMarked: boolean })
 export function Words({ memoryId }: { memoryId: string }) {
   const { userId } = useUser();
   const words = useQuery({
-    queryKey: ["memory", memoryId, "sources"],
-    queryFn: ({ signal }) =>
-      get<Page<RawLog> & { gone: number }>(`/v1/memories/${memoryId}/sources`, { user_id: userId }, signal),
+    queryKey: keys.sources(memoryId),
+    queryFn: ({ signal }) => get(`/v1/memories/${memoryId}/sources`, { user_id: userId }, signal),
   });
   if (!words.data) return <Skeleton lines={1} className="h-8" />;
   return (
@@ -111,8 +111,8 @@ export function Words({ memoryId }: { memoryId: string }) {
 
 function Word({ log }: { log: RawLog }) {
   const run = useQuery({
-    queryKey: ["run", log.run_id],
-    queryFn: ({ signal }) => get<Run>(`/v1/runs/${log.run_id}`, {}, signal),
+    queryKey: keys.run(log.run_id),
+    queryFn: ({ signal }) => get(`/v1/runs/${log.run_id}`, {}, signal),
     staleTime: Infinity,
     retry: false,
   });

@@ -6,7 +6,8 @@ import { useLocationProperty } from "wouter/use-browser-location";
 
 import { ApiError } from "../api/error";
 import { get } from "../api/http";
-import type { Message, Page, RunSummary } from "../api/types";
+import { keys } from "../api/keys";
+import type { Message, MessagePage, RunSummary } from "../api/types";
 import { unique } from "../parts/use_more";
 import type { Outgoing } from "./outbox";
 
@@ -23,7 +24,7 @@ export interface Target {
   runId: string;
 }
 
-type MessagePage = Page<Message> & { previous: string | null; isMissing?: boolean };
+type Loaded = MessagePage & { isMissing?: boolean };
 type Place = { before?: string; after?: string; around?: string };
 
 /** The place that the URL names. */
@@ -37,15 +38,15 @@ export function useTarget(): Target | null {
 
 /** The newest messages of a conversation, or those around a target, and on from there in both directions; newest first. */
 export function useMessages(conversationId: string, target: Target | null, isWanted: boolean) {
-  const path = `/v1/conversations/${conversationId}/messages`;
+  const path = `/v1/conversations/${conversationId}/messages` as const;
   const list = useInfiniteQuery({
-    queryKey: ["messages", conversationId, target?.runId],
-    queryFn: async ({ pageParam, signal }): Promise<MessagePage> => {
+    queryKey: keys.messages(conversationId, target?.runId),
+    queryFn: async ({ pageParam, signal }): Promise<Loaded> => {
       try {
-        return await get<MessagePage>(path, { limit: PAGE, ...pageParam }, signal);
+        return await get(path, { limit: PAGE, ...pageParam }, signal);
       } catch (error) {
         if (!pageParam.around || !(error instanceof ApiError && error.status === 404)) throw error;
-        return { ...(await get<MessagePage>(path, { limit: PAGE }, signal)), isMissing: true };
+        return { ...(await get(path, { limit: PAGE }, signal)), isMissing: true };
       }
     },
     initialPageParam: (target ? { around: target.runId } : {}) as Place,

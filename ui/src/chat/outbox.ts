@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 
 import { ApiError } from "../api/error";
 import { post, send } from "../api/http";
-import type { Accepted } from "../api/types";
+import type { Attachment, Mode } from "../api/types";
 import { waitForServer } from "../session/connection";
 import { keep, keptList } from "../session/kept";
 import { session, useUser } from "../session/session";
@@ -14,7 +14,7 @@ export interface Outgoing {
   userId: string;
   conversationId: string;
   assistant: string;
-  mode?: string;
+  mode?: Mode;
   text: string;
   at: string;
   attachmentIds: string[];
@@ -125,13 +125,14 @@ export async function upload(userId: string, photos: File[]): Promise<string[]> 
     const form = new FormData();
     form.append("user_id", userId);
     form.append("file", photo);
-    ids.push((await (await send("POST", "/v1/attachments", form)).json()).id);
+    const made: Attachment = await (await send("POST", "/v1/attachments", form)).json();
+    ids.push(made.id);
   }
   return ids;
 }
 
-function submit(message: Outgoing): Promise<Accepted> {
-  return post<Accepted>(
+function submit(message: Outgoing) {
+  return post(
     "/v1/runs",
     {
       user_id: message.userId,

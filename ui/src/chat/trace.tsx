@@ -3,7 +3,8 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { get } from "../api/http";
-import type { ModelCall, Run, Stage, Trace as TraceData } from "../api/types";
+import { keys } from "../api/keys";
+import type { ModelCall, Run, Stage } from "../api/types";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
@@ -14,8 +15,8 @@ const MILLION = 1_000_000;
 export function Trace({ run }: { run: Run }) {
   const { isAdmin, userId } = useUser();
   const trace = useQuery({
-    queryKey: ["trace", run.request_id, run.archive_status],
-    queryFn: ({ signal }) => get<TraceData>(`/v1/runs/${run.request_id}/trace`, {}, signal),
+    queryKey: keys.trace(run.request_id, run.archive_status),
+    queryFn: ({ signal }) => get(`/v1/runs/${run.request_id}/trace`, {}, signal),
     enabled: isAdmin,
   });
   if (!isAdmin) return <Stages stages={stagesOf(run)} />;

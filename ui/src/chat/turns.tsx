@@ -4,9 +4,10 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent } from "react";
 
 import { get, post } from "../api/http";
+import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import { type ToolCall, useLayers, useRun } from "../api/run";
-import type { Accepted, Action, Button, Message, Run, TaskStep } from "../api/types";
+import type { Action, Button, Message, Run, TaskStep } from "../api/types";
 import { CopyButton } from "../parts/copy_button";
 import { Image } from "../parts/image";
 import { Markdown } from "../parts/markdown";
@@ -25,8 +26,8 @@ export type ShowPanel = (runId: string, panel: Panel, mark?: number) => void;
 /** The state of a run, for the line under its answer. */
 export function useRunState(runId: string | null) {
   return useQuery({
-    queryKey: ["run", runId],
-    queryFn: ({ signal }) => get<Run>(`/v1/runs/${runId}`, {}, signal),
+    queryKey: keys.run(runId),
+    queryFn: ({ signal }) => get(`/v1/runs/${runId}`, {}, signal),
     enabled: runId !== null,
     staleTime: 60_000,
     refetchInterval: ({ state }) =>
@@ -110,7 +111,7 @@ export function LiveTurn({
   const queries = useQueryClient();
   const run = useRunState(live.isOver ? runId : null);
   const retry = useMutation({
-    mutationFn: () => post<Accepted>(`/v1/runs/${runId}/retry`),
+    mutationFn: () => post(`/v1/runs/${runId}/retry`),
     onSuccess: () => refresh(queries, ["runs", "run", "messages"]),
   });
   useEffect(() => {
@@ -118,7 +119,7 @@ export function LiveTurn({
   }, [live.actionIds.length, queries]);
   const end = useEffectEvent(() => {
     if (live.answer) notifyOfAnswer(userId, live.answer);
-    void queries.invalidateQueries({ queryKey: ["run", runId] });
+    void queries.invalidateQueries({ queryKey: keys.run(runId) });
     onOver();
   });
   useEffect(() => {
@@ -284,7 +285,7 @@ function Buttons({ runId, buttons }: { runId: string; buttons: Button[] }) {
   const { userId } = useUser();
   const queries = useQueryClient();
   const press = useMutation({
-    mutationFn: (button: string) => post<Accepted>(`/v1/runs/${runId}/press`, { user_id: userId, button }),
+    mutationFn: (button: string) => post(`/v1/runs/${runId}/press`, { user_id: userId, button }),
     onSettled: () => refresh(queries, ["runs", "run"]),
   });
   if (!buttons.length) return null;

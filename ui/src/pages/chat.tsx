@@ -6,9 +6,10 @@ import { useLocation, useParams, useSearch } from "wouter";
 
 import { ApiError } from "../api/error";
 import { get, patch } from "../api/http";
+import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
 import { useLayers } from "../api/run";
-import type { Assistant, Conversation as ConversationData, Mode, Page } from "../api/types";
+import type { Mode } from "../api/types";
 import { Conversation } from "../chat/conversation";
 import { Evidence } from "../chat/evidence";
 import { Logs } from "../chat/logs";
@@ -56,8 +57,8 @@ function Chat({ id }: { id: string | null }) {
   const isWaiting = waiting.some((message) => message.conversationId === id);
   const isNew = id === null || (isWaiting && begun?.isNew === id && !outbox.isOpened(id)); // the server has not heard of it yet
   const conversation = useQuery({
-    queryKey: ["conversations", id],
-    queryFn: ({ signal }) => get<ConversationData>(`/v1/conversations/${id}`, {}, signal),
+    queryKey: keys.conversation(id),
+    queryFn: ({ signal }) => get(`/v1/conversations/${id}`, {}, signal),
     enabled: !isNew,
   });
   useEffect(() => setAssistant(wanted ?? FIRST_ASSISTANT), [wanted]);
@@ -141,8 +142,8 @@ function AssistantPicker({ value, onChange }: { value: string; onChange: (name: 
 
 export function useAssistants() {
   return useQuery({
-    queryKey: ["assistants"],
-    queryFn: ({ signal }) => get<Page<Assistant>>("/v1/assistants", {}, signal),
+    queryKey: keys.assistants(),
+    queryFn: ({ signal }) => get("/v1/assistants", {}, signal),
     staleTime: 300_000,
   });
 }

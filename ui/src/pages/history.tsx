@@ -25,7 +25,7 @@ export function HistoryPage() {
     const timer = window.setTimeout(() => setQuery(typed.trim()), PAUSE_MS);
     return () => window.clearTimeout(timer);
   }, [typed]);
-  const list = useMore<RunSummary>("runs", "/v1/runs", { user_id: userId, q: query, limit: PAGE });
+  const list = useMore("runs", "/v1/runs", { user_id: userId, q: query, limit: PAGE });
   const groups = groupByDay(
     unique(list.items, (run) => run.request_id),
     (run) => run.created_at,

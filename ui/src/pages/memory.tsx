@@ -4,8 +4,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useState } from "react";
 
 import { get, post, remove, send } from "../api/http";
+import { keys } from "../api/keys";
 import { refresh } from "../api/refresh";
-import type { Memory, Page, Run } from "../api/types";
+import type { Imported, Memory } from "../api/types";
 import { Words } from "../chat/evidence";
 import { Dialog } from "../parts/dialog";
 import { MemoryActions } from "../parts/memory_actions";
@@ -29,11 +30,11 @@ export function MemoryPage() {
   const [query, setQuery] = useState("");
   const [asOf, setAsOf] = useState("");
   const [hasScores, setScores] = useState(false);
-  const list = useMore<Memory>("memory", "/v1/memories", { user_id: userId, level, limit: PAGE }, !query);
+  const list = useMore("memory", "/v1/memories", { user_id: userId, level, limit: PAGE }, !query);
   const found = useQuery({
-    queryKey: ["memory", "search", query, asOf],
+    queryKey: keys.found(query, asOf),
     queryFn: () =>
-      post<Page<Memory>>("/v1/memories/search", {
+      post("/v1/memories/search", {
         user_id: userId,
         query,
         limit: MAX_FOUND,
@@ -181,7 +182,7 @@ function Transfer() {
       const body = new Blob([file], { type });
       return (
         await send("POST", `/v1/users/${userId}/import`, body, undefined, { "content-type": type })
-      ).json() as Promise<{ added: number; known: number; run_ids: string[] }>;
+      ).json() as Promise<Imported>;
     },
     onSuccess: (result) => {
       watch([...runIds, ...result.run_ids].slice(-1000));
@@ -226,8 +227,8 @@ function ImportProgress({ runIds, onDone }: { runIds: string[]; onDone: () => vo
   const [done, setDone] = useState<Set<string>>(new Set());
   const next = runIds.find((id) => !done.has(id)) ?? null;
   const run = useQuery({
-    queryKey: ["run", "import", next],
-    queryFn: ({ signal }) => get<Run>(`/v1/runs/${next}`, {}, signal),
+    queryKey: keys.importRun(next),
+    queryFn: ({ signal }) => get(`/v1/runs/${next}`, {}, signal),
     enabled: next !== null,
     refetchInterval: POLL_MS,
     retry: false,
@@ -259,8 +260,8 @@ function Erase({ onClose }: { onClose: () => void }) {
     else window.location.assign("/ui/");
   };
   const erase = useMutation({
-    mutationFn: () => remove<{ erased: Record<string, number> }>(`/v1/users/${userId}`),
-    onSuccess: () => queries.removeQueries({ queryKey: ["messages"] }),
+    mutationFn: () => remove(`/v1/users/${userId}`),
+    onSuccess: () => queries.removeQueries({ queryKey: keys.allMessages() }),
   });
   return (
     <Dialog title={say("memory.erase")} onClose={close}>

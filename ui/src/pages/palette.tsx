@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 
 import { get } from "../api/http";
-import type { Conversation, Page } from "../api/types";
+import { keys } from "../api/keys";
 import { Dialog } from "../parts/dialog";
 import { visible } from "../parts/visible";
 import { useUser } from "../session/session";
@@ -23,8 +23,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   useEffect(() => input.current?.focus(), []);
   const assistants = useAssistants();
   const conversations = useQuery({
-    queryKey: ["conversations", "palette"],
-    queryFn: ({ signal }) => get<Page<Conversation>>("/v1/conversations", { user_id: userId, limit: 100 }, signal),
+    queryKey: keys.conversations(),
+    queryFn: ({ signal }) => get("/v1/conversations", { user_id: userId, limit: 100 }, signal),
   });
   const entries = useMemo(() => {
     const pages: [string, string][] = [

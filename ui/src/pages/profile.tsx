@@ -4,7 +4,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { get, put } from "../api/http";
-import type { Preferences, Profile, Spending } from "../api/types";
+import { keys } from "../api/keys";
+import type { NewProfile, Preferences, Profile, Spending } from "../api/types";
 import { isNotifying, setNotifying } from "../chat/notification";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { chooseScheme, chosenScheme, type Scheme } from "../session/appearance";
@@ -18,16 +19,16 @@ export function ProfilePage() {
   const user = useUser();
   const { userId } = user;
   const profile = useQuery({
-    queryKey: ["profile", userId],
-    queryFn: ({ signal }) => get<Profile>(`/v1/users/${userId}/profile`, {}, signal),
+    queryKey: keys.profile(userId),
+    queryFn: ({ signal }) => get(`/v1/users/${userId}/profile`, {}, signal),
   });
   const spending = useQuery({
-    queryKey: ["spending", userId],
-    queryFn: ({ signal }) => get<Spending>(`/v1/users/${userId}/spending`, {}, signal),
+    queryKey: keys.spending(userId),
+    queryFn: ({ signal }) => get(`/v1/users/${userId}/spending`, {}, signal),
   });
   const preferences = useQuery({
-    queryKey: ["preferences", userId],
-    queryFn: ({ signal }) => get<Preferences>(`/v1/users/${userId}/preferences`, {}, signal),
+    queryKey: keys.preferences(userId),
+    queryFn: ({ signal }) => get(`/v1/users/${userId}/preferences`, {}, signal),
   });
   const hasPassword = user.email !== null;
   // All at once: what comes later would move a button from under the pointer.
@@ -78,9 +79,9 @@ function Person({ profile }: { profile: Profile }) {
   const { userId } = useUser();
   const queries = useQueryClient();
   const save = useMutation({
-    mutationFn: (next: Profile) => put<Profile>(`/v1/users/${userId}/profile`, { ...next }),
+    mutationFn: (next: NewProfile) => put(`/v1/users/${userId}/profile`, next),
     onSuccess: (next) => {
-      queries.setQueryData(["profile", userId], next);
+      queries.setQueryData(keys.profile(userId), next);
       if (session.userId !== userId) return; // somebody else has signed in meanwhile
       chooseLanguage(next.language);
       session.rename(next.name ?? "");
@@ -149,9 +150,8 @@ function Wishes({ found }: { found: Preferences["preferences"] }) {
   const { userId } = useUser();
   const queries = useQueryClient();
   const save = useMutation({
-    mutationFn: (preferences: Record<string, string>) =>
-      put<Preferences>(`/v1/users/${userId}/preferences`, { preferences }),
-    onSuccess: (next) => queries.setQueryData(["preferences", userId], next),
+    mutationFn: (preferences: Record<string, string>) => put(`/v1/users/${userId}/preferences`, { preferences }),
+    onSuccess: (next) => queries.setQueryData(keys.preferences(userId), next),
   });
   const names = [
     ...SLOTS.filter((name) => name in found),

@@ -1,6 +1,5 @@
 import { Link, useLocation } from "wouter";
 
-import type { Conversation } from "../api/types";
 import { groupByDay } from "../parts/groups";
 import { ErrorNotice, Skeleton } from "../parts/notice";
 import { unique, useMore } from "../parts/use_more";
@@ -18,10 +17,10 @@ interface Props {
 export function Sidebar({ isOpen, onClose, onPalette }: Props) {
   const user = useUser();
   const [place] = useLocation();
-  const list = useMore<Conversation>("conversations", "/v1/conversations", { user_id: user.userId, limit: 50 });
+  const list = useMore("conversations", "/v1/conversations", { user_id: user.userId, limit: 50 });
   const groups = groupByDay(
     unique(list.items, (one) => one.id),
-    (one) => one.updated_at ?? one.created_at,
+    (one) => one.updated_at,
   );
   const link = (path: string, text: string) => (
     <Link

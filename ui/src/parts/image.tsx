@@ -2,13 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
 import { send } from "../api/http";
+import { keys } from "../api/keys";
 import { useUser } from "../session/session";
 
 /** An image of the user. It is fetched with the credential, which an <img> cannot send. */
 export function Image({ id, alt }: { id: string; alt: string }) {
   const { userId } = useUser();
   const { data: blob, error } = useQuery({
-    queryKey: ["image", id],
+    queryKey: keys.image(id),
     queryFn: async ({ signal }) =>
       (await send("GET", `/v1/attachments/${id}/content?user_id=${userId}`, undefined, signal)).blob(),
     staleTime: Infinity,

@@ -5,7 +5,6 @@ import { useState } from "react";
 
 import { post, remove } from "../api/http";
 import { refresh } from "../api/refresh";
-import type { Accepted, Forgotten } from "../api/types";
 import { useUser } from "../session/session";
 import { say } from "../texts";
 import { Dialog } from "./dialog";
@@ -31,8 +30,7 @@ function Forget({ id, text, onClose, onGone }: { id: string; text: string; onClo
   const { userId } = useUser();
   const queries = useQueryClient();
   const forget = useMutation({
-    mutationFn: (doubtful: boolean) =>
-      remove<Forgotten>(`/v1/memories/${id}`, { user_id: userId, doubtful: doubtful || null }),
+    mutationFn: (doubtful: boolean) => remove(`/v1/memories/${id}`, { user_id: userId, doubtful: doubtful || null }),
   });
   const receipt = forget.data;
   const close = () => {
@@ -77,7 +75,7 @@ function Correct({ id, text, onClose }: { id: string; text: string; onClose: () 
   const queries = useQueryClient();
   const [words, setWords] = useState("");
   const correct = useMutation({
-    mutationFn: () => post<Accepted>(`/v1/memories/${id}/correct`, { user_id: userId, memory: words }),
+    mutationFn: () => post(`/v1/memories/${id}/correct`, { user_id: userId, memory: words }),
     onSuccess: () => refresh(queries, ["memory"]),
   });
   return (

@@ -1,14 +1,26 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
-import { get, type Query } from "../api/http";
-import type { Page } from "../api/types";
+import { get } from "../api/http";
+import { keys } from "../api/keys";
+import type { Item, Query, Route } from "../api/route";
+
+interface Page<T> {
+  results: T[];
+  next?: string | null;
+}
 
 /** The pages of a list, and a mark whose appearance on the screen loads the next one. */
-export function useMore<T>(key: string, path: string, query: Query = {}, isWanted = true) {
+export function useMore<Path extends Route<"get">>(
+  kind: Parameters<typeof keys.list>[0],
+  path: Path,
+  query?: Query<"get", Path>,
+  isWanted = true,
+) {
   const list = useInfiniteQuery({
-    queryKey: [key, path, query],
-    queryFn: ({ pageParam, signal }) => get<Page<T>>(path, { ...query, before: pageParam }, signal),
+    queryKey: keys.list(kind, path, query),
+    queryFn: ({ pageParam, signal }) =>
+      get(path, { ...query, before: pageParam } as object as typeof query, signal) as Promise<Page<Item<Path>>>,
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     enabled: isWanted,

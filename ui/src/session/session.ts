@@ -3,6 +3,7 @@
 import { useSyncExternalStore } from "react";
 
 import { ApiError, readError } from "../api/error";
+import type { Caller, User } from "../api/types";
 import { keepFor } from "./kept";
 
 /** What the server says about itself in /ui/config.json. */
@@ -114,13 +115,13 @@ class Session {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const caller = await fetch("/v1/caller", { headers });
     if (!caller.ok) throw await readError(caller);
-    const { user_id, scopes, prefix, name } = await caller.json();
+    const { user_id, scopes, prefix, name }: Caller = await caller.json();
     let userId: string | null = user_id;
     if (!userId) {
       if (!user) throw new ApiError(400, "user_required", "", null);
       const found = await fetch("/v1/users", { method: "POST", headers, body: JSON.stringify({ external_id: user }) });
       if (!found.ok) throw await readError(found);
-      userId = (await found.json()).user_id as string;
+      userId = ((await found.json()) as User).user_id;
     }
     this.apiKey = key;
     sessionStorage.setItem(KEY, key);

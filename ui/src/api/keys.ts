@@ -1,0 +1,34 @@
+// The keys under which the page keeps what it has read. The first part is the kind: by it, `refresh` reads again what has
+// changed.
+
+export type Kind = (typeof keys)[keyof typeof keys] extends (...parts: never[]) => readonly [infer First, ...unknown[]]
+  ? First
+  : never;
+
+type Id = string | null | undefined;
+type ListKind = "runs" | "conversations" | "memory" | "prompts" | "storedMemories" | "users" | "keys" | "audit";
+
+export const keys = {
+  list: (kind: ListKind, path: string, query?: object) => [kind, path, query] as const,
+  runs: (conversationId: string) => ["runs", "conversation", conversationId] as const,
+  run: (id: Id) => ["run", id] as const,
+  importRun: (id: Id) => ["run", "import", id] as const, // read again and again, unlike that of the same id
+  layers: (runId: Id) => ["layers", runId] as const,
+  trace: (runId: string, archiveStatus: string) => ["trace", runId, archiveStatus] as const,
+  conversation: (id: Id) => ["conversations", id] as const,
+  conversations: () => ["conversations", "palette"] as const,
+  messages: (conversationId: string, target: Id) => ["messages", conversationId, target] as const,
+  allMessages: () => ["messages"] as const,
+  actions: (conversationId: string) => ["actions", conversationId] as const,
+  image: (id: string) => ["image", id] as const,
+  assistants: () => ["assistants"] as const,
+  memory: (id: string) => ["memory", id] as const,
+  sources: (memoryId: string) => ["memory", memoryId, "sources"] as const,
+  found: (query: string, asOf: string) => ["memory", "search", query, asOf] as const,
+  profile: (userId: string) => ["profile", userId] as const,
+  preferences: (userId: string) => ["preferences", userId] as const,
+  spending: (userId: string) => ["spending", userId] as const,
+  metrics: (days: number) => ["metrics", days] as const,
+  prompt: (role: string) => ["prompts", role] as const,
+  promptHistory: (role: string) => ["prompts", role, "history"] as const,
+};
