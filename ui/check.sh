@@ -12,6 +12,6 @@ fi
 diff src/api/schema.ts node_modules/.schema.ts || { echo "ui/src/api/schema.ts is not what the server says: run make ui" >&2; exit 1; }
 npm run --silent check
 npm run --silent test -- --reporter=dot
-npm run --silent build -- --outDir node_modules/.built --emptyOutDir --logLevel error
+node_modules/.bin/vite build --outDir node_modules/.built --emptyOutDir --logLevel error
 diff -r node_modules/.built ../maas/http/ui || { echo "maas/http/ui is not what ui/ builds: run make ui" >&2; exit 1; }
 echo "The web interface is what ui/ builds"

@@ -7,6 +7,7 @@ export default defineConfig({
     environment: "jsdom",
     environmentOptions: { jsdom: { url: "http://maas.intern/ui/" } },
     include: ["tests/**/*.test.{ts,tsx}"],
+    isolate: false, // files share a window, and leave it as they found it
     restoreMocks: true,
     unstubGlobals: true,
   },

@@ -8,24 +8,35 @@ export interface Asked {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into it as they expect it
   body: any;
   credential: string | null;
+  lastEventId: string | null;
 }
 
-type Reply = { status?: number; body?: unknown };
+type Chunk = string | Uint8Array;
+
+export interface Reply {
+  status?: number;
+  body?: unknown; // JSON
+  chunks?: Chunk[]; // instead of it, pieces of a stream
+  isOpen?: boolean; // the stream does not end
+  headers?: Record<string, string>;
+}
 
 /** Answer all requests with what `answer` says; the list of requests grows as they arrive. */
 export function serve(answer: (asked: Asked) => Reply | Promise<Reply>): Asked[] {
   const all: Asked[] = [];
   vi.stubGlobal("fetch", async (url: string, options: RequestInit = {}) => {
-    const credential = new Headers(options.headers).get("authorization");
+    const sent = new Headers(options.headers);
     const asked = {
       method: options.method ?? "GET",
       path: String(url),
       body: options.body ? JSON.parse(String(options.body)) : null,
-      credential,
+      credential: sent.get("authorization"),
+      lastEventId: sent.get("last-event-id"),
     };
     all.push(asked);
-    const { status = 200, body = {} } = await answer(asked);
-    return new Response(status === 204 ? null : JSON.stringify(body), { status });
+    const { status = 200, body = {}, chunks, isOpen, headers } = await answer(asked);
+    if (status === 204) return new Response(null, { status });
+    return new Response(chunks ? streamOf(chunks, isOpen) : JSON.stringify(body), { status, headers });
   });
   return all;
 }
@@ -54,3 +65,13 @@ export const CONFIG = {
   anon_key: null,
   version: "0",
 };
+
+function streamOf(chunks: Chunk[], isOpen = false): ReadableStream {
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks)
+        controller.enqueue(typeof chunk === "string" ? new TextEncoder().encode(chunk) : chunk);
+      if (!isOpen) controller.close();
+    },
+  });
+}

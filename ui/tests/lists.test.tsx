@@ -1,0 +1,167 @@
+// Lists: their pages, what is read again when something has changed, groups by day, filters in the URL.
+
+import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
+import { act, cleanup, render, renderHook, screen, waitFor } from "@testing-library/react";
+import type { ReactNode } from "react";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Router } from "wouter";
+import { memoryLocation } from "wouter/memory-location";
+
+import { dayToTime, useFilters, wholeId } from "../src/admin/filters";
+import { get } from "../src/api/http";
+import { keys } from "../src/api/keys";
+import { refresh } from "../src/api/refresh";
+import { useUserEvents } from "../src/api/user_events";
+import { groupByDay } from "../src/parts/groups";
+import { unique, useMore } from "../src/parts/use_more";
+import { serve } from "./server";
+
+let queries: QueryClient;
+const wrapper = ({ children }: { children: ReactNode }) => (
+  <QueryClientProvider client={queries}>{children}</QueryClientProvider>
+);
+
+beforeEach(() => {
+  queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+});
+afterEach(() => {
+  cleanup();
+  queries.clear();
+});
+
+/** An observer whose marks appear on the screen when the test says so. */
+function observe() {
+  const seen: (() => void)[] = [];
+  class Observer {
+    constructor(private notice: (entries: { isIntersecting: boolean }[]) => void) {}
+    observe = () => seen.push(() => this.notice([{ isIntersecting: true }]));
+    disconnect = () => undefined;
+  }
+  vi.stubGlobal("IntersectionObserver", Observer);
+  return seen;
+}
+
+function People() {
+  const list = useMore("users", "/v1/admin/users", { q: "ann", limit: 2 });
+  return (
+    <>
+      {list.items.map((person) => (
+        <p key={person.user_id}>{person.name}</p>
+      ))}
+      <div ref={list.mark} />
+    </>
+  );
+}
+
+test("the next page is read when its mark appears, until there is none", async () => {
+  const seen = observe();
+  const asked = serve(({ path }) =>
+    path.includes("before=2")
+      ? { body: { results: [{ user_id: "3", name: "Eve" }], next: null } }
+      : { body: { results: [{ user_id: "1", name: "Ann" }], next: "2" } },
+  );
+  render(<People />, { wrapper });
+  await screen.findByText("Ann");
+  expect(seen).toHaveLength(1);
+  act(seen[0]!);
+  await screen.findByText("Eve");
+  expect(asked.map(({ path }) => path)).toEqual([
+    "/v1/admin/users?q=ann&limit=2",
+    "/v1/admin/users?q=ann&limit=2&before=2",
+  ]);
+  expect(seen).toHaveLength(1);
+});
+
+test("rows that have moved to the next page are shown once", () => {
+  const rows = [
+    { id: "a", page: 1 },
+    { id: "b", page: 1 },
+    { id: "b", page: 2 },
+  ];
+  expect(unique(rows, (row) => row.id)).toEqual([rows[0], rows[1]]);
+});
+
+test("a reply that was on its way when something changed is not taken for the new one", async () => {
+  const replies: ((name: string) => void)[] = [];
+  serve(() => new Promise((reply) => replies.push((name) => reply({ body: { results: [{ name }] } }))));
+  const read = () =>
+    useQuery({ queryKey: keys.assistants(), queryFn: ({ signal }) => get("/v1/assistants", {}, signal) });
+  const { result } = renderHook(read, { wrapper });
+  await waitFor(() => expect(replies).toHaveLength(1));
+  void refresh(queries, ["assistants"]);
+  await waitFor(() => expect(replies).toHaveLength(2));
+  replies[0]!("old");
+  replies[1]!("new");
+  await waitFor(() => expect(result.current.data?.results).toEqual([{ name: "new" }]));
+});
+
+test("refresh reads all of a kind again, and nothing else", async () => {
+  const stale = [keys.run("a"), keys.importRun("a"), keys.runs("c"), keys.list("runs", "/v1/runs", {})];
+  for (const key of stale) queries.setQueryData(key, {});
+  await refresh(queries, ["run"]);
+  expect(stale.map((key) => queries.getQueryState(key)?.isInvalidated)).toEqual([true, true, false, false]);
+});
+
+test("events of the user make lists be read again, gathered; a hidden page follows none", async () => {
+  let isHidden = false;
+  vi.spyOn(document, "hidden", "get").mockImplementation(() => isHidden);
+  const change = (hidden: boolean) => {
+    isHidden = hidden;
+    document.dispatchEvent(new Event("visibilitychange"));
+  };
+  const read = vi.spyOn(queries, "invalidateQueries");
+  const event = 'id: 1\nevent: run\ndata: {"status": "NEW"}\n\n';
+  const asked = serve(() => ({ chunks: [event, event, event], isOpen: true }));
+  const { unmount } = renderHook(() => useUserEvents("ann"), { wrapper });
+  await waitFor(() => expect(read).toHaveBeenCalledTimes(4));
+  const kinds = read.mock.calls.map(([filters]) => filters?.queryKey?.[0]);
+  expect(kinds.sort()).toEqual(["actions", "conversations", "messages", "runs"]);
+  change(true);
+  expect(asked).toHaveLength(1);
+  change(false); // what was missed meanwhile is read at once
+  await waitFor(() => expect(read).toHaveBeenCalledTimes(8));
+  expect(asked.map(({ path }) => path)).toEqual(Array(2).fill("/v1/users/ann/events"));
+  unmount();
+  change(true);
+  change(false);
+  expect(asked).toHaveLength(2);
+});
+
+test("days are those of the calendar, a week begins on Monday, and empty groups are left out", () => {
+  const now = new Date(2026, 4, 6, 0, 30); // a Wednesday
+  const at = (...day: [number, number, number, number]) => new Date(...day).toISOString();
+  const times = [at(2026, 4, 6, 0), at(2026, 4, 5, 23), at(2026, 4, 4, 0), at(2026, 4, 3, 23), at(2020, 0, 1, 0)];
+  expect(groupByDay(times, (time) => time, now)).toEqual([
+    ["Today", [times[0]]],
+    ["Yesterday", [times[1]]],
+    ["This week", [times[2]]],
+    ["Older", [times[3], times[4]]],
+  ]);
+  expect(groupByDay([times[4]!], (time) => time, now).map(([title]) => title)).toEqual(["Older"]);
+});
+
+test("a filter stands in the URL, beside those of others, and is gone when it is empty", () => {
+  const { hook, searchHook, history = [] } = memoryLocation({ path: "/admin/runs?user=ann&x=1", record: true });
+  const inRouter = ({ children }: { children: ReactNode }) => (
+    <Router hook={hook} searchHook={searchHook}>
+      {children}
+    </Router>
+  );
+  const { result } = renderHook(() => useFilters(["user", "status"]), { wrapper: inRouter });
+  expect(result.current[0]).toEqual({ user: "ann", status: "" });
+  act(() => result.current[1]("status", "FAILED"));
+  expect(result.current[0]).toEqual({ user: "ann", status: "FAILED" });
+  act(() => result.current[1]("user", ""));
+  expect(history).toEqual(["/admin/runs?x=1&status=FAILED"]); // the way back does not lead through each letter
+});
+
+test("a day begins and ends in the zone of the browser", () => {
+  expect(dayToTime("2026-05-06")).toBe(new Date(2026, 4, 6).toISOString());
+  expect(dayToTime("2026-05-31", true)).toBe(new Date(2026, 5, 1).toISOString());
+  expect([dayToTime(""), dayToTime("2026-05-99")]).toEqual([null, null]);
+});
+
+test("an id is sent when it is whole", () => {
+  const id = "00000000-0000-4000-8000-00000000000a";
+  expect([wholeId(` ${id} `), wholeId(id.slice(1)), wholeId("")]).toEqual([id, null, null]);
+});
