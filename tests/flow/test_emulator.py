@@ -36,6 +36,7 @@ from tests.polling import poll
 from tests.stack import Stack, free_port, maas
 
 ALL = read_scenarios()
+RECORDINGS = Path(command.__file__).parent / "recordings"
 RECORDED = ["boat-name", "letter-after-consent", "planted-in-a-document", "store-room-silent", "otmena-bez-soglasiya"]
 CALLS = {
     "letter": ("office__send_letter", {"to": "Ingrid Solheim", "text": "The harbour lease is signed."}),
@@ -290,3 +291,15 @@ def test_it_starts_a_maas_of_its_own_with_tools_and_records(
     recording = read_recording(tmp_path / "recording.json")
     assert (recording.model, recording.roles, recording.scenarios) == ("openai:responder", ("responder",), names)
     assert sum(map(len, recording.replies.values())) == 4  # two questions, a call and what it gave
+
+
+def test_the_recording_of_a_real_model_is_played_again_or_asks_for_a_new_one() -> None:
+    """Qwen2.5-Coder 1.5B writes its calls as text, in doubled braces: they are made, and wait for consent."""
+    path = RECORDINGS / "qwen2.5-coder-1.5b.json"
+    recording = read_recording(path)
+    order = Order(choose(ALL, recording.scenarios), recording.model, recording.roles, replay=path)
+    report = play(order, lambda _: None)
+    if report.status is ExitStatus.STALE_RECORDING:
+        assert "record again with `make emulate" in to_text(report)
+    else:
+        assert report.status is ExitStatus.PASSED and report.count("passed") == 3, to_text(report)
