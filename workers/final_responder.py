@@ -23,6 +23,7 @@ from maas.prompting.model_calls import ask
 from maas.prompting.now import with_now
 from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, read_role_name, role_text
 from maas.runs.debug_info import debug_log, run_events
+from shared import tokens
 from shared.errors import MaasError
 from shared.marks import MarkFilter, numbers_in, numbers_of_lines
 from shared.models import Message, ModelError, Reply, Request
@@ -64,6 +65,8 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
         except asyncio.CancelledError:
             if run.kind == RunKind.ASK and events is not None:
                 run.log.written = clean(events.written()).strip()  # the answer, where a client has stopped the run
+                if run.log.interrupted is not None:
+                    run.log.interrupted["tokens_out"] = tokens.count(run.log.written)
             raise
         if run.kind in (RunKind.ASK, RunKind.TASK):
             outcome = await with_waiting_actions(run, deps, outcome, events)

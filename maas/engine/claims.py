@@ -68,9 +68,10 @@ class StageLog:
     `messages`: tool calls and their results as rows of chat_messages, written together with the answer.
     `earlier`: calls that an earlier owner of the run has stored, None until they are read. `next_round`: the number of
     the next call. `limited`: the limit for which the stage works by rule, or that it was stopped; `written`: what there
-    was of its answer when it was interrupted. `memory_reasons`: why memory was incomplete, as codes. `degraded`: what
-    the answer of an assistant lacks; `variant`: the form of the assistant that answers, None if it has one only.
-    `waiting`: whose actions the answer has to show, those of the run or all of its conversation.
+    was of its answer when it was interrupted, and `interrupted` the call that was writing it. `memory_reasons`: why
+    memory was incomplete, as codes. `degraded`: what the answer of an assistant lacks; `variant`: the form of the
+    assistant that answers, None if it has one only. `waiting`: whose actions the answer has to show, those of the run
+    or all of its conversation.
     `language`: that of the assistant, in which our own sentences are. `pin_lock` is held while calls are stored.
     `answer_by`: when the answer must be there, by `time.monotonic`; None before the stage has asked.
     """
@@ -85,6 +86,7 @@ class StageLog:
     answer_by: float | None = None
     limited: str | None = None
     written: str = ""
+    interrupted: dict[str, Any] | None = None
     degraded: str | None = None
     variant: str | None = None
     waiting: Literal["run", "conversation"] | None = None

@@ -350,6 +350,8 @@ class _Session:
                 raise  # the session ends
             if not drive.is_cancelled or run.status is Status.COMPLETED:
                 return None
+            if run.log.interrupted is not None:  # the provider bills it, so the user's budget does
+                run.log.calls.append(run.log.interrupted)
             if is_blank(run.log.written):
                 raise _cancelled() from None
             run.log.limited = STOPPED

@@ -20,7 +20,6 @@ from shared.text import clean, one_line
 
 MAX_KEYWORDS = 4
 MAX_KEYWORD_CHARS = 100
-NO_RECORD = "none"
 SCHEMA: dict[str, Any] = {
     "title": "Choice",
     "type": "object",

@@ -7,6 +7,7 @@ the run then takes the stored reply to the same request.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -36,7 +37,7 @@ from shared.models import (
     spec_of,
 )  # fmt: skip
 from shared.models.calls import Completion, Pace, StreamListener, complete, draw, fingerprint
-from shared.models.context_window import learn, reported_window
+from shared.models.context_window import count_request, learn, reported_window
 from shared.models.options import JsonSchema, ModelOptions, options_of
 from shared.models.places import place_at
 
@@ -252,6 +253,10 @@ async def _call(
         run.log.calls.append(
             record | {"finish": "error", "error": str(error), "attempts": error.attempts, "ms": _ms_since(began)}
         )
+        raise
+    except asyncio.CancelledError:
+        estimate = {"tokens_in": count_request(request), "ms": _ms_since(began)}
+        run.log.interrupted = record | {"finish": "stopped", "error": "cancelled: by request"} | estimate
         raise
     reply = completion.reply
     calls = [asdict(call) for call in reply.calls] or None

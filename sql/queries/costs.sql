@@ -43,5 +43,5 @@ select c.stage, c.role_name, c.provider, c.model, count(*)::int as calls, count(
   (percentile_cont(0.5) within group (order by c.ms) filter (where c.error like 'timeout: %') / 1000)::float8 as seconds,
   (array_agg(c.error order by c.created_at desc) filter (where c.error is not null))[1] as last_error
 from (select id from maas.pipeline_runs where created_at > now() - interval '1 day' order by created_at desc limit 500) r
-join maas.llm_calls c on c.run_id = r.id and c.attempts > 0 and c.provider <> 'extractive'
+join maas.llm_calls c on c.run_id = r.id and c.attempts > 0 and c.provider <> 'extractive' and c.finish <> 'stopped'
 group by c.stage, c.role_name, c.provider, c.model order by count(c.error) desc, c.role_name, c.model;

@@ -324,6 +324,8 @@ def test_a_cancelled_answer_is_kept_as_far_as_it_was_written(streaming: Stack, m
         "select content from raw_logs where run_id = %s and archived_at is not null order by seq", run_id
     )
     assert [one["content"] for one in kept] == ["Tell me.", "A long story, part"]
+    (call,) = streaming.rows("select * from llm_calls where run_id = %s and role_name = 'FinalResponder'", run_id)
+    assert (call["finish"], call["attempts"]) == ("stopped", 1) and call["tokens_in"] > 100 and call["tokens_out"] > 3
     assert streaming.client.post(f"/v1/runs/{run_id}/cancel").status_code == 409
 
 
