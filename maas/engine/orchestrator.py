@@ -39,7 +39,6 @@ FIRST_BACKOFF_S = 0.1
 MAX_BACKOFF_S = 1.0  # between sessions: work goes on that soon when the database is back
 IDLE_EXIT_S = 5.0  # a quarantine process waits so long for its next run, since it takes a second to start one
 UNHEARD_POLL_INTERVAL_S = 0.2  # where notifications do not arrive
-STOPPED = "stopped"  # as `limited`: the answer is what there was when a client stopped the run
 REAPS_PER_POLL = 4  # looks for lost claims per poll interval
 log = structlog.get_logger()
 
@@ -354,7 +353,7 @@ class _Session:
                 run.log.calls.append(run.log.interrupted)
             if is_blank(run.log.written):
                 raise _cancelled() from None
-            run.log.limited = STOPPED
+            run.log.limited = "stopped"
             return Outcome(answer=run.log.written)
         finally:
             drive.is_in_stage = drive.is_interrupted = False

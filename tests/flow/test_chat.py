@@ -174,6 +174,7 @@ def test_an_answer_is_stopped(office: Stack, models: ModelServer) -> None:
     poll(lambda: models.calls["responder"] == 1, 20)
     terminal.process.send_signal(signal.SIGINT)
     terminal.waits_for("stopped")
+    poll(lambda: office.rows("select from pipeline_runs where error_code = 'cancelled'"), 20)
     models.release("responder")
     terminal.type("Go on.")
     assert "A model answered." in terminal.end()
