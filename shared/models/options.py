@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError
 
 from shared.errors import MaasError, problems_of
-from shared.local_servers import is_own
+from shared.local_servers import SERVERS, is_loopback, is_own, kind_of
 from shared.log import hide
 from shared.model_settings import ROLE_NAMES, attempt_setting
 from shared.models.retry import MAX_ATTEMPTS
@@ -101,7 +101,7 @@ def options_of(settings: Settings, role: str, spec: str) -> ModelOptions:
     key = own.get("api_key")
     options = replace(options, **own | ({"api_key": SecretStr(key)} if isinstance(key, str) else {}))
     options = replace(options, is_own_server=is_own_server(provider, options.base_url))
-    if options.is_own_server and options.calls is None and provider != "vllm" and settings.profile != "cloud":
+    if options.calls is None and settings.profile != "cloud" and answers_one_at_a_time(provider, options.base_url):
         options = replace(options, calls=1)  # a second one would only make the first one slower
     return _with_time_limits(settings, role, options, own)
 
@@ -143,6 +143,13 @@ def _from_environment(found: re.Match[str]) -> str:
     if (value := os.environ.get(found[1])) is None:
         raise MaasError("bad_setting", f"MAAS_MODELS names the variable {found[1]}, which is not set")
     return json.dumps(value)[1:-1]
+
+
+def answers_one_at_a_time(provider: str, base_url: str | None) -> bool:
+    """Whether a server is known to read one request after another: a gateway elsewhere is not."""
+    if provider == "vllm" or not is_own_server(provider, base_url):
+        return False
+    return provider in SERVERS or (base_url is not None and (is_loopback(base_url) or kind_of(base_url) is not None))
 
 
 def is_own_server(provider: str, base_url: str | None) -> bool:
