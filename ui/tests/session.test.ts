@@ -43,6 +43,25 @@ test("a reload of the page finds what was kept", async () => {
   expect(kept(ANN, "draft.new")).toBe("fire Bob on Friday");
 });
 
+test("the form is not shown to somebody whose session is being looked for", async () => {
+  serve((one) => (one.path.includes("refresh_token") ? { body: tokensOf("ann") } : answer(one)));
+  const seen: string[] = [];
+  const stop = session.subscribe(() => seen.push(session.get().kind));
+  await session.start();
+  stop();
+  expect(seen).toEqual(["loading", "open"]);
+});
+
+test.each([429, 503])("a server that answers %i keeps what was kept, and is asked again", async (status) => {
+  serve((one) => (one.path.includes("refresh_token") ? { status, body: {} } : answer(one)));
+  await session.start();
+  expect(session.get().kind).toBe("unreachable");
+  expect(kept(ANN, "draft.new")).toBe("fire Bob on Friday");
+  serve((one) => (one.path.includes("refresh_token") ? { body: tokensOf("ann") } : answer(one)));
+  await session.start();
+  expect(session.userId).toBe(ANN);
+});
+
 test("signing out removes it, and what comes late is not kept any more", async () => {
   await session.signOut();
   keep(ANN, "draft.new", "fire Bob on Friday");

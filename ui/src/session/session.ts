@@ -17,7 +17,7 @@ export interface Config {
 }
 
 export type SessionState =
-  | { kind: "loading" }
+  | { kind: "loading"; config?: Config } // with it while a session of an earlier visit is looked for
   | { kind: "unreachable" }
   | { kind: "anonymous"; config: Config; why?: "expired" }
   | { kind: "open"; config: Config; userId: string; name: string; email: string | null; isAdmin: boolean };
@@ -48,7 +48,7 @@ class Session {
     window.addEventListener("pageshow", (event) => event.persisted && this.heed()); // a page that the browser had put aside
   }
 
-  get = () => this.state;
+  get = (): SessionState => this.state;
 
   subscribe = (listener: () => void) => {
     this.listeners.add(listener);
@@ -76,7 +76,7 @@ class Session {
       this.set({ kind: "unreachable" });
       return;
     }
-    this.set({ kind: "anonymous", config });
+    this.set({ kind: "loading", config });
     if (config.auth === "none") {
       this.open({ userId: config.local_user_id!, name: "", email: null, isAdmin: true });
       return;
@@ -87,6 +87,9 @@ class Session {
         sessionStorage.removeItem(KEY),
       );
     else if (this.mayHaveSession(config)) await this.renew();
+    if (this.get().kind === "open") return;
+    const isUnknown = !key && this.mayHaveSession(config); // the server could not be asked, and did not refuse
+    this.set(isUnknown ? { kind: "unreachable" } : { kind: "anonymous", config });
   }
 
   async signIn(email: string, password: string) {
@@ -157,7 +160,7 @@ class Session {
   }
 
   private async renewOnce(): Promise<boolean> {
-    if (this.apiKey || !("config" in this.state) || this.state.config.auth === "none") return false;
+    if (this.apiKey || !this.config || this.config.auth === "none") return false;
     const foreign = sessionStorage.getItem(FOREIGN_REFRESH);
     const ended = this.ended;
     try {
@@ -166,8 +169,7 @@ class Session {
       this.take(tokens);
       return true;
     } catch (error) {
-      if (ended === this.ended && error instanceof ApiError && error.status >= 400 && error.status < 500)
-        this.end("expired");
+      if (ended === this.ended && error instanceof ApiError && isRefusal(error.status)) this.end("expired");
       return false;
     }
   }
@@ -179,8 +181,9 @@ class Session {
   }
 
   private async call(path: string, body: object, method = "POST"): Promise<Tokens> {
-    if (!("config" in this.state)) throw new ApiError(0, "unreachable", "", null);
-    const { auth_url, anon_key } = this.state.config;
+    const config = this.config;
+    if (!config) throw new ApiError(0, "unreachable", "", null);
+    const { auth_url, anon_key } = config;
     const headers: Record<string, string> = { "content-type": "application/json", ...this.headers() };
     if (auth_url && anon_key) headers.apikey = anon_key;
     if (!auth_url) headers["x-maas-session"] = "cookie";
@@ -205,11 +208,12 @@ class Session {
   }
 
   private open(user: { userId: string; name: string; email: string | null; isAdmin: boolean }) {
-    if (!("config" in this.state)) return;
+    const config = this.config;
+    if (!config) return;
     keepFor(user.userId);
     if (this.last !== null && this.last !== user.userId) window.history.replaceState(null, "", "/ui/"); // theirs was another place
     this.last = user.userId;
-    this.set({ kind: "open", config: this.state.config, ...user });
+    this.set({ kind: "open", config, ...user });
   }
 
   /** Forget the person who was signed in: credentials, and all that the browser keeps for them. */
@@ -224,10 +228,19 @@ class Session {
     if (state.kind === "open") this.set({ kind: "anonymous", config: state.config, ...(why ? { why } : {}) });
   }
 
+  private get config(): Config | undefined {
+    return "config" in this.state ? this.state.config : undefined;
+  }
+
   private set(state: SessionState) {
     this.state = state;
     for (const listener of this.listeners) listener();
   }
+}
+
+/** Whether a status says that the session is over, and not that the server is busy or away. */
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 429;
 }
 
 export const session = new Session();
