@@ -26,7 +26,7 @@ from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains, bind_openers
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tools import ToolContext, Toolset
-from maas.assistants.ads import OPENERS, make_tools
+from maas.assistants.ads.toolset import OPENERS, make_tools
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps
 from shared.db import Database, connect, open_database

@@ -22,7 +22,7 @@ import uvloop
 
 from maas.agents.openers import bind_openers
 from maas.agents.runtime import Runtime, Toolbox
-from maas.assistants import built_in, load_openers, load_servers, load_tools, register, sync_tools
+from maas.assistants.registry import built_in, load_openers, load_servers, load_tools, register, sync_tools
 from maas.builtin_model import PROVIDERS, BuiltinModel
 from maas.engine.events import EventLog
 from maas.engine.orchestrator import Orchestrator

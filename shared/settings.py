@@ -31,6 +31,7 @@ from shared.model_settings import ROLE_PREFIX, ModelSettings
 from shared.model_settings import ROLES as ROLES
 from shared.model_settings import attempt_setting as attempt_setting
 from shared.page_settings import PageSettings
+from shared.plugins import chosen
 from shared.quota_settings import QuotaSettings
 from shared.telegram_settings import TelegramSettings
 from shared.vendor_settings import VendorSettings
@@ -220,6 +221,10 @@ class Settings(
     stages: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="stages that this orchestrator runs, separated by commas; empty: all"
     )
+    plugins: Annotated[tuple[str, ...] | None, NoDecode] = Field(
+        default_factory=chosen,
+        description="plugins that are on, separated by commas; empty: none; unset: all that are installed",
+    )
     tools: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="toolsets of your own, as module:attribute, separated by commas"
     )
@@ -273,7 +278,7 @@ class Settings(
         3, ge=1, description="crash limit of a run: in flight in so many crashed processes, it is FAILED"
     )
 
-    @field_validator("stages", "tools", "cors_origins", mode="before")
+    @field_validator("stages", "plugins", "tools", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value

@@ -126,7 +126,7 @@ class Tool:
     approval of them; it does all that with each call that they pass on.
     `verify` gets the arguments, the context and the data that a write returned; it looks what became of the write and
     returns that as JSON without times, the `verification` of the result. Only foreign tools that write have none: see
-    maas.assistants.load_tools.
+    maas.assistants.registry.load_tools.
     `prepare` completes the arguments of a dangerous call before its user is asked: what it returns is what is shown,
     approved and executed. It changes nothing outside.
     `wording` is how people are told of a call. `preview` looks what it would do before its user is asked: its object by

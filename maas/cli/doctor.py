@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from maas.agents.mcp_client import McpServer
 from maas.agents.runtime import Toolbox
 from maas.agents.tools import Toolset
-from maas.assistants import load_servers
+from maas.assistants.registry import load_servers
 from maas.builtin_model import PROVIDERS
 from maas.cli.call_ledger import describe_calls
 from maas.cli.keys import describe_access
@@ -32,6 +32,7 @@ from shared.errors import MaasError
 from shared.migrate import pending
 from shared.model_profiles import PROFILES
 from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
+from shared.plugins import active, installed
 from shared.postgres import PostgresUrls, find_postgres
 from shared.settings import (
     ROLES,
@@ -198,6 +199,11 @@ class _Checks:
             raise Advice("not_configured", f"{active}; not active: {inactive}")
         return active
 
+    async def plugins(self) -> str:
+        on = [plugin.name for plugin in active()]
+        off = [name for name in installed() if name not in on]
+        return f"on: {', '.join(on) or 'none'}" + (f"; off: {', '.join(off)}" if off else "")
+
     async def models(self) -> str:
         for role in ROLES:
             model = open_model(self.settings.role_model(role), self.settings, PROVIDERS, role)
@@ -316,6 +322,7 @@ CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "listen": _Checks.listen,
     "prompts": _Checks.prompts,
     "assistants": _Checks.assistants,
+    "plugins": _Checks.plugins,
     "models": _Checks.models,
     "model calls": _Checks.model_calls,
     "attempt timeout": _Checks.attempt_timeout,

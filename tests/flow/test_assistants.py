@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from maas.assistants import built_in
 from maas.assistants.corporate.mail import MAIL_TOOLS
+from maas.assistants.registry import built_in
 from shared.settings import load_settings
 from tests.polling import poll
 from tests.stack import Stack

@@ -16,7 +16,7 @@ from maas.client import InvalidRequest
 from tests.polling import poll
 from tests.stack import Stack, maas
 
-DUMMIES = {"MAAS_TOOLS": "tests.dummies:TOOLS"}
+DUMMIES = {"PYTHONPATH": str(Path(__file__).resolve().parents[1] / "plugins")}
 KEY = {"OPENAI_API_KEY": "sk-very-secret-key-123"}
 REASONS = {
     **dict.fromkeys(
@@ -123,6 +123,22 @@ def test_configured_later_and_no_more(stack: Stack) -> None:
     stack.rows("update assistants set is_active = true where name = 'genius'")
     restart(stack)
     assert state(stack)["genius"] == (False, REASONS["genius"])
+
+
+def test_a_plugin_that_is_off_and_on_again(stack: Stack) -> None:
+    """Off from the beginning it leaves no row; off later its assistants say so; on again they work as before."""
+    stack.start_orchestrator(MAAS_PLUGINS="")
+    tools = "select name from tools where domain = 'stickers'"
+    assert state(stack).keys() == {"mentor"} and stack.rows(tools) == []
+    restart(stack)
+    assert state(stack)["stickers"] == (True, None) and len(stack.rows(tools)) == 3
+    restart(stack, MAAS_PLUGINS="ads,dummies")
+    assert state(stack)["stickers"] == (False, "the plugin stickers is off; name it in MAAS_PLUGINS")
+    words = " ".join(maas(stack, "doctor", MAAS_PLUGINS="ads").stdout.split())
+    assert "ok plugins: on: ads; off: corporate, stickers" in words
+    assert "stickers: the plugin stickers is off; name it in MAAS_PLUGINS" in words
+    restart(stack)
+    assert state(stack)["stickers"] == (True, None)
 
 
 def test_a_start_that_changes_nothing_writes_nothing(stack: Stack) -> None:

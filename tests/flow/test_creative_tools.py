@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from maas.agents.tools import Toolset
-from maas.assistants.ads import make_tools
+from maas.assistants.ads.toolset import make_tools
 from tests.shop import TOKEN, Shop
 from tests.standins.running import Running
 

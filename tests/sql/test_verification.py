@@ -12,8 +12,8 @@ from maas.agents.executor import UNVERIFIED, Executor, Permissions
 from maas.agents.slots import SlotSession
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tools import ToolContext, Toolset, tool
-from maas.assistants import built_in, load_tools
-from maas.assistants.stickers import ASSISTANT
+from maas.assistants.registry import built_in, load_tools
+from maas.assistants.stickers.definition import ASSISTANT
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps
 from shared.db import Database, open_database

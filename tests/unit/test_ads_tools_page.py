@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from maas.agents.tools import Tool
-from maas.assistants.ads import make_tools
 from maas.assistants.ads.account import DOMAINS
+from maas.assistants.ads.toolset import make_tools
 from maas.engine.stages import Deps
 from shared.settings import Settings, load_settings
 from tests.stack import ROOT

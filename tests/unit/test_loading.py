@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from maas.agents.tools import ToolContext, Toolset, tool
-from maas.assistants import load_openers, load_tools
+from maas.assistants.registry import load_openers, load_tools
 from maas.engine.stages import Deps
 from shared.errors import MaasError
 from shared.settings import load_settings

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolFailure, ToolResult, refused, succeeded
-from maas.assistants.stickers import ASSISTANT, StickerParams, image_prompt, update_sticker_params
+from maas.assistants.stickers.definition import ASSISTANT
+from maas.assistants.stickers.tools import StickerParams, image_prompt, update_sticker_params
 from shared.models import ToolCall
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -49,7 +50,7 @@ def test_what_was_removed_stays_away() -> None:
         for path in (ROOT / folder).rglob("*.py"):
             assert not re.search(gone, path.read_text(encoding="utf-8")), path
     for name in (
-        "maas/assistants/stickers.py",
+        "maas/assistants/stickers/tools.py",
         "maas/agents/slot_step.py",
         "maas/agents/slots.py",
         "maas/agents/slot_loop.py",

@@ -7,25 +7,13 @@ hands work on to a planner and to tasks.
 
 from __future__ import annotations
 
-from maas.agents.tools import Tool
-from maas.assistants.corporate.definition import define_corporate
-from maas.assistants.corporate.delegation import make_delegation_tools
-from maas.assistants.corporate.interview import make_interview_tools
-from maas.assistants.corporate.knowledge_tools import make_knowledge_tools
-from maas.assistants.corporate.mail import MAIL_TOOLS, SERVER, mail_servers
-from maas.assistants.corporate.user_tools import make_user_tools
-from maas.engine.stages import Deps
+from shared.plugins import Plugin
 
-ASSISTANT = define_corporate
-SERVERS = mail_servers
-SERVER_NAMES = (SERVER, *MAIL_TOOLS)
-
-
-def make_tools(deps: Deps) -> list[Tool]:
-    """All tools of the assistant except those of its MCP server."""
-    return [
-        *make_user_tools(deps), *make_interview_tools(deps), *make_knowledge_tools(deps), *make_delegation_tools(deps),
-    ]  # fmt: skip
-
-
-TOOLS = make_tools
+PLUGIN = Plugin(
+    name="corporate",
+    package=__name__,
+    assistants={"corporate": "definition:define_corporate"},
+    tools="toolset:make_tools",
+    servers="mail:mail_servers",
+    server_names="mail:SERVER_NAMES",
+)

@@ -15,6 +15,7 @@ from shared.settings import Settings
 SERVER = "calendar"
 TOKEN = "calendar_token"  # the secret of a user: `maas secrets set calendar_token --user U`
 MAIL_TOOLS = ("read_latest_email", "get_calendar_events", "send_email", "create_calendar_event")
+SERVER_NAMES = (SERVER, *MAIL_TOOLS)
 SEND = Wording(
     Phrase("Send an email", "Отправить письмо"),
     Phrase("A letter leaves your mailbox; it cannot be taken back", "Письмо уйдёт из вашего ящика; вернуть его нельзя"),

@@ -10,6 +10,3 @@ from shared.settings import Settings
 def define(settings: Settings) -> Definition:
     model = model_or_default(settings.archivist_model, "openai:gpt-5.2", settings)
     return Definition(name="planner", role_prompt="Mentor", model=model, limits=Limits(rounds=settings.history_rows))
-
-
-ASSISTANT = define

@@ -1,0 +1,17 @@
+"""All tools of the assistant except those of its MCP server."""
+
+from __future__ import annotations
+
+from maas.agents.tools import Tool
+from maas.assistants.corporate.delegation import make_delegation_tools
+from maas.assistants.corporate.interview import make_interview_tools
+from maas.assistants.corporate.knowledge_tools import make_knowledge_tools
+from maas.assistants.corporate.user_tools import make_user_tools
+from maas.engine.stages import Deps
+
+
+def make_tools(deps: Deps) -> list[Tool]:
+    """The tools over the database, the vendors and the models of `deps`."""
+    return [
+        *make_user_tools(deps), *make_interview_tools(deps), *make_knowledge_tools(deps), *make_delegation_tools(deps),
+    ]  # fmt: skip

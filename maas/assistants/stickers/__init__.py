@@ -1,0 +1,12 @@
+"""The sticker assistant `stickers`: it collects style, emotion, pose and a photo, then has a sticker drawn."""
+
+from __future__ import annotations
+
+from shared.plugins import Plugin
+
+PLUGIN = Plugin(
+    name="stickers",
+    package=__name__,
+    assistants={"stickers": "definition:ASSISTANT"},
+    tools="tools:make_tools",
+)

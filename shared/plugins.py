@@ -1,0 +1,108 @@
+"""Plugins: assistants and channels that are added to the service, each a package with everything that belongs to it.
+
+A package offers its plugin by an entry point of the group `maas.plugins`; ours are found in the same way as those that
+somebody else has installed. MAAS_PLUGINS chooses which of them are on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from shared.errors import MaasError
+
+GROUP = "maas.plugins"
+VARIABLE = "MAAS_PLUGINS"
+NAME = re.compile(r"[a-z][a-z0-9_]{0,29}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """The name of a plugin, its package, and its parts.
+
+    A part is `module:attribute` below the package and is loaded by the process that needs it: the HTTP server loads no
+    tools. So the package itself, which holds the plugin, imports none of them.
+    `assistants`: by its name, a `Definition`, or a function that makes one of the settings.
+    `tools`: a toolset, or a function that makes one of `Deps`. `openers`: those of its domains, by domain.
+    `servers`: a function that makes its MCP servers of the settings. `server_names`: the domains of all MCP servers
+    that it may have, and their tools without prefix.
+    """
+
+    name: str
+    package: str
+    assistants: Mapping[str, str] = field(default_factory=dict)
+    tools: str | None = None
+    openers: str | None = None
+    servers: str | None = None
+    server_names: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where the package is."""
+        return Path(str(sys.modules[self.package].__file__)).parent
+
+    def load(self, part: str) -> Any:
+        """The value of a part. Raises MaasError('bad_plugin')."""
+        module, _, attribute = part.partition(":")
+        try:
+            return getattr(import_module(f"{self.package}.{module}"), attribute)
+        except (ImportError, AttributeError) as error:
+            raise MaasError("bad_plugin", f"plugin {self.name!r}: {part!r} cannot be loaded: {error}") from error
+
+
+@cache
+def installed() -> Mapping[str, Plugin]:
+    """All plugins of this environment, by name. Raises MaasError('bad_plugin')."""
+    found: dict[str, Plugin] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        if entry.name in found:
+            raise _bad_plugin(entry, "another package has a plugin of this name: uninstall one of them")
+        found[entry.name] = _load(entry)
+    return found
+
+
+def active() -> tuple[Plugin, ...]:
+    """The plugins that are on, by name: those of MAAS_PLUGINS. Raises MaasError."""
+    plugins = installed()
+    names = chosen()
+    if names is None:
+        return tuple(plugins.values())
+    if unknown := [name for name in names if name not in plugins]:
+        known = ", ".join(plugins) or "none"
+        raise MaasError("bad_setting", f"{VARIABLE}: {unknown[0]!r} is not installed; installed plugins: {known}")
+    return tuple(plugins[name] for name in sorted(set(names)))
+
+
+def chosen() -> tuple[str, ...] | None:
+    """The names of MAAS_PLUGINS, in the environment or in `.env`; None where it is not set, none where it is empty."""
+    text = os.environ.get(VARIABLE)
+    if text is None and Path(".env").is_file():
+        from dotenv import dotenv_values  # slow to load, and rarely needed
+
+        text = dotenv_values(".env").get(VARIABLE)
+    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _load(entry: EntryPoint) -> Plugin:
+    try:
+        plugin = entry.load()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise _bad_plugin(entry, f"cannot be loaded: {error}") from error
+    if not isinstance(plugin, Plugin):
+        raise _bad_plugin(entry, f"is of the type {type(plugin).__name__}, not Plugin")
+    if plugin.name != entry.name or NAME.fullmatch(entry.name) is None:
+        raise _bad_plugin(entry, f"is named {plugin.name!r}: both names must be the same, a short word like sales_2")
+    return plugin
+
+
+def _bad_plugin(entry: EntryPoint, why: str) -> MaasError:
+    package = entry.dist.name if entry.dist is not None else "a package"
+    return MaasError("bad_plugin", f"plugin {entry.name!r} of {package} ({entry.value}): {why}")

@@ -1,0 +1,101 @@
+"""Plugins are found by entry points and chosen by MAAS_PLUGINS; what is wrong with one is named."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shared.errors import MaasError
+from shared.plugins import Plugin, active, installed
+from shared.settings import load_settings
+
+OURS = ["ads", "corporate", "stickers"]
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, source: str = "") -> None:
+    """Install a package with one module and one plugin for the rest of the test."""
+    (folder / f"{name}.py").write_text(source)
+    (folder / f"{name}-1.dist-info").mkdir()
+    (folder / f"{name}-1.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (folder / f"{name}-1.dist-info" / "entry_points.txt").write_text(f"[maas.plugins]\n{value}\n")
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def names() -> list[str]:
+    return [plugin.name for plugin in active()]
+
+
+@pytest.mark.parametrize(
+    ("text", "on"),
+    [(None, OURS), ("", []), (" , ", []), ("stickers", ["stickers"]), ("stickers, ads,stickers", ["ads", "stickers"])],
+)
+def test_a_setting_chooses(monkeypatch: pytest.MonkeyPatch, text: str | None, on: list[str]) -> None:
+    monkeypatch.delenv("MAAS_PLUGINS", raising=False)
+    if text is not None:
+        monkeypatch.setenv("MAAS_PLUGINS", text)
+    assert names() == on
+    named = load_settings().plugins
+    assert named is None if text is None else set(named or ()) == set(on)
+
+
+def test_the_setting_is_read_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MAAS_PLUGINS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text("MAAS_PLUGINS=stickers\n")
+    assert names() == ["stickers"] and load_settings().plugins == ("stickers",)
+    Path(".env").write_text("MAAS_PLUGINS=\n")
+    assert names() == [] and load_settings().plugins == ()
+
+
+def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAAS_PLUGINS", "sticker")
+    with pytest.raises(MaasError, match="'sticker' is not installed; installed plugins: ads, corporate, stickers"):
+        active()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_part_can_be_loaded(name: str) -> None:
+    plugin = installed()[name]
+    parts = (*plugin.assistants.values(), plugin.tools, plugin.openers, plugin.servers, plugin.server_names)
+    assert all(plugin.load(part) is not None for part in parts if part is not None)
+    assert (plugin.folder / "__init__.py").is_file()
+
+
+def test_a_plugin_is_found_without_its_tools() -> None:
+    """A process that needs no part of a plugin loads none: the HTTP server has neither agents nor models."""
+    program = "import sys, shared.plugins; shared.plugins.active(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "maas.assistants.stickers" in loaded
+    assert not [one for one in loaded if one.startswith(("maas.agents", "maas.engine", "pydantic", "shared.models"))]
+
+
+def test_a_package_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "from shared.plugins import Plugin\nPLUGIN = Plugin(name='sales_2', package=__name__, tools='x:y')"
+    install(tmp_path, monkeypatch, "foreign", "sales_2 = foreign:PLUGIN", source)
+    plugin = installed.__wrapped__()["sales_2"]
+    assert isinstance(plugin, Plugin) and plugin.folder == tmp_path
+    with pytest.raises(MaasError, match=r"plugin 'sales_2': 'x:y' cannot be loaded: No module named 'foreign\.x'"):
+        plugin.load("x:y")
+
+
+@pytest.mark.parametrize(
+    ("module", "value", "source", "words"),
+    [
+        ("broken1", "one = broken1:PLUGIN", "import nothing_of_this_name", "cannot be loaded: No module named"),
+        ("broken2", "one = broken2:PLUGIN", "", "cannot be loaded: module 'broken2' has no attribute 'PLUGIN'"),
+        ("broken3", "one = broken3:PLUGIN", "PLUGIN = 1", "is of the type int, not Plugin"),
+        ("broken4", "two = maas.assistants.stickers:PLUGIN", "", "is named 'stickers': both names must be the same"),
+        ("broken5", "ads = maas.assistants.ads:PLUGIN", "", "another package has a plugin of this name"),
+    ],
+)
+def test_a_wrong_plugin_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, value: str, source: str, words: str
+) -> None:
+    install(tmp_path, monkeypatch, module, value, source)
+    with pytest.raises(MaasError) as caught:
+        installed.__wrapped__()
+    assert caught.value.code == "bad_plugin" and words in caught.value.message
