@@ -1,7 +1,8 @@
 """Prompts: the texts of roles, what the row of an assistant says about prompting, and the texts of a run made of them.
 
-Prompts of roles are rows that operators edit. The texts in sql/prompts are their first versions, and replace a missing
-row. Of a run there are two texts: the draft, of four elements, and the payload, of three sections.
+Prompts of roles are rows that operators edit. The texts in sql/prompts and in the folders `prompts` of plugins are
+their first versions; those of stages replace a missing row. Of a run there are two texts: the draft, of four elements,
+and the payload, of three sections.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
@@ -25,6 +27,7 @@ from shared.errors import MaasError
 from shared.models import spec_of
 from shared.models.context_window import reported_window, request_limit
 from shared.models.options import options_of
+from shared.plugins import active
 from shared.text import defuse, escape, unescape
 
 BUILT_IN_ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
@@ -56,8 +59,22 @@ log = structlog.get_logger()
 
 
 def built_in_text(role: str, language: PromptLanguage = "ru") -> str:
-    """The first version of a role's prompt. Raises FileNotFoundError where the role has none in this language."""
-    return (SQL / "prompts" / f"{role}.{language}.md").read_text(encoding="utf-8").strip()
+    """The first version of a role's prompt. Raises KeyError where the role has none in this language, and MaasError."""
+    return prompt_files()[f"{role}.{language}"].read_text(encoding="utf-8").strip()
+
+
+def prompt_files() -> dict[str, Path]:
+    """The files of first versions by role and language, such as `Mentor.ru`; ours and those of the plugins that are on.
+
+    Raises MaasError('bad_plugin') where two of them have one name.
+    """
+    found: dict[str, Path] = {}
+    for folder in (SQL, *(plugin.folder for plugin in active())):
+        for path in sorted((folder / "prompts").glob("*.md")):
+            if path.stem in found:
+                raise MaasError("bad_plugin", f"{path} and {found[path.stem]} have one name: rename the role of one")
+            found[path.stem] = path
+    return found
 
 
 async def prompt_language(deps: Deps, assistant: str | None, version: str | None = None) -> PromptLanguage:
@@ -127,8 +144,8 @@ def seed_prompts(dsn: str) -> int:
 
     added = 0
     with psycopg.connect(dsn) as connection, psycopg.RawCursor(connection) as cursor:
-        for path in sorted((SQL / "prompts").glob("*.md")):
-            role = path.name.removesuffix(".md").removesuffix(".ru")
+        for name, path in prompt_files().items():
+            role = name.removesuffix(".ru")
             cursor.execute(queries()["seed_prompt"].encode(), (role, path.read_text(encoding="utf-8").strip()))
             added += max(cursor.rowcount, 0)
     return added

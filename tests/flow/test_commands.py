@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from bench.processes import children_of
 from maas.cli import COMMANDS, Entry, execute
+from maas.prompting.prompts import prompt_files
 from main import commands
 from tests.polling import poll
 from tests.programs import MAAS
@@ -315,8 +316,7 @@ def test_migrate_prepares_any_database(stack: Stack) -> None:
         try:
             before = maas(stack, "runs", DATABASE_URL=dsn)
             assert before.returncode == 1 and "maas migrate" in before.stderr
-            prompts = len(list((ROOT / "sql" / "prompts").glob("*.md")))
-            assert f"{prompts} prompts seeded" in maas(stack, "migrate", DATABASE_URL=dsn).stdout
+            assert f"{len(prompt_files())} prompts seeded" in maas(stack, "migrate", DATABASE_URL=dsn).stdout
             assert maas(stack, "migrate", DATABASE_URL=dsn).stdout == "up to date\n"
             idle = maas(stack, "ask", "hi", DATABASE_URL=dsn)
             assert idle.returncode == 1 and "make run" in idle.stderr

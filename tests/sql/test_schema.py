@@ -11,7 +11,8 @@ from psycopg.rows import DictRow
 
 from maas.engine.states import Status, is_legal
 from maas.http import conversations
-from shared.db import SQL, queries
+from maas.prompting.prompts import prompt_files
+from shared.db import queries
 
 Connection = psycopg.Connection[DictRow]
 COLUMNS = {
@@ -145,7 +146,7 @@ def test_period_label(connection: Connection) -> None:
 def test_assistants_and_prompts_are_seeded(connection: Connection) -> None:
     read = connection.execute("select role_name, version, is_active from system_prompts order by 1").fetchall()
     rows = [row for row in read if not row["role_name"].endswith(".en")]
-    english = {path.name.removesuffix(".md") for path in (SQL / "prompts").glob("*.en.md")}
+    english = {name for name in prompt_files() if name.endswith(".en")}
     assert {row["role_name"] for row in read if row not in rows} == english
     assert [(row["role_name"], row["version"], row["is_active"]) for row in rows] == [
         (role, 1, True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -79,7 +78,7 @@ def test_a_prompt_names_no_tool_that_its_agent_lacks() -> None:
     for agent in definition.agents:
         known = {*agent.toolset, *(f"transfer_to_{one}" for one in agent.handoffs), *own}
         known |= {*definition.opening_tools}
-        text = Path(f"sql/prompts/{agent.role_prompt}.ru.md").read_text(encoding="utf-8")
+        text = built_in_text(agent.role_prompt)
         named = set(re.findall(r"`((?:[a-z]+[A-Z]\w+|[a-z]+_[a-z_]+))`", text))
         fields = {
             "conversationContext",

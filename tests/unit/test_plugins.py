@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from maas.prompting.prompts import BUILT_IN_ROLES, prompt_files
 from shared.errors import MaasError
 from shared.plugins import Plugin, active, installed
 from shared.settings import load_settings
@@ -62,6 +63,27 @@ def test_every_part_can_be_loaded(name: str) -> None:
     parts = (*plugin.assistants.values(), plugin.tools, plugin.openers, plugin.servers, plugin.server_names)
     assert all(plugin.load(part) is not None for part in parts if part is not None)
     assert (plugin.folder / "__init__.py").is_file()
+
+
+def test_prompts_come_along_with_their_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAAS_PLUGINS", "stickers")
+    with_stickers = prompt_files().keys()
+    monkeypatch.setenv("MAAS_PLUGINS", "")
+    assert with_stickers - prompt_files().keys() == {"Stickers.en", "Stickers.ru"}
+    assert {name.partition(".")[0] for name in prompt_files()} == {*BUILT_IN_ROLES, "Mentor"}
+
+
+def test_two_prompts_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "Mentor.en.md").write_text("You are somebody else.")
+    source = "from shared.plugins import Plugin\nPLUGIN = Plugin(name='other', package=__name__)"
+    install(tmp_path, monkeypatch, "other", "other = other:PLUGIN", source)
+    installed.cache_clear()
+    try:
+        with pytest.raises(MaasError, match=r"Mentor\.en\.md have one name: rename the role of one"):
+            prompt_files()
+    finally:
+        installed.cache_clear()
 
 
 def test_a_plugin_is_found_without_its_tools() -> None:

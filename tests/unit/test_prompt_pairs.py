@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from maas.prompting.prompts import built_in_text
-from shared.db import SQL
+from maas.prompting.prompts import built_in_text, prompt_files
 
-PAIRS = sorted(path.name.removesuffix(".en.md") for path in (SQL / "prompts").glob("*.en.md"))
+PAIRS = sorted(name.removesuffix(".en") for name in prompt_files() if name.endswith(".en"))
 CYRILLIC = re.compile("[А-Яа-яЁё]")
 MAX_RATIO = 1.35  # of the words of both, which Russian needs fewer of
 

@@ -15,6 +15,7 @@ from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
 from maas.agents.tool_calls import ToolFailure, ToolResult, refused, succeeded
 from maas.assistants.stickers.definition import ASSISTANT
 from maas.assistants.stickers.tools import StickerParams, image_prompt, update_sticker_params
+from maas.prompting.prompts import built_in_text
 from shared.models import ToolCall
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -35,7 +36,7 @@ def took(one: SlotSession, data: dict[str, Any]) -> SlotSession:
 
 def test_the_prompt_is_short_and_plain() -> None:
     """At most 60 lines, and not a word about models, algorithms or AI."""
-    text = (ROOT / "sql" / "prompts" / "Stickers.ru.md").read_text(encoding="utf-8")
+    text = built_in_text("Stickers")
     assert len(text.splitlines()) <= 60
     assert not re.search(r"нейро|\bИИ\b|\bAI\b|\bLLM\b|модел|алгоритм", text, re.IGNORECASE)
 
