@@ -21,6 +21,7 @@ from shared.connections import ConnectionPool
 from shared.errors import Backoff, MaasError
 from shared.group_commit import GroupCommit
 from shared.log import mask
+from shared.plugins import installed, sql_folders
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
@@ -78,9 +79,10 @@ def _statement_errors() -> Iterator[None]:
 
 @cache
 def queries() -> Mapping[str, str]:
-    """Every query of sql/queries, by the name in its `-- name:` line."""
+    """Every query of sql/queries and of such folders of all plugins, by the name in its `-- name:` line."""
     found: dict[str, str] = {}
-    for path in sorted((SQL / "queries").glob("*.sql")):
+    folders = (SQL, *(plugin.folder / "sql" for plugin in installed().values()))
+    for path in (path for folder in folders for path in sorted((folder / "queries").glob("*.sql"))):
         parts = _NAME.split(path.read_text(encoding="utf-8"))
         for name, text in zip(parts[1::2], parts[2::2], strict=True):
             if name in found:
@@ -91,10 +93,10 @@ def queries() -> Mapping[str, str]:
 
 @cache
 def schema_fingerprint() -> str:
-    """The hash of all files of `sql/` that a migrated database records; an argument of the query `is_migrated_to`."""
+    """The hash of all files that a migrated database records; an argument of the query `is_migrated_to`."""
     from shared.migrate import fingerprint  # its driver is slow to load, and this is called after an error only
 
-    return fingerprint(SQL)
+    return fingerprint(SQL, sql_folders())
 
 
 async def prepare(connection: asyncpg.Connection) -> None:

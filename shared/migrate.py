@@ -2,14 +2,16 @@
 
 `sql/schema` is the present state, for a database without MaaS. `sql/migrations` are the steps to it from version 0.1.0,
 each applied once. Files of `sql/functions` and `sql/views` are applied again whenever they change; `sql/finish.sql`
-ends every run. A run is one transaction; the table `maas.schema_files` has the name and hash of every file applied.
+ends every run. A plugin has such folders of its own, without views, and its tables come after all of ours. A run is one
+transaction; the table `maas.schema_files` has the name and hash of every file applied, those of a plugin as
+`PLUGIN:functions/NAME`. What belongs to a plugin that is off is left as it is.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,14 +35,18 @@ OWN_SEARCH_PATH = "public"  # without "$user": new tables of others must not get
 Connection = psycopg.Connection[DictRow]
 
 
-def migrate(dsn: str, folder: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> list[str]:
+def migrate(
+    dsn: str, folder: Path, plugins: Mapping[str, Path] | None = None, *, lock_timeout_s: float = LOCK_TIMEOUT_S
+) -> list[str]:
     """Apply the files that are missing or have changed; return their names, such as `functions/step`.
+
+    `plugins`: the folders of the plugins that are on, by name.
 
     On a database that holds nothing but MaaS it also adds the schema to the search path. Safe to run again and in
     several processes at once: one works, the others wait at most `lock_timeout_s`. Raises MaasError:
     database_unreachable, postgres_too_old, migrations_missing, former_layout, migrations_locked, migration_failed.
     """
-    files = _read(folder)
+    files = _read(folder, plugins)
     with _connect(dsn) as connection:
         applied: list[str] = []
         if _missing(connection, files):
@@ -52,17 +58,17 @@ def migrate(dsn: str, folder: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -
         return applied
 
 
-def pending(dsn: str, folder: Path) -> list[str]:
+def pending(dsn: str, folder: Path, plugins: Mapping[str, Path] | None = None) -> list[str]:
     """Names of the files that `migrate` would apply; changes nothing. Raises as `migrate` does."""
-    files = _read(folder)
+    files = _read(folder, plugins)
     with _connect(dsn) as connection:
         return _missing(connection, files)
 
 
-def fingerprint(folder: Path) -> str:
+def fingerprint(folder: Path, plugins: Mapping[str, Path] | None = None) -> str:
     """A hash of all files that a database of this version records, as the query `is_migrated_to` computes it."""
-    files = _read(folder)
-    recorded = {BASELINE: _baseline(files)} | {n: _hash(t) for n, t in files.items() if _is_recorded(n)}
+    files = _read(folder, plugins)
+    recorded = _baselines(files) | {name: _hash(text) for name, text in files.items() if _is_recorded(name)}
     lines = "".join(f"{name} {recorded[name]}\n" for name in sorted(recorded))
     return hashlib.md5(lines.encode(), usedforsecurity=False).hexdigest()
 
@@ -76,21 +82,42 @@ def search_path_advice(dsn: str) -> str | None:
         return statement
 
 
-def _read(folder: Path) -> dict[str, str]:
+def _read(folder: Path, plugins: Mapping[str, Path] | None) -> dict[str, str]:
     """The text of every file by its name, in the order in which they are applied."""
-    groups = ("schema/*.sql", "migrations/*.sql", "functions/*.sql", "views/*.sql", "finish.sql")
-    paths = [path for pattern in groups for path in sorted(folder.glob(pattern))]
-    if not paths:
+    files = _read_groups("", folder, "schema/*.sql", "migrations/*.sql", "functions/*.sql", "views/*.sql")
+    for name, own in (plugins or {}).items():
+        files |= _read_groups(f"{name}:", own, "schema/*.sql", "migrations/*.sql", "functions/*.sql")
+    files |= _read_groups("", folder, "finish.sql")
+    if not any(_owner(name) == "" for name in files):
         raise MaasError("migrations_missing", f"{folder} holds no .sql file; run from a complete checkout")
-    return {path.relative_to(folder).with_suffix("").as_posix(): path.read_text("utf-8") for path in paths}
+    return files
+
+
+def _read_groups(prefix: str, folder: Path, *patterns: str) -> dict[str, str]:
+    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    return {prefix + path.relative_to(folder).with_suffix("").as_posix(): path.read_text("utf-8") for path in paths}
+
+
+def _owner(name: str) -> str:
+    """The plugin of a file; empty for ours."""
+    return name.rpartition(":")[0]
 
 
 def _is_recorded(name: str) -> bool:
-    return not name.startswith("schema/")
+    return not name.rpartition(":")[2].startswith("schema/")
 
 
-def _baseline(files: dict[str, str]) -> str:
-    """What a new database records of its tables: the version, and until that is released the statements themselves.
+def _baselines(files: Mapping[str, str]) -> dict[str, str]:
+    """What a new database records of the tables: for ours and for those of each plugin a name and a state."""
+    owners = dict.fromkeys(map(_owner, files))
+    return {
+        f"{owner}:{BASELINE}" if owner else BASELINE: _baseline({n: t for n, t in files.items() if _owner(n) == owner})
+        for owner in owners
+    }
+
+
+def _baseline(files: Mapping[str, str]) -> str:
+    """The state of the tables: the version, and until that is released the statements themselves.
 
     Until then a changed table has no migration, so a database of another checkout cannot be brought to this one.
     """
@@ -105,33 +132,47 @@ def _hash(text: str) -> str:
 
 
 def _missing(connection: Connection, files: dict[str, str]) -> list[str]:
-    """The files to apply; all of them but migrations where there is no schema yet."""
+    """The files to apply; all but migrations of those whose tables are not there yet."""
+    recorded = _read_recorded(connection)
+    new = _new_owners(files, recorded)
+    for name, state in _baselines(files).items():
+        owner = _owner(name)
+        has_steps = any(_is_step(one) and _owner(one) == owner for one in files)
+        if owner not in new and recorded[name] != state and not has_steps:
+            what = f"the plugin {owner}" if owner else "MaaS"
+            raise MaasError(
+                "former_layout",
+                f"this database has the tables of another version of {what}, from before 0.1.0: export each user with "
+                "that version (maas export USER), start this one with a new database (another DATABASE_URL, or another "
+                "folder in MAAS_DATA_DIR), and import them (maas import FILE --user USER)",
+            )
+    return [
+        name
+        for name, text in files.items()
+        if (not _is_step(name) if _owner(name) in new else _is_recorded(name) and name not in recorded)
+        or (name in recorded and not _is_step(name) and recorded[name] != _hash(text))
+    ]
+
+
+def _read_recorded(connection: Connection) -> dict[str, str]:
+    """The hashes of the files that were applied; nothing where there is no schema yet."""
     if not _value(connection, "schema_files_exist"):
-        return [name for name in files if not name.startswith("migrations/")]
+        return {}
     try:
-        recorded = {row["name"]: row["hash"] for row in _query(connection, "schema_files")}
+        return {row["name"]: row["hash"] for row in _query(connection, "schema_files")}
     except psycopg.errors.InsufficientPrivilege as error:
         raise MaasError(
             "migration_failed", "this database user may not read maas.schema_files: use the owner of the schema maas"
         ) from error
-    if BASELINE not in recorded:
-        return [name for name in files if not name.startswith("migrations/")]
-    if recorded[BASELINE] != _baseline(files) and not any(map(_is_step, files)):
-        raise MaasError(
-            "former_layout",
-            "this database has the tables of another version of MaaS, from before 0.1.0: export each user with that "
-            "version (maas export USER), start this one with a new database (another DATABASE_URL, or another folder "
-            "in MAAS_DATA_DIR), and import them (maas import FILE --user USER)",
-        )
-    return [
-        name
-        for name, text in files.items()
-        if _is_recorded(name) and (name not in recorded or (not _is_step(name) and recorded[name] != _hash(text)))
-    ]
+
+
+def _new_owners(files: Mapping[str, str], recorded: Mapping[str, str]) -> set[str]:
+    """The plugins, and the empty name for ourselves, whose tables are not there yet."""
+    return {_owner(name) for name in _baselines(files) if name not in recorded}
 
 
 def _is_step(name: str) -> bool:
-    return name.startswith("migrations/")
+    return name.rpartition(":")[2].startswith("migrations/")
 
 
 def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> list[str]:
@@ -149,7 +190,7 @@ def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> l
     _query(connection, "create_schema_files")
     _query(connection, "comment_schema_files")
     _query(connection, "begin_migration")
-    is_new = any(name.startswith("schema/") for name in missing)
+    new = _new_owners(files, _read_recorded(connection))
     if any(name.startswith(("views/", "migrations/")) for name in missing):
         missing = [name for name in files if name in missing or name.startswith("views/")]
         for row in _query(connection, "view_drops"):
@@ -157,12 +198,15 @@ def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> l
     for name in [name for name in missing if name != "finish"] + ["finish"] * ("finish" in files):
         with _described(dsn, connection, name, files[name]):
             connection.execute(files[name].encode())
-    recorded = {name: _hash(text) for name, text in files.items() if _is_recorded(name) and (is_new or name in missing)}
-    if is_new:
-        recorded[BASELINE] = _baseline(files)
+    baselines = _baselines(files)
+    recorded = {name: state for name, state in baselines.items() if _owner(name) in new} | {
+        name: _hash(text)
+        for name, text in files.items()
+        if _is_recorded(name) and (_owner(name) in new or name in missing)
+    }
     for name, hash_ in recorded.items():
         _query(connection, "record_schema_file", name, hash_)
-    _query(connection, "forget_schema_files", [BASELINE, *files])
+    _query(connection, "forget_schema_files", [*baselines, *files], [*map(_owner, baselines)])
     return missing
 
 

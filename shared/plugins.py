@@ -81,6 +81,11 @@ def active() -> tuple[Plugin, ...]:
     return tuple(plugins[name] for name in sorted(set(names)))
 
 
+def sql_folders() -> dict[str, Path]:
+    """The folders with tables and functions of the plugins that are on, by name. Raises MaasError."""
+    return {plugin.name: plugin.folder / "sql" for plugin in active()}
+
+
 def chosen() -> tuple[str, ...] | None:
     """The names of MAAS_PLUGINS, in the environment or in `.env`; None where it is not set, none where it is empty."""
     text = os.environ.get(VARIABLE)

@@ -18,6 +18,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from shared.migrate import migrate
+from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres, acquire
 from shared.settings import Settings
 from tests.databases import copy_of
@@ -109,7 +110,7 @@ def template(postgres: EmbeddedPostgres) -> str:
     with psycopg.connect(postgres.dsn, autocommit=True) as admin:
         admin.execute(sql.SQL("create database {}").format(sql.Identifier(TEMPLATE)))
     dsn = make_conninfo(postgres.dsn, dbname=TEMPLATE)
-    migrate(dsn, SQL_FOLDER)
+    migrate(dsn, SQL_FOLDER, sql_folders())
     _seed(dsn)
     return TEMPLATE
 

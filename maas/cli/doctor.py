@@ -32,7 +32,7 @@ from shared.errors import MaasError
 from shared.migrate import pending
 from shared.model_profiles import PROFILES
 from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
-from shared.plugins import active, installed
+from shared.plugins import active, installed, sql_folders
 from shared.postgres import PostgresUrls, find_postgres
 from shared.settings import (
     ROLES,
@@ -165,7 +165,7 @@ class _Checks:
         return f"Postgres {row['version']}, extensions in use: {extensions}"
 
     async def migrations(self) -> str:
-        if missing := pending(self.postgres.query, SQL):
+        if missing := pending(self.postgres.query, SQL, sql_folders()):
             raise MaasError("no_schema", f"{len(missing)} migrations are pending; run `maas migrate`")
         return "up to date"
 

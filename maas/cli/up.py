@@ -31,6 +31,7 @@ from shared.errors import MaasError
 from shared.migrate import migrate as apply_schema
 from shared.migrate import search_path_advice
 from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder
+from shared.plugins import sql_folders
 from shared.postgres import find_postgres
 from shared.process import PARENT_VARIABLE, close_to_others
 from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings, load_settings, unneeded_by_server, variable_of
@@ -144,7 +145,7 @@ def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str
 
 def prepare_database(dsn: str) -> tuple[list[str], int]:
     """Migrate and seed; the names of the applied files and the number of inserted prompts. Raises MaasError."""
-    return apply_schema(dsn, SQL), seed_prompts(dsn)
+    return apply_schema(dsn, SQL, sql_folders()), seed_prompts(dsn)
 
 
 def _prepare_database(dsn: str) -> list[str]:

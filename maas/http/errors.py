@@ -15,6 +15,7 @@ from maas.http.sign_in import in_sign_in_format
 from maas.http.state import app_state
 from shared.db import CONNECTION_LOST, UNDEFINED_IN_SCHEMA, schema_fingerprint
 from shared.errors import MaasError
+from shared.plugins import sql_folders
 
 STATUS = {
     "invalid_json": 400,
@@ -106,7 +107,7 @@ async def on_missing_relation(request: Request, error: Exception) -> JSONRespons
     db = app_state(request).db
     if not await db.value("schema_is_there"):
         cause = "the database holds no MaaS schema"
-    elif not await db.value("is_migrated_to", schema_fingerprint()):
+    elif not await db.value("is_migrated_to", schema_fingerprint(), [*sql_folders()]):
         cause = "the database holds the schema of an earlier version"
     else:
         raise error

@@ -173,8 +173,9 @@ select maas.maas_retry_run($1, $2);
 -- name: schema_is_there
 select to_regclass('maas.pipeline_runs') is not null and to_regproc('maas.maas_import') is not null;
 
--- name: is_migrated_to  -- $1 the fingerprint of sql/
-select coalesce(md5(string_agg(name || ' ' || hash || e'\n', '' order by name collate "C")) = $1, false) from maas.schema_files;
+-- name: is_migrated_to  -- $1 the fingerprint of sql/ and of the plugins that are on, $2
+select coalesce(md5(string_agg(name || ' ' || hash || e'\n', '' order by name collate "C")) = $1, false) from maas.schema_files
+where position(':' in name) = 0 or split_part(name, ':', 1) = any($2);
 
 -- name: server_version
 select current_setting('server_version') as version, current_setting('server_version_num')::int as number;

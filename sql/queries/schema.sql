@@ -47,8 +47,9 @@ insert into maas.schema_files (name, hash) values ($1, $2)
 on conflict (name) do update set hash = excluded.hash, applied_at = now();
 
 -- name: forget_schema_files
--- Those that are no longer part of this version.
-delete from maas.schema_files where name <> all($1);
+-- Those that are no longer part of this version, $1, of ours and of the plugins that are on, $2.
+delete from maas.schema_files
+where name <> all($1) and case when position(':' in name) > 0 then split_part(name, ':', 1) else '' end = any($2);
 
 -- name: finds_maas
 select 'maas' = any(current_schemas(false));

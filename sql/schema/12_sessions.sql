@@ -27,9 +27,6 @@ create table maas.assistant_sessions (
   conversation_id uuid references maas.chat_conversations on delete cascade,
   state varchar(30) not null default 'assistant_chat' check (state in ('assistant_chat', 'assistant_wait_photo')),
   slots jsonb not null default '{}' check (jsonb_typeof(slots) = 'object'),
-  style text generated always as ((slots ->> 'style')) stored,
-  emotion text generated always as ((slots ->> 'emotion')) stored,
-  pose text generated always as ((slots ->> 'pose')) stored,
   confirmed boolean not null default false,
   photo uuid,
   offered_photo uuid,
@@ -47,7 +44,7 @@ comment on column maas.assistant_sessions.agent is 'The agent that collects them
 comment on column maas.assistant_sessions.conversation_id is 'Null for a session that goes on in every conversation of its user, and for one outside of conversations';
 comment on column maas.assistant_sessions.optional is 'How far the optional slots are: state (open, offered, asking, declined), offered_in (a conversation), skipped (names)';
 comment on column maas.assistant_sessions.is_active is 'False when another dialogue, or the same one begun anew, has taken its place';
-comment on column maas.assistant_sessions.slots is 'The collected values by slot name; style, emotion and pose are generated from it';
+comment on column maas.assistant_sessions.slots is 'The collected values by slot name';
 comment on column maas.assistant_sessions.photo is 'The attachment in use';
 comment on column maas.assistant_sessions.offered_photo is 'A later attachment, until the user has chosen between the two';
 comment on column maas.assistant_sessions.current_step is 'Unused; other programs know the column';

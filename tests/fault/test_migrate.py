@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from maas.cli.up import prepare_database
 from shared.errors import MaasError
 from shared.migrate import LOCK_KEY, fingerprint, migrate, pending, search_path_advice
+from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.fault.holder import ROOT
@@ -103,6 +104,61 @@ def test_functions_and_views_are_applied_when_they_change(empty: str, folder: Pa
     assert run(empty, "select other from maas.v") == [("x",)]
 
 
+@pytest.fixture
+def plugin(tmp_path: Path) -> dict[str, Path]:
+    """The SQL of a plugin: a table and a function."""
+    files = tmp_path / "plugin"
+    write(files, "schema/tables", "create table maas.b (n int default maas.f());")
+    write(files, "functions/g", FUNCTION.format(n=2).replace("maas.f", "maas.g"))
+    return {"shop": files}
+
+
+OF_THE_PLUGIN = ["shop:schema/tables", "shop:functions/g"]
+
+
+def test_a_plugin_of_a_new_database(empty: str, folder: Path, plugin: dict[str, Path]) -> None:
+    write(plugin["shop"], "migrations/0001_first", "raise 'never applied'")
+    assert pending(empty, folder, plugin) == migrate(empty, folder, plugin) == [*NEW, *OF_THE_PLUGIN]
+    assert pending(empty, folder, plugin) == [] and fingerprint(folder, plugin) != fingerprint(folder)
+
+
+def test_a_plugin_that_comes_later_and_goes_and_comes_back(empty: str, folder: Path, plugin: dict[str, Path]) -> None:
+    """Off it has no tables; what it has once had stays until it is on again, and then is brought up to date."""
+    migrate(empty, folder)
+    assert relations(empty) == {"schema_files", "a", "v"}
+    assert pending(empty, folder, plugin) == migrate(empty, folder, plugin) == OF_THE_PLUGIN
+    run(empty, "insert into maas.b default values")
+    write(folder, "functions/f", FUNCTION.format(n=3))
+    assert migrate(empty, folder) == ["functions/f"]
+    write(plugin["shop"], "functions/g", FUNCTION.format(n=4).replace("maas.f", "maas.g"))
+    write(plugin["shop"], "migrations/0001_first", "insert into maas.b select maas.g();")
+    assert migrate(empty, folder, plugin) == ["shop:migrations/0001_first", "shop:functions/g"]
+    assert migrate(empty, folder, plugin) == []
+    assert run(empty, "select n from maas.b order by n") == [(1,), (2,)]
+
+
+def test_a_plugin_whose_tables_are_others_is_named(empty: str, folder: Path, plugin: dict[str, Path]) -> None:
+    migrate(empty, folder, plugin)
+    write(plugin["shop"], "schema/tables", "create table maas.b (n bigint);")
+    with pytest.raises(MaasError, match="the tables of another version of the plugin shop"):
+        pending(empty, folder, plugin)
+    assert pending(empty, folder) == [] and migrate(empty, folder) == []
+
+
+def test_stickers_have_columns_of_their_own_while_they_are_on(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = "select column_name from information_schema.columns where table_name = 'assistant_sessions'"
+    monkeypatch.setenv("MAAS_PLUGINS", "")
+    migrate(empty, SQL_FOLDER, sql_folders())
+    assert not {("style",), ("emotion",), ("pose",)} & set(run(empty, columns))
+    insert = "insert into maas.assistant_sessions (user_id, assistant, slots) values (gen_random_uuid(), 'x', %s)"
+    run(empty, insert.replace("%s", """'{"style": "anime"}'"""))
+    monkeypatch.setenv("MAAS_PLUGINS", "stickers")
+    assert migrate(empty, SQL_FOLDER, sql_folders()) == ["stickers:schema/sessions"]
+    assert run(empty, "select style, emotion, pose from maas.assistant_sessions") == [("anime", None, None)]
+    monkeypatch.delenv("MAAS_PLUGINS")
+    assert migrate(empty, SQL_FOLDER, sql_folders()) == []
+
+
 def test_four_at_once(empty: str, folder: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         applied = list(pool.map(lambda _: migrate(empty, folder), range(4)))
@@ -174,7 +230,7 @@ def test_a_database_of_our_own_gets_the_search_path(empty: str, postgres: Embedd
         with psycopg.connect(postgres.dsn, autocommit=True) as admin:
             admin.execute(sql.SQL("alter database {} owner to {}").format(sql.Identifier(name), user))
         url = make_conninfo(url, dbname=name)
-        migrate(url, SQL_FOLDER)
+        migrate(url, SQL_FOLDER, sql_folders())
         assert search_path_advice(url) is None
         assert run(url, "show search_path") == [("public, maas",)]
         run(url, "insert into pipeline_runs (user_id, user_query) values (gen_random_uuid(), 'Hello')")
@@ -189,28 +245,28 @@ def test_a_database_of_our_own_gets_the_search_path(empty: str, postgres: Embedd
 def test_a_login_without_rights_gets_one_clear_line(empty: str) -> None:
     with login(empty) as url:
         with pytest.raises(MaasError) as caught:
-            migrate(url, SQL_FOLDER)
+            migrate(url, SQL_FOLDER, sql_folders())
         assert caught.value.code == "migration_failed"
         assert "permission denied for database" in caught.value.message
         assert "owner of the database" in caught.value.message
         run(empty, f"alter role {conninfo_to_dict(url)['user']} set default_transaction_read_only = on")
         with pytest.raises(MaasError, match="read-only transaction"):
-            migrate(url, SQL_FOLDER)
+            migrate(url, SQL_FOLDER, sql_folders())
     assert relations(empty) == set()
 
 
 def test_a_login_that_may_only_read_finds_nothing_to_do(empty: str) -> None:
     prepare_database(empty)
     with login(empty, "maas_server") as url:
-        assert migrate(url, SQL_FOLDER) == pending(url, SQL_FOLDER) == []
+        assert migrate(url, SQL_FOLDER, sql_folders()) == pending(url, SQL_FOLDER, sql_folders()) == []
     with login(empty) as url, pytest.raises(MaasError, match=r"may not read maas\.schema_files"):
-        pending(url, SQL_FOLDER)
+        pending(url, SQL_FOLDER, sql_folders())
 
 
 def test_a_database_of_the_former_layout_says_how_to_move(empty: str) -> None:
     run(empty, "create table _yoyo_migration (migration_id text); create table public.pipeline_runs (id uuid)")
     with pytest.raises(MaasError) as caught:
-        migrate(empty, SQL_FOLDER)
+        migrate(empty, SQL_FOLDER, sql_folders())
     assert caught.value.code == "former_layout"
     assert "\n" not in caught.value.message
     assert "maas export" in caught.value.message and "maas import" in caught.value.message

@@ -11,6 +11,7 @@ import pytest
 
 from maas.engine.listener import NotifyListener
 from shared.db import open_database
+from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.model_server import ModelServer
 from tests.polling import poll
@@ -259,7 +260,7 @@ def test_postgres_restarts_under_load(reachable_tmp: os.PathLike[str], stack: St
     from tests.conftest import SQL_FOLDER
 
     with acquire(Path(reachable_tmp) / f"restart-{uuid4().hex[:8]}") as server:
-        migrate(server.dsn, SQL_FOLDER)
+        migrate(server.dsn, SQL_FOLDER, sql_folders())
         seed_prompts(server.dsn)
         with Stack(server.dsn, stack.folder) as running:
             running.start_server()

@@ -17,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
+from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.embedding_server import EmbeddingServer
@@ -43,7 +44,7 @@ def plain(postgres: EmbeddedPostgres, tmp_path: Path) -> Iterator[Stack]:
         dsn = make_conninfo(postgres.dsn, dbname=name, user=name, password="plain")
         parts = psycopg.conninfo.conninfo_to_dict(dsn)
         url = f"postgresql://{name}:plain@{parts['host']}:{parts['port']}/{name}"
-        migrate(url, SQL_FOLDER)
+        migrate(url, SQL_FOLDER, sql_folders())
         seed_prompts(url)
         with Stack(url, tmp_path) as stack:
             yield stack

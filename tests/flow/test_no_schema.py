@@ -15,6 +15,7 @@ from psycopg import sql
 
 from maas.prompting.prompts import seed_prompts
 from shared.migrate import migrate
+from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.people import Person, refresh, refusal
@@ -67,7 +68,7 @@ def test_the_sign_in(empty: str, tmp_path: Path) -> None:
         token = jwt.encode({"sub": USER, "session_id": USER, "exp": 9e9}, "x" * 32, "HS256")
         with_token = {"authorization": f"Bearer {token}"}
         assert refusal(stack.client.get("/auth/v1/user", headers=with_token)) == (503, "no_schema")
-        migrate(empty, SQL_FOLDER)
+        migrate(empty, SQL_FOLDER, sql_folders())
         assert person.sign_up().status_code == 200 and person.get().status_code == 200
 
 
@@ -95,7 +96,7 @@ def test_every_endpoint(empty: str, tmp_path: Path) -> None:
             assert "maas migrate" in reply.json()["error"]["message"], route
         assert "run `maas migrate`" in stack.client.post("/mcp", json=CALL, headers=MCP).text
 
-        migrate(empty, SQL_FOLDER)
+        migrate(empty, SQL_FOLDER, sql_folders())
         seed_prompts(empty)
         assert stack.client.get("/readyz").status_code == 200
         for path, body in POSTED.items():

@@ -17,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from shared.db import queries
 from shared.migrate import migrate
+from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
 from tests.conftest import SQL_FOLDER
 from tests.sql.attempts import Connection, values
@@ -53,26 +54,28 @@ def test_the_present_state_is_the_release_plus_its_migrations(postgres: Embedded
     if not BASELINE.exists():
         assert not list(SQL_FOLDER.glob("migrations/*.sql")), f"write {BASELINE.name}: pg_dump of version 0.1.0"
     with new_database(postgres) as present, new_database(postgres) as migrated:
-        migrate(present, SQL_FOLDER)
+        migrate(present, SQL_FOLDER, sql_folders())
         if BASELINE.exists():
             with psycopg.connect(migrated, autocommit=True) as connection:
                 connection.execute(BASELINE.read_bytes())
-        migrate(migrated, SQL_FOLDER)
+        migrate(migrated, SQL_FOLDER, sql_folders())
         assert dump(programs, migrated) == dump(programs, present)
 
 
 def test_every_file_may_be_applied_again(postgres: EmbeddedPostgres, programs: Path) -> None:
     """With the checks of function bodies that a migration leaves out, since by now all they call is there."""
     with new_database(postgres) as dsn:
-        migrate(dsn, SQL_FOLDER)
+        migrate(dsn, SQL_FOLDER, sql_folders())
         before = dump(programs, dsn)
         with psycopg.connect(dsn, autocommit=True) as connection:
-            for path in [*sorted(SQL_FOLDER.glob("functions/*.sql")), SQL_FOLDER / "finish.sql"]:
+            folders = (SQL_FOLDER, *sql_folders().values())
+            functions = [path for folder in folders for path in sorted(folder.glob("functions/*.sql"))]
+            for path in [*functions, SQL_FOLDER / "finish.sql"]:
                 connection.execute(path.read_bytes())
         assert dump(programs, dsn) == before
         with psycopg.connect(dsn, autocommit=True) as connection:
-            connection.execute("update maas.schema_files set hash = '' where name <> 'schema'")
-        migrate(dsn, SQL_FOLDER)
+            connection.execute("update maas.schema_files set hash = '' where name !~ 'schema$'")
+        migrate(dsn, SQL_FOLDER, sql_folders())
         assert dump(programs, dsn) == before
 
 
@@ -85,7 +88,9 @@ def test_nothing_relies_on_the_search_path(known: Connection) -> None:
     )
     table = re.compile(rf"\b(?:from|join|into|update|using|table|setof)\s+({relations})\b(?!\.)", re.IGNORECASE)
     call = re.compile(rf"(?<![\w.])({functions})\s*\(")
-    texts = {path.name: path.read_text() for path in SQL_FOLDER.glob("[fsv]*/*.sql")} | dict(queries())
+    folders = (SQL_FOLDER, *sql_folders().values())
+    files = [path for folder in folders for path in folder.glob("[fsv]*/*.sql")]
+    texts = {str(path): path.read_text() for path in files} | dict(queries())
     loose = {}
     for name, text in texts.items():
         code = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", text)

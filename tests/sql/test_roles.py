@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from shared.migrate import migrate
+from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres, acquire
 from tests.conftest import ROOT, SQL_FOLDER
 from tests.logins import login
@@ -162,7 +163,7 @@ def test_supabase_keeps_what_it_has_made(postgres: EmbeddedPostgres, template: s
                alter default privileges in schema public grant all on functions to anon, authenticated;
                create table public.theirs (x int)""".replace("{user}", str(ANN)).encode()
         )
-        migrate(url, SQL_FOLDER)
+        migrate(url, SQL_FOLDER, sql_folders())
         assert closed_to_everybody(connection)
         with connection.transaction(force_rollback=True):
             become(connection, "authenticated", None)
@@ -185,7 +186,7 @@ def owner(bare: EmbeddedPostgres) -> Iterator[Connection]:
         name = sql.Identifier(str(conninfo_to_dict(url)["user"]))
         admin.execute(sql.SQL("create database plain owner {}").format(name))
         url = make_conninfo(url, dbname="plain")
-        migrate(url, SQL_FOLDER)
+        migrate(url, SQL_FOLDER, sql_folders())
         with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
             yield connection
         admin.execute("drop database plain with (force)")
@@ -200,7 +201,7 @@ def migrate_beside(bare: EmbeddedPostgres) -> None:
 
         def second() -> None:
             try:
-                migrate(make_conninfo(bare.dsn, dbname="second"), SQL_FOLDER)
+                migrate(make_conninfo(bare.dsn, dbname="second"), SQL_FOLDER, sql_folders())
             except BaseException as error:
                 failed.append(error)
 
