@@ -24,6 +24,15 @@ VARIABLE = "MAAS_PLUGINS"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of `maas`: its name, the part with its function or its typer group, and its help text."""
+
+    name: str
+    part: str
+    help: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     """The name of a plugin, its package, and its parts.
@@ -34,6 +43,7 @@ class Plugin:
     `tools`: a toolset, or a function that makes one of `Deps`. `openers`: those of its domains, by domain.
     `servers`: a function that makes its MCP servers of the settings. `server_names`: the domains of all MCP servers
     that it may have, and their tools without prefix.
+    `events`: the types of events of its tools, each with the name of its part in a stream for user interfaces.
     """
 
     name: str
@@ -43,6 +53,8 @@ class Plugin:
     openers: str | None = None
     servers: str | None = None
     server_names: str | None = None
+    events: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[Command, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -84,6 +96,14 @@ def active() -> tuple[Plugin, ...]:
 def sql_folders() -> dict[str, Path]:
     """The folders with tables and functions of the plugins that are on, by name. Raises MaasError."""
     return {plugin.name: plugin.folder / "sql" for plugin in active()}
+
+
+def events_of_plugins() -> dict[str, str]:
+    """The types of events of the plugins that are on, each with the name of its part in a stream for user interfaces.
+
+    Raises MaasError.
+    """
+    return {kind: part for plugin in active() for kind, part in plugin.events.items()}
 
 
 def chosen() -> tuple[str, ...] | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from maas.agents import photo_slot
 from maas.agents.bounds import MAX_CONTEXT_TOKENS, fit_together
 from maas.agents.collector import Collector
 from maas.agents.consent import read_decision
@@ -14,7 +15,8 @@ from maas.agents.dialogue_language import dialogue_language
 from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains
 from maas.agents.optional_slots import OPTIONAL_QUESTIONS
-from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
+from maas.agents.photo_slot import KEEP_PHOTO, NEW_PHOTO
+from maas.agents.slots import SlotSession
 from maas.agents.tool_calls import ToolResult
 from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import AnswerContext, ResponderModel, fenced_json, final_text
@@ -28,13 +30,7 @@ from shared.models import Request, ToolCall
 from shared.text import is_blank
 
 CONFIRM = "assistant_confirm"
-NEW_PHOTO = "assistant_new_photo"
-KEEP_PHOTO = "assistant_keep_photo"
-BUTTON_LABELS = {
-    CONFIRM: {"ru": "Подтвердить", "en": "Confirm"},
-    NEW_PHOTO: {"ru": "Взять новое фото", "en": "Take the new photo"},
-    KEEP_PHOTO: {"ru": "Оставить прежнее", "en": "Keep the old one"},
-}
+BUTTON_LABELS = {CONFIRM: {"ru": "Подтвердить", "en": "Confirm"}, **photo_slot.BUTTON_LABELS}
 BUTTON_EXPIRED = {"ru": "Эта кнопка больше не действует.", "en": "This button is not in force any more."}
 DONE = {"ru": "Готово.", "en": "Done."}
 NOT_DONE = {
@@ -112,7 +108,7 @@ class SlotStep:
         unasked = frozenset(one.name for one in dialogue_tools(collector, own_tools))
 
         async def record(result: ToolResult) -> None:
-            state = session.state
+            was_awaited = session.photo.is_awaited
             name = result.tool.name if result.tool is not None else None
             if name in unasked:
                 session.take(result)
@@ -120,7 +116,7 @@ class SlotStep:
                 session.take_optional(result)
             await session.store(deps.db, run)
             await calls.record(result)
-            if session.state == WAIT_PHOTO != state:
+            if session.photo.is_awaited and not was_awaited:
                 await events.emit(EventType.REQUEST_PHOTO, {})
 
         names = frozenset(one.name for one in tools)
@@ -178,7 +174,7 @@ class SlotStep:
             await model.pin()
         self.is_completed = True
         (result,) = await self.make([ToolCall(COMPLETION_CALL, name, "{}")], self.executor)
-        if (result.is_success and session.state == CHAT) or _is_doubtful(result):
+        if (result.is_success and not session.photo.is_awaited) or _is_doubtful(result):
             session.is_confirmed = True
             await session.store(self.deps.db, self.run)
         await add_messages(self.run, [result])
@@ -201,7 +197,7 @@ class SlotStep:
         return replace(request, system=system)
 
     async def close(self, *, is_offering: bool = True) -> None:
-        """Emit the picture that was made and the buttons of the answer. Raises LostRun.
+        """Emit the events of tools that end the answer, and its buttons. Raises LostRun.
 
         `is_offering`: the answer holds the question whether to ask the optional questions, if that was due.
         """
@@ -209,10 +205,10 @@ class SlotStep:
         if is_offering and session.new_offer is not None:
             session.optional.state, session.optional.offered_in = "offered", str(self.run.conversation_id)
             await session.store(self.deps.db, self.run)
-        if session.attachment_id is not None:
-            await self.events.emit(EventType.STICKER, {"attachment_id": session.attachment_id})
+        for kind, payload in session.events.items():
+            await self.events.emit(kind, payload)
         offered = [CONFIRM] if session.is_to_be_confirmed else []
-        offered = [NEW_PHOTO, KEEP_PHOTO] if session.is_choosing else offered
+        offered = [NEW_PHOTO, KEEP_PHOTO] if session.photo.is_choosing else offered
         if offered:
             buttons = [{"id": one, "label": BUTTON_LABELS[one][session.language]} for one in offered]
             await self.events.emit(EventType.BUTTONS, {"buttons": buttons})
@@ -252,7 +248,7 @@ async def press(
         results = await step.make([ToolCall(CONFIRM, completion, "{}")], step.executor)
         await add_messages(run, results)
         wordless, final = DONE if results[0].is_success else NOT_DONE, final_text(results)
-    elif button in (NEW_PHOTO, KEEP_PHOTO) and session.offered_photo is not None:
+    elif button in (NEW_PHOTO, KEEP_PHOTO) and session.photo.offered is not None:
         session.choose(is_new=button == NEW_PHOTO)
         await session.store(deps.db, run)
     answer = final or "\n\n".join(step.paragraphs("") or [wordless[session.language]])

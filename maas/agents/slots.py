@@ -12,6 +12,7 @@ from uuid import UUID
 
 from maas.agents.dialogue_language import Spoken
 from maas.agents.optional_slots import TOOL, OptionalMode, OptionalSlots, offer_question
+from maas.agents.photo_slot import WHICH_PHOTO, PhotoSlot
 from maas.agents.tool_calls import ToolResult, tag_safe_json
 from maas.engine.claims import LostRun, Run
 from shared.db import Database
@@ -19,14 +20,8 @@ from shared.errors import MaasError
 from shared.text import clean, is_blank, one_line
 
 MAX_VALUE_CHARS = 500
-CHAT = "assistant_chat"
-WAIT_PHOTO = "assistant_wait_photo"
 EXPERIENCED_GENERATIONS = 10  # a user with more of them is asked for all values in one question
-WHICH_PHOTO = {"ru": "Взять новое фото или оставить прежнее?", "en": "The new photo or the old one?"}
-NEW_PHOTO_TAKEN = {"ru": "Беру новое фото.", "en": "I take the new photo."}
-OLD_PHOTO_KEPT = {"ru": "Остаётся прежнее.", "en": "The old one stays."}
 ALL_COLLECTED = "All collected: show the mirror and wait for the user's answer."
-_STATES = (CHAT, WAIT_PHOTO)
 _NOTHING = {"null", "none", "undefined", "unknown", "n/a"}
 _QUOTES = "\"'«»“”„‘’"
 
@@ -120,11 +115,11 @@ def _filled(slots: Slots, values: SlotValues) -> list[tuple[Slot, str]]:
 class SlotSession:
     """The collected values of a dialogue while one run works on them; stored in assistant_sessions.
 
-    `messages` are sentences of tools for the user. `is_changed`: this run collected something. `is_choosing`: the run
-    asks which of two photos to use. `attachment_id`: the picture that the run made.
+    `messages` are sentences of tools for the user. `is_changed`: this run collected something. `events`: those of tools
+    that end the answer, by type.
 
     Tools change a session only by what they return, see `take`. A stored result therefore changes it in the same way
-    after a crash, and the same rounds lead to the same state. `photo_tool` asks for the photo that the dialogue needs.
+    after a crash, and the same rounds lead to the same state.
     `is_confirmed_by_user`: the values are used once the user has confirmed them, otherwise as soon as all are there;
     `is_confirmed` says that they were.
     """
@@ -132,20 +127,16 @@ class SlotSession:
     id: UUID
     slots: Slots
     language: Spoken
-    state: str = CHAT
     values: dict[str, str] = field(default_factory=dict)
     is_confirmed: bool = False
-    photo: UUID | None = None
-    offered_photo: UUID | None = None
+    photo: PhotoSlot = field(default_factory=PhotoSlot)
     generations: int = 0
     first_name: str | None = None
-    photo_tool: str | None = None
     is_confirmed_by_user: bool = True
     optional: OptionalSlots = field(default_factory=OptionalSlots)
     messages: list[str] = field(default_factory=list)
     is_changed: bool = False
-    is_choosing: bool = False
-    attachment_id: str | None = None
+    events: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -154,16 +145,16 @@ class SlotSession:
     ) -> Self:  # fmt: skip
         """A session of the database."""
         return cls(
-            UUID(row["id"]), slots, language, row["state"], merge(slots, {}, row["slots"]), row["confirmed"],
-            _uuid(row["photo"]), _uuid(row["offered_photo"]), row["generations"], row["first_name"], photo_tool,
-            is_confirmed_by_user, OptionalSlots.read(optional, row["optional"]),
+            UUID(row["id"]), slots, language, merge(slots, {}, row["slots"]), row["confirmed"],
+            PhotoSlot.read(row, photo_tool), row["generations"], row["first_name"], is_confirmed_by_user,
+            OptionalSlots.read(optional, row["optional"]),
         )  # fmt: skip
 
     async def store(self, db: Database, run: Run) -> None:
         """Raises LostRun."""
         session = {
-            "id": self.id, "state": self.state, "slots": self.values, "confirmed": self.is_confirmed,
-            "photo": self.photo, "offered_photo": self.offered_photo, "optional": self.optional.stored(),
+            "id": self.id, "slots": self.values, "confirmed": self.is_confirmed, "optional": self.optional.stored(),
+            **self.photo.stored(),
         }  # fmt: skip
         if not await db.value("keep_session", run.id, run.attempt, session):
             raise LostRun
@@ -184,7 +175,7 @@ class SlotSession:
     @property
     def is_complete(self) -> bool:
         """Whether nothing is left to ask for."""
-        return not self.missing and not self.optional_left and self.state == CHAT
+        return not self.missing and not self.optional_left and not self.photo.is_awaited
 
     @property
     def is_to_be_confirmed(self) -> bool:
@@ -200,7 +191,7 @@ class SlotSession:
     def offer(self) -> str | None:
         """The question whether to ask the optional questions, as long as the user has not answered it."""
         left = self.optional_left
-        if self.missing or not left or self.optional.is_asking or self.state != CHAT:
+        if self.missing or not left or self.optional.is_asking or self.photo.is_awaited:
             return None
         return offer_question(self.language, len(left))
 
@@ -223,10 +214,8 @@ class SlotSession:
             optional=self.optional_left if self.optional.is_asking else (), then=self._then,
         )  # fmt: skip
         lines = [block]
-        if self.photo:
-            lines.append("The photo is there.")
-        elif self.photo_tool:
-            lines.append(f"No photo yet: once you know what the user wants, call {self.photo_tool}.")
+        if self.photo.line is not None:
+            lines.append(self.photo.line)
         if self.first_name and not is_blank(self.first_name):
             lines.append(f"The user's first name: {tag_safe_json(one_line(self.first_name))}")
         return "\n".join(lines)
@@ -242,19 +231,15 @@ class SlotSession:
 
     def receive(self, photo: UUID) -> None:
         """Use a photo that arrived with the request; if there is another already, ask the user which one to use."""
-        if self.photo in (None, photo) or self.state == WAIT_PHOTO:
-            self.photo, self.offered_photo, self.state = photo, None, CHAT
+        if self.photo.receive(photo):
             self.is_confirmed, self.is_changed = False, True
         else:
-            self.offered_photo, self.is_choosing = photo, True
             self.messages.append(WHICH_PHOTO[self.language])
 
     def choose(self, *, is_new: bool) -> None:
         """Use the photo that the user has chosen; the other values stay."""
-        if is_new:
-            self.photo, self.is_confirmed = self.offered_photo, False
-        self.offered_photo, self.is_changed = None, True
-        self.messages.append((NEW_PHOTO_TAKEN if is_new else OLD_PHOTO_KEPT)[self.language])
+        self.messages.append(self.photo.choose(self.language, is_new=is_new))
+        self.is_confirmed, self.is_changed = self.is_confirmed and not is_new, True
 
     def accept(self, patch: Mapping[str, object]) -> dict[str, str]:
         """The acceptable values of `patch`."""
@@ -278,7 +263,9 @@ class SlotSession:
             self.is_changed = True
 
     def take(self, result: ToolResult) -> None:
-        """Apply a tool's result: `accepted` values, `state`, `confirmed`, `attachment_id`; `say` is for the user.
+        """Apply a tool's result: `accepted` values, `state`, `confirmed`; `say` is for the user.
+
+        An `attachment_id` is what the event of the tool tells, if the tool has one.
 
         A failure with a message for the user leaves the values as they are and lets the user confirm again.
         """
@@ -292,11 +279,11 @@ class SlotSession:
             return
         if isinstance(accepted := data.get("accepted"), dict) and accepted:
             self._accept(accepted)
-        if data.get("state") in _STATES:
-            self.state = data["state"]
+        self.photo.take_state(data.get("state"))
         if isinstance(data.get("confirmed"), bool):
             self.is_confirmed = data["confirmed"]
-        self.attachment_id = data.get("attachment_id", self.attachment_id)
+        if result.tool is not None and result.tool.event is not None and "attachment_id" in data:
+            self.events[result.tool.event] = {"attachment_id": data["attachment_id"]}
 
     def _accept(self, accepted: Mapping[str, object]) -> None:
         """Keep values. Values that are confirmed one by one with the user are confirmed anew, also the same ones."""
@@ -310,7 +297,3 @@ class SlotSession:
         ):
             self.optional.decide(is_wanted=True)  # the user answers one of them already
         self.values, self.is_changed = values, True
-
-
-def _uuid(text: str | None) -> UUID | None:
-    return None if text is None else UUID(text)

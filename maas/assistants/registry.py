@@ -17,14 +17,15 @@ from maas.agents.definition import Definition, bad_assistant, read_definition
 from maas.agents.mcp_client import McpServer, read_servers
 from maas.agents.openers import Opener
 from maas.agents.runtime import Toolbox
-from maas.agents.tools import Tool, Toolset, wrong_tool
+from maas.agents.tool_schema import wrong_tool
+from maas.agents.tools import Tool, Toolset
 from maas.assistants import mentor
 from maas.engine.stages import Deps
 from maas.prompting.prompts import read_prompts
 from shared.db import Database
 from shared.errors import MaasError, problems_of
 from shared.log import mask
-from shared.plugins import VARIABLE, active, installed
+from shared.plugins import VARIABLE, active, events_of_plugins, installed
 from shared.settings import Settings
 from shared.text import shorten
 
@@ -93,6 +94,8 @@ def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
     if unverified := [one.name for one in tools if one.effect != "read" and one.verify is None]:
         message = "changes something: declare how it looks whether that took effect, @tool(..., verify=...)"
         raise wrong_tool(f"{unverified[0]}: {message}")
+    if unknown := [one for one in tools if one.event is not None and one.event not in events_of_plugins()]:
+        raise wrong_tool(f"{unknown[0].name}: no plugin that is on has events of the type {unknown[0].event!r}")
     return Toolset(tools)
 
 

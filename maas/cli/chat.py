@@ -330,12 +330,14 @@ class RunPrinter:
                 self.approvals.append(data)
             case "tool_result" if data["error_code"] not in (None, "approval_required"):
                 self._print_line(f"· {data['tool']}: {data['error_code'].replace('_', ' ')}")
-            case "buttons" | "request_photo" | "sticker":
+            case "buttons" | "request_photo":
                 self._add_hints(event.type, data)
             case "done":
                 self._end(data["final_answer"])
             case "error":
                 self._print_line(f"no answer: {data['message']}")
+            case _ if "attachment_id" in data:  # of a plugin
+                self._add_hints(event.type, data)
 
     def _add_hints(self, event_type: str, data: dict[str, Any]) -> None:
         """Collect what can be typed next; printed after the answer."""

@@ -17,6 +17,7 @@ from shared.db import Database
 from shared.group_commit import GroupCommit
 from shared.json import map_texts
 from shared.marks import MarkFilter
+from shared.plugins import events_of_plugins
 from shared.text import clean
 
 GATHER_S = 0.1
@@ -25,7 +26,7 @@ MAX_WAITING = 100
 
 
 class EventType(StrEnum):
-    """The events that clients receive; other types of run_events are for operators."""
+    """The events of ours that clients receive; plugins have others, and other types yet are for operators."""
 
     TEXT = "text"  # {delta, attempt}: a piece of the answer; with another attempt, the answer begins anew
     TOOL_START = "tool_start"
@@ -33,9 +34,13 @@ class EventType(StrEnum):
     APPROVAL_REQUIRED = "approval_required"
     BUTTONS = "buttons"  # {buttons: [{id, label}]}: the buttons that the user may press
     REQUEST_PHOTO = "request_photo"
-    STICKER = "sticker"  # {attachment_id}: the generated image
     PROGRESS = "progress"  # {step, title, status, ended, total}: of a task
     LAYER = "layer"
+
+
+def event_types() -> list[str]:
+    """The types of all events that clients receive: ours, and those of the plugins that are on. Raises MaasError."""
+    return [*map(str, EventType), *events_of_plugins()]
 
 
 class EventLog:
@@ -45,7 +50,7 @@ class EventLog:
         self._db = db
         self._writes: GroupCommit[dict[str, Any], bool] = GroupCommit(self._write)
 
-    async def add(self, run_id: UUID, attempt: int, kind: EventType, payload: Mapping[str, Any]) -> None:
+    async def add(self, run_id: UUID, attempt: int, kind: str, payload: Mapping[str, Any]) -> None:
         """Write one event. Raises LostRun when another process has claimed the run, or it was erased."""
         event = {"run_id": str(run_id), "attempt": attempt, "type": str(kind), "payload": map_texts(payload, clean)}
         if not await self._writes.submit(event):
@@ -75,7 +80,7 @@ class RunEvents:
         self._size = 0
         self._beginnings = 0
         self._text: list[str] = []  # of this beginning
-        self._waiting: list[tuple[EventType, Mapping[str, Any]]] = []
+        self._waiting: list[tuple[str, Mapping[str, Any]]] = []
         self._has_written = False
         self._is_urgent = asyncio.Event()
         self._writing: asyncio.Task[None] | None = None
@@ -129,7 +134,7 @@ class RunEvents:
         self._end_marks()
         return "".join(self._text)
 
-    async def emit(self, kind: EventType, payload: Mapping[str, Any]) -> None:
+    async def emit(self, kind: str, payload: Mapping[str, Any]) -> None:
         """Write an event after all text before it."""
         self._check()
         self._end_marks()

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from maas.engine.events import EventType
+from maas.engine.events import event_types
 from maas.http import knowledge
 from maas.http.attachments import IMAGE_TYPES
 from maas.http.errors import STATUS
@@ -135,13 +135,13 @@ JSON_VALUE = {
         },
     ],
 }
-RUN_EVENT = {
+RUN_EVENT: dict[str, Any] = {
     "description": "One event. A comment is sent after 15 s of silence.",
     "type": "object",
     "required": ["id", "event", "data"],
     "properties": {
         "id": {"type": "string", "pattern": EVENT_ID_PATTERN},
-        "event": {"type": "string", "enum": [*EventType, "status", "done", "error"]},
+        "event": {"type": "string"},  # see _other_schema
         "data": {"type": "string", "contentMediaType": "application/json"},
     },
 }
@@ -357,8 +357,17 @@ def _error_response(route: Route, status: int) -> dict[str, Any]:
 def _response_content(route: Route) -> dict[str, Any]:
     content = _json_content(route.response.__name__) if route.response else {}
     for media_type in route.response_types:
-        content[media_type] = {"schema": OTHER_RESPONSES.get((route.handler.__name__, media_type), TEXT_SCHEMA)}
+        content[media_type] = {"schema": _other_schema(route.handler.__name__, media_type)}
     return {"content": content} if content else {}
+
+
+def _other_schema(operation: str, media_type: str) -> dict[str, Any]:
+    """Return the schema of a response that is no JSON of a model; plugins that are on add types of events."""
+    schema = OTHER_RESPONSES.get((operation, media_type), TEXT_SCHEMA)
+    if schema is not RUN_EVENT:
+        return schema
+    kinds = {"type": "string", "enum": [*event_types(), "status", "done", "error"]}
+    return {**schema, "properties": {**RUN_EVENT["properties"], "event": kinds}}
 
 
 def _links(operation: str) -> dict[str, Any]:

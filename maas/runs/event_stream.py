@@ -17,14 +17,13 @@ from heapq import merge
 from typing import Any, Self
 from uuid import UUID
 
-from maas.engine.events import EventType
+from maas.engine.events import event_types
 from maas.engine.states import TERMINAL, Status
 from shared.db import Database
 from shared.group_commit import GroupCommit
 
 PAGE_SIZE = 100
 END_RANK = len(Status) + 1
-TYPES = [str(kind) for kind in EventType]
 _CURSOR = re.compile(r"(\d{1,9})\.(\d)\.(\d{1,9})", re.ASCII)
 
 
@@ -74,6 +73,7 @@ class EventStream:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._types = event_types()
         self._reads: GroupCommit[tuple[UUID, Cursor], Page | None] = GroupCommit(self._read)
 
     async def read(self, run_id: UUID, cursor: Cursor) -> Page | None:
@@ -84,7 +84,7 @@ class EventStream:
         cursors = [cursor for _, cursor in items]
         rows = await self._db.rows(
             "follow_runs", [run_id for run_id, _ in items], [cursor.try_number for cursor in cursors],
-            [cursor.event_number for cursor in cursors], TYPES, PAGE_SIZE,
+            [cursor.event_number for cursor in cursors], self._types, PAGE_SIZE,
         )  # fmt: skip
         by_number = {row["place"]: row for row in rows}
         return [read_page(row, cursor) if (row := by_number.get(i)) else None for i, cursor in enumerate(cursors, 1)]

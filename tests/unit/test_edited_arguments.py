@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from maas.agents.tools import plain_schema
+from maas.agents.tool_schema import plain_schema
 from maas.conversations.actions import check_arguments
 from shared.errors import MaasError
 

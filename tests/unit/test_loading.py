@@ -42,6 +42,18 @@ def declare(monkeypatch: pytest.MonkeyPatch, name: str, **attributes: object) ->
     monkeypatch.setitem(sys.modules, name, module)
 
 
+@tool(domain="box", effect="read", event="parade")
+async def read_loudly() -> Any:
+    """Read the box aloud."""
+
+
+def test_an_event_that_no_plugin_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(monkeypatch, "first", TOOLS=[read_loudly])
+    deps = cast(Deps, SimpleNamespace(settings=load_settings(), db=None, query_embedder=None))
+    with pytest.raises(MaasError, match="read_loudly: no plugin that is on has events of the type 'parade'"):
+        load_tools(("first:TOOLS",), deps)
+
+
 def test_openers_of_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     """A module that is named twice, for two toolsets, declares its openers once."""
     declare(monkeypatch, "first", OPENERS={"books": open_books})

@@ -117,10 +117,10 @@ def test_the_same_value_uses_nothing_again() -> None:
 )  # fmt: skip
 def test_a_strange_result_changes_nothing(data: Any) -> None:
     one = session()
-    before = (dict(one.values), one.state, one.is_confirmed, list(one.messages), one.optional.stored())
+    before = (dict(one.values), one.photo.state, one.is_confirmed, list(one.messages), one.optional.stored())
     one.take(result(succeeded(data)))
     one.take_optional(result(refused("failed", "no", data={"optional": {"state": "declined"}})))
-    assert (dict(one.values), one.state, one.is_confirmed, list(one.messages), one.optional.stored()) == before
+    assert (dict(one.values), one.photo.state, one.is_confirmed, list(one.messages), one.optional.stored()) == before
 
 
 VALUES = st.one_of(st.none(), st.text(), st.integers(), st.lists(st.text()), st.just("asking"))

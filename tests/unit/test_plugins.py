@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from maas.engine.events import EventType, event_types
+from maas.http.openapi import describe
+from maas.http.routes import ROUTES
 from maas.prompting.prompts import BUILT_IN_ROLES, prompt_files
 from shared.errors import MaasError
 from shared.plugins import Plugin, active, installed
@@ -84,6 +87,20 @@ def test_two_prompts_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest
             prompt_files()
     finally:
         installed.cache_clear()
+
+
+def test_events_come_along_with_their_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients receive an event of a plugin while it is on, and the document of the API names it."""
+
+    def described() -> list[str]:
+        content = describe(ROUTES, "1", True)["paths"]["/v1/runs/{id}/events"]["get"]["responses"]["200"]["content"]
+        kinds: list[str] = content["text/event-stream"]["schema"]["properties"]["event"]["enum"]
+        return kinds
+
+    monkeypatch.setenv("MAAS_PLUGINS", "stickers")
+    assert "sticker" in event_types() and "sticker" in described()
+    monkeypatch.setenv("MAAS_PLUGINS", "ads")
+    assert event_types() == list(EventType) and "sticker" not in described()
 
 
 def test_a_plugin_is_found_without_its_tools() -> None:

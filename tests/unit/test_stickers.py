@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.agents.slots import CHAT, WAIT_PHOTO, SlotSession
+from maas.agents.photo_slot import CHAT, WAIT_PHOTO
+from maas.agents.slots import SlotSession
 from maas.agents.tool_calls import ToolFailure, ToolResult, refused, succeeded
 from maas.assistants.stickers.definition import ASSISTANT
 from maas.assistants.stickers.tools import StickerParams, image_prompt, update_sticker_params
@@ -67,6 +68,16 @@ def test_no_stage_knows_an_assistant() -> None:
             assert not re.search(r"assistant\s*(==|!=|in)\s*[\"'(\[{]", path.read_text(encoding="utf-8")), path
 
 
+def test_the_core_has_no_word_of_it() -> None:
+    """What stickers need is in their folder, or is a mechanism for every assistant."""
+    rooms = ("engine", "runs", "prompting", "conversations", "agents", "http", "cli", "memory", "mcp_server", "client")
+    files = [path for room in rooms for path in (ROOT / "maas" / room).rglob("*.py")]
+    files += [*(ROOT / "workers").rglob("*.py"), *(ROOT / "sql").rglob("*.*"), ROOT / "shared" / "settings.py"]
+    words = re.compile(r"sticker|\bemotion\b|\bpose\b|стикер", re.IGNORECASE)
+    assert len(files) > 200
+    assert not [str(path) for path in files if words.search(path.read_text(encoding="utf-8"))]
+
+
 @given(PATCHES)
 def test_results_never_lose_a_value(patches: list[dict[str, str | None]]) -> None:
     """A result that is applied twice changes nothing more."""
@@ -94,10 +105,10 @@ def test_results_change_the_session() -> None:
     assert (one.values, one.is_to_be_confirmed) == (FULL, True)
     assert took(one, {"confirmed": True}).is_confirmed and not one.is_to_be_confirmed
     assert took(one, {"accepted": {"style": "3D"}}).is_confirmed is False
-    assert took(one, {"state": WAIT_PHOTO}).state == WAIT_PHOTO and not one.is_to_be_confirmed
+    assert took(one, {"state": WAIT_PHOTO}).photo.state == WAIT_PHOTO and not one.is_to_be_confirmed
     before = dict(one.values)
     one.take(ToolResult(ToolCall("1", "fly", "{}"), refused("unknown_tool", "there is no such tool")))
-    assert (one.values, one.state, one.messages) == (before, WAIT_PHOTO, [])
+    assert (one.values, one.photo.state, one.messages) == (before, WAIT_PHOTO, [])
     one.take(
         ToolResult(ToolCall("1", "any", "{}"), refused("failed", "no", **(ToolFailure("no", "Sorry.").details or {})))
     )
@@ -108,11 +119,11 @@ def test_photos() -> None:
     """A second photo is offered, not used; the other values stay."""
     first, second = UUID(int=1), UUID(int=2)
     one = session(**FULL)
-    one.state = WAIT_PHOTO
+    one.photo.is_awaited = True
     one.receive(first)
-    assert (one.photo, one.state, one.is_to_be_confirmed) == (first, CHAT, True)
+    assert (one.photo.id, one.photo.state, one.is_to_be_confirmed) == (first, CHAT, True)
     one.receive(second)
-    assert (one.photo, one.offered_photo, one.values) == (first, second, FULL)
+    assert (one.photo.id, one.photo.offered, one.values) == (first, second, FULL)
 
 
 def test_the_tool_of_values() -> None:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from maas.agents.tool_calls import MAX_ARGUMENT_CHARS, WrongArguments, fingerprint, read_arguments
-from maas.agents.tools import Effect, NoArguments, Tool, ToolContext, Toolset, plain_schema, tool
+from maas.agents.tool_schema import plain_schema
+from maas.agents.tools import Effect, NoArguments, Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError
 
 WORDS = {

@@ -19,14 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from maas.agents.mcp_client.naming import MAX_TOOL_NAME_CHARS, bad_setting, tool_name
 from maas.agents.tool_calls import ToolFailure, size, to_json
+from maas.agents.tool_schema import plain_schema, wrong_tool
 from maas.agents.tools import (
     DEFAULT_TIMEOUT_S,
     MAX_TIMEOUT_S,
     Effect,
     Tool,
     ToolContext,
-    plain_schema,
-    wrong_tool,
 )
 from maas.agents.wording import Wording
 from shared.errors import problems_of

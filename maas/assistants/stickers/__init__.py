@@ -9,4 +9,5 @@ PLUGIN = Plugin(
     package=__name__,
     assistants={"stickers": "definition:ASSISTANT"},
     tools="tools:make_tools",
+    events={"sticker": "image"},  # {attachment_id}: the sticker that was drawn
 )

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from maas.agents.slots import WAIT_PHOTO, SlotSession
+from maas.agents.photo_slot import WAIT_PHOTO
+from maas.agents.slots import SlotSession
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import MAX_TIMEOUT_S, ToolContext, Toolset, tool
 from maas.assistants.stickers.definition import DOMAIN
@@ -44,7 +45,7 @@ async def verify_params(params: StickerParams, context: ToolContext, data: Any) 
 
 async def verify_photo_request(_: Any, context: ToolContext, data: Any) -> Any:
     """The state that the session enters."""
-    return {"state": data["state"], "has_photo": _session(context).photo is not None}
+    return {"state": data["state"], "has_photo": _session(context).photo.id is not None}
 
 
 @tool(domain=DOMAIN, effect="write", idempotent=True, verify=verify_params)
@@ -75,7 +76,7 @@ def make_tools(deps: Deps) -> Toolset:
 
     timeout_s = min(timeout + STORING_S, MAX_TIMEOUT_S)
 
-    @tool(domain=DOMAIN, effect="write", idempotent=True, timeout=timeout_s, verify=verify_picture)
+    @tool(domain=DOMAIN, effect="write", idempotent=True, timeout=timeout_s, verify=verify_picture, event="sticker")
     async def confirm_and_generate(context: ToolContext) -> Any:
         """Make the sticker. Call it only when the user has confirmed style, emotion and pose in their own words."""
         session = _session(context)
@@ -84,7 +85,8 @@ def make_tools(deps: Deps) -> Toolset:
             raise ToolFailure(f"not yet, nothing was made: {names} must be collected first; ask the user")
         if session.is_confirmed:
             raise ToolFailure("it is made already: only another style, emotion, pose or photo makes another one")
-        if session.photo is None or (photo := await _read_photo(deps, context.user_id, session.photo)) is None:
+        photo = await _read_photo(deps, context.user_id, session.photo.id)
+        if photo is None:
             return {"state": WAIT_PHOTO, "say": SEND_PHOTO[session.language]}
         attachment_id = await find_generated(deps.db, context.run_id)
         if attachment_id is None:
@@ -104,8 +106,10 @@ def _session(context: ToolContext) -> SlotSession:
     return session
 
 
-async def _read_photo(deps: Deps, user_id: UUID, photo: UUID) -> Image | None:
-    """The photo; None if the user has deleted it since."""
+async def _read_photo(deps: Deps, user_id: UUID, photo: UUID | None) -> Image | None:
+    """The photo; None if there is none, or the user has deleted it since."""
+    if photo is None:
+        return None
     try:
         row = await read_content(deps.db, photo, user_id)
     except MaasError:

@@ -60,8 +60,6 @@ class Progress:
                 self._buttons = data["buttons"]
             case "request_photo":
                 self._wants_photo = True
-            case "sticker":
-                self.images.append(data["attachment_id"])
             case "done":
                 self._end(data)
             case "error":
@@ -69,6 +67,8 @@ class Progress:
                     say(self._language, "failed", cause=visible_line(data["message"] or "")),
                     True,
                 )
+            case _ if "attachment_id" in data:  # of a plugin
+                self.images.append(data["attachment_id"])
             case _:
                 return
         self.changed.set()

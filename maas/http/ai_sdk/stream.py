@@ -21,11 +21,12 @@ from maas.runs.run_watcher import KEEP_ALIVE_S, watch
 from maas.runs.submit import RunAnswer, read_answer
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
+from shared.plugins import events_of_plugins
 
-# Events that become parts with data of their own.
+# Events that become parts with data of their own; those of plugins do, too.
 DATA_PARTS: dict[str, str] = {
     EventType.APPROVAL_REQUIRED: "approval", EventType.BUTTONS: "buttons", EventType.REQUEST_PHOTO: "request-photo",
-    EventType.STICKER: "image", EventType.PROGRESS: "progress",
+    EventType.PROGRESS: "progress",
 }  # fmt: skip
 INTERRUPTED = "the call was interrupted"
 
@@ -64,6 +65,7 @@ class _Message:
 
     def __init__(self, run_id: UUID) -> None:
         self._run_id = run_id
+        self._parts = DATA_PARTS | events_of_plugins()
         self._text = StreamedText()
         self._texts = 0
         self._is_text_open = False
@@ -90,9 +92,9 @@ class _Message:
                 yield from self._end_call(data)
             case "error":
                 yield self.error(data["message"] or "the run failed", data["code"])
-            case kind if kind in DATA_PARTS:
+            case kind if kind in self._parts:
                 yield from self._close_text()
-                yield _line({"type": f"data-{DATA_PARTS[kind]}", "data": data})
+                yield _line({"type": f"data-{self._parts[kind]}", "data": data})
 
     def end(self, data: dict[str, Any], answer: RunAnswer | None) -> str:
         """Return the rest of the text, the sources, and the end of the message."""
