@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from maas.cli.output import note
@@ -135,6 +135,20 @@ class _LazyGroup(TyperGroup):
     A MaasError is printed as one line on standard error, with exit status 1.
     """
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command for lists; plugins are looked for where there is none of ours. Raises MaasError."""
+        return super().get_command(ctx, cmd_name) or next(
+            (TyperCommand(one.name, help=one.help) for one in _commands_of_plugins() if one.name == cmd_name), None
+        )
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of our commands, then of those of plugins that are on."""
+        try:
+            return list(dict.fromkeys([*super().list_commands(ctx), *(one.name for one in _commands_of_plugins())]))
+        except MaasError as error:
+            note(f"maas: {error.message}")
+            return super().list_commands(ctx)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)
         return name, _load(name), rest
@@ -153,6 +167,7 @@ class _LazyGroup(TyperGroup):
 def _load(name: str | None) -> Any:
     """The command of this name with its arguments and options; None if there is none, which completion asks for."""
     entry = next((entry for entry in COMMANDS if entry.name == name), None)
+    entry = entry or next((entry for entry in _commands_of_plugins() if entry.name == name), None)
     if entry is None:
         return None
     module, _, attribute = entry.target.partition(":")
@@ -165,6 +180,13 @@ def _load(name: str | None) -> Any:
     command = get_command(group)
     command.name, command.help = entry.name, entry.help
     return command
+
+
+def _commands_of_plugins() -> list[Entry]:
+    """The commands of the plugins that are on. Raises MaasError."""
+    from shared.plugins import active  # takes a moment, and most commands are ours
+
+    return [Entry(one.name, f"{plugin.package}.{one.part}", one.help) for plugin in active() for one in plugin.commands]
 
 
 def _not_loaded() -> None:

@@ -58,6 +58,20 @@ language sql immutable as $$
 $$;
 comment on function maas.maas_table_rights is 'What each role may do with tables and views';
 
+create or replace function maas.maas_all_table_rights() returns table (role_name text, privileges text, relations text[]) language plpgsql as $$
+declare
+  rights text;
+begin
+  -- A plugin says in a function NAME_table_rights of its own what our programs may do with its tables.
+  for rights in
+    select p.proname from pg_proc p where p.pronamespace = 'maas'::regnamespace and p.pronargs = 0 and p.proname ~ '_table_rights$'
+      and p.proname <> 'maas_all_table_rights'
+  loop
+    return query execute format('select * from maas.%I()', rights);
+  end loop;
+end $$;
+comment on function maas.maas_all_table_rights is 'What each role may do with tables and views, those of plugins too';
+
 create or replace function maas.maas_function_rights() returns table (role_name text, functions text[]) language sql immutable as $$
   with lists(formats, search) as (values (
     array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call', 'maas_fingerprint_action'],
@@ -179,7 +193,7 @@ begin
   perform maas.maas_revoke_all();
   for target in
     select g.role_name, g.privileges, c.oid::regclass as relation, c.relkind = 'r' as is_table
-    from maas.maas_table_rights() g cross join unnest(g.relations) n
+    from maas.maas_all_table_rights() g cross join unnest(g.relations) n
     join pg_class c on c.relname = n and c.relnamespace = 'maas'::regnamespace where g.role_name <> all(missing)
   loop
     execute format('grant %s on %s to %I', target.privileges, target.relation, target.role_name);
