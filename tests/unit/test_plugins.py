@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,11 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
     (folder / f"{name}-1.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
     (folder / f"{name}-1.dist-info" / "entry_points.txt").write_text(f"[maas.plugins]\n{value}\n")
     monkeypatch.syspath_prepend(str(folder))
+
+
+def test_the_entry_points_are_those_that_python_finds() -> None:
+    found = {(one.name, one.value) for one in entry_points(group="maas.plugins")}
+    assert {(plugin.name, f"{plugin.package}:PLUGIN") for plugin in installed().values()} == found
 
 
 def names() -> list[str]:
