@@ -25,7 +25,7 @@ from maas.prompting.prompts import read_prompts
 from shared.db import Database
 from shared.errors import MaasError, problems_of
 from shared.log import mask
-from shared.plugins import VARIABLE, active, events_of_plugins, installed
+from shared.plugins import VARIABLE, Plugin, active, events_of_plugins, installed
 from shared.settings import Settings
 from shared.text import shorten
 
@@ -35,11 +35,12 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """An assistant of ours or of a plugin. Without a definition, `problem` says why none could be made."""
+    """An assistant of ours or of `plugin`. Without a definition, `problem` says why none could be made."""
 
     name: str
     definition: Definition | None
     problem: str | None = None
+    plugin: str | None = None
 
 
 def built_in(settings: Settings) -> tuple[BuiltIn, ...]:
@@ -51,14 +52,15 @@ def built_in(settings: Settings) -> tuple[BuiltIn, ...]:
     plugins = active()
     for plugin in installed().values():
         if plugin in plugins:
-            found += [_define(name, plugin.load(part), settings) for name, part in plugin.assistants.items()]
+            found += [_define(plugin, name, settings) for name in plugin.assistants]
         else:
             problem = f"the plugin {plugin.name} is off; name it in {VARIABLE}"
             found += [BuiltIn(name, None, problem) for name in plugin.assistants]
     return tuple(found)
 
 
-def _define(name: str, declared: Definition | Callable[[Settings], Definition], settings: Settings) -> BuiltIn:
+def _define(plugin: Plugin, name: str, settings: Settings) -> BuiltIn:
+    declared: Definition | Callable[[Settings], Definition] = plugin.load(plugin.assistants[name])
     if isinstance(declared, Definition):
         definition = declared
     else:
@@ -66,10 +68,10 @@ def _define(name: str, declared: Definition | Callable[[Settings], Definition], 
             definition = declared(settings)
         except (MaasError, ValueError) as error:  # ValueError: a setting that the definition does not take
             problem = problems_of(error)[0] if isinstance(error, ValidationError) else getattr(error, "message", error)
-            return BuiltIn(name, None, str(problem))
+            return BuiltIn(name, None, str(problem), plugin.name)
     if definition.name != name:
-        raise MaasError("bad_plugin", f"the plugin of the assistant {name!r} defines {definition.name!r}: use one name")
-    return BuiltIn(name, definition)
+        raise MaasError("bad_plugin", f"plugin {plugin.name!r}: {name!r} defines the assistant {definition.name!r}")
+    return BuiltIn(name, definition, plugin=plugin.name)
 
 
 def load_tools(paths: tuple[str, ...], deps: Deps) -> Toolset:
@@ -147,14 +149,17 @@ async def register(deps: Deps, known: Toolset, built_ins: Sequence[BuiltIn]) -> 
     """Write `known` tools and built-in assistants to their tables, then check every other active row of `assistants`.
 
     A built-in definition replaces that of its row, but not the row's role, which operators may change. One that is not
-    configured becomes a row that is not active and says why; a wrong row of an operator stops the start, but for one
-    that names an MCP server of ours which is not configured: that assistant alone is refused, run by run.
+    configured, or whose plugin is gone, becomes a row that is not active and says why; a wrong row of an operator stops
+    the start, but for one that names an MCP server of ours which is not configured: that assistant alone is refused,
+    run by run.
     Raises MaasError('bad_assistant').
     """
     db = deps.db
     await _write_tools(db, known)
     for one in built_ins:
         await _write_built_in(deps, one, known)
+    for row in await db.rows("assistants_without_plugin", [*installed()]):
+        await db.rows("switch_off_assistant", row["name"], f"the plugin {row['plugin']} is not installed")
     names = {one.name for one in built_ins}
     for row in await db.rows("assistant_definitions"):
         if row["name"] in names:
@@ -183,7 +188,7 @@ async def _write_built_in(deps: Deps, one: BuiltIn, known: Toolset) -> None:
     if problem is not None:
         log.debug("assistant_not_configured", assistant=one.name, cause=problem)
     if definition is not None:
-        await deps.db.rows("keep_assistant", one.name, definition.role_prompt, fields, problem)
+        await deps.db.rows("keep_assistant", one.name, definition.role_prompt, fields, problem, one.plugin)
     else:
         await deps.db.rows("switch_off_assistant", one.name, problem)
 

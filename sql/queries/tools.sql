@@ -1,18 +1,21 @@
 -- Assistants, tools and the ledger of tool calls.
 
--- name: keep_assistant  -- $1 name, $2 role, $3 definition, $4 why it cannot be used, or null
+-- name: keep_assistant  -- $1 name, $2 role, $3 definition, $4 why it cannot be used, or null, $5 its plugin, or null
 -- One that an operator has switched off stays off, without a reason of ours.
-insert into maas.assistants (name, role_name, definition, is_active, inactive_reason) values ($1, $2, $3::jsonb, $4::text is null, $4)
-on conflict (name) do update set definition = excluded.definition, updated_at = now(),
+insert into maas.assistants (name, role_name, definition, is_active, inactive_reason, plugin) values ($1, $2, $3::jsonb, $4::text is null, $4, $5)
+on conflict (name) do update set definition = excluded.definition, plugin = excluded.plugin, updated_at = now(),
   is_active = excluded.is_active and (assistants.is_active or assistants.inactive_reason is not null),
   inactive_reason = case when assistants.is_active or assistants.inactive_reason is not null then excluded.inactive_reason end
-where assistants.definition <> excluded.definition
+where assistants.definition <> excluded.definition or assistants.plugin is distinct from excluded.plugin
   or (assistants.is_active or assistants.inactive_reason is not null)
     and (assistants.is_active, assistants.inactive_reason) is distinct from (excluded.is_active, excluded.inactive_reason);
 
 -- name: switch_off_assistant  -- $1 name, $2 reason
 update maas.assistants set is_active = false, inactive_reason = $2, updated_at = now()
 where name = $1 and (is_active or inactive_reason <> $2);
+
+-- name: assistants_without_plugin  -- $1 the plugins that are installed
+select name, plugin from maas.assistants where is_active and plugin <> all($1) order by name;
 
 -- name: inactive_assistants  -- $1 name or null: those that cannot be used, and why
 select name, inactive_reason from maas.assistants

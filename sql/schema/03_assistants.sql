@@ -6,12 +6,15 @@ create table maas.assistants (
   definition jsonb not null default '{}',
   is_active boolean not null default true,
   inactive_reason text,
+  plugin varchar(50),
   updated_at timestamptz not null default now(),
   constraint definition_exceeds_100_levels check (not definition @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
 comment on table maas.assistants is 'The assistants that requests may name; role_name is the row of system_prompts with the role text';
 comment on column maas.assistants.inactive_reason is
   'Why an orchestrator has switched a built-in assistant off: what is not configured; null if an operator did';
+
+comment on column maas.assistants.plugin is 'The plugin that defines it; null for rows of operators, and for mentor';
 
 insert into maas.assistants (name, role_name) values ('mentor', 'Mentor');
 

@@ -51,7 +51,7 @@ def definition(stack: Stack, name: str) -> dict[str, Any]:
 def restart(stack: Stack, **settings: str) -> None:
     for process in list(stack._processes):
         stack.stop(process)
-    stack.start_orchestrator(**DUMMIES, **settings)
+    stack.start_orchestrator(**DUMMIES | settings)
 
 
 def test_what_is_not_configured_stops_nothing(stack: Stack) -> None:
@@ -139,6 +139,17 @@ def test_a_plugin_that_is_off_and_on_again(stack: Stack) -> None:
     assert "stickers: the plugin stickers is off; name it in MAAS_PLUGINS" in words
     restart(stack)
     assert state(stack)["stickers"] == (True, None)
+
+
+def test_a_plugin_that_is_not_installed_any_more(stack: Stack) -> None:
+    """Its assistants stop no start, and are active again with it."""
+    stack.start_orchestrator(**DUMMIES)
+    assert state(stack)["planner"] == (True, None)
+    restart(stack, PYTHONPATH="")
+    assert state(stack)["planner"] == (False, "the plugin dummies is not installed")
+    assert state(stack)["mentor"] == (True, None)
+    restart(stack)
+    assert state(stack)["planner"] == (True, None)
 
 
 def test_a_start_that_changes_nothing_writes_nothing(stack: Stack) -> None:
