@@ -71,27 +71,28 @@ class Plugin:
             raise MaasError("bad_plugin", f"plugin {self.name!r}: {part!r} cannot be loaded: {error}") from error
 
 
-@cache
-def installed() -> Mapping[str, Plugin]:
-    """All plugins of this environment, by name. Raises MaasError('bad_plugin')."""
-    found: dict[str, Plugin] = {}
-    for entry in sorted(_read_entries()):
-        if entry.name in found:
-            raise _bad_plugin(entry, "another package has a plugin of this name: uninstall one of them")
-        found[entry.name] = _load(entry)
-    return found
+def installed() -> dict[str, Plugin]:
+    """All plugins of this environment that can be loaded, by name."""
+    return {name: one for name, one in _find().items() if isinstance(one, Plugin)}
 
 
 def active() -> tuple[Plugin, ...]:
-    """The plugins that are on, by name: those of MAAS_PLUGINS. Raises MaasError."""
-    plugins = installed()
+    """The plugins that are on, by name: those of MAAS_PLUGINS.
+
+    Raises MaasError: 'bad_setting' for a name that is not installed, 'bad_plugin' for one that is on and broken.
+    """
+    found = _find()
     names = chosen()
-    if names is None:
-        return tuple(plugins.values())
-    if unknown := [name for name in names if name not in plugins]:
-        known = ", ".join(plugins) or "none"
+    if unknown := [name for name in names or () if name not in found]:
+        known = ", ".join(found) or "none"
         raise MaasError("bad_setting", f"{VARIABLE}: {unknown[0]!r} is not installed; installed plugins: {known}")
-    return tuple(plugins[name] for name in sorted(set(names)))
+    plugins = []
+    for name in found if names is None else sorted(set(names)):
+        plugin = found[name]
+        if isinstance(plugin, MaasError):
+            raise plugin
+        plugins.append(plugin)
+    return tuple(plugins)
 
 
 def sql_folders() -> dict[str, Path]:
@@ -115,6 +116,21 @@ def chosen() -> tuple[str, ...] | None:
 
         text = dotenv_values(".env").get(VARIABLE)
     return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+@cache
+def _find() -> Mapping[str, Plugin | MaasError]:
+    """All plugins of this environment, by name; for one that is broken, why."""
+    found: dict[str, Plugin | MaasError] = {}
+    for entry in sorted(_read_entries()):
+        if entry.name in found:
+            found[entry.name] = _bad_plugin(entry, "another package has a plugin of this name: uninstall one of them")
+        else:
+            try:
+                found[entry.name] = _load(entry)
+            except MaasError as error:
+                found[entry.name] = error
+    return found
 
 
 class _Entry(NamedTuple):

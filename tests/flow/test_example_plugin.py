@@ -63,8 +63,12 @@ def test_the_plugin_works(database: str, tmp_path: Path, site: Path) -> None:
         assert "orders" not in maas(stack, "--help", **installed, MAAS_PLUGINS="").stdout
         assert maas(stack, "migrate", **installed, MAAS_PLUGINS="").stdout == "up to date\n"
         assert maas(stack, "migrate", **installed).stdout == "up to date\n"
-        (right,) = stack.rows("select has_table_privilege('maas_worker', 'bakery_orders', 'insert') as is_granted")
-        assert right["is_granted"] and len(stack.rows("select from bakery_orders")) == 1
+        granted = "select has_table_privilege(%s, 'bakery_orders', 'select') as is_granted"
+        assert [stack.rows(granted, role)[0]["is_granted"] for role in ("maas_worker", "authenticated")] == [
+            True,
+            False,
+        ]
+        assert len(stack.rows("select from bakery_orders")) == 1
         erased = maas(stack, "erase", str(user), "--yes")
         assert erased.returncode == 0 and stack.rows("select from bakery_orders") == [], erased
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -14,10 +15,17 @@ from maas.http.openapi import describe
 from maas.http.routes import ROUTES
 from maas.prompting.prompts import BUILT_IN_ROLES, prompt_files
 from shared.errors import MaasError
-from shared.plugins import Plugin, active, installed
+from shared.plugins import Plugin, _find, active, installed
 from shared.settings import load_settings
 
 OURS = ["ads", "corporate", "stickers"]
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """What a test installs is gone after it."""
+    yield
+    _find.cache_clear()
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, source: str = "") -> None:
@@ -27,6 +35,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
     (folder / f"{name}-1.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
     (folder / f"{name}-1.dist-info" / "entry_points.txt").write_text(f"[maas.plugins]\n{value}\n")
     monkeypatch.syspath_prepend(str(folder))
+    _find.cache_clear()
 
 
 def test_the_entry_points_are_those_that_python_finds() -> None:
@@ -87,12 +96,8 @@ def test_two_prompts_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "prompts" / "Mentor.en.md").write_text("You are somebody else.")
     source = "from shared.plugins import Plugin\nPLUGIN = Plugin(name='other', package=__name__)"
     install(tmp_path, monkeypatch, "other", "other = other:PLUGIN", source)
-    installed.cache_clear()
-    try:
-        with pytest.raises(MaasError, match=r"Mentor\.en\.md have one name: rename the role of one"):
-            prompt_files()
-    finally:
-        installed.cache_clear()
+    with pytest.raises(MaasError, match=r"Mentor\.en\.md have one name: rename the role of one"):
+        prompt_files()
 
 
 def test_events_come_along_with_their_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +126,7 @@ def test_a_plugin_is_found_without_its_tools() -> None:
 def test_a_package_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = "from shared.plugins import Plugin\nPLUGIN = Plugin(name='sales_2', package=__name__, tools='x:y')"
     install(tmp_path, monkeypatch, "foreign", "sales_2 = foreign:PLUGIN", source)
-    plugin = installed.__wrapped__()["sales_2"]
+    plugin = installed()["sales_2"]
     assert isinstance(plugin, Plugin) and plugin.folder == tmp_path
     with pytest.raises(MaasError, match=r"plugin 'sales_2': 'x:y' cannot be loaded: No module named 'foreign\.x'"):
         plugin.load("x:y")
@@ -142,5 +147,7 @@ def test_a_wrong_plugin_is_named(
 ) -> None:
     install(tmp_path, monkeypatch, module, value, source)
     with pytest.raises(MaasError) as caught:
-        installed.__wrapped__()
+        active()
     assert caught.value.code == "bad_plugin" and words in caught.value.message
+    monkeypatch.setenv("MAAS_PLUGINS", "stickers")
+    assert names() == ["stickers"]
