@@ -77,7 +77,9 @@ def ending(stack: Stack, run_id: UUID) -> dict[str, Any]:
     )
     query = """
         select r.status, r.final_answer, r.attempt, u.total_generations, s.confirmed,
-          (select array_agg(a.id::text) from attachments a where a.run_id = r.id) as drawn
+          (select array_agg(a.id::text) from attachments a where a.run_id = r.id) as drawn,
+          (select array_agg(distinct e.payload->>'attachment_id') from run_events e
+           where e.run_id = r.id and e.type = 'sticker') as shown
         from pipeline_runs r join app_users u using (user_id) join assistant_sessions s using (user_id)
         where r.id = %s"""
     return dict(stack.rows(query, run_id)[0])
@@ -86,7 +88,7 @@ def ending(stack: Stack, run_id: UUID) -> dict[str, Any]:
 def check(state: dict[str, Any], models: ModelServer) -> None:
     assert (state["status"], state["attempt"]) == ("COMPLETED", 2)
     assert (state["total_generations"], state["confirmed"], len(state["drawn"])) == (1, True, 1)
-    assert state["final_answer"] == f"Ваш стикер готов: {state['drawn'][0]}"
+    assert state["final_answer"] == f"Ваш стикер готов: {state['drawn'][0]}" and state["shown"] == state["drawn"]
     assert models.calls["responder"] == 1
 
 
