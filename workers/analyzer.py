@@ -137,7 +137,8 @@ async def _request(
         text = fill(prompt.text, {"user_query": query, "lsm_records_summary": lines})
         request = replace(request, system="", json_schema=WHOLE_SCHEMA, max_tokens=MAX_WHOLE_REPLY_TOKENS)
     else:
-        messages = await _message_lines(run, deps, found.messages[:MAX_SHOWN_MESSAGES]) or NOTHING
+        best = () if deps.is_by_rule("Analyzer") else found.messages[:MAX_SHOWN_MESSAGES]
+        messages = (await _message_lines(run, deps, best) if best else "") or NOTHING
         text = (
             f"<records>\n{lines}\n</records>\n<messages>\n{messages}\n</messages>\n"
             f"{await now_of(run, deps)}\n<query>\n{query}\n</query>"

@@ -107,7 +107,7 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any
     prompt = (await read_prompts(deps.db, "Archivist", version=run.assistants_version, language=language))["Archivist"]
     zone = await zone_of(run, deps)
     lines = [_Line.of(log, zone) for log in logs]
-    is_by_rule = deps.models["Archivist"] is deps.builtin_model
+    is_by_rule = deps.is_by_rule("Archivist")
     before: list[_Line] = []
     if is_filled("Archivist", prompt.text):
         days = sorted(f"{one.at:%Y-%m-%d}" for one in lines)

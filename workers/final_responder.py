@@ -174,7 +174,7 @@ async def _call_model(run: Run, deps: Deps, prompt: Prompt, request: Request, ev
 
 async def _ask_model(run: Run, deps: Deps, prompt: Prompt, request: Request, events: RunEvents | None) -> Reply:
     # The built-in model answers in one piece: no text could be sent before the answer.
-    is_streamed = deps.settings.stream and deps.models["FinalResponder"].provider != deps.builtin_model.provider
+    is_streamed = deps.settings.stream and not deps.is_by_rule("FinalResponder")
     stream = events if is_streamed else None
     timeout_s = run.time_limit(deps.settings.responder_timeout, deps.settings.role_attempt_timeout(request.role))
     request = await with_now(request, run, deps)

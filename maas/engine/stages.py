@@ -89,6 +89,10 @@ class Deps:
             return self
         return replace(self, models={**self.models, "FinalResponder": self.named_models.get(model)})
 
+    def is_by_rule(self, role: str) -> bool:
+        """Whether the built-in model alone has a role: it reads the inputs of a request, not its text."""
+        return self.models[role].provider == self.builtin_model.provider and role not in self.fallbacks
+
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -90,33 +89,40 @@ _OPTIONS = frozenset(field.name for field in fields(ModelOptions)) & _Entry.mode
 def options_of(settings: Settings, role: str, spec: str) -> ModelOptions:
     """Return the options of `provider:model` in a role. Raises MaasError('bad_setting') for a wrong MAAS_MODELS."""
     provider = spec.partition(":")[0]
-    base_url: str | None = getattr(settings, f"{provider}_base_url", None)
-    options = ModelOptions(base_url=base_url, api_key=getattr(settings, f"{provider}_api_key", None))
+    defaults = ModelOptions(
+        base_url=getattr(settings, f"{provider}_base_url", None),
+        api_key=getattr(settings, f"{provider}_api_key", None),
+        attempt_timeout=settings.role_attempt_timeout(role),
+    )
+    has_own_timeout, is_at_home = settings.has_own_attempt_timeout(role), settings.profile != "cloud"
+    return _options_of(settings.models or "", role, spec, defaults, has_own_timeout, is_at_home)
+
+
+@lru_cache(maxsize=256)  # asked for at every call of a model
+def _options_of(
+    models: str, role: str, spec: str, defaults: ModelOptions, has_own_timeout: bool, is_at_home: bool
+) -> ModelOptions:
+    """Return what the entries of `models` make of `defaults`, whose `attempt_timeout` is that of the role."""
+    provider = spec.partition(":")[0]
     own: dict[str, Any] = {}
-    for entry in read_entries(settings.models or ""):
+    for entry in read_entries(models):
         if entry.fits(role, spec):
             # A key is for the server that it was set beside, and goes to no other.
             own |= {"api_key": None} if entry.base_url is not None else {}
             own |= {name: one for name in _OPTIONS if (one := getattr(entry, name)) is not None}
     key = own.get("api_key")
-    options = replace(options, **own | ({"api_key": SecretStr(key)} if isinstance(key, str) else {}))
+    options = replace(defaults, **own | ({"api_key": SecretStr(key)} if isinstance(key, str) else {}))
     options = replace(options, is_own_server=is_own_server(provider, options.base_url))
-    if options.calls is None and settings.profile != "cloud" and answers_one_at_a_time(provider, options.base_url):
+    if options.calls is None and is_at_home and answers_one_at_a_time(provider, options.base_url):
         options = replace(options, calls=1)  # a second one would only make the first one slower
-    return _with_time_limits(settings, role, options, own)
-
-
-def _with_time_limits(settings: Settings, role: str, options: ModelOptions, own: Mapping[str, Any]) -> ModelOptions:
-    """Fill in the limits that MAAS_MODELS leaves out: a slow server of one's own may use the time of its stage."""
+    # Times that MAAS_MODELS leaves out: a slow server of one's own may use the time of its stage.
     if "attempt_timeout" in own:
         return replace(options, attempt_source="attempt_timeout in MAAS_MODELS")
     if "first_token_timeout" in own or "tokens_per_second" in own:
-        return options
-    if options.is_own_server and not settings.has_own_attempt_timeout(role):
-        return replace(options, tokens_per_second=LEAST_TOKENS_PER_S)
-    return replace(
-        options, attempt_timeout=settings.role_attempt_timeout(role), attempt_source=attempt_setting(role)
-    )  # fmt: skip
+        return replace(options, attempt_timeout=None)
+    if options.is_own_server and not has_own_timeout:
+        return replace(options, attempt_timeout=None, tokens_per_second=LEAST_TOKENS_PER_S)
+    return replace(options, attempt_source=attempt_setting(role))
 
 
 @lru_cache(maxsize=8)
