@@ -32,7 +32,7 @@ from shared.process import close_to_others, end_with_parent
 from shared.settings import Settings, load_settings, unknown_settings, unneeded_by_server, variable_of
 from shared.text import visible
 
-KEEP_ALIVE_S = 75  # an idle connection; clients give theirs up after 5 s, balancers after 60 s: never at the same moment
+KEEP_ALIVE_S = 75  # an idle connection; clients give theirs up after 5 s, balancers after 60 s, so never at once
 LONG_POOL_IDLE_S = 1.0  # its connections are seldom used, and one that is kept may be lost unnoticed
 OTHER_FILES = 300  # open files besides connections of clients: the database, logs, temporary files
 

@@ -1,7 +1,7 @@
 """A model for benchmarks: it speaks Chat Completions, answers each role at once, and counts what it is asked.
 
 `python -m bench.model_server PORT` serves until it is ended. The name of a model is that of a role; slow-25
-takes 25 seconds.
+takes 25 seconds, and Analyzer@60 writes 60 tokens a second.
 """
 
 from __future__ import annotations
@@ -53,12 +53,16 @@ async def complete(request: Request) -> Response:
     prompt = "\n".join(str(message["content"]) for message in body["messages"])
     if slow := _SLOW.fullmatch(body["model"]):
         await asyncio.sleep(int(slow[1]))
+    role, _, tokens_per_s = body["model"].partition("@")
+    pace = int(tokens_per_s or 0)
     calls = tool_calls(body["messages"]) if body.get("tools") else []
-    text = "" if calls else reply(body["model"], prompt)
+    text = "" if calls else reply(role, prompt)
     usage = {"prompt_tokens": tokens.count(prompt), "completion_tokens": tokens.count(text)}
     usage |= {"total_tokens": sum(usage.values())}
     if body.get("stream"):
-        return StreamingResponse(_pieces(body["model"], text, calls, usage), media_type="text/event-stream")
+        return StreamingResponse(_pieces(body["model"], text, calls, usage, pace), media_type="text/event-stream")
+    if pace:
+        await asyncio.sleep(usage["completion_tokens"] / pace)
     message: dict[str, Any] = {"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {})
     return JSONResponse({
         "id": "1", "object": "chat.completion", "created": 0, "model": body["model"],
@@ -81,8 +85,12 @@ def _finish(calls: list[dict[str, Any]]) -> str:
     return "tool_calls" if calls else "stop"
 
 
-async def _pieces(model: str, text: str, calls: list[dict[str, Any]], usage: dict[str, int]) -> AsyncIterator[str]:
+async def _pieces(
+    model: str, text: str, calls: list[dict[str, Any]], usage: dict[str, int], pace: int
+) -> AsyncIterator[str]:
     for number, piece in enumerate((*text.split(" "), None)):
+        if pace and piece is not None:
+            await asyncio.sleep(tokens.count(piece) / pace)
         said: dict[str, Any] = (
             {} if piece is None else {"role": "assistant", "content": f" {piece}" if number else piece}
         )
@@ -102,4 +110,4 @@ def _chunk(model: str, choices: list[dict[str, Any]], usage: dict[str, int] | No
 app = Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
 
 if __name__ == "__main__":
-    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", timeout_keep_alive=75)

@@ -1,7 +1,8 @@
 """What the model layer costs: our part of a call beside the bare SDK, and the tokens and dollars of an exchange.
 
 `python -m bench.models [--quick] --out FILE.json` asks one server by turns through the SDK and through the product's
-layer, then has 1,000 exchanges answered and reads what they cost from the ledger.
+layer, has 1,000 exchanges answered and reads what they cost from the ledger, and then waits for the first text of
+answers by models of 60 tokens a second.
 """
 
 from __future__ import annotations
@@ -35,12 +36,16 @@ from shared.settings import load_settings
 CALLS, QUICK_CALLS = 1000, 200
 EXCHANGES, QUICK_EXCHANGES = 1000, 40
 USERS = 20
+TOKENS_PER_S = 60
+TALKS, QUICK_TALKS, ANSWERS_A_TALK = 10, 2, 8
 AT_ONCE = 100
 PROMPT = "\n".join(map(sentence, range(150)))  # some 3,000 tokens
-ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist")
+ROLES = {"ANALYZER": "Analyzer", "ASSEMBLER": "Assembler", "RESPONDER": "FinalResponder", "ARCHIVIST": "Archivist"}
 SPENT = """
 select role, sum(calls)::int as calls, sum(tokens_in)::int as tokens_in, sum(tokens_out)::int as tokens_out
 from v_cost_daily group by role order by role"""
+WRITTEN_BEFORE = """
+select coalesce(sum(tokens_out), 0)::float8 from v_cost_daily where role in ('Analyzer', 'Assembler')"""
 PRICED = """
 select p.provider, m.model, maas_price(p.provider, m.model, $1, 0, $2) / 1e6 as dollars
 from model_prices p cross join lateral replace(p.model, '%', '') as m(model)
@@ -78,7 +83,8 @@ async def measure(bench: Bench) -> tuple[dict[str, list[Figure]], list[tuple[str
         await wait_for_port(port, processes)
         overhead = [*await calls(url, bench.pick(CALLS, QUICK_CALLS)), *await memory(url)]
         spent, prices = await exchanges(bench, url, bench.pick(EXCHANGES, QUICK_EXCHANGES))
-    return {"a call": overhead, "an exchange": spent}, prices
+        waited = await first_text(bench, url, bench.pick(TALKS, QUICK_TALKS))
+    return {"a call": overhead, "an exchange": spent, f"{TOKENS_PER_S} tokens a second": waited}, prices
 
 
 async def calls(url: str, count: int) -> list[Figure]:
@@ -113,27 +119,58 @@ async def memory(url: str) -> list[Figure]:
 
 async def exchanges(bench: Bench, url: str, count: int) -> tuple[list[Figure], list[tuple[str, float]]]:
     """Talks of twenty users, answered by models that tell their tokens; what the ledger says of an exchange."""
-    roles = {"ANALYZER": "Analyzer", "ASSEMBLER": "Assembler", "RESPONDER": "FinalResponder", "ARCHIVIST": "Archivist"}
-    environment: dict[str, Any] = {f"MAAS_{name}_MODEL": f"openai:{role}" for name, role in roles.items()}
-    environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "MAAS_ANALYZER_TIMEOUT": "30"}
-    environment |= {"MAAS_ASSEMBLER_TIMEOUT": "30", "MAAS_USER_QUEUE_LIMIT": "10000"}
-    async with open_system(bench, server=False, orchestrators=1, **environment) as system:
+    async with open_system(bench, orchestrators=1, **_environment(url)) as system:
         users = [uuid4() for _ in range(USERS)]
         rows = [(users[number % USERS], f"{sentence(number)} What else do you know of it?") for number in range(count)]
         await system.connection.executemany("insert into pipeline_runs (user_id, user_query) values ($1, $2)", rows)
         await system.wait_archived(600.0)
         spent = {row["role"]: row for row in await system.connection.fetch(SPENT)}
-        if set(spent) != set(ROLES) or any(row["calls"] != count for row in spent.values()):
+        if set(spent) != set(ROLES.values()) or any(row["calls"] != count for row in spent.values()):
             raise MaasError("bench_failed", f"the ledger holds other calls than four an exchange: {spent}")
         tokens_in, tokens_out = (sum(row[side] for row in spent.values()) for side in ("tokens_in", "tokens_out"))
         scale = 1000 / count
         found = await system.connection.fetch(PRICED, round(tokens_in * scale), round(tokens_out * scale))
         figures = [
             Figure(f"{role}, tokens {side}", "", spent[role][f"tokens_{side}"] / count)
-            for role in ROLES
+            for role in ROLES.values()
             for side in ("in", "out")
         ]
         return figures, [(f"{row['provider']}:{row['model']}", float(row["dollars"])) for row in found]
+
+
+async def first_text(bench: Bench, url: str, talks: int) -> list[Figure]:
+    """How long a person waits for the first text where all models write 60 tokens a second and every stage is asked."""
+    seconds: list[float] = []
+    async with open_system(bench, server=True, orchestrators=1, **_environment(url, TOKENS_PER_S)) as system:
+        async with openai.AsyncOpenAI(api_key="none", base_url=f"http://127.0.0.1:{system.port}/v1") as client:
+            for _ in range(talks):
+                user = str(uuid4())
+                for number in range(ANSWERS_A_TALK):
+                    seconds.append(await _seconds_to_text(client, user, sentence(number)))
+                    await system.wait_archived()  # a person reads the answer meanwhile
+        written = await system.connection.fetchval(WRITTEN_BEFORE)
+    return [
+        Figure("tokens written before an answer", "", written / len(seconds), limit=120),
+        Figure("the first text of an answer, median", "s", statistics.median(seconds), limit=1.2),
+        Figure("the first text of an answer, the last of ten", "s", sorted(seconds)[-1 - len(seconds) // 10]),
+    ]
+
+
+async def _seconds_to_text(client: openai.AsyncOpenAI, user: str, text: str) -> float:
+    """Ask, read the whole answer, and return when its first text was there."""
+    began, first = time.perf_counter(), 0.0
+    messages: Any = [{"role": "user", "content": f"{text} What else do you know of it?"}]
+    async for chunk in await client.chat.completions.create(model="mentor", messages=messages, user=user, stream=True):
+        if not first and chunk.choices and chunk.choices[0].delta.content:
+            first = time.perf_counter() - began
+    return first
+
+
+def _environment(url: str, tokens_per_s: int | None = None) -> dict[str, Any]:
+    pace = f"@{tokens_per_s}" if tokens_per_s else ""
+    environment = {f"MAAS_{name}_MODEL": f"openai:{role}{pace}" for name, role in ROLES.items()}
+    environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "MAAS_ANALYZER_TIMEOUT": "30"}
+    return environment | {"MAAS_ASSEMBLER_TIMEOUT": "30", "MAAS_USER_QUEUE_LIMIT": "10000"}
 
 
 def _bare(url: str) -> Callable[[], Awaitable[Any]]:
