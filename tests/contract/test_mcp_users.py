@@ -78,6 +78,14 @@ class Box:
         assert tool is not None, self.toolbox.causes()
         return await tool.handler(arguments, ToolContext(user, NOBODY))
 
+    async def call_until_served(self, user: UUID, name: str, **arguments: Any) -> Any:
+        """Call again while there are too many users for a slow machine, as the error asks one to."""
+        while True:
+            try:
+                return await self.call(user, name, **arguments)
+            except ToolFailure as failure:
+                assert "try again later" in str(failure)
+
     async def whoami(self, user: UUID, seconds: float = 0.0, secret: str | None = None) -> None:
         """Assert that the server sees this user and answers this call."""
         nonce = uuid4().hex
@@ -100,7 +108,7 @@ async def opened(
         servers = read_servers(json.dumps({"mcpServers": {"mail": entry}}), {})
         toolbox = Toolbox(Toolset([]), servers, secrets=UserSecrets(db))
         try:
-            async with asyncio.timeout(TIMEOUT_S * 2):
+            async with asyncio.timeout(TIMEOUT_S * 6):
                 await toolbox.reach(["mail"])
                 yield Box(toolbox, connection)
         finally:
@@ -146,7 +154,7 @@ async def test_many_users_of_a_server_with_sessions(connection: Database, databa
             async def use(user: UUID) -> None:
                 for _ in range(3):
                     words = f"{user} {uuid4()}"
-                    assert await box.call(user, "echo", message=words) == f"Echo: {words}"
+                    assert await box.call_until_served(user, "echo", message=words) == f"Echo: {words}"
 
             await asyncio.gather(*map(use, users))
             process.kill()

@@ -115,8 +115,9 @@ def test_days_pass_for_all_that_is_stored(scene: Scene, stack: Stack) -> None:
     (result,) = play_scenarios(scene, [whole])
     assert result.outcome == "passed", result.failures
     ages = stack.rows(
-        """select round(extract(epoch from now() - g.occurred_at) / 86400)::int as days, g.created_at < now() as is_past
-           from raw_logs g where g.message_type = 'user_query' and g.user_id = (
+        """select max(day) over () - day as days, created_at < now() as is_past
+           from raw_logs g cross join lateral (select (g.occurred_at at time zone 'UTC')::date as day) d
+           where g.message_type = 'user_query' and g.user_id = (
              select user_id from raw_logs where content like 'Which of my kettles hums%') order by g.occurred_at"""
     )
     assert [row["days"] for row in ages] == [39, 31, 0] and all(row["is_past"] for row in ages)
