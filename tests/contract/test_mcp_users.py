@@ -118,7 +118,7 @@ async def opened(
 Database = psycopg.Connection[DictRow]
 
 
-@pytest.mark.parametrize(("max_connections", "rounds"), [(USERS, 4), (80, 1)])
+@pytest.mark.parametrize(("max_connections", "rounds"), [(USERS, 2), (80, 1)])
 async def test_many_users_at_once(
     connection: Database, database: str, port: int, max_connections: int, rounds: int
 ) -> None:
