@@ -22,7 +22,7 @@ from maas.memory.notes import parse_note_command, run_note_command
 from maas.memory.query import Scope, SearchFilter, scope_of
 from maas.memory.ranking import Evidence, RankedMessage, rank
 from maas.memory.relevance import Relevance
-from maas.memory.search import EVIDENCE, gather_evidence, is_search_failure, narrow_evidence, no_evidence, read_hits
+from maas.memory.search import gather_evidence, is_search_failure, narrow_evidence, no_evidence, read_hits
 from maas.memory.summaries import (
     Summary,
     search_summaries_without_messages,
@@ -59,10 +59,12 @@ log = structlog.get_logger()
 class Found:
     """What memory holds on a query: the best messages, how many messages and summaries answer it, and summaries.
 
+    `evidence` is what the messages were ranked by.
     Messages and summaries are best first. A summary counts as an answer only where retention has removed its messages.
     `asks_of_user`: the query is a question in the first person.
     """
 
+    evidence: Evidence
     messages: list[RankedMessage]
     summaries: list[Summary]
     answers: int
@@ -81,7 +83,10 @@ class Found:
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: the query, this user's memory, prompt Analyzer. Writes: analysis_result, notes. Next: ANALYZED."""
+    """Reads: the query, this user's memory, prompt Analyzer. Writes: analysis_result, notes. Next: ANALYZED.
+
+    The Draft Builder of this claim finds the evidence in `cache.evidence`.
+    """
     version = run.assistants_version
     profile = await read_profile(deps.db, run.assistant, version)
     if profile == "off":
@@ -155,12 +160,12 @@ async def _recall(run: Run, deps: Deps) -> Found:
         summaries, wordless = await _candidates(run, deps, evidence, messages)
         answers = len(relevance.answers(messages)) + sum(score >= relevance.min_coverage for score in wordless)
         asks_of_user = relevance.form == "personal" and "?" in run.user_query
-        found = Found(messages, summaries, answers, asks_of_user)
+        found = Found(evidence, messages, summaries, answers, asks_of_user)
     except asyncpg.PostgresError as error:
         _note_failure(run, error)
-        evidence, found = no_evidence(run.user_query, await _filters(run, deps)), Found([], [], 0)
-    run.carried[EVIDENCE] = evidence
-    run.log.memory_reasons |= evidence.reasons
+        found = Found(no_evidence(run.user_query, await _filters(run, deps)), [], [], 0)
+    run.cache.evidence = found.evidence
+    run.log.memory_reasons |= found.evidence.reasons
     return found
 
 
@@ -194,45 +199,41 @@ async def _decide(
     if chosen is not None and overruled is None:
         score = max(score, MIN_CANDIDATE_SCORE) if choice.relevance is None else choice.relevance
     elif chosen is None and choice.keywords and overruled is None:
-        chosen = await _best_or_none(run, deps, choice.keywords, found.summaries)
+        chosen = await _best_or_none(run, deps, choice.keywords, found)
         score = chosen.score if chosen is not None else 0.0
     analysis = Analysis(
         needs_context=True,
         context_type="SPECIFIC_HISTORY",
-        time_scope=_scope(run, deps, chosen),
+        time_scope=_scope(run, found, chosen),
         search_keywords=list(choice.keywords),
         context_found=_choose(chosen, score) if chosen is not None else ChosenSummary(),
     )
     return analysis.model_dump() | ({"overruled": overruled} if overruled else {})
 
 
-def _scope(run: Run, deps: Deps, chosen: Summary | None) -> Scope:
+def _scope(run: Run, found: Found, chosen: Summary | None) -> Scope:
     """Return how old what is asked for is: by the date that the query names, by its words, or by the chosen summary."""
     now = run.as_of or datetime.now(UTC)
     said = time_scope(run.user_query)
-    if said in (None, "cold") and (moment := named_moment(run.carried[EVIDENCE].query.dates, now)) is not None:
+    if said in (None, "cold") and (moment := named_moment(found.evidence.query.dates, now)) is not None:
         return scope_of(moment, now)
     return said or (scope_of(chosen.occurred_at, now) if chosen is not None else "hot")
 
 
-async def _best_or_none(
-    run: Run, deps: Deps, keywords: Sequence[str], known: Sequence[Summary]
-) -> Summary | None:  # fmt: skip
-    """Return the best summary for these words, None without one that is good enough; `known` need not be read again."""
+async def _best_or_none(run: Run, deps: Deps, keywords: Sequence[str], found: Found) -> Summary | None:
+    """Return the best summary for these words, None without one that is good enough; those found are not read again."""
     try:
-        best = await _best_of_keywords(run, deps, keywords, known)
+        best = await _best_of_keywords(run, deps, keywords, found)
     except asyncpg.PostgresError as error:
         _note_failure(run, error)
         return None
     return best if best is not None and best.score >= MIN_CANDIDATE_SCORE else None
 
 
-async def _best_of_keywords(
-    run: Run, deps: Deps, keywords: Sequence[str], known: Sequence[Summary]
-) -> Summary | None:  # fmt: skip
-    evidence = await narrow_evidence(deps.db, run.carried[EVIDENCE], keywords)
+async def _best_of_keywords(run: Run, deps: Deps, keywords: Sequence[str], found: Found) -> Summary | None:
+    evidence = await narrow_evidence(deps.db, found.evidence, keywords)
     messages = rank(evidence or await _gather(run, deps, " ".join(keywords)), limit=MAX_KEYWORD_MESSAGES)
-    if (best := summary_of_best(messages, known)) is not None:
+    if (best := summary_of_best(messages, found.summaries)) is not None:
         return best
     return next(iter(await summaries_of_messages(deps.db, run.user_id, messages, 1, run.as_of)), None)
 

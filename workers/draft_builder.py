@@ -29,7 +29,7 @@ from maas.memory.query import SearchFilter
 from maas.memory.ranking import rank
 from maas.memory.relevance import Relevance
 from maas.memory.replacements import CorrectedSummary, Replacements
-from maas.memory.search import EVIDENCE, Hit, gather_evidence, is_search_failure
+from maas.memory.search import Hit, gather_evidence, is_search_failure
 from maas.prompting.now import in_zone_of
 from maas.prompting.prompts import (
     MARKS_RULE,
@@ -55,7 +55,10 @@ log = structlog.get_logger()
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: recent messages, notes, memory, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING."""
+    """Reads: recent messages, notes, memory, analysis_result, prompts. Writes: draft_context. Next: ASSEMBLING.
+
+    What the Analyzer of this claim found is in `cache.evidence`; without it, memory is searched again.
+    """
     version, deps = run.assistants_version, await in_zone_of(run, deps)
     role_name = await read_role_name(deps.db, run.assistant, run.user_id, version)
     language = await prompt_language(deps, run.assistant, version)
@@ -188,7 +191,7 @@ async def _search(run: Run, deps: Deps, max_tokens: int, shown: Sequence[UUID]) 
     filters = SearchFilter(before_seq=run.seq, as_of=run.as_of, scope=analysis.get("time_scope"), zone=zone)
     only: frozenset[UUID] | None = None
     try:
-        evidence = run.carried.pop(EVIDENCE, None) or await gather_evidence(
+        evidence = run.cache.take_evidence() or await gather_evidence(
             db, run.user_id, run.user_query, filters, deps.query_embedder
         )
         if not analysis.get("needs_context") or analysis.get("overruled"):

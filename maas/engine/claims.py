@@ -11,8 +11,8 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Literal
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 import structlog
@@ -21,6 +21,9 @@ from maas.engine.states import Status
 from shared.db import Database
 from shared.errors import MaasError
 from shared.group_commit import BAD_DATA, GroupCommit
+
+if TYPE_CHECKING:
+    from maas.memory.ranking import Evidence
 
 EndKind = Literal["archived", "archive_failed", "failed", "released", "deferred"]
 log = structlog.get_logger()
@@ -94,6 +97,23 @@ class StageLog:
     memory_reasons: set[str] = field(default_factory=set)
 
 
+@dataclass(slots=True)
+class ClaimCache:
+    """What a stage has read and a later one of the same claim uses; None where it has to be read.
+
+    `zone`: the time zone of the user. `evidence`: what the Analyzer found for the query, until the Draft Builder takes
+    it, so that it is not held while the answer is written.
+    """
+
+    zone: tzinfo | None = None
+    evidence: Evidence | None = None
+
+    def take_evidence(self) -> Evidence | None:
+        """Return the evidence and forget it."""
+        evidence, self.evidence = self.evidence, None
+        return evidence
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A claimed run as a stage sees it; `log` takes up what the stage does.
@@ -105,7 +125,7 @@ class Run:
     reads them anew.
     `wants_layers`: its client asked for debug information.
     `as_of`: only in a replay of a finished run: the time when it began. A replay stores nothing.
-    `carried`: what a stage has read and a later one of this claim can use; another process reads it again.
+    `cache`: what the stages of this claim have read; another claim reads it again.
     """
 
     id: UUID
@@ -128,7 +148,7 @@ class Run:
     wants_layers: bool = False
     claimed_at: float = field(default_factory=time.monotonic, compare=False)
     log: StageLog = field(default_factory=StageLog, compare=False)
-    carried: dict[str, Any] = field(default_factory=dict, compare=False)
+    cache: ClaimCache = field(default_factory=ClaimCache, compare=False)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Run:
@@ -182,7 +202,7 @@ class Run:
             created_at=self.created_at, analysis=outcome.analysis or self.analysis, draft=outcome.draft or self.draft,
             payload=outcome.payload or self.payload, waited=self.waited, as_of=self.as_of, time_left=self.time_left,
             assistants_version=assistants_version or self.assistants_version, claimed_at=self.claimed_at,
-            wants_layers=self.wants_layers, carried=self.carried,
+            wants_layers=self.wants_layers, cache=self.cache,
         )  # fmt: skip
 
 

@@ -33,7 +33,6 @@ from shared.models.calls import QueryEmbedder
 
 FULL_READ_MESSAGES = 2000  # a memory of at most so many messages is read whole by every search
 RARE_TERM_MESSAGES = 600  # in a larger one, the messages that the chosen rare terms may occur in together
-EVIDENCE = "evidence"  # under which the stages of a run carry what was gathered for its query
 COUNT_INTERVAL_S = 20.0
 COUNT_OVERLAP = timedelta(minutes=5)  # a transaction may commit messages that are as old as this
 log = structlog.get_logger()

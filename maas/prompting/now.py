@@ -19,7 +19,6 @@ Language = Literal["ru", "en"]
 MAX_DAYS = 13  # distances above it are in weeks
 MAX_WEEKS = 8  # above it in months
 MAX_MONTHS = 23  # above it in years
-ZONE = "zone"  # of the user, as a run carries it
 DAYS_OF_MONTH = 30.44
 DAYS_OF_YEAR = 365.25
 log = structlog.get_logger()
@@ -111,11 +110,14 @@ async def in_zone_of(run: Run, deps: Deps) -> Deps:
 
 async def zone_of(run: Run, deps: Deps) -> tzinfo:
     """The time zone that the profile of the run's user names, else MAAS_TIMEZONE."""
-    if ZONE not in run.carried:
-        rows = await deps.db.grouped_rows("user_timezones", run.user_id)
-        run.carried[ZONE] = rows[0]["timezone"] if rows else None
-    name: str | None = run.carried[ZONE]
-    if name is not None:
+    if run.cache.zone is None:
+        run.cache.zone = await _read_zone(run, deps)
+    return run.cache.zone
+
+
+async def _read_zone(run: Run, deps: Deps) -> tzinfo:
+    rows = await deps.db.grouped_rows("user_timezones", run.user_id)
+    if rows and (name := rows[0]["timezone"]) is not None:
         try:
             return ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError):  # Postgres may know zones that this machine does not

@@ -14,7 +14,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas.builtin_model import BuiltinModel
-from maas.engine.claims import Run
+from maas.engine.claims import ClaimCache, Run
 from maas.engine.stages import Deps
 from maas.engine.states import Status
 from maas.prompting.prompts import Draft, Payload
@@ -86,7 +86,7 @@ async def test_a_draft_shows_what_the_analyzer_has_read(deps: Deps, connection: 
     turn = {"role": "user", "content": "Alma lives in Porto now.", "at": "2024-04-01T10:00:00Z"}
     await deps.db.rows("import_turns", run.user_id, "later", [turn], "test")
     advanced = run.advanced(Status.ANALYZED, outcome)
-    recovered = replace(advanced, carried={})
+    recovered = replace(advanced, cache=ClaimCache())
 
     async def focus(run: Run) -> str:
         return "\n".join(Draft.parse((await draft_builder.run(run, deps)).draft or "").focus)
@@ -95,7 +95,7 @@ async def test_a_draft_shows_what_the_analyzer_has_read(deps: Deps, connection: 
     assert ["Lisbon" in text for text in drafts] == [True, True]
     assert ["Porto" in text for text in drafts] == [False, True]
     assert not any("sea" in text for text in drafts)
-    assert advanced.carried == {"zone": None}, "evidence is not kept while the answer is written"
+    assert advanced.cache.evidence is None, "evidence is not kept while the answer is written"
 
 
 @pytest.mark.parametrize(("keywords", "is_found"), [(["beagle", "Rex"], True), (["submarine"], False), ([], False)])
