@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from maas.builtin_model.assembler import FOUND, RECENT, by_importance, keep
 from maas.builtin_model.language import content_words
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
@@ -17,6 +16,7 @@ from maas.prompting.labels import make_labels, read_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.now import now_of
 from maas.prompting.prompts import KEEP_NUMBERS, Draft, Payload, payload_limit, prompt_language, read_profile
+from maas.prompting.trimming import FOUND, RECENT, by_importance, condense, keep
 from shared import tokens
 from shared.json import json_object
 from shared.models import Message, Request
@@ -83,7 +83,7 @@ async def _select(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int)
     budget = deps.settings.assembler_timeout
     chosen, is_degraded = await ask_or_fall_back(run, deps, NAME, prompt, request, offer.parse, budget)
     kept = lines if chosen is None else offer.kept(chosen)
-    return await offload(chars, lambda: keep(kept, by_importance(kept), room)), is_degraded or chosen is None
+    return await offload(chars, condense, kept, room), is_degraded or chosen is None
 
 
 @dataclass(frozen=True, slots=True)

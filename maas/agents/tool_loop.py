@@ -20,7 +20,6 @@ from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_models import RunModels
 from maas.agents.tools import Mode, Tool, ToolContext, Toolset
 from maas.agents.written_calls import ask_with_tools
-from maas.builtin_model.assembler import by_importance, keep
 from maas.engine.claims import LostRun, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
@@ -28,6 +27,7 @@ from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
 from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, role_text
+from maas.prompting.trimming import condense
 from maas.runs.debug_info import debug_log
 from shared import tokens
 from shared.db import Database
@@ -193,9 +193,8 @@ class AnswerContext:
             limit = min(tokens.within(MAX_CONTEXT_TOKENS, provider), room) - CONTEXT_TAG_TOKENS
             fitted = await fit_together(list(self.provided.items()), limit)
             provided = f"\n\n{fenced_json('context', dict(zip(self.provided, fitted, strict=True)))}"
-        memory = payload.memory.split("\n")
         left = room - (tokens.count(provided) if provided else 0)
-        kept = replace(payload, memory=keep(memory, by_importance(memory), left))
+        kept = replace(payload, memory=condense(payload.memory.split("\n"), left))
         return (await with_distances(kept, self.run, deps)).system_text() + provided
 
     async def with_pending_decision(self) -> AnswerContext:

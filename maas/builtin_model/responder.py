@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from maas.builtin_model.analyzer import refers_back, without_markers
-from maas.builtin_model.assembler import FOUND
 from maas.builtin_model.language import (
     PHRASES,
     Phrases,
@@ -21,6 +20,7 @@ from maas.builtin_model.language import (
     stem,
     words,
 )
+from maas.prompting.trimming import FOUND
 from shared.text import one_line, sentences, shorten, unescape
 
 _LINE = re.compile(

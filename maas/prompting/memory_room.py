@@ -9,22 +9,22 @@ from dataclasses import replace
 
 import structlog
 
+from maas.prompting.trimming import condense
 from shared import tokens
 from shared.models import Model, ModelError, Request, spec_of
 from shared.models.context_window import count_request, reply_tokens, request_limit, window_of
 from shared.text import offload
 
 ROLE_WITH_MEMORY = "FinalResponder"
-CUT_TIMEOUT_S = 60.0
 _OPENING, _CLOSING = "<memory>\n", "\n</memory>"
 log = structlog.get_logger()
 
 
-async def fit_request(model: Model, request: Request, builtin_model: Model, window: int | None = None) -> Request:
+async def fit_request(model: Model, request: Request, window: int | None = None) -> Request:
     """Return `request` with as much of its memory, and as long a reply, as `model` takes.
 
-    `window` is the configured context window; `builtin_model` chooses what stays of memory. Raises
-    ModelError('context_exceeded') for a request without memory that is known to be too long.
+    `window` is the configured context window. Raises ModelError('context_exceeded') for a request without memory that
+    is known to be too long.
     """
     limit = request_limit(model, request.max_tokens, window)
     if limit is None:
@@ -36,17 +36,15 @@ async def fit_request(model: Model, request: Request, builtin_model: Model, wind
     if request.role != ROLE_WITH_MEMORY:
         raise ModelError("context_exceeded", f"{spec_of(model)} takes {limit} tokens, this request has about {counted}")
     log.warning("memory_cut", model=spec_of(model), tokens=counted, limit=limit)
-    return await cut_memory(request, counted - limit, builtin_model)
+    return await cut_memory(request, counted - limit)
 
 
-async def cut_memory(request: Request, excess: int, builtin_model: Model) -> Request:
-    """Return `request` with `excess` tokens less of memory, as `builtin_model` chooses; without memory, as it is."""
+async def cut_memory(request: Request, excess: int) -> Request:
+    """Return `request` with `excess` tokens less of memory; a request without memory as it is."""
     before, opening, rest = request.system.rpartition(_OPENING)
     memory, closing, after = rest.partition(_CLOSING)
     if not (opening and closing):
         return request
-    kept, room = "", await offload(len(memory), tokens.count, memory) - excess
-    if room > 0:
-        inputs = {"user_query": "", "memory": memory.split("\n"), "max_tokens": room}
-        kept = (await builtin_model.complete(Request("Assembler", (), inputs=inputs), CUT_TIMEOUT_S)).text
+    room = await offload(len(memory), tokens.count, memory) - excess
+    kept = await offload(len(memory), condense, memory.split("\n"), room) if room > 0 else ""
     return replace(request, system=f"{before}{opening}{kept}{closing}{after}" if kept else f"{before}{after}".strip())

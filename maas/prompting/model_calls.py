@@ -208,7 +208,7 @@ async def _call_within_window(
     request = _in_json_mode(request, options.json_schema)
     window = options.window or await reported_window(model)
     try:
-        request = await fit_request(model, request, deps.builtin_model, window)
+        request = await fit_request(model, request, window)
     except ModelError as error:
         record = _new_record(run, model, stage, prompt) | {"finish": "error", "error": str(error), "attempts": 0}
         run.log.calls.append(record | {"ms": 0.0})
@@ -222,7 +222,7 @@ async def _call_within_window(
                 learn(model, request, error, *([MEMORY_SHARE] if has_memory else ()))
             if error.code != "context_exceeded" or not has_memory or not cuts_left:
                 raise
-            refused, request = request, await fit_request(model, request, deps.builtin_model, window)
+            refused, request = request, await fit_request(model, request, window)
             if request == refused:
                 raise
     raise AssertionError("a loop that returns or raises")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from maas.builtin_model import BuiltinModel
 from maas.prompting.memory_room import fit_request
 from shared.bounded_http import open_bounded
 from shared.errors import MaasError
@@ -275,15 +274,14 @@ async def test_a_request_that_is_too_long(http: HTTPServer, kind: str, stand_in:
 async def test_a_reported_window_bounds_what_is_sent(http: HTTPServer) -> None:
     """Ollama would cut off the beginning and say nothing; a reply has a quarter of the window."""
     model = opened("ollama", Ollama(http, "qwen3:4b", window=4096))
-    rules = BuiltinModel()
     window = await reported_window(model)
-    brief = await fit_request(model, ask(max_tokens=2000), rules, window)
+    brief = await fit_request(model, ask(max_tokens=2000), window)
     assert (window, brief.max_tokens) == (4096, 1024)
     with pytest.raises(ModelError) as caught:
-        await fit_request(model, replace(ask(LONG), role="Analyzer"), rules, window)
+        await fit_request(model, replace(ask(LONG), role="Analyzer"), window)
     assert caught.value.code == "context_exceeded"
     memory = "\n".join(f"- [2026-01-01] I like number {number}." for number in range(2000))
-    cut = await fit_request(model, ask(system=f"Be brief.\n\n<memory>\n{memory}\n</memory>"), rules, window)
+    cut = await fit_request(model, ask(system=f"Be brief.\n\n<memory>\n{memory}\n</memory>"), window)
     assert 1000 < count_request(cut) <= 4096 - 1024 and cut.system.startswith("Be brief.")
     await model.close()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.builtin_model.assembler import FOUND, RECENT
+from maas.prompting.trimming import FOUND, RECENT
 from shared import tokens
 from workers.assembler import KEPT_FOUND, KEPT_RECENT, MAX_OFFERED_TOKENS, Offer
 

@@ -1,15 +1,13 @@
-"""The Final Responder and the Assembler by rules: quoted, never invented."""
+"""The Final Responder by rules: quoted, never invented."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.builtin_model.assembler import condense
 from maas.builtin_model.language import PHRASES, is_builtin_answer
 from maas.builtin_model.responder import respond
-from shared import tokens
 from shared.text import escape
 
 RU, EN = PHRASES["ru"], PHRASES["en"]
@@ -183,46 +181,3 @@ def test_anything_is_answered_and_the_same_way_twice(query: str, memory: list[st
     first = ask(query, memory)
     assert first == ask(query, memory)
     assert any(first)
-
-
-def test_the_assembler_keeps_what_fits_in_order() -> None:
-    lines = [f"- [2024-01-0{day} 10:00] user: line number {day} of the memory" for day in range(1, 8)]
-    cost = tokens.count(lines[0]) + 1
-    assert condense(lines, 10_000) == "\n".join(lines)
-    assert condense(lines, 3 * cost).split("\n") == lines[:3]
-    assert condense([], 100) == ""
-
-
-def test_the_assembler_keeps_what_was_found_and_then_the_newest() -> None:
-    recent = [f"- [2024-01-0{day} 10:00] user: line number {day} of the memory" for day in range(1, 8)]
-    found = [f"- [2023-01-0{day}] user: evidence number {day} of the memory" for day in range(1, 4)]
-    memory = ["Recent messages:", *recent, "Remembered:", *found]
-    cost = tokens.count(recent[0]) + 1
-    assert condense(memory, 6 * cost).split("\n") == ["Recent messages:", *recent[4:], "Remembered:", *found]
-    assert condense(memory, 3 * cost).split("\n") == ["Remembered:", *found]
-    *whole, cut = condense(["Remembered:", *found, found[0] * 9], 6 * cost).split("\n")
-    assert whole == ["Remembered:", *found] and (found[0] * 9).startswith(cut) and cut
-
-
-def test_the_assembler_leaves_out_a_line_that_is_too_long() -> None:
-    lines = ["first of all", "long " * 500, "last of all"]
-    assert condense(lines, 60) == "first of all\nlast of all"
-
-
-def test_the_assembler_cuts_only_the_first_line() -> None:
-    text = "Он сказал &lt;b&gt; и ушёл домой. " * 100
-    cut = condense([text, "short"], 40)
-    assert text.startswith(cut)
-    assert 20 <= tokens.count(cut) <= 40
-    assert not cut.rpartition("&")[2].isalpha()
-
-
-@given(st.lists(st.text(max_size=80).map(escape), max_size=12), st.integers(0, 120))
-@example([*"÷÷÷÷", "0\x81\U00010f28𐀀"], 23)
-def test_the_assembler_keeps_its_limit(lines: list[str], limit: int) -> None:
-    lines = [line.replace("\n", " ") for line in lines]
-    kept = condense(lines, limit)
-    assert tokens.count(kept) <= limit + 1
-    if kept and len(kept.split("\n")) > 1:
-        remaining = iter(lines)
-        assert all(line in remaining for line in kept.split("\n"))

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from maas.builtin_model import BuiltinModel
 from maas.prompting.memory_room import fit_request
 from shared.models import Message, ModelError, Piece, Refusal, Reply, Request
 from shared.models.context_window import count_request, learn, read_refusal, request_limit
@@ -116,10 +115,10 @@ def test_other_refusals(status: int, cause: str) -> None:
 async def test_memory_is_cut_to_what_the_model_takes(cause: str) -> None:
     """Rules, context and question stay; the reply gets a share of a small window."""
     model = Narrow()
-    assert await fit_request(model, LONG, BuiltinModel()) == LONG
+    assert await fit_request(model, LONG) == LONG
     learn(model, LONG, refused(cause))
     limit = request_limit(model, LONG.max_tokens)
-    fitting = await fit_request(model, LONG, BuiltinModel())
+    fitting = await fit_request(model, LONG)
     assert limit is not None and count_request(fitting) <= limit < count_request(LONG)
     assert fitting.system.startswith("Rules.\n\n<memory>\nFact 0: herons like water.\n")
     assert fitting.system.endswith("\n</memory>\n\n<context>\n{}\n</context>")
@@ -130,7 +129,7 @@ async def test_memory_is_cut_to_what_the_model_takes(cause: str) -> None:
 async def test_without_room_memory_is_left_out() -> None:
     model = Narrow()
     learn(model, LONG, refused("request (9000 tokens) exceeds the available context size (64 tokens)"))
-    assert (await fit_request(model, LONG, BuiltinModel())).system == "Rules.\n\n\n\n<context>\n{}\n</context>"
+    assert (await fit_request(model, LONG)).system == "Rules.\n\n\n\n<context>\n{}\n</context>"
 
 
 async def test_a_stage_without_memory_is_refused_before_it_is_sent() -> None:
@@ -138,10 +137,10 @@ async def test_a_stage_without_memory_is_refused_before_it_is_sent() -> None:
     request = Request("Analyzer", (Message("user", "heron " * 1000),))
     learn(model, request, refused("context_length_exceeded"))
     with pytest.raises(ModelError, match=r"openai:narrow takes \d+ tokens, this request has about \d+") as caught:
-        await fit_request(model, request, BuiltinModel())
+        await fit_request(model, request)
     assert caught.value.code == "context_exceeded"
 
 
 async def test_a_configured_window() -> None:
-    fitting = await fit_request(Narrow(), LONG, BuiltinModel(), window=1000)
+    fitting = await fit_request(Narrow(), LONG, window=1000)
     assert count_request(fitting) <= 750 and fitting.max_tokens == 250
