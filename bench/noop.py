@@ -15,6 +15,7 @@ import uvloop
 
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Outcome, Run
+from maas.engine.drafts import Draft, Payload
 from maas.engine.orchestrator import Orchestrator
 from maas.engine.stages import Deps, Stage
 from maas.engine.supervision import Quarantine
@@ -38,12 +39,12 @@ async def analyzer(_: Run, __: Deps) -> Outcome:
 
 async def draft_builder(_: Run, __: Deps) -> Outcome:
     """3 to 12 kB."""
-    return Outcome(draft=next(TEXTS))
+    return Outcome(draft=Draft("", (), (next(TEXTS),), "", ""))
 
 
 async def assembler(_: Run, __: Deps) -> Outcome:
     """3 to 12 kB."""
-    return Outcome(payload=next(TEXTS))
+    return Outcome(payload=Payload("", next(TEXTS), ""))
 
 
 async def final_responder(_: Run, __: Deps) -> Outcome:

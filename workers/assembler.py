@@ -9,13 +9,14 @@ from typing import Any
 
 from maas.builtin_model.language import content_words
 from maas.engine.claims import Outcome, Run
+from maas.engine.drafts import Draft, Payload
 from maas.engine.stages import Deps, Prompt
 from maas.memory.excerpts import question_stems, stems
 from maas.prompt_rows import is_filled, row_name
 from maas.prompting.labels import make_labels, read_labels
 from maas.prompting.model_calls import ask_or_fall_back, skip_call, with_builtin_model
 from maas.prompting.now import now_of
-from maas.prompting.prompts import KEEP_NUMBERS, Draft, Payload, payload_limit, prompt_language, read_profile
+from maas.prompting.prompts import KEEP_NUMBERS, payload_limit, prompt_language, read_profile
 from maas.prompting.trimming import FOUND, RECENT, by_importance, condense, keep
 from shared import tokens
 from shared.json import json_object
@@ -42,15 +43,15 @@ CLIENT_TITLE = "Earlier messages, as the application sent them along; they are n
 
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: draft_context only. Writes: final_context_payload, at most 8000 tokens. Next: READY."""
-    chars = len(run.draft or "")
-    draft = await offload(chars, Draft.parse, run.draft or "")
+    draft = await run.read_draft()
+    chars = draft.chars
     system = draft.system(draft.role)
     empty = Payload(system, "", draft.query)
     room = await offload(chars, empty.room, await payload_limit(deps, run.assistant, run.assistants_version))
     memory = _memory_lines(draft)
     profile = await read_profile(deps.db, run.assistant, run.assistants_version)
     if profile == "off":
-        return Outcome(payload=replace(empty, memory=await offload(chars, _client_lines, draft, room)).render())
+        return Outcome(payload=_with_memory(empty, await offload(chars, _client_lines, draft, room)))
     deps = deps if profile == "full" else with_builtin_model(deps)
     language = await prompt_language(deps, run.assistant, run.assistants_version)
     prompt = Prompt(row_name("Assembler", language), draft.instruction, draft.instruction_version)
@@ -62,11 +63,11 @@ async def run(run: Run, deps: Deps) -> Outcome:
         room -= await offload(len(client), tokens.count, client)
     if deps.settings.fast_path and await offload(len(whole), tokens.fits, whole, room):
         skip_call(run, deps, NAME, prompt, "Assembler")  # everything fits
-        return Outcome(payload=replace(empty, memory=_join(client, whole)).render())
+        return Outcome(payload=_with_memory(empty, client, whole))
     condense = _rewrite if is_filled("Assembler", draft.instruction) else _select
     condensed, is_degraded = await condense(run, deps, prompt, draft, room)
-    payload = replace(empty, memory=_join(client, condensed))
-    return Outcome(payload=payload.render(), degraded="Assembler" if is_degraded else None)
+    payload = _with_memory(empty, client, condensed)
+    return Outcome(payload=payload, degraded="Assembler" if is_degraded else None)
 
 
 async def _select(run: Run, deps: Deps, prompt: Prompt, draft: Draft, room: int) -> tuple[str, bool]:
@@ -193,8 +194,8 @@ def _client_lines(draft: Draft, room: int) -> str:
     return "\n".join((CLIENT_TITLE, *reversed(lines))) if lines else ""
 
 
-def _join(*parts: str) -> str:
-    return "\n".join(part for part in parts if part)
+def _with_memory(payload: Payload, *parts: str) -> Payload:
+    return replace(payload, memory=defuse("\n".join(part for part in parts if part)))
 
 
 def _trim(memory: str, draft: Draft, room: int) -> str:

@@ -11,6 +11,7 @@ import asyncpg
 import structlog
 
 from maas.engine.claims import Outcome, Run
+from maas.engine.drafts import MARKS_RULE, Draft, Payload
 from maas.engine.stages import Deps, Prompt
 from maas.memory.context import (
     MemoryContext,
@@ -32,9 +33,6 @@ from maas.memory.replacements import CorrectedSummary, Replacements
 from maas.memory.search import Hit, gather_evidence, is_search_failure
 from maas.prompting.now import in_zone_of
 from maas.prompting.prompts import (
-    MARKS_RULE,
-    Draft,
-    Payload,
     payload_limit,
     prompt_language,
     read_profile,
@@ -67,7 +65,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     )  # fmt: skip
     if await read_profile(deps.db, run.assistant, run.assistants_version) == "off":
         client = await read_client_context(deps.db, run.id, run.user_id)
-        return Outcome(draft=_draft(run, prompts, role_name, client).render(), sources=[])
+        return Outcome(draft=_draft(run, prompts, role_name, client), sources=[])
     inputs = await _read_inputs(run, deps)
     draft = _draft(run, prompts, role_name, inputs.client)
     if inputs.has_marks:
@@ -95,7 +93,7 @@ async def run(run: Run, deps: Deps) -> Outcome:
     used = await offload(sum(map(len, focus)), _count_lines, focus)
     left = max(room - used, room - evidence_room)
     recent = await _recent(run, deps, messages, left - HEADINGS_TOKENS, sources)
-    return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)).render(), sources=sources.rows)
+    return Outcome(draft=replace(draft, recent=recent, focus=tuple(focus)), sources=sources.rows)
 
 
 class Sources:

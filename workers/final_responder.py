@@ -13,6 +13,7 @@ from maas.agents.dialogue_language import dialogue_language
 from maas.agents.runtime import open_assistant
 from maas.agents.waiting_actions import with_waiting_actions
 from maas.engine.claims import Deferred, Outcome, Run
+from maas.engine.drafts import Draft, Payload
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.engine.states import RunKind
@@ -21,13 +22,13 @@ from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask
 from maas.prompting.now import with_now
-from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, read_role_name, role_text
+from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from maas.runs.debug_info import debug_log, run_events
 from shared import tokens
 from shared.errors import MaasError
 from shared.marks import MarkFilter, numbers_in, numbers_of_lines
 from shared.models import Message, ModelError, Reply, Request
-from shared.text import clean, is_blank, offload
+from shared.text import clean, is_blank
 
 NAME = "final_responder"
 MIN_WAIT_S = 1.0
@@ -36,7 +37,7 @@ log = structlog.get_logger()
 
 
 async def run(run: Run, deps: Deps) -> Outcome:
-    """Reads: final_context_payload; of the draft only a prompt's version. Writes: final_answer. Next: COMPLETED.
+    """Reads: final_context_payload; of the draft only a version and numbers. Writes: final_answer. Next: COMPLETED.
 
     Raises Deferred while the model is unavailable, as long as time for the answer is left.
     """
@@ -75,14 +76,13 @@ async def _respond(run: Run, deps: Deps) -> Outcome:
 
 
 async def _ask(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
-    payload = Payload.parse(run.payload or "")
+    payload, draft = await run.read_payload(), await run.read_draft() if run.draft else None
     request = await _to_request(payload, run, deps)
-    marks = await _given_marks(run, payload)
+    marks = _given_marks(payload, draft)
     if marks is not None and events is not None:
         events.marks = MarkFilter(marks)
-    version = Draft.read_role_version(run.draft) if run.draft else 0
     language = await prompt_language(deps, run.assistant, run.assistants_version)
-    prompt = Prompt(row_name("FinalResponder", language), payload.system, version)
+    prompt = Prompt(row_name("FinalResponder", language), payload.system, draft.role_version if draft else 0)
     try:
         reply = await _call_model(run, deps, prompt, request, events)
     except DayBudgetSpent as error:
@@ -137,11 +137,10 @@ def _read_answer(reply: Reply, deps: Deps) -> str:
     return answer
 
 
-async def _given_marks(run: Run, payload: Payload) -> frozenset[int] | None:
+def _given_marks(payload: Payload, draft: Draft | None) -> frozenset[int] | None:
     """Return the numbers that the answer may cite; None where it cites nothing."""
     if not payload.has_marks:
         return None
-    draft = await offload(len(run.draft or ""), Draft.parse, run.draft) if run.draft else None
     lines = payload.memory.split("\n") if draft is None else (*draft.recent, *draft.focus)
     return numbers_of_lines(lines) & numbers_in(payload.memory)
 

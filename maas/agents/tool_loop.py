@@ -21,12 +21,13 @@ from maas.agents.tool_models import RunModels
 from maas.agents.tools import Mode, Tool, ToolContext, Toolset
 from maas.agents.written_calls import ask_with_tools
 from maas.engine.claims import LostRun, Run
+from maas.engine.drafts import Payload
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
-from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, role_text
+from maas.prompting.prompts import prompt_language, read_prompts, role_text
 from maas.prompting.trimming import condense
 from maas.runs.debug_info import debug_log
 from shared import tokens
@@ -156,7 +157,7 @@ class AnswerContext:
         context = replace(self, provided=bodies)
         if not bodies:
             return context
-        payload = Payload.parse(self.run.payload or "")
+        payload = await self.run.read_payload()
         return replace(context, request=replace(self.request, system=await context._system(payload, self.model.deps)))
 
     async def _start_results(self) -> dict[str, Any]:
@@ -245,8 +246,8 @@ class AnswerContext:
         )  # fmt: skip
         deps = self.model.deps.with_responder_model(agent.model)
         role = role_text(prompts, agent.role_prompt)
-        system = Draft.parse(self.run.draft).system(role) if self.run.draft else role
-        payload = replace(Payload.parse(self.run.payload or ""), system=system)
+        system = (await self.run.read_draft()).system(role) if self.run.draft else role
+        payload = replace(await self.run.read_payload(), system=system)
         request = replace(
             self.request,
             system=await self._system(payload, deps) + self.notice,

@@ -17,10 +17,12 @@ from uuid import UUID
 
 import structlog
 
+from maas.engine.drafts import Draft, Payload
 from maas.engine.states import Status
 from shared.db import Database
 from shared.errors import MaasError
 from shared.group_commit import BAD_DATA, GroupCommit
+from shared.text import offload
 
 if TYPE_CHECKING:
     from maas.memory.ranking import Evidence
@@ -118,6 +120,8 @@ class ClaimCache:
 class Run:
     """A claimed run as a stage sees it; `log` takes up what the stage does.
 
+    `draft`, `payload`: what a stage of this claim made, or the text in the row with which the claim began; `read_draft`
+    and `read_payload` return them as values.
     `waited`: seconds between insert and this claim by the database's clock, None after the first attempt.
     `time_left`: the seconds that its answer had left at this claim, None unless it was deferred before.
     `claimed_at`: the time of the claim by `time.monotonic`.
@@ -139,8 +143,8 @@ class Run:
     conversation_id: UUID | None
     created_at: datetime
     analysis: dict[str, Any] | None = None
-    draft: str | None = None
-    payload: str | None = None
+    draft: Draft | str | None = None
+    payload: Payload | str | None = None
     waited: float | None = None
     as_of: datetime | None = None
     time_left: float | None = None
@@ -161,6 +165,20 @@ class Run:
             waited=row["waited"], time_left=row["time_left"], assistants_version=row["note"],
             wants_layers=row["wants_layers"],
         )  # fmt: skip
+
+    async def read_draft(self) -> Draft:
+        """The draft; parsed where it is a text. Raises MaasError('bad_draft')."""
+        if isinstance(self.draft, Draft):
+            return self.draft
+        text = self.draft or ""
+        return await offload(len(text), Draft.parse, text)
+
+    async def read_payload(self) -> Payload:
+        """The payload; parsed where it is a text. Raises MaasError('bad_payload')."""
+        if isinstance(self.payload, Payload):
+            return self.payload
+        text = self.payload or ""
+        return await offload(len(text), Payload.parse, text)
 
     def age(self) -> float | None:
         """Seconds since the run was inserted; None after the first attempt."""
@@ -216,8 +234,8 @@ class Outcome:
 
     analysis: dict[str, Any] | None = None
     sources: list[dict[str, Any]] | None = None
-    draft: str | None = None
-    payload: str | None = None
+    draft: Draft | None = None
+    payload: Payload | None = None
     answer: str | None = None
     degraded: str | None = None
     record: dict[str, Any] | None = None
@@ -228,7 +246,8 @@ class Outcome:
         """The text of the column that belongs to the next status."""
         if self.analysis is not None:
             return json.dumps(self.analysis, ensure_ascii=False, default=str)
-        return self.draft or self.payload or self.answer
+        made = self.draft or self.payload
+        return self.answer if made is None else made.render()
 
 
 @dataclass(frozen=True, slots=True)

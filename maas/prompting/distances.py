@@ -12,9 +12,10 @@ from dataclasses import replace
 from datetime import date
 
 from maas.engine.claims import Run
+from maas.engine.drafts import Payload
 from maas.engine.stages import Deps
 from maas.prompting.now import Language, distance, today_of
-from maas.prompting.prompts import Payload, prompt_language
+from maas.prompting.prompts import prompt_language
 from shared import tokens
 
 MAX_DATES_OF_LINE = 2

@@ -11,9 +11,10 @@ from typing import Any
 from uuid import UUID
 
 from maas.engine.claims import Outcome, Run
+from maas.engine.drafts import Draft, Payload
 from maas.engine.stages import Deps, Stage
 from maas.engine.states import ROLE_OF, Status
-from maas.prompting.prompts import Draft, Payload, prompt_language, read_prompts, read_role_name, role_text
+from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from maas.runs.submit import read_run
 from shared.db import Database
 from shared.errors import MaasError
@@ -179,18 +180,18 @@ async def _rebuild_run(deps: Deps, row: Row, stage: str) -> tuple[Run, bool | No
         case "assembler":
             draft = Draft.parse(row["draft_context"])
             prompt = (await read_prompts(db, "Assembler", language=language))["Assembler"]
-            text = replace(draft, instruction=prompt.text, instruction_version=prompt.version).render()
-            run = replace(run, analysis=row["analysis_result"], draft=text)
+            today = replace(draft, instruction=prompt.text, instruction_version=prompt.version)
+            run = replace(run, analysis=row["analysis_result"], draft=today)
             return run, prompt.text != draft.instruction, ("today's text of Assembler stands in the recorded draft",)
         case "final_responder":
             draft, payload = Draft.parse(row["draft_context"]), Payload.parse(row["final_context_payload"])
             name = await read_role_name(db, row["assistant"], row["user_id"])
             prompts = await read_prompts(db, "FinalResponder", name, language=language)
             role = role_text(prompts, name)
-            text = replace(draft, role=role, role_version=prompts["FinalResponder"].version).render()
             run = replace(
-                run, analysis=row["analysis_result"], draft=text,
-                payload=replace(payload, system=draft.system(role)).render(),
+                run, analysis=row["analysis_result"],
+                draft=replace(draft, role=role, role_version=prompts["FinalResponder"].version),
+                payload=replace(payload, system=draft.system(role)),
             )  # fmt: skip
             note = f"today's texts of FinalResponder and {name} stand in the recorded payload"
             return run, draft.system(role) != payload.system, (note,)

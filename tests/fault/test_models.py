@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from bench.tokens import real
+from maas.engine.drafts import Payload
 from maas.engine.stages import MODEL_ERROR_MESSAGES
-from maas.prompting.prompts import Payload
 from shared import tokens
 from tests.http_server import HTTPServer
 from tests.model_server import ModelServer

@@ -12,9 +12,9 @@ import pytest
 
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
+from maas.engine.drafts import Draft, Payload
 from maas.engine.stages import Deps
 from maas.engine.states import Status
-from maas.prompting.prompts import Draft, Payload
 from maas.runs.submit import ClientContext, ClientMessage, Submission, Submitter
 from shared import tokens
 from shared.db import open_database
@@ -43,9 +43,11 @@ async def asked(deps: Deps, context: ClientContext, user: UUID | None = None, as
 
 async def payload(deps: Deps, run: Run) -> Payload:
     run = replace(run, draft=(await draft_builder.run(run, deps)).draft, status=Status.ASSEMBLING)
-    text = (await assembler.run(run, deps)).payload or ""
-    assert tokens.count(text) <= deps.settings.payload_tokens
-    return Payload.parse(text)
+    made = (await assembler.run(run, deps)).payload
+    assert made is not None
+    text = made.render()
+    assert tokens.count(text) <= deps.settings.payload_tokens and Payload.parse(text) == made
+    return made
 
 
 def said(*texts: str) -> tuple[ClientMessage, ...]:

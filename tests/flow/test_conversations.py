@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.prompting.prompts import Draft
+from maas.engine.drafts import Draft
 from tests.stack import NOBODY, Stack
 
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.prompting.prompts import Draft
+from maas.engine.drafts import Draft
 from tests.stack import NOBODY, Stack
 
 OLD = "My cat is called Basil and he sleeps on the piano."

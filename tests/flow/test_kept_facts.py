@@ -115,8 +115,8 @@ async def reached(deps: Deps, user: UUID) -> int:
         run: Run = a_run(user_id=user, user_query=fact.question)
         analysis = (await analyzer.run(run, deps)).analysis
         outcome = await draft_builder.run(replace(run, analysis=analysis), deps)
-        draft = (outcome.draft or "").split("<history>")[1].split("</history>")[0]
-        found += fact.word in draft
+        assert outcome.draft is not None
+        found += fact.word in "\n".join([*outcome.draft.recent, *outcome.draft.focus])
     return found
 
 

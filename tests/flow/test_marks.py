@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from maas.prompting.prompts import MARKS_RULE, Payload
+from maas.engine.drafts import MARKS_RULE, Payload
 from tests.stack import Stack
 
 SAID = "My sister Alma moved to Lisbon."

@@ -15,10 +15,11 @@ from psycopg.rows import DictRow
 
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
+from maas.engine.drafts import Draft
 from maas.engine.stages import Deps
 from maas.engine.states import Status
 from maas.prompting.model_calls import MAX_THOUGHT_TOKENS
-from maas.prompting.prompts import Draft, Payload, built_in_text
+from maas.prompting.prompts import built_in_text
 from shared.db import open_database
 from shared.models import Piece, Reply, Request
 from shared.settings import ROLES, load_settings
@@ -76,8 +77,8 @@ async def prepare(
     run = run.advanced(Status.ANALYZED, await analyzer.run(run, deps))
     run = run.advanced(Status.ASSEMBLING, await draft_builder.run(run, deps))
     payload = (await assembler.run(run, deps)).payload
-    assert run.analysis is not None
-    return run.analysis, Draft.parse(run.draft or ""), Payload.parse(payload or "").memory
+    assert run.analysis is not None and payload is not None
+    return run.analysis, await run.read_draft(), payload.memory
 
 
 WORLD = '{"about": "world", "record": "none", "keywords": []}'

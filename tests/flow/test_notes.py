@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.prompting.prompts import Draft, Payload
+from maas.engine.drafts import Draft, Payload
 from tests.stack import Stack
 
 ORDER = ["NEW", "ANALYZING", "ANALYZED", "ASSEMBLING", "READY", "RESPONDING", "COMPLETED"]

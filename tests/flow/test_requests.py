@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg.rows import dict_row
 
-from maas.prompting.prompts import Draft, Payload
+from maas.engine.drafts import Draft, Payload
 from tests.polling import poll
 from tests.stack import Stack
 

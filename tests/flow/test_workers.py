@@ -15,9 +15,9 @@ from psycopg.rows import DictRow
 
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import ClaimCache, Run
+from maas.engine.drafts import Draft, Payload
 from maas.engine.stages import Deps
 from maas.engine.states import Status
-from maas.prompting.prompts import Draft, Payload
 from shared import tokens
 from shared.db import open_database
 from shared.errors import MaasError
@@ -63,6 +63,18 @@ def a_run(**fields: Any) -> Run:
     return Run(**values)
 
 
+async def drafted(run: Run, deps: Deps) -> Draft:
+    draft = (await draft_builder.run(run, deps)).draft
+    assert draft is not None
+    return draft
+
+
+async def assembled(run: Run, deps: Deps) -> Payload:
+    payload = (await assembler.run(run, deps)).payload
+    assert payload is not None
+    return payload
+
+
 async def imported(deps: Deps, run: Run, *texts: str) -> None:
     turns = [{"role": "user", "content": text, "at": f"2024-05-0{n + 1}T10:00:00Z"} for n, text in enumerate(texts)]
     await deps.db.rows("import_turns", run.user_id, "by hand", turns, "test")
@@ -89,7 +101,7 @@ async def test_a_draft_shows_what_the_analyzer_has_read(deps: Deps, connection: 
     recovered = replace(advanced, cache=ClaimCache())
 
     async def focus(run: Run) -> str:
-        return "\n".join(Draft.parse((await draft_builder.run(run, deps)).draft or "").focus)
+        return "\n".join((await drafted(run, deps)).focus)
 
     drafts = [await focus(one) for one in (advanced, recovered)]
     assert ["Lisbon" in text for text in drafts] == [True, True]
@@ -121,14 +133,12 @@ async def test_draft_builder_alone(deps: Deps) -> None:
     """N is a setting; focus only when needed; no model."""
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": True, "time_scope": "cold", "context_found": {}})
     await imported(deps, run, *(f"Alma said {n} things." for n in range(6)))
-    outcome = await draft_builder.run(run, deps)
-    assert outcome.draft is not None
-    draft = Draft.parse(outcome.draft)
+    draft = await drafted(run, deps)
     assert [line[-9:] for line in draft.recent] == [f"{n} things." for n in (2, 3, 4, 5)]
     assert len(draft.focus) == 2
     assert run.log.calls == []
     run = replace(run, analysis={"needs_context": False})
-    assert Draft.parse((await draft_builder.run(run, deps)).draft or "").focus == ()
+    assert (await drafted(run, deps)).focus == ()
 
 
 def with_settings(deps: Deps, **settings: Any) -> Deps:
@@ -140,17 +150,14 @@ async def test_all_of_the_last_rows_stand_in_a_draft_however_long(deps: Deps) ->
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": True, "time_scope": "cold", "context_found": {}})
     long = "Alma told me of the ferry, the harbour and the weather. "
     await imported(deps, run, *(f"Day {n}. {long * 200 * (n % 3 > 0)}" for n in range(9)))
-    run = replace(run, draft=(await draft_builder.run(run, with_settings(deps, history_rows=9))).draft)
-    draft = Draft.parse(run.draft or "")
+    draft = await drafted(run, with_settings(deps, history_rows=9))
     assert [line.partition("user: ")[2][:6] for line in draft.recent] == [f"Day {n}." for n in range(9)]
     cut = [len(line) for line in draft.recent if line.endswith("…")]
     assert len(cut) == 6 and min(cut) > 0.9 * max(cut) > 2000
-    payload = (await assembler.run(run, deps)).payload
-    assert all(line in Payload.parse(payload or "").memory for line in [*draft.recent, *draft.focus])
-    narrow = await draft_builder.run(run, with_settings(deps, history_rows=9, payload_tokens=1000))
-    assert [line.partition("user: ")[2][:6] for line in Draft.parse(narrow.draft or "").recent] == [
-        f"Day {n}." for n in range(9)
-    ]
+    payload = await assembled(replace(run, draft=draft), deps)
+    assert all(line in payload.memory for line in [*draft.recent, *draft.focus])
+    narrow = await drafted(run, with_settings(deps, history_rows=9, payload_tokens=1000))
+    assert [line.partition("user: ")[2][:6] for line in narrow.recent] == [f"Day {n}." for n in range(9)]
 
 
 async def test_what_is_cut_of_a_dialogue_is_in_its_summary(deps: Deps, connection: psycopg.Connection[DictRow]) -> None:
@@ -164,14 +171,13 @@ async def test_what_is_cut_of_a_dialogue_is_in_its_summary(deps: Deps, connectio
         )
         engine.finish(engine.claim()[0], summary=f"About {n}.")
     for _ in range(2):
-        drafted = await draft_builder.run(run, with_settings(deps, history_rows=6))
-        earlier, *recent = Draft.parse(drafted.draft or "").recent
+        earlier, *recent = (await drafted(run, with_settings(deps, history_rows=6))).recent
         assert earlier == "Earlier in this conversation: About 1. About 2."
         assert [line.endswith("…") for line in recent] == [False, False, True, False, True, False]
     connection.execute("update chat_messages set is_folded = false")
     connection.execute("update chat_conversations set rolling_summary = ''")
-    replayed = await draft_builder.run(replace(run, as_of=datetime.now(UTC)), with_settings(deps, history_rows=6))
-    assert "Earlier" not in (replayed.draft or "")
+    replayed = await drafted(replace(run, as_of=datetime.now(UTC)), with_settings(deps, history_rows=6))
+    assert "Earlier" not in replayed.render()
 
 
 RECENT = tuple(f"- [2026-01-{day:02} 10:00] user: Small talk{', of nothing much' * 6}." for day in range(1, 11))
@@ -188,9 +194,9 @@ async def test_little_room_keeps_evidence_and_the_newest(deps: Deps, reply: str 
     if reply is not None:
         deps = replace(deps, models={**deps.models, "Assembler": FixedModel(reply)})
     draft = Draft("Where does Alma live?", RECENT, EVIDENCE, "A role.", "Condense {memory} for {user_query}.")
-    payload = (await assembler.run(a_run(status=Status.ASSEMBLING, draft=draft.render()), deps)).payload
-    assert payload is not None and tokens.count(payload) <= 350
-    memory = Payload.parse(payload).memory.split("\n")
+    payload = await assembled(a_run(status=Status.ASSEMBLING, draft=draft), deps)
+    assert tokens.count(payload.render()) <= 350
+    memory = payload.memory.split("\n")
     assert [line for line in memory if line in EVIDENCE] == list(EVIDENCE)
     whole = [line for line in memory if line in RECENT]
     assert 2 <= len(whole) < 10 and whole == list(RECENT[-len(whole) :])
@@ -203,10 +209,8 @@ async def test_assembler_alone(deps: Deps, word: str) -> None:
     lines = (line,) * (30_000 // tokens.count(line) + 1)
     draft = Draft("What now?", lines[:10], lines[10:], "A role.", "Condense {memory} for {user_query}.")
     assert tokens.count(draft.render()) >= 30_000
-    outcome = await assembler.run(a_run(status=Status.ASSEMBLING, draft=draft.render()), deps)
-    assert outcome.payload is not None
-    assert 4000 < tokens.count(outcome.payload) <= 8000
-    payload = Payload.parse(outcome.payload)
+    payload = await assembled(a_run(status=Status.ASSEMBLING, draft=draft), deps)
+    assert 4000 < tokens.count(payload.render()) <= 8000
     assert (payload.system, payload.query) == ("A role.", "What now?")
 
 
@@ -230,18 +234,40 @@ async def test_a_payload_is_sized_for_whoever_answers(
     connection.execute(insert, (definition,))
     lines = tuple(f"- [2024-01-01 10:00] user: {'word ' * 150}{n}" for n in range(100))
     draft = Draft("What now?", lines[:50], lines[50:], "A role.", "Condense {memory} for {user_query}.")
-    run = a_run(status=Status.ASSEMBLING, assistant="clerk", draft=draft.render())
-    payload = (await assembler.run(run, deps)).payload or ""
+    payload = await assembled(a_run(status=Status.ASSEMBLING, assistant="clerk", draft=draft), deps)
     limit = tokens.within(8000, provider)
-    assert limit * 0.9 < tokens.count(payload) <= limit
+    assert limit * 0.9 < tokens.count(payload.render()) <= limit
+
+
+async def test_a_claim_that_begins_with_texts_reads_what_they_say(deps: Deps) -> None:
+    """Another process has made them, or an operator has edited them; a value and its text lead to one payload."""
+    draft = Draft("Where does Alma live?", RECENT, EVIDENCE, "A <role>.", "Condense.", 3, 4, "Be <brief>.", ("- a",))
+    run = a_run(status=Status.ASSEMBLING, draft=draft)
+    payload = await assembled(run, deps)
+    assert Payload.parse(payload.render()) == payload
+    text = draft.render()
+    assert await assembled(replace(run, draft=text), deps) == payload
+    edited = await assembled(replace(run, draft=text.replace("lives in Lisbon", "lives in Porto")), deps)
+    assert edited.memory == payload.memory.replace("Lisbon", "Porto") != payload.memory
+    texts = [payload.render().replace("in Lisbon", "in Porto"), edited]
+    runs = [a_run(status=Status.RESPONDING, draft=draft, payload=one, id=run.id) for one in texts]
+    first, second = [(await final_responder.run(one, deps)).answer for one in runs]
+    assert first == second and "Porto" in (first or "")
+
+
+@pytest.mark.parametrize("broken", ["", "<draft></draft>"])
+async def test_a_draft_that_somebody_broke_is_named(deps: Deps, broken: str) -> None:
+    with pytest.raises(MaasError) as caught:
+        await assembler.run(a_run(status=Status.ASSEMBLING, draft=broken), deps)
+    assert caught.value.code == "bad_draft"
 
 
 async def test_the_ledger_names_the_prompt_that_was_used(deps: Deps, connection: psycopg.Connection[DictRow]) -> None:
     """An UPDATE between the draft and its stages does not change the version that they note."""
     run = a_run(status=Status.ANALYZED, analysis={"needs_context": False})
-    run = replace(run, draft=(await draft_builder.run(run, deps)).draft)
+    run = replace(run, draft=await drafted(run, deps))
     connection.execute("update system_prompts set prompt_template = prompt_template || ' New.'")
-    run = replace(run, payload=(await assembler.run(run, deps)).payload)
+    run = replace(run, payload=await assembled(run, deps))
     await final_responder.run(run, deps)
     assert [(call["stage"], call["prompt_version"]) for call in run.log.calls] == [
         ("assembler", 1),
@@ -252,7 +278,7 @@ async def test_the_ledger_names_the_prompt_that_was_used(deps: Deps, connection:
 async def test_assembler_refuses_what_cannot_fit(deps: Deps) -> None:
     draft = Draft("why? " * 9000, (), (), "A role.", "x")
     with pytest.raises(MaasError) as caught:
-        await assembler.run(a_run(status=Status.ASSEMBLING, draft=draft.render()), deps)
+        await assembler.run(a_run(status=Status.ASSEMBLING, draft=draft), deps)
     assert caught.value.code == "query_too_long"
 
 

@@ -19,7 +19,6 @@ from maas.engine.states import Status
 from maas.memory.context import build_context
 from maas.memory.query import SearchFilter
 from maas.memory.search import search
-from maas.prompting.prompts import Draft
 from shared.db import Database, open_database
 from shared.models import Reply, Request
 from shared.settings import ROLES, load_settings
@@ -84,7 +83,8 @@ async def test_a_draft_tells_the_days_of_the_zone(db: Database, zone: str, eveni
     deps, _ = deps_in(db, zone)
     analysis = {"needs_context": True, "time_scope": "cold", "context_found": {}}
     outcome = await draft_builder.run(a_run(user, status=Status.ANALYZED, analysis=analysis), deps)
-    draft = Draft.parse(outcome.draft or "")
+    draft = outcome.draft
+    assert draft is not None
     assert [line.split("]")[0] for line in draft.recent] == [f"- [{evening}", f"- [{night}"]
     context = await build_context(db, user, "kiln", 1000, filters=SearchFilter(zone=deps.settings.zone))
     assert sorted(line.split("]")[0] for line in context.lines) == sorted([f"- [{evening[:10]}", f"- [{night[:10]}"])

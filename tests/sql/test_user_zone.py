@@ -12,11 +12,11 @@ from psycopg.rows import DictRow
 
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
+from maas.engine.drafts import Payload
 from maas.engine.stages import Deps
 from maas.engine.states import Status
 from maas.prompting.distances import with_distances
 from maas.prompting.now import in_zone_of, now_of, today_of
-from maas.prompting.prompts import Payload
 from shared import tokens
 from shared.db import Database, open_database
 from shared.settings import load_settings

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from maas.engine.claims import Outcome, Run
+from maas.engine.drafts import Draft
 from maas.engine.states import Status
 
 WORKING = [Status.ANALYZING, Status.ANALYZED, Status.ASSEMBLING, Status.RESPONDING]
@@ -57,4 +58,5 @@ def test_a_run_keeps_everything_but_its_status_when_it_advances() -> None:
     after = before.advanced(Status.ANALYZED, Outcome())
     assert after == replace(before, status=Status.ANALYZED) and after.claimed_at == before.claimed_at
     assert (before.status, after.log.calls) == (Status.ANALYZING, [])
-    assert before.advanced(Status.ANALYZED, Outcome(draft="new")).draft == "new"
+    draft = Draft("q", (), (), "a role", "an instruction")
+    assert before.advanced(Status.ANALYZED, Outcome(draft=draft)).draft is draft
