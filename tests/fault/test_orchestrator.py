@@ -209,17 +209,24 @@ def test_server_accepts_while_the_orchestrator_is_down(stack: Stack, user: UUID)
 
 
 def test_one_stage_in_each_process(stack: Stack, models: ModelServer, user: UUID) -> None:
-    """Rows stop where no process runs the stage."""
+    """Rows stop where no process runs the stage; what is edited between two stages is what the next one reads."""
     run_id = insert(stack, user)
-    for stage, status in (
-        ("analyzer", "ANALYZED"),
-        ("draft_builder", "ASSEMBLING"),
-        ("assembler", "READY"),
-        ("final_responder", "COMPLETED"),
+    for stage, status, edited in (
+        ("analyzer", "ANALYZED", None),
+        ("draft_builder", "ASSEMBLING", r"draft_context = replace(draft_context, '</role>', E'Be brief.\n</role>')"),
+        (
+            "assembler",
+            "READY",
+            "final_context_payload = replace(final_context_payload, 'Be brief.', 'Be brief, please.')",
+        ),
+        ("final_responder", "COMPLETED", None),
     ):
         process = stack.start_orchestrator(stage, **models.settings())
         poll(lambda status=status: _lane_and_status(stack, run_id) == (0, status), 20)  # type: ignore[misc]
         stack.stop(process)
+        if edited:
+            stack.rows(f"update pipeline_runs set {edited} where id = %s", run_id)
+    assert "Be brief, please." in models.prompts("responder")[0]
     run = stack.rows("select * from pipeline_runs where id = %s", run_id)[0]
     assert run["analysis_result"]["context_type"] == "GENERAL"
     assert run["draft_context"].startswith("<draft>")
