@@ -28,7 +28,7 @@ from maas.agents.tool_calls import ToolResult
 from maas.agents.tools import ToolContext, Toolset
 from maas.assistants.ads.toolset import OPENERS, make_tools
 from maas.builtin_model import BuiltinModel
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from shared.db import Database, connect, open_database
 from shared.errors import MaasError
 from shared.models import ToolCall
@@ -119,7 +119,7 @@ async def measure_tools(dsn: str, settings: Settings, leads: int, calls: int) ->
     await connection.close()
     figures: dict[str, list[Figure]] = {}
     async with open_database(dsn, 4, "bench") as db:
-        deps = Deps(db, settings, {}, BuiltinModel())
+        deps = Deps(db, settings, RoleModels({}, BuiltinModel()))
         tools = Toolset(make_tools(deps))
         for name, arguments in QUESTIONS.items():
             took = [await call(db, deps, tools, name, arguments) for _ in range(calls + 6)][6:]

@@ -17,7 +17,7 @@ from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Outcome, Run
 from maas.engine.drafts import Draft, Payload
 from maas.engine.orchestrator import Orchestrator
-from maas.engine.stages import Deps, Stage
+from maas.engine.stages import Deps, RoleModels, Stage
 from maas.engine.supervision import Quarantine
 from shared import log
 from shared.db import open_database
@@ -75,7 +75,7 @@ async def main() -> None:
     dsn = settings.database_url.get_secret_value()
     isolation = Quarantine([sys.executable, __file__, "--alone"], {}) if "--alone" not in sys.argv else None
     async with open_database(dsn, settings.pool_size, "maas orchestrator") as db:
-        deps = Deps(db, settings, {}, BuiltinModel())
+        deps = Deps(db, settings, RoleModels({}, BuiltinModel()))
         orchestrator = Orchestrator(deps, STAGES, dsn, isolation)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, orchestrator.stop)
         await orchestrator.run()

@@ -29,7 +29,7 @@ from bench.report import Figure, console, hold_gates, machine, print_table, writ
 from bench.sandbox import notes, open_sandbox
 from bench.sentences import sentence
 from maas.builtin_model import BuiltinModel
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import ArchiveStatus
 from maas.memory.ranking import rank
 from maas.memory.search import gather_evidence, search
@@ -144,7 +144,7 @@ async def measure(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     months = []
     async with open_database(dsn, 4, "maas bench") as db:
-        deps = Deps(db, settings, {role: rules for role in ROLES}, rules)
+        deps = Deps(db, settings, RoleModels({role: rules for role in ROLES}, rules))
         with Processes(folder, dsn, settings) as processes, Progress(*columns, console=notes) as progress:
             processes.start("main.py")
             lived = progress.add_task("exchanges lived", total=len(exchanges))

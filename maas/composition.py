@@ -26,7 +26,7 @@ from maas.assistants.registry import built_in, load_openers, load_servers, load_
 from maas.builtin_model import PROVIDERS, BuiltinModel
 from maas.engine.events import EventLog
 from maas.engine.orchestrator import Orchestrator
-from maas.engine.stages import Deps, Stage
+from maas.engine.stages import Deps, RoleModels, Stage
 from maas.engine.states import STAGES
 from maas.engine.supervision import BackgroundTask, Quarantine
 from maas.knowledge.embedding import keep_chunks_embedded
@@ -99,8 +99,9 @@ async def open_deps(db: Database, settings: Settings, embedder: Embedder | None)
         aclosing(ModelCache(settings, PROVIDERS)) as named,
     ):
         models, fallbacks = (open_models(named, choose) for choose in (settings.role_model, settings.role_fallback))
-        rules = BuiltinModel()
-        yield Deps(db, settings, models, rules, questions, fallbacks, EventLog(db), images=images, named_models=named)
+        yield Deps(
+            db, settings, RoleModels(models, BuiltinModel(), fallbacks, named, images), questions, EventLog(db)
+        )  # fmt: skip
 
 
 def add_tools(deps: Deps) -> tuple[Deps, Toolbox]:

@@ -33,9 +33,9 @@ class RunModels:
     async def ask(self, request: Request, model: str | None, timeout: float) -> Reply:
         """The reply is stored at once, so that a repeated read gets the same one. Raises MaasError, LostRun."""
         deps = self.deps.with_responder_model(model)
-        if (chosen := deps.models.get(request.role)) is None:
-            raise MaasError("no_model", f"there is no role {request.role!r}; roles are {', '.join(deps.models)}")
-        if chosen.provider == deps.builtin_model.provider:
+        if (chosen := deps.models.roles.get(request.role)) is None:
+            raise MaasError("no_model", f"there is no role {request.role!r}; roles are {', '.join(deps.models.roles)}")
+        if chosen.provider == deps.models.builtin.provider:
             raise MaasError("no_model", "the built-in model only quotes memory: configure a model that tools can ask")
         request = await with_now(request, self.run, self.deps)
         try:

@@ -63,35 +63,56 @@ class AgentRuntime(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class RoleModels:
+    """The model of each role, and what stands beside it.
+
+    `builtin` needs no key. `fallbacks`: the substitutes of roles that have one. `named`: models that definitions of
+    assistants name. `images` generates pictures; None where no image model is configured.
+    """
+
+    roles: Mapping[str, Model]
+    builtin: Model
+    fallbacks: Mapping[str, Model] = field(default_factory=dict)
+    named: ModelCache | None = None
+    images: ImageModels | None = None
+
+    def __getitem__(self, role: str) -> Model:
+        return self.roles[role]
+
+
+@dataclass(frozen=True, slots=True)
 class Deps:
     """What a stage may use.
 
-    `models`, `fallbacks`: the model of each role, and its substitute if one is configured. `builtin_model` needs no
-    key. `query_embedder`: None where no embedding model is configured. `events`: None where nobody can follow a run.
-    `runtime` answers for assistants with tools. `images` generates pictures; None where no image model is configured.
-    `named_models`: models that the definition of an assistant names.
+    `query_embedder`: None where no embedding model is configured. `events`: None where nobody can follow a run.
+    `runtime` answers for assistants with tools.
     """
 
     db: Database
     settings: Settings
-    models: Mapping[str, Model]
-    builtin_model: Model
+    models: RoleModels
     query_embedder: QueryEmbedder | None = None
-    fallbacks: Mapping[str, Model] = field(default_factory=dict)
     events: EventLog | None = None
     runtime: AgentRuntime | None = None
-    images: ImageModels | None = None
-    named_models: ModelCache | None = None
+
+    def with_models(self, models: Mapping[str, Model]) -> Deps:
+        """A copy in which these models have their roles, without fallbacks."""
+        fallbacks = {role: model for role, model in self.models.fallbacks.items() if role not in models}
+        return replace(
+            self, models=replace(self.models, roles={**self.models.roles, **models}, fallbacks=fallbacks)
+        )  # fmt: skip
 
     def with_responder_model(self, model: str | None) -> Deps:
         """A copy in which `model`, as `provider:model`, answers; None for the configured one. Raises MaasError."""
-        if model is None or self.named_models is None:
+        if model is None or self.models.named is None:
             return self
-        return replace(self, models={**self.models, "FinalResponder": self.named_models.get(model)})
+        roles = {**self.models.roles, "FinalResponder": self.models.named.get(model)}
+        return replace(self, models=replace(self.models, roles=roles))
 
     def is_by_rule(self, role: str) -> bool:
         """Whether the built-in model alone has a role: it reads the inputs of a request, not its text."""
-        return self.models[role].provider == self.builtin_model.provider and role not in self.fallbacks
+        models = self.models
+        return models[role].provider == models.builtin.provider and role not in models.fallbacks
 
 
 Stage = Callable[[Run, Deps], Awaitable[Outcome]]

@@ -87,7 +87,7 @@ async def ask(
     A configured fallback gets half of the budget, however the first call ends; after `bad_request`, an error of the
     request itself, it is not called. Where both models are away, the error's `wait` is the shorter of the two.
     """
-    model, fallback = deps.models[request.role], deps.fallbacks.get(request.role)
+    model, fallback = deps.models[request.role], deps.models.fallbacks.get(request.role)
     if fallback is None:
         return await _call_within_window(run, deps, model, stage, prompt, request, budget, listener)
     end = time.monotonic() + budget
@@ -141,15 +141,13 @@ async def ask_or_fall_back(
     except ValueError as error:
         cause = f"no usable reply: {error}"
     log.warning("stage_degraded", stage=stage, cause=cause)
-    reply = await _call(run, deps, deps.builtin_model, stage, prompt, request, budget)
+    reply = await _call(run, deps, deps.models.builtin, stage, prompt, request, budget)
     return parse(reply.text), True
 
 
 def with_builtin_model(deps: Deps) -> Deps:
-    """A copy in which the built-in model has all roles but the Responder's, without fallbacks."""
-    return replace(
-        deps, models={**deps.models, **dict.fromkeys(REMEMBERING_ROLES, deps.builtin_model)}, fallbacks={}
-    )  # fmt: skip
+    """A copy in which the built-in model analyses, assembles and archives, without fallbacks."""
+    return deps.with_models(dict.fromkeys(REMEMBERING_ROLES, deps.models.builtin))
 
 
 async def draw_image(
@@ -159,15 +157,16 @@ async def draw_image(
 
     The ledger knows a stored image by its attachment alone: after a crash before that it is generated again.
     """
-    if deps.images is not None and not _is_replayed(run):
-        await check_budget(run, deps, deps.images.model)
+    images = deps.models.images
+    if images is not None and not _is_replayed(run):
+        await check_budget(run, deps, images.model)
 
     def record(model: NamedModel, attempts: int, seconds: float, error: ModelError | None) -> None:
         outcome = {"finish": "stop", "images": 1} if error is None else {"finish": "error", "error": str(error)}
         call = _new_record(run, model, stage, prompt) | outcome
         run.log.calls.append(call | {"attempts": attempts, "ms": round(seconds * 1000, 2)})
 
-    return await draw(deps.images, text, photo, budget, record)
+    return await draw(images, text, photo, budget, record)
 
 
 def skip_call(run: ModelCaller, deps: Deps, stage: str, prompt: Prompt, role: str) -> None:

@@ -126,11 +126,7 @@ def check_stage(name: str | None) -> None:
 
 def _with_model(deps: Deps, stage: str, model: Model | None) -> Deps:
     """A copy in which `model` has the role of the stage, without a fallback; unchanged for None."""
-    if model is None:
-        return deps
-    role = ROLE_OF[stage]
-    fallbacks = {name: one for name, one in deps.fallbacks.items() if name != role}
-    return replace(deps, models={**deps.models, role: model}, fallbacks=fallbacks)
+    return deps if model is None else deps.with_models({ROLE_OF[stage]: model})
 
 
 async def _has_begun(db: Database, row: Row, stage: str) -> bool:

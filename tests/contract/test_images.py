@@ -227,8 +227,8 @@ async def test_a_wrong_request_is_not_asked_again(httpserver: HTTPServer) -> Non
 async def test_stages_are_given_who_draws(database: str) -> None:
     settings = load_settings(**OPENAI.settings("http://localhost"), **GEMINI.settings("http://localhost", "fallback"))
     async with open_database(database, 2, "test") as db, open_deps(db, settings, None) as deps:
-        assert deps.images is not None and deps.images.fallback is not None
-        assert [deps.images.model.name, deps.images.fallback.name] == [OPENAI.model, GEMINI.model]
+        assert deps.models.images is not None and deps.models.images.fallback is not None
+        assert [deps.models.images.model.name, deps.models.images.fallback.name] == [OPENAI.model, GEMINI.model]
 
 
 async def test_without_a_model_one_clear_line() -> None:

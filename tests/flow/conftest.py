@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 
 from maas.assistants.ads.vendors import Vendors
 from maas.builtin_model import BuiltinModel
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from shared.db import Database, open_database
 from shared.postgres import EmbeddedPostgres
 from shared.settings import load_settings
@@ -104,7 +104,7 @@ async def shop_db(shop_database: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def shop_deps(shop_db: Database, facebook: Running) -> Deps:
-    return Deps(shop_db, load_settings(fb_base_url=facebook.url), {}, BuiltinModel())
+    return Deps(shop_db, load_settings(fb_base_url=facebook.url), RoleModels({}, BuiltinModel()))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from shared.db import open_database
 from shared.models import Piece, Reply, Request
@@ -56,7 +56,7 @@ def record(summary: str, *tags: str) -> str:
 @pytest.fixture
 async def deps(database: str) -> AsyncIterator[Deps]:
     async with open_database(database, 2, "test") as db:
-        yield Deps(db, load_settings(), {role: BuiltinModel() for role in ROLES}, BuiltinModel())
+        yield Deps(db, load_settings(), RoleModels({role: BuiltinModel() for role in ROLES}, BuiltinModel()))
 
 
 async def summarize(
@@ -75,7 +75,7 @@ async def summarize(
     run: Run = a_run(user_id=user, id=imported["run_id"], kind="archive", status=Status.COMPLETED)
     run = replace(run, as_of=datetime.now(UTC))  # nobody has claimed it, so that its calls cannot be stored
     items: list[dict[str, Any]] = []
-    deps = replace(deps, models={**deps.models, "Archivist": model})
+    deps = deps.with_models({"Archivist": model})
     while (item := (await archivist.run(run, deps)).record) is not None:
         stored = {"run_id": None, "archiver": str(run.id), "user_id": str(user)} | item
         connection.execute("select maas_write_records(%s)", (Jsonb([stored]),))

@@ -13,7 +13,7 @@ import pytest
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.drafts import Draft, Payload
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.runs.submit import ClientContext, ClientMessage, Submission, Submitter
 from shared import tokens
@@ -28,7 +28,7 @@ async def deps(database: str) -> AsyncIterator[Deps]:
     settings = load_settings()
     rules = BuiltinModel()
     async with open_database(database, 2, "test") as db:
-        yield Deps(db, settings, {role: rules for role in ROLES}, rules)
+        yield Deps(db, settings, RoleModels({role: rules for role in ROLES}, rules))
 
 
 async def asked(deps: Deps, context: ClientContext, user: UUID | None = None, assistant: str = "mentor") -> Run:

@@ -20,7 +20,7 @@ from maas.assistants.corporate.knowledge_tools import Backends, make_backends, m
 from maas.assistants.corporate.lightrag import LightragBackend
 from maas.assistants.corporate.own_knowledge import OwnBackend, listed, quoted
 from maas.builtin_model import BuiltinModel
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.knowledge.search import Found, Passage
 from shared.db import Database, open_database
 from shared.models import ToolCall
@@ -89,7 +89,7 @@ async def db(fresh_database: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def deps(db: Database) -> Deps:
-    return Deps(db, load_settings(), {}, BuiltinModel())
+    return Deps(db, load_settings(), RoleModels({}, BuiltinModel()))
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ async def test_who_may_ask_the_server(
     monkeypatch.setenv("LIGHTRAG_USERS", users)
     settings = load_settings()
     with capture_logs() as logs:
-        backends = make_backends(Deps(deps.db, settings, {}, BuiltinModel()))
+        backends = make_backends(Deps(deps.db, settings, RoleModels({}, BuiltinModel())))
     assert [one["event"] for one in logs] == ([] if users else ["lightrag_open_to_nobody"])
     chosen = {user: backends.of(user) for user in (ALLOWED, OTHER)}
     assert tuple(user for user, one in chosen.items() if isinstance(one, LightragBackend)) == open_to

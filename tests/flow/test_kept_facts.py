@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.memory.search import search
 from maas.memory.summaries import search_summaries_without_messages
@@ -76,7 +76,7 @@ class Writer(ScriptedModel):
 async def deps(database: str) -> AsyncIterator[Deps]:
     rules = BuiltinModel()
     async with open_database(database, 2, "test") as db:
-        yield Deps(db, load_settings(), {role: rules for role in ROLES}, rules)
+        yield Deps(db, load_settings(), RoleModels({role: rules for role in ROLES}, rules))
 
 
 async def remember(
@@ -134,7 +134,7 @@ async def test_facts_are_found_after_compaction_and_retention(deps: Deps, connec
     await remember(deps, connection, user, EXCHANGES)
     before = await reached(deps, user)
     writer = Writer(obeys=obeys)
-    await compactor.compact_all(replace(deps, models={**deps.models, "Compactor": writer, "Archivist": writer}), user)
+    await compactor.compact_all(deps.with_models({"Compactor": writer, "Archivist": writer}), user)
     merged, by_level = await reached(deps, user), stored(connection, user)
     purge(connection, user)
     after = await reached(deps, user)
@@ -186,7 +186,7 @@ async def test_nothing_that_a_model_says_lowers_what_is_found(
 ) -> None:
     """Neither when it summarizes exchanges nor when it merges them, before and after retention."""
     user, model = uuid4(), ScriptedModel(HOSTILE[kind])
-    deps = replace(deps, models={**deps.models, "Archivist": model, "Compactor": model})
+    deps = deps.with_models({"Archivist": model, "Compactor": model})
     await remember(deps, connection, user, len(SOME), SOME)
     everything = [fact.word for fact in SOME]
     assert await found(deps, user) == everything

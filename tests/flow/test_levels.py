@@ -18,7 +18,7 @@ from maas.builtin_model import BuiltinModel
 from maas.builtin_model.day_texts import count_words
 from maas.builtin_model.merged_texts import word_limit
 from maas.composition import choose_background_tasks, choose_stages
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.memory.ranking import rank
 from maas.memory.search import gather_evidence
 from maas.memory.summaries import compact, due_groups, read_children, summaries_of_messages
@@ -39,7 +39,7 @@ async def deps(database: str) -> AsyncIterator[Deps]:
     settings = load_settings()
     rules = BuiltinModel()
     async with open_database(database, 4, "test") as db:
-        yield Deps(db, settings, {role: rules for role in ROLES}, rules)
+        yield Deps(db, settings, RoleModels({role: rules for role in ROLES}, rules))
 
 
 def remember_days(connection: Connection, user: UUID, days: int, a_day: int = 2) -> None:
@@ -124,7 +124,7 @@ async def test_two_compactors_at_once(deps: Deps, connection: Connection, databa
     for user in more:
         remember_days(connection, user, 60)
     async with open_database(database, 4, "second") as db:
-        other = Deps(db, deps.settings, deps.models, deps.builtin_model)
+        other = Deps(db, deps.settings, deps.models)
         made_by = await asyncio.gather(compactor.compact_all(deps), compactor.compact_all(other))
     assert sum(made_by) == made
     for user in [*users, *more]:
@@ -202,7 +202,7 @@ async def test_only_who_archives_compacts(stack: Stack) -> None:
 
     async def background_tasks(stages: tuple[str, ...] = (), **changed: object) -> set[str]:
         async with open_database(stack.dsn, 1, "test") as db:
-            deps = Deps(db, load_settings(**changed), {}, BuiltinModel())
+            deps = Deps(db, load_settings(**changed), RoleModels({}, BuiltinModel()))
             return set(choose_background_tasks(deps, choose_stages(stages), None))
 
     assert await background_tasks() == {"compactor", "count_terms", "erase"}

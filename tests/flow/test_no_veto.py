@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,7 +16,7 @@ from psycopg.rows import DictRow
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.drafts import Draft
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.prompting.model_calls import MAX_THOUGHT_TOKENS
 from maas.prompting.prompts import built_in_text
@@ -54,12 +54,12 @@ async def deps(database: str) -> AsyncIterator[Deps]:
     """What a process with the built-in model hands to its stages; drafts hold no recent messages."""
     rules = BuiltinModel()
     async with open_database(database, 2, "test") as db:
-        yield Deps(db, load_settings(history_rows=0), {role: rules for role in ROLES}, rules)
+        yield Deps(db, load_settings(history_rows=0), RoleModels({role: rules for role in ROLES}, rules))
 
 
 def scripted(deps: Deps, **replies: str) -> tuple[Deps, dict[str, Scripted]]:
     models = {role: Scripted(text) for role, text in replies.items()}
-    return replace(deps, models={**deps.models, **models}), models
+    return deps.with_models(models), models
 
 
 def a_run(user: UUID, query: str, **fields: Any) -> Run:
@@ -262,7 +262,7 @@ async def test_a_model_that_thinks_is_given_room(deps: Deps, connection: Connect
     remember_all(connection, user)
     model = Thinking(WORLD.replace("world", "person"))
     run = a_run(user, "Who wrote Hamlet?", as_of=datetime.now(UTC))
-    outcome = await analyzer.run(run, replace(deps, models={**deps.models, "Analyzer": model}))
+    outcome = await analyzer.run(run, deps.with_models({"Analyzer": model}))
     assert outcome.analysis is not None and outcome.analysis["needs_context"] and outcome.degraded is None
     assert [request.max_tokens for request in model.requests] == [analyzer.MAX_REPLY_TOKENS, MAX_THOUGHT_TOKENS]
 

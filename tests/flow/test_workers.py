@@ -16,7 +16,7 @@ from psycopg.rows import DictRow
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import ClaimCache, Run
 from maas.engine.drafts import Draft, Payload
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from shared import tokens
 from shared.db import open_database
@@ -33,7 +33,7 @@ async def deps(database: str) -> AsyncIterator[Deps]:
     settings = load_settings(history_rows=4)
     rules = BuiltinModel()
     async with open_database(database, 2, "test") as db:
-        yield Deps(db, settings, {role: rules for role in ROLES}, rules)
+        yield Deps(db, settings, RoleModels({role: rules for role in ROLES}, rules))
 
 
 class FixedModel:
@@ -121,7 +121,7 @@ async def test_the_analyzer_searches_again_by_the_keywords_of_its_model(
     )
     engine.finish(engine.claim()[0], summary="The user has a beagle called Rex.")
     reply = {"needs_context": True, "context_type": "SPECIFIC_HISTORY", "search_keywords": keywords}
-    deps = replace(deps, models={**deps.models, "Analyzer": FixedModel(json.dumps(reply))})
+    deps = deps.with_models({"Analyzer": FixedModel(json.dumps(reply))})
     outcome = await analyzer.run(a_run(user_id=user, user_query="Кто спит на диване?"), deps)
     assert outcome.analysis is not None and outcome.analysis["search_keywords"] == keywords
     found = outcome.analysis["context_found"]
@@ -192,7 +192,7 @@ async def test_little_room_keeps_evidence_and_the_newest(deps: Deps, reply: str 
     """By the rules, and where a model says more than fits."""
     deps = with_settings(deps, payload_tokens=350)
     if reply is not None:
-        deps = replace(deps, models={**deps.models, "Assembler": FixedModel(reply)})
+        deps = deps.with_models({"Assembler": FixedModel(reply)})
     draft = Draft("Where does Alma live?", RECENT, EVIDENCE, "A role.", "Condense {memory} for {user_query}.")
     payload = await assembled(a_run(status=Status.ASSEMBLING, draft=draft), deps)
     assert tokens.count(payload.render()) <= 350

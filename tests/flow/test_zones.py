@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.memory.context import build_context
 from maas.memory.query import SearchFilter
@@ -57,7 +57,7 @@ async def db(database: str) -> AsyncIterator[Database]:
 
 def deps_in(db: Database, zone: str) -> tuple[Deps, RecordingModel]:
     rules = RecordingModel()
-    return Deps(db, load_settings(timezone=zone), dict.fromkeys(ROLES, rules), rules), rules
+    return Deps(db, load_settings(timezone=zone), RoleModels(dict.fromkeys(ROLES, rules), rules)), rules
 
 
 async def said(db: Database, user: UUID) -> UUID:

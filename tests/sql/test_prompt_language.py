@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.prompting.prompts import built_in_text, prompt_language, read_prompts
 from shared.db import Database, open_database
 from shared.errors import MaasError
@@ -70,7 +70,7 @@ async def test_a_missing_prompt_of_a_stage_is_the_built_in_one(db: Database, con
 
 
 async def test_an_assistant_decides_before_the_setting(db: Database, connection: Connection) -> None:
-    deps = Deps(db, load_settings(), {}, cast(Any, None))
+    deps = Deps(db, load_settings(), RoleModels({}, cast(Any, None)))
     english = replace(deps, settings=load_settings(prompt_language="en"))
     connection.execute("update assistants set definition = '{}' where name = 'mentor'")
     assert [await prompt_language(one, name) for one in (deps, english) for name in ("mentor", "nobody", None)] == [

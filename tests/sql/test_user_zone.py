@@ -13,7 +13,7 @@ from psycopg.rows import DictRow
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.drafts import Payload
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.prompting.distances import with_distances
 from maas.prompting.now import in_zone_of, now_of, today_of
@@ -34,7 +34,7 @@ async def db(database: str) -> AsyncIterator[Database]:
 def deps_of(db: Database, payload_tokens: int = 8000) -> Deps:
     model = BuiltinModel()
     settings = load_settings(timezone="UTC", payload_tokens=payload_tokens, prompt_language="en")
-    return Deps(db, settings, {"FinalResponder": model}, model)
+    return Deps(db, settings, RoleModels({"FinalResponder": model}, model))
 
 
 def run_of(user: UUID) -> Run:

@@ -15,7 +15,7 @@ from maas.agents.tools import ToolContext, Toolset, tool
 from maas.assistants.registry import built_in, load_tools
 from maas.assistants.stickers.definition import ASSISTANT
 from maas.builtin_model import BuiltinModel
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.models import ToolCall
@@ -32,7 +32,7 @@ CARELESS = Toolset([forget_to_look])
 
 
 def deps_of(db: Database) -> Deps:
-    return Deps(db, load_settings(), {}, BuiltinModel())
+    return Deps(db, load_settings(), RoleModels({}, BuiltinModel()))
 
 
 async def test_every_writing_tool_of_built_in_assistants_declares_it(database: str) -> None:

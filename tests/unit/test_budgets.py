@@ -11,7 +11,7 @@ import pytest
 
 from maas.engine.claims import Run
 from maas.engine.spending import Spending, next_day
-from maas.engine.stages import Deps
+from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.prompting.budgets import check_budget, spent_answer
 from shared.db import Database
@@ -66,11 +66,11 @@ async def test_without_a_budget_nothing_is_read() -> None:
     """There is no database to read; the built-in model is free whatever the budgets are."""
     nowhere = cast(Database, None)
     free = cast(Any, type("Free", (), {"provider": "extractive", "name": "builtin"})())
-    await check_budget(RUN, Deps(nowhere, load_settings(), {}, cast(Model, free)), Named())
+    await check_budget(RUN, Deps(nowhere, load_settings(), RoleModels({}, cast(Model, free))), Named())
     spent = load_settings(user_daily_tokens=1, user_daily_dollars=0.1, run_max_tokens=1)
-    await check_budget(RUN, Deps(nowhere, spent, {}, cast(Model, free)), free)
+    await check_budget(RUN, Deps(nowhere, spent, RoleModels({}, cast(Model, free))), free)
     with pytest.raises(AttributeError):
-        await check_budget(RUN, Deps(nowhere, spent, {}, cast(Model, free)), Named())
+        await check_budget(RUN, Deps(nowhere, spent, RoleModels({}, cast(Model, free))), Named())
 
 
 def test_the_answer_names_the_moment() -> None:
