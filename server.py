@@ -29,8 +29,9 @@ from shared.errors import MaasError
 from shared.models.registry import open_embedder
 from shared.postgres import PostgresUrls, find_postgres
 from shared.process import close_to_others, end_with_parent
-from shared.settings import Settings, load_settings, unknown_settings, unneeded_by_server, variable_of
+from shared.settings import Settings, load_settings
 from shared.text import visible
+from shared.variables import unknown_settings, unneeded_by_server, variables
 
 KEEP_ALIVE_S = 75  # an idle connection; clients give theirs up after 5 s, balancers after 60 s, so never at once
 LONG_POOL_IDLE_S = 1.0  # its connections are seldom used, and one that is kept may be lost unnoticed
@@ -115,10 +116,10 @@ async def serve(settings: Settings, postgres: PostgresUrls) -> None:
 
 def drop_keys(settings: Settings) -> Settings:
     """Settings without the secrets that only orchestrators need; removes these from the environment, too."""
-    unneeded = unneeded_by_server(settings)
+    unneeded, known = unneeded_by_server(settings), variables()
     for name in unneeded:
-        os.environ.pop(variable_of(name), None)
-    return settings.model_copy(update=dict.fromkeys(unneeded))
+        os.environ.pop(known[name], None)
+    return settings.without(unneeded)
 
 
 async def print_admin_code(db: Database) -> None:

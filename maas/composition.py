@@ -43,7 +43,8 @@ from shared.models import Embedder, Model
 from shared.models.registry import ModelCache, open_embedder, open_images, open_model
 from shared.postgres import PostgresUrls, find_postgres
 from shared.process import close_to_others, end_with_parent
-from shared.settings import ROLES, Settings, load_settings, unknown_settings
+from shared.settings import ROLES, Settings, load_settings
+from shared.variables import unknown_settings
 from workers import analyzer, archivist, assembler, compactor, draft_builder, final_responder
 
 GARBAGE_THRESHOLD = 10_000  # new containers between two collections; Python's own is 700

@@ -25,6 +25,10 @@ class MaasError(Exception):
         return f"{self.code}: {self.message}"
 
 
+class Advice(MaasError):
+    """What a check of `maas doctor` raises if all works and could be improved."""
+
+
 class Problem(NamedTuple):
     """One validation error: the path of the field, empty for the whole value; a message; pydantic's error type."""
 

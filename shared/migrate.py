@@ -2,7 +2,7 @@
 
 `sql/schema` is the present state, for a database without MaaS. `sql/migrations` are the steps to it from version 0.1.0,
 each applied once. Files of `sql/functions` and `sql/views` are applied again whenever they change; `sql/finish.sql`
-ends every run. A plugin has such folders of its own, without views, and its tables come after all of ours. A run is one
+ends every run. A plugin has such folders of its own, and what is in them comes after all of ours. A run is one
 transaction; the table `maas.schema_files` has the name and hash of every file applied, those of a plugin as
 `PLUGIN:functions/NAME`. What belongs to a plugin that is off is left as it is.
 """
@@ -86,7 +86,7 @@ def _read(folder: Path, plugins: Mapping[str, Path] | None) -> dict[str, str]:
     """The text of every file by its name, in the order in which they are applied."""
     files = _read_groups("", folder, "schema/*.sql", "migrations/*.sql", "functions/*.sql", "views/*.sql")
     for name, own in (plugins or {}).items():
-        files |= _read_groups(f"{name}:", own, "schema/*.sql", "migrations/*.sql", "functions/*.sql")
+        files |= _read_groups(f"{name}:", own, "schema/*.sql", "migrations/*.sql", "functions/*.sql", "views/*.sql")
     files |= _read_groups("", folder, "finish.sql")
     if not any(_owner(name) == "" for name in files):
         raise MaasError("migrations_missing", f"{folder} holds no .sql file; run from a complete checkout")
@@ -171,6 +171,10 @@ def _new_owners(files: Mapping[str, str], recorded: Mapping[str, str]) -> set[st
     return {_owner(name) for name in _baselines(files) if name not in recorded}
 
 
+def _is_view(name: str) -> bool:
+    return name.rpartition(":")[2].startswith("views/")
+
+
 def _is_step(name: str) -> bool:
     return name.rpartition(":")[2].startswith("migrations/")
 
@@ -191,10 +195,11 @@ def _apply_missing(dsn: str, connection: Connection, files: dict[str, str]) -> l
     _query(connection, "comment_schema_files")
     _query(connection, "begin_migration")
     new = _new_owners(files, _read_recorded(connection))
-    if any(name.startswith(("views/", "migrations/")) for name in missing):
-        missing = [name for name in files if name in missing or name.startswith("views/")]
+    if any(_is_view(name) or _is_step(name) for name in missing):
+        missing = [name for name in files if name in missing or _is_view(name)]
         for row in _query(connection, "view_drops"):
             connection.execute(row["format"])
+        _query(connection, "forget_views")  # so that those of plugins that are off are there when they are on again
     for name in [name for name in missing if name != "finish"] + ["finish"] * ("finish" in files):
         with _described(dsn, connection, name, files[name]):
             connection.execute(files[name].encode())

@@ -27,11 +27,15 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of `maas`: its name, the part with its function or its typer group, and its help text."""
+    """A command of `maas`: its name, the part with its function or its typer group, and its help text.
+
+    `service`: a function of the settings that says whether `maas up` runs the command, too, as a process of its own.
+    """
 
     name: str
     part: str
     help: str
+    service: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,10 @@ class Plugin:
     `servers`: a function that makes its MCP servers of the settings. `server_names`: the domains of all MCP servers
     that it may have, and their tools without prefix.
     `events`: the types of events of its tools, each with the name of its part in a stream for user interfaces.
+    `settings`: a class of settings. `routes`: a tuple of routes. `tags`: what the groups of these routes are.
+    `checks`: by the name that `maas doctor` prints, a function of the settings and the database that returns what it
+    found. `metrics`: a function of the database that returns collectors of Prometheus. `overview`: a function of the
+    database that returns what `maas top` shows.
     """
 
     name: str
@@ -56,6 +64,12 @@ class Plugin:
     server_names: str | None = None
     events: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
+    settings: str | None = None
+    routes: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    checks: str | None = None
+    metrics: str | None = None
+    overview: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -95,6 +109,12 @@ def active() -> tuple[Plugin, ...]:
     return tuple(plugins)
 
 
+def load_parts(kind: str) -> list[Any]:
+    """The parts of one kind, such as `routes`, of all plugins that are on and have one. Raises MaasError."""
+    found = ((plugin, getattr(plugin, kind)) for plugin in active())
+    return [plugin.load(part) for plugin, part in found if part is not None]
+
+
 def sql_folders() -> dict[str, Path]:
     """The folders with tables and functions of the plugins that are on, by name. Raises MaasError."""
     return {plugin.name: plugin.folder / "sql" for plugin in active()}
@@ -106,6 +126,11 @@ def events_of_plugins() -> dict[str, str]:
     Raises MaasError.
     """
     return {kind: part for plugin in active() for kind, part in plugin.events.items()}
+
+
+def tags_of_plugins() -> dict[str, str]:
+    """What the groups of routes of the plugins that are on are, by name. Raises MaasError."""
+    return {name: text for plugin in active() for name, text in plugin.tags.items()}
 
 
 def chosen() -> tuple[str, ...] | None:

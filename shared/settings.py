@@ -1,25 +1,26 @@
-"""All settings, read from the environment and `.env`, and variables that look like settings and are none."""
+"""All settings of ours, read from the environment and `.env`."""
 
 from __future__ import annotations
 
 import math
 import os
 import re
-from difflib import get_close_matches
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dotenv import dotenv_values
 from pydantic import (
     AliasChoices,
     Field,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     ValidationInfo,
     field_validator,
 )
-from pydantic_settings import NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode
 
 from shared.access_settings import AccessSettings
 from shared.assistant_settings import AssistantSettings
@@ -31,22 +32,16 @@ from shared.model_settings import ROLE_PREFIX, ModelSettings
 from shared.model_settings import ROLES as ROLES
 from shared.model_settings import attempt_setting as attempt_setting
 from shared.page_settings import PageSettings
-from shared.plugins import chosen
+from shared.plugin_settings import PREFIX, SOURCES, PluginSettings
+from shared.plugins import chosen, load_parts
 from shared.quota_settings import QuotaSettings
-from shared.telegram_settings import TelegramSettings
 from shared.vendor_settings import VendorSettings
 
-ORCHESTRATOR_SECRETS = (
-    "openai_api_key", "gemini_api_key", "anthropic_api_key", "evolution_api_key", "lightrag_api_key", "mcp_servers",
-    "models",
-)  # fmt: skip
 DEFAULT_ATTACHMENT_BYTES = 10 * 1024 * 1024
-PREFIX = "MAAS_"
 DEFAULT_EMBEDDING_MODEL = "local:e5-small"
 NO_EMBEDDING_MODEL = "none"
-OTHER_VARIABLES = {  # of clients, and between our processes
-    "MAAS_URL", "MAAS_API_KEY", "MAAS_MCP_USER", "MAAS_PARENT_PID",
-}  # fmt: skip
+AnySettings = TypeVar("AnySettings", bound=BaseSettings)
+OfPlugin = TypeVar("OfPlugin", bound=PluginSettings)
 
 
 def _alias(name: str, *others: str) -> AliasChoices:
@@ -62,14 +57,13 @@ def _default_embedding_model() -> str:
 
 
 class Settings(
-    ModelSettings, AssistantSettings, CorporateSettings, VendorSettings, TelegramSettings, AccessSettings, PageSettings,
+    ModelSettings, AssistantSettings, CorporateSettings, VendorSettings, AccessSettings, PageSettings,
     QuotaSettings, LocalSettings,
 ):  # fmt: skip
     """All settings; times are in seconds unless the name says otherwise."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_file=".env", extra="ignore", populate_by_name=True, env_ignore_empty=True
-    )
+    model_config = SOURCES
+    _of_plugins: dict[type[PluginSettings], PluginSettings] = PrivateAttr(default_factory=dict)
 
     database_url: SecretStr | None = Field(
         None, validation_alias=_alias("DATABASE_URL"), description="Postgres 15 or later; unset: the embedded one"
@@ -333,6 +327,28 @@ class Settings(
         """Whether nobody chose the embedding model; search is by words where that cannot be used."""
         return "embedding_model" not in self.model_fields_set and self.embedding_model == DEFAULT_EMBEDDING_MODEL
 
+    def of(self, kind: type[OfPlugin]) -> OfPlugin:
+        """Return the settings of a plugin. Raises MaasError('bad_setting')."""
+        if kind not in self._of_plugins:
+            self._of_plugins[kind] = _read(kind, {})
+        found = self._of_plugins[kind]
+        assert isinstance(found, kind)
+        return found
+
+    def without(self, names: Collection[str]) -> Settings:
+        """Return settings in which those of these names, of plugins too, are None."""
+        copied = self.model_copy(update={name: None for name in names if name in Settings.model_fields})
+        copied._of_plugins = {
+            kind: one.model_copy(update={name: None for name in names if name in kind.model_fields})
+            for kind, one in self._of_plugins.items()
+        }
+        return copied
+
+    def named(self, name: str) -> Any:
+        """Return the value of a setting, ours or of a plugin that is on."""
+        kinds = (kind for kind in load_parts("settings") if name in kind.model_fields)
+        return getattr(self, name) if name in Settings.model_fields else getattr(self.of(next(kinds)), name)
+
     def role_model(self, role: str) -> str:
         """Return the `provider:model` of one of ROLES."""
         return getattr(self, f"{ROLE_PREFIX[role]}_model") or self.model
@@ -347,22 +363,22 @@ class Settings(
         return own or self.attempt_timeout
 
 
-def variable_of(name: str) -> str:
-    """Return the environment variable of a setting."""
-    alias = Settings.model_fields[name].validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"MAAS_{name.upper()}"
-
-
-def unneeded_by_server(settings: Settings) -> tuple[str, ...]:
-    """Return the names of secrets that the HTTP process does not need: all but the key of its embedding model."""
-    provider = settings.embedding_model.partition(":")[0].strip()
-    return (*(name for name in ORCHESTRATOR_SECRETS if name != f"{provider}_api_key"), "telegram_bot_token")
-
-
 def load_settings(**overrides: object) -> Settings:
-    """Read the settings, and register their secrets to be masked in logs. Raises MaasError('bad_setting')."""
+    """Read the settings, and register their secrets to be masked in logs. Raises MaasError: bad_setting, bad_plugin."""
+    settings = _read(Settings, overrides)
+    settings._of_plugins = {kind: _read(kind, overrides) for kind in load_parts("settings")}
+    for part in (settings, *settings._of_plugins.values()):
+        for value in dict(part).values():
+            if isinstance(value, SecretStr):
+                hide(value.get_secret_value())
+            elif isinstance(value, str) and "://" in value:
+                hide(value)
+    return settings
+
+
+def _read(kind: type[AnySettings], overrides: Mapping[str, object]) -> AnySettings:
     try:
-        settings = Settings(**overrides)  # type: ignore[arg-type]
+        return kind(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         first = problems_of(error)[0]
         if not first.path:  # settings that contradict each other; the message names them
@@ -370,28 +386,3 @@ def load_settings(**overrides: object) -> Settings:
         field = str(first.path[0])
         name = field if field.isupper() else f"MAAS_{field.upper()}"
         raise MaasError("bad_setting", f"{name}: {first.message}") from error
-    for value in dict(settings).values():
-        if isinstance(value, SecretStr):
-            hide(value.get_secret_value())
-        elif isinstance(value, str) and "://" in value:
-            hide(value)
-    return settings
-
-
-def names_in_file() -> set[str]:
-    """Return the variables to which `.env` gives a value."""
-    path = Path(".env")
-    return {name for name, value in dotenv_values(path).items() if value} if path.is_file() else set()
-
-
-def unknown_settings() -> list[str]:
-    """Return a sentence for each MAAS_ variable that is no setting, with the setting that may be meant."""
-    known = {variable_of(name) for name in Settings.model_fields}
-    short = {name.removeprefix(PREFIX): name for name in known}
-    names = {name.upper() for name in names_in_file() | {name for name, value in os.environ.items() if value}}
-    hints = []
-    for name in sorted(names - known - OTHER_VARIABLES):
-        if name.startswith(PREFIX):
-            near = get_close_matches(name.removeprefix(PREFIX), short, 1)
-            hints.append(f"{name} is no setting" + (f"; did you mean {short[near[0]]}?" if near else ""))
-    return hints

@@ -3,6 +3,6 @@
 import json
 
 from maas.http.openapi import describe
-from maas.http.routes import ROUTES
+from maas.http.routes import all_routes
 
-print(json.dumps(describe(ROUTES, version="", is_authenticated=True)))
+print(json.dumps(describe(all_routes(), version="", is_authenticated=True)))

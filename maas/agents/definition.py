@@ -16,7 +16,8 @@ from maas.agents.tools import Mode, Toolset
 from maas.prompting.variants import Variant, choose_variant
 from shared.errors import MaasError, problems_of
 from shared.models.registry import check_access
-from shared.settings import Settings, variable_of
+from shared.settings import Settings
+from shared.variables import variables
 
 Routing = Literal["single", "meta_tools", "classifier", "handoff"]
 AgentName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", max_length=50)]
@@ -77,11 +78,11 @@ class Needs(BaseModel):
 
     def unmet(self, settings: Settings, known: Toolset) -> str | None:
         """The first need that is not met, as a sentence that says what to set; None if all are."""
-        fields = {variable_of(name): name for name in Settings.model_fields}
+        fields = {variable: name for name, variable in variables().items()}
         for variable in self.settings:
             if variable not in fields:
                 return f"it needs {variable}, which is no setting"
-            if getattr(settings, fields[variable]) in (None, "", ()):
+            if settings.named(fields[variable]) in (None, "", ()):
                 return f"it needs {variable}; set it in the environment or .env"
         for server in self.servers:
             if not known.is_remote(server):

@@ -74,10 +74,6 @@ COMMANDS = (
         "It needs a running MaaS (`make run`). The API key, if one is needed, is read from MAAS_API_KEY.\n"
         "The HTTP server offers the same tools at /mcp.",
     ),
-    Entry(
-        "telegram", "maas.cli.telegram:telegram",
-        "Serve the bots of TELEGRAM_BOT_TOKEN until Ctrl-C; `maas up` starts this, too.",
-    ),
     Entry("orchestrator", "maas.cli.up:orchestrator", "Run one orchestrator process; `maas up` starts one."),
     Entry(
         "compact", "maas.cli.memories:compact",
@@ -138,13 +134,13 @@ class _LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command for lists; plugins are looked for where there is none of ours. Raises MaasError."""
         return super().get_command(ctx, cmd_name) or next(
-            (TyperCommand(one.name, help=one.help) for one in _commands_of_plugins() if one.name == cmd_name), None
+            (TyperCommand(one.name, help=one.help) for one in commands_of_plugins() if one.name == cmd_name), None
         )
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of our commands, then of those of plugins that are on."""
         try:
-            return list(dict.fromkeys([*super().list_commands(ctx), *(one.name for one in _commands_of_plugins())]))
+            return list(dict.fromkeys([*super().list_commands(ctx), *(one.name for one in commands_of_plugins())]))
         except MaasError as error:
             note(f"maas: {error.message}")
             return super().list_commands(ctx)
@@ -167,7 +163,7 @@ class _LazyGroup(TyperGroup):
 def _load(name: str | None) -> Any:
     """The command of this name with its arguments and options; None if there is none, which completion asks for."""
     entry = next((entry for entry in COMMANDS if entry.name == name), None)
-    entry = entry or next((entry for entry in _commands_of_plugins() if entry.name == name), None)
+    entry = entry or next((entry for entry in commands_of_plugins() if entry.name == name), None)
     if entry is None:
         return None
     module, _, attribute = entry.target.partition(":")
@@ -182,7 +178,7 @@ def _load(name: str | None) -> Any:
     return command
 
 
-def _commands_of_plugins() -> list[Entry]:
+def commands_of_plugins() -> list[Entry]:
     """The commands of the plugins that are on. Raises MaasError."""
     from shared.plugins import active  # takes a moment, and most commands are ours
 

@@ -10,7 +10,8 @@ from typing import Any
 from shared.db import Database
 from shared.model_profiles import BUILTIN_MODEL
 from shared.model_settings import attempt_setting, budget_setting
-from shared.settings import PREFIX, Settings
+from shared.plugin_settings import PREFIX
+from shared.settings import Settings
 
 MIN_CALLS = 3
 MIN_FAILED_SHARE = 0.5

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import environ
 from typing import Annotated
 
@@ -22,27 +23,24 @@ from maas.cli.call_ledger import describe_calls
 from maas.cli.keys import describe_access
 from maas.cli.model_probes import describe_price, probe_models
 from maas.cli.output import Table, note, show, styled, write
-from maas.cli.telegram import check_bots
 from maas.engine.listener import NotifyListener
 from maas.memory.embeddings import PGVECTOR_HINT
 from maas.prompting.prompts import BUILT_IN_ROLES, read_prompts
 from shared import log
 from shared.db import SQL, Database, open_database
-from shared.errors import MaasError
+from shared.errors import Advice, MaasError
 from shared.migrate import pending
 from shared.model_profiles import PROFILES
 from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
-from shared.plugins import active, installed, sql_folders
+from shared.plugins import active, installed, load_parts, sql_folders
 from shared.postgres import PostgresUrls, find_postgres
 from shared.settings import (
     ROLES,
     Settings,
     attempt_setting,
     load_settings,
-    names_in_file,
-    unknown_settings,
-    variable_of,
 )
+from shared.variables import names_in_file, unknown_settings, variables
 
 OLDEST_POSTGRES = 150000
 MAX_NAMED_LOGINS = 5
@@ -57,10 +55,6 @@ class CheckResult:
     is_ok: bool
     text: str
     is_advice: bool = False
-
-
-class Advice(MaasError):
-    """A check that works and could be improved."""
 
 
 def doctor(
@@ -104,9 +98,11 @@ async def _check_all(
     results = []
     async with open_database(postgres.query, 2, "maas doctor") as db:
         checks = _Checks(settings, postgres, db)
-        for name, check in CHECKS.items():
+        found: dict[str, Callable[[], Awaitable[str]]] = {name: partial(one, checks) for name, one in CHECKS.items()}
+        found |= {name: partial(one, settings, db) for own in load_parts("checks") for name, one in own.items()}
+        for name, check in found.items():
             try:
-                results.append(CheckResult(True, f"{name}: {await check(checks)}"))
+                results.append(CheckResult(True, f"{name}: {await check()}"))
             except Advice as advice:
                 results.append(CheckResult(True, f"{name}: {advice.message}", is_advice=True))
             except MaasError as error:
@@ -291,13 +287,6 @@ class _Checks:
             )
         return f"{sum(row['days'] for row in rows)} days merged by models within {LEFT_OUT_DAYS} days, none left out"
 
-    async def telegram(self) -> str:
-        """Raises Advice if no process serves a bot."""
-        text, advice = await check_bots(self.settings, self.db)
-        if advice is not None:
-            raise Advice("not_served", f"{text}; {advice}")
-        return text
-
     async def access(self) -> str:
         return await describe_access(self.db, self.settings)
 
@@ -330,7 +319,6 @@ CHECKS: dict[str, Callable[[_Checks], Awaitable[str]]] = {
     "embedding model": _Checks.embedding_model,
     "orchestrators": _Checks.orchestrators,
     "compaction": _Checks.compaction,
-    "telegram": _Checks.telegram,
     "access": _Checks.access,
     "strangers": _Checks.strangers,
 }
@@ -351,9 +339,8 @@ def _show_settings(settings: Settings, is_whole: bool) -> None:
     for name in ("setting", "value", "from"):
         table.add_column(name, overflow="fold")
     from_file, by_profile = names_in_file(), PROFILES[settings.profile]
-    for name in Settings.model_fields:
-        variable = variable_of(name)
-        value = getattr(settings, name)
+    for name, variable in variables().items():
+        value = settings.named(name)
         is_hidden = isinstance(value, SecretStr) or value is None
         text = ("set, hidden" if value else "") if is_hidden else log.mask(str(value))
         source = "environment" if environ.get(variable) else ".env" if variable in from_file else "default"

@@ -29,6 +29,26 @@ class Table(rich.table.Table):
         super().add_row(*(styled(cell) if isinstance(cell, str) else cell for cell in cells), **options)
 
 
+def figures_table(first: str, *names: str) -> Table:
+    """A table whose columns, but for the first, are aligned to the right."""
+    table = Table()
+    table.add_column(first, overflow="fold")
+    for name in names:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+def readable_duration(seconds: float) -> str:
+    """A time in at most two units, such as `3 h 20 min`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"
+    for unit, size, smaller, less in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if seconds >= size:
+            rest = int(seconds % size // less)
+            return f"{int(seconds // size)} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{seconds:.0f} s"
+
+
 def stdout_console() -> Console:
     """A console on standard output as it is now: the terminal's width, or PIPE_WIDTH."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)

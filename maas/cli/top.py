@@ -18,11 +18,12 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 
 from maas.cli.invocation import with_database
-from maas.cli.output import Table, note, show, stdout_console, styled
+from maas.cli.output import Table, figures_table, note, readable_duration, show, stdout_console, styled
 from maas.engine.states import STAGE_OF, STAGES, Status
 from shared import log
 from shared.db import CONNECTION_LOST, Database, open_database
 from shared.errors import MaasError
+from shared.plugins import load_parts
 from shared.postgres import find_postgres
 from shared.settings import load_settings
 
@@ -99,7 +100,7 @@ class QueueSnapshot:
     orchestrators: Rows
     users: Rows
     stuck: Rows
-    bots: Rows
+    of_plugins: Sequence[RenderableType]
 
     @classmethod
     async def read(cls, db: Database) -> QueueSnapshot:
@@ -112,7 +113,7 @@ class QueueSnapshot:
                 await db.rows("statuses_now"),
                 await db.rows("stages_recent"), await db.rows("orchestrators"),
                 await db.rows("longest_queues", MAX_USERS), await db.rows("stuck_by_reason"),
-                await db.rows("telegram_bots"),
+                [part for overview in load_parts("overview") for part in await overview(db)],
             )  # fmt: skip
         except asyncpg.InsufficientPrivilegeError as error:
             login = await db.value("login")
@@ -125,8 +126,8 @@ class QueueSnapshot:
         """The whole page; needs at least 80 columns."""
         parts: list[RenderableType] = [self._head(), *self._backlog(), "", self._rates(), "", self._stages(), ""]
         parts += [self._orchestrators() if self.queue["orchestrators"] else NO_ORCHESTRATOR]
-        if self.bots:
-            parts += ["", self._bots()]
+        for part in self.of_plugins:
+            parts += ["", part]
         if self.users:
             parts += ["", self._users()]
         if self.stuck:
@@ -141,7 +142,7 @@ class QueueSnapshot:
         line = styled("queue ") + styled(counts, "bold")
         if not queue["oldest_user"]:
             return Group(title, line)
-        line += styled(f"  oldest {duration(queue['oldest_seconds'])}")
+        line += styled(f"  oldest {readable_duration(queue['oldest_seconds'])}")
         return Group(title, line, styled(f"      of user {queue['oldest_user']}"))
 
     def _backlog(self) -> list[RenderableType]:
@@ -153,17 +154,17 @@ class QueueSnapshot:
         return [styled("vectors ") + count + styled(f"  of {self.backlog['model']}")]
 
     def _rates(self) -> Table:
-        table = _table("per second", "accepted", "completed", "failed")
+        table = figures_table("per second", "accepted", "completed", "failed")
         for row in self.rates:
             style = "red" if row["failed"] else ""
             table.add_row(
-                f"last {duration(row['seconds'])}", f"{row['accepted']}", f"{row['completed']}",
+                f"last {readable_duration(row['seconds'])}", f"{row['accepted']}", f"{row['completed']}",
                 styled(f"{row['failed']}", style),
             )  # fmt: skip
         return table
 
     def _stages(self) -> Table:
-        table = _table("stage", "now", "in 5 min", "p50 ms", "p95 ms")
+        table = figures_table("stage", "now", "in 5 min", "p50 ms", "p95 ms")
         now: Counter[str] = Counter()
         for row in self.statuses:
             now[STAGE_OF[Status(row["status"])]] += row["runs"]
@@ -175,32 +176,21 @@ class QueueSnapshot:
         return table
 
     def _orchestrators(self) -> Table:
-        table = _table("orchestrator", "owner", "in flight", "lease", "up", "stages")
+        table = figures_table("orchestrator", "owner", "in flight", "lease", "up", "stages")
         table.columns[-1].justify = "left"
         for row in self.orchestrators:
             table.add_row(
                 f"{row['host'][:24]}/{row['pid']}", str(row["owner"]), f"{row['in_flight']}/{row['concurrency']}",
-                duration(row["lease_seconds"]) if row["is_alive"] else styled("dead", "red"),
-                duration(row["up_seconds"]),
+                readable_duration(row["lease_seconds"]) if row["is_alive"] else styled("dead", "red"),
+                readable_duration(row["up_seconds"]),
                 "all" if set(row["stages"]) == set(STAGES) else " ".join(row["stages"]),
             )  # fmt: skip
         return table
 
-    def _bots(self) -> Table:
-        """Bots of Telegram; `lost` are messages that may stand empty in a chat, or images that may not have arrived."""
-        table = _table("telegram bot", "last answer", "updates wait", "replies open", "dropped", "lost")
-        for row in self.bots:
-            answer = "never" if row["silent_s"] is None else f"{duration(max(0.0, row['silent_s']))} ago"
-            table.add_row(
-                f"{row['username']} ({row['assistant']})", styled(answer, "red" if row["error"] else ""),
-                str(row["waiting"]), str(row["open"]), str(row["dropped"]), str(row["orphaned"] + row["in_doubt"]),
-            )  # fmt: skip
-        return table
-
     def _users(self) -> Table:
-        table = _table("longest queues", "unfinished", "oldest")
+        table = figures_table("longest queues", "unfinished", "oldest")
         for row in self.users:
-            table.add_row(str(row["user_id"]), str(row["unfinished"]), duration(row["oldest_seconds"]))
+            table.add_row(str(row["user_id"]), str(row["unfinished"]), readable_duration(row["oldest_seconds"]))
         return table
 
     def _stuck(self) -> Table:
@@ -209,26 +199,8 @@ class QueueSnapshot:
             table.add_column(name, overflow="fold")
         for row in self.stuck:
             table.add_row(
-                styled(str(row["runs"]), "red"), duration(row["oldest_seconds"]), f"{row['why']}: {row['oldest_run']}"
+                styled(str(row["runs"]), "red"),
+                readable_duration(row["oldest_seconds"]),
+                f"{row['why']}: {row['oldest_run']}",
             )
         return table
-
-
-def _table(first: str, *names: str) -> Table:
-    """A table whose columns, but for the first, are aligned to the right."""
-    table = Table()
-    table.add_column(first, overflow="fold")
-    for name in names:
-        table.add_column(name, justify="right", overflow="fold")
-    return table
-
-
-def duration(seconds: float) -> str:
-    """A time in at most two units, such as `3 h 20 min`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"
-    for unit, size, smaller, less in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
-        if seconds >= size:
-            rest = int(seconds % size // less)
-            return f"{int(seconds // size)} {unit}" + (f" {rest} {smaller}" if rest else "")
-    return f"{seconds:.0f} s"

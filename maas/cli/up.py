@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -31,14 +31,15 @@ from shared.errors import MaasError
 from shared.migrate import migrate as apply_schema
 from shared.migrate import search_path_advice
 from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder
-from shared.plugins import sql_folders
+from shared.plugins import active, sql_folders
 from shared.postgres import find_postgres
 from shared.process import PARENT_VARIABLE, close_to_others
-from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings, load_settings, unneeded_by_server, variable_of
+from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings, load_settings
+from shared.variables import service_secrets, unneeded_by_server, variables
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {"orchestrator": [str(ROOT / "main.py")], "server": [str(ROOT / "server.py")]}
-TELEGRAM = ["-c", "from main import cli; cli()", "telegram"]
+COMMAND = ["-c", "from main import cli; cli()"]
 STOP_TIMEOUT_S = 10.0
 POLL_INTERVAL_S = 0.2
 READY_POLL_INTERVAL_S = 0.05
@@ -63,16 +64,12 @@ def up() -> None:
         }  # fmt: skip
         if (hint := uvloop.run(_why_no_vectors(settings, postgres.query))) is not None:
             note(f"search is by words: {hint}")
-            environment[variable_of("embedding_model")] = NO_EMBEDDING_MODEL
-        token = variable_of("telegram_bot_token")
-        own = {name: value for name, value in environment.items() if name != token}
-        environments = {"orchestrator": own, "server": without_keys(environment, settings)}
+            environment[variables()["embedding_model"]] = NO_EMBEDDING_MODEL
+        environments = {
+            "orchestrator": _without(service_secrets(), environment), "server": without_keys(environment, settings),
+        }  # fmt: skip
         children = [_Child(name, program, environments[name]) for name, program in PROGRAMS.items()]
-        if settings.telegram_bot_token is not None:
-            own = without_keys(environment, settings)
-            if token in environment:
-                own[token] = environment[token]
-            children.append(_Child("telegram", TELEGRAM, own))
+        children += _services(settings, environment)
         try:
             _announce(settings, children, postgres.query, search)
             while True:
@@ -139,8 +136,26 @@ def serve_mcp(
 
 def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """The environment of the server: without the secrets that only orchestrators need."""
-    unneeded = {variable_of(name) for name in unneeded_by_server(settings)}
+    return _without(unneeded_by_server(settings), environment)
+
+
+def _without(names: Collection[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without the variables of these settings."""
+    known = variables()
+    unneeded = {known[name] for name in names}
     return {name: value for name, value in environment.items() if name not in unneeded}
+
+
+def _services(settings: Settings, environment: Mapping[str, str]) -> list[_Child]:
+    """The services of plugins that these settings ask for; each has the secrets of its own plugin only."""
+    children = []
+    for plugin in active():
+        own = plugin.load(plugin.settings).service_secrets if plugin.settings is not None else ()
+        unneeded = [name for name in unneeded_by_server(settings) if name not in own]
+        for command in plugin.commands:
+            if command.service is not None and plugin.load(command.service)(settings):
+                children.append(_Child(command.name, [*COMMAND, command.name], _without(unneeded, environment)))
+    return children
 
 
 def prepare_database(dsn: str) -> tuple[list[str], int]:

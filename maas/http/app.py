@@ -35,7 +35,7 @@ from maas.http.auth.authorize import authenticate, authorize, route_path
 from maas.http.errors import HANDLERS
 from maas.http.openapi import describe
 from maas.http.operations import home, swagger_ui_files
-from maas.http.routes import METHODS, ROUTES, Route
+from maas.http.routes import METHODS, Route, all_routes
 from maas.http.shares import Shares
 from maas.http.state import AppState, RateLimiter, RequestMetrics
 from maas.http.web_interface import WebInterface
@@ -245,11 +245,12 @@ def create_app(
             yield
         hasher.close()
 
-    paths = dict.fromkeys(route.path for route in ROUTES)
+    served = all_routes()
+    paths = dict.fromkeys(route.path for route in served)
     routes = [
         *(
             # The name of a chat is any text, also one with slashes.
-            routing.Route(path.replace("{chat}", "{chat:path}"), Endpoint(one for one in ROUTES if one.path == path))
+            routing.Route(path.replace("{chat}", "{chat:path}"), Endpoint(one for one in served if one.path == path))
             for path in paths
         ),
         routing.Mount("/docs/static", StaticFiles(directory=swagger_ui_files())),
@@ -263,5 +264,5 @@ def create_app(
     app = Application(
         settings.cors_origins, routes=routes, middleware=middleware, exception_handlers=HANDLERS, lifespan=lifespan
     )
-    app.state.openapi_document = cache(partial(describe, ROUTES, version("maas"), settings.auth != "none"))
+    app.state.openapi_document = cache(partial(describe, served, version("maas"), settings.auth != "none"))
     return app

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maas.http.routes import Route
 
 EXAMPLE_USER = "5f0c2c1e-8f2f-4f0e-9d6a-2f6a3f1f7a10"
 REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
@@ -57,3 +61,9 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "NewMemories": {"user_id": EXAMPLE_USER, "memory": "I play the cello.", "external_id": "diary-17"},
 }  # fmt: skip
+
+
+def request_examples(routes: Iterable[Route]) -> dict[str, dict[str, Any]]:
+    """The example of each request body, by the name of its schema."""
+    own = {route.body.__name__: route.example for route in routes if route.body is not None and route.example}
+    return REQUEST_EXAMPLES | own

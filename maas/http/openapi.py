@@ -15,7 +15,7 @@ from maas.engine.events import event_types
 from maas.http import knowledge
 from maas.http.attachments import IMAGE_TYPES
 from maas.http.errors import STATUS
-from maas.http.examples import EXAMPLE_USER, REQUEST_EXAMPLES
+from maas.http.examples import EXAMPLE_USER, request_examples
 from maas.http.knowledge import DOCUMENT_TYPES
 from maas.http.request_input import IDEMPOTENCY_KEY_PATTERN
 from maas.http.routes import Route
@@ -24,6 +24,7 @@ from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import STATUS_OF_CODE, AuthError
 from maas.http.users import IMPORT_COMPONENTS, IMPORT_SCHEMAS
 from maas.runs.user_events import USER_CURSOR_PATTERN
+from shared.plugins import tags_of_plugins
 
 TAGS = {
     "runs": "Requests and their answers. A request is one row, which is answered in the background.",
@@ -236,7 +237,7 @@ def describe(routes: Sequence[Route], version: str, is_authenticated: bool) -> d
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
-        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "tags": [{"name": name, "description": text} for name, text in (TAGS | tags_of_plugins()).items()],
         "paths": paths,
         "components": {"schemas": _component_schemas(routes), **security},
     }
@@ -255,7 +256,7 @@ def _component_schemas(routes: Sequence[Route]) -> dict[str, Any]:
     modes = sorted(dict.fromkeys(modes), key=lambda mode: mode[0].__name__)
     _, document = models_json_schema(modes, ref_template="#/components/schemas/{model}")
     schemas: dict[str, Any] = json.loads(json.dumps(document["$defs"]).replace('"x-ref"', '"$ref"'))
-    for name, example in REQUEST_EXAMPLES.items():
+    for name, example in request_examples(routes).items():
         schemas[name]["examples"] = [example]
     return {**schemas, **IMPORT_COMPONENTS, "Error": _error_schema(), "Json": JSON_VALUE}
 
@@ -307,7 +308,8 @@ def _parameters(route: Route, is_authenticated: bool) -> list[dict[str, Any]]:
             "name": name, "in": "query", "required": name in route.required and not has_default, "schema": schema,
             "description": text, **example,
         })  # fmt: skip
-    return parameters + [{**header, "in": "header"} for header in REQUEST_HEADERS.get(route.handler.__name__, ())]
+    headers = (*REQUEST_HEADERS.get(route.handler.__name__, ()), *route.headers)
+    return parameters + [{**header, "in": "header"} for header in headers]
 
 
 def _request_content(route: Route) -> dict[str, Any]:
@@ -357,7 +359,7 @@ def _error_response(route: Route, status: int) -> dict[str, Any]:
 def _response_content(route: Route) -> dict[str, Any]:
     content = _json_content(route.response.__name__) if route.response else {}
     for media_type in route.response_types:
-        content[media_type] = {"schema": _other_schema(route.handler.__name__, media_type)}
+        content[media_type] = {"schema": route.event or _other_schema(route.handler.__name__, media_type)}
     return {"content": content} if content else {}
 
 

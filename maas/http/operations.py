@@ -31,6 +31,7 @@ from maas.runs.run_watcher import RunWatcher
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
 from shared.fair_semaphore import FairSemaphore
+from shared.plugins import load_parts
 
 METRICS_TIMEOUT_S = 5.0
 QUEUE_STATES = ("inbox", "waiting", "runnable", "deferred", "in_flight")
@@ -140,37 +141,11 @@ async def _read_collectors(db: Database) -> list[Collector]:
             assert stock is not None
             engine = EngineMetrics(await db.row("queue"), await db.rows("metrics"))
             database = DatabaseGauges(stock, await db.rows("fills"), await db.row("embedding_backlog"))
-            return [engine, database, TelegramGauges(await db.rows("telegram_bots"))]
+            of_plugins = [one for read in load_parts("metrics") for one in await read(db)]
+            return [engine, database, *of_plugins]
     except CONNECTION_LOST as error:
         log.warning("metrics_without_database", cause=repr(error))
         return [EngineMetrics(None, ())]
-
-
-class TelegramGauges(Collector):
-    """What waits at each bot of Telegram, and what was lost; nothing without a bot."""
-
-    def __init__(self, bots: Sequence[Mapping[str, Any]]) -> None:
-        self._bots = bots
-
-    def collect(self) -> Iterator[Metric]:
-        for name, column, text in (
-            ("updates_waiting", "waiting", "Updates that are not handled"),
-            ("replies_open", "open", "Replies that are not shown to their end"),
-            (
-                "replies_dropped",
-                "dropped",
-                "Replies of 30 days that a chat did not accept",
-            ),
-            ("messages_orphaned", "orphaned", "Empty messages of 30 days that may stand in a chat"),
-            ("messages_in_doubt", "in_doubt", "Images of 30 days that may not have arrived"),
-            ("silent_seconds", "silent_s", "Seconds since Telegram last answered"),
-        ):
-            gauge = GaugeMetricFamily(f"maas_telegram_{name}", text, labels=("bot",))
-            for bot in self._bots:
-                if bot[column] is not None:
-                    gauge.add_metric((bot["username"],), float(bot[column]))
-            if gauge.samples:
-                yield gauge
 
 
 class EngineMetrics(Collector):

@@ -44,6 +44,7 @@ from maas.http.request_input import CURSOR_PATTERN, DEFAULT_PAGE_SIZE, MAX_LEVEL
 from maas.http.server_sent_events import EVENT_ID_PATTERN, EVENT_STREAM
 from maas.http.sign_in import sessions
 from maas.runs.user_events import USER_CURSOR_PATTERN
+from shared.plugins import load_parts
 
 # Part of the path before `{id}` -> the kind of resource whose owner is checked.
 RESOURCES: dict[str, Resource] = {
@@ -102,6 +103,7 @@ class Route:
     `response_types` are the media types of other bodies. `query` are the query parameters, of which `required` must be
     sent. `errors` are the statuses that a client must expect beside those of every route. `error_schema` is the shape
     of errors where it differs from ours. `accepted` is the body of 202 where the route may not wait for the end.
+    `headers` are headers of the request, and `event` the JSON schema of one event of a stream. `example` is a body.
     """
 
     method: str
@@ -118,6 +120,9 @@ class Route:
     response_types: tuple[str, ...] = ()
     error_schema: type[BaseModel] | None = None
     accepted: type[BaseModel] | None = None
+    headers: tuple[dict[str, Any], ...] = ()
+    event: dict[str, Any] | None = None
+    example: dict[str, Any] | None = None
 
     @property
     def resource(self) -> Resource | None:
@@ -355,3 +360,8 @@ ROUTES = (
     Route("GET", "/docs", operations.docs, "open", response_types=("text/html",)),
 )  # fmt: skip
 METHODS = sorted({route.method for route in ROUTES})
+
+
+def all_routes() -> tuple[Route, ...]:
+    """Our routes, then those of the plugins that are on. Raises MaasError."""
+    return (*ROUTES, *(route for routes in load_parts("routes") for route in routes))

@@ -4,7 +4,7 @@
 --   anon            no claims: nothing
 --   maas_app        another application: inserts and reads requests and memory of all users
 --   maas_ops        operators: the views v_*, cancel and retry, prompts and prices
---   maas_server     server.py, and `maas telegram`
+--   maas_server     server.py, and services of plugins
 --   maas_worker     main.py
 --
 -- Everything in the schema maas is closed to everybody, then opened to the roles named here: tables have row security and no
@@ -34,15 +34,15 @@ language sql immutable as $$
 
     ('maas_ops', 'select', array['v_actions', 'v_audit', 'v_cost_daily', 'v_cost_user', 'v_daily_metrics', 'v_embedding', 'v_engines', 'v_left_out_days',
       'v_orchestrators', 'v_queue', 'v_rates', 'v_run_cost', 'v_run_history', 'v_runs_current', 'v_runs_stuck', 'v_sessions', 'v_stage_latency', 'v_stage_recent',
-      'v_telegram', 'v_user_memory', 'v_user_queue', 'v_user_quotas', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
+      'v_user_memory', 'v_user_queue', 'v_user_quotas', 'engine_settings', 'model_prices', 'system_prompts', 'system_prompts_history']),
     ('maas_ops', 'update (prompt_template, is_active)', array['system_prompts']),
     ('maas_ops', 'insert, update, delete', array['model_prices']),
 
     ('maas_server', 'select', memory || array['pipeline_runs', 'run_events', 'chat_pending_actions', 'llm_calls', 'tool_executions', 'task_steps',
       'system_prompts', 'system_prompts_history', 'assistants', 'tools', 'engine_metrics', 'engine_settings', 'counted_users', 'term_df',
-      'embeddings', 'embedding_fills', 'user_identities', 'user_roles', 'telegram_bots', 'telegram_updates', 'telegram_replies', 'telegram_messages',
+      'embeddings', 'embedding_fills', 'user_identities', 'user_roles',
       'compactions', 'forgotten_memories', 'erasures', 'memory_corrections', 'api_keys', 'ai_conversations', 'audit', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms', 'knowledge_embeddings',
-      'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'v_telegram', 'schema_files']),
+      'v_conversation_status', 'v_actions', 'v_cost_user', 'v_embedding', 'v_engines', 'v_keys', 'v_orchestrators', 'v_queue', 'v_run_history', 'v_runs_stuck', 'v_sessions', 'schema_files']),
     ('maas_server', asked || ', source, caller, idempotency_key, client_context)', array['pipeline_runs']),
     ('maas_server', 'update (mode, title)', array['chat_conversations']), ('maas_server', 'delete', array['attachments']),
 
@@ -72,6 +72,20 @@ begin
 end $$;
 comment on function maas.maas_all_table_rights is 'What each role may do with tables and views, those of plugins too';
 
+create or replace function maas.maas_all_function_rights() returns table (role_name text, functions text[]) language plpgsql as $$
+declare
+  rights text;
+begin
+  -- A plugin says in a function NAME_function_rights of its own which of our programs may execute its functions.
+  for rights in
+    select p.proname from pg_proc p where p.pronamespace = 'maas'::regnamespace and p.pronargs = 0 and p.proname ~ '_function_rights$'
+      and p.proname <> 'maas_all_function_rights'
+  loop
+    return query execute format('select * from maas.%I()', rights);
+  end loop;
+end $$;
+comment on function maas.maas_all_function_rights is 'Which role may execute which functions, those of plugins too';
+
 create or replace function maas.maas_function_rights() returns table (role_name text, functions text[]) language sql immutable as $$
   with lists(formats, search) as (values (
     array['maas_now', 'maas_day', 'maas_monday', 'maas_period', 'maas_format_call', 'maas_fingerprint_action'],
@@ -87,9 +101,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_forget', 'maas_memories_from', 'maas_answers_from', 'maas_check_quotas', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
       'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button',
       'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_specs',
-      'maas_assistant_tools', 'maas_insert_call', 'maas_telegram_open', 'maas_telegram_take', 'maas_telegram_handled', 'maas_telegram_fail',
-      'maas_telegram_ask', 'maas_telegram_start', 'maas_telegram_notice', 'maas_telegram_follow', 'maas_telegram_tasks', 'maas_telegram_place',
-      'maas_telegram_set_message', 'maas_telegram_end', 'maas_telegram_delay', 'maas_telegram_report', 'maas_telegram_clean',
+      'maas_assistant_tools', 'maas_insert_call',
       'maas_signing_key', 'maas_find_account', 'maas_password_hash', 'maas_sign_up', 'maas_offer_admin_code', 'maas_begin_session',
       'maas_refresh_session', 'maas_find_session', 'maas_end_sessions', 'maas_change_account', 'maas_create_link', 'maas_use_link']),
 
@@ -202,7 +214,7 @@ begin
     end if;
   end loop;
   for target in
-    select v.role_name, p.oid::regprocedure as name from maas.maas_function_rights() v
+    select v.role_name, p.oid::regprocedure as name from maas.maas_all_function_rights() v
     join pg_proc p on p.proname = any(v.functions) and p.pronamespace = 'maas'::regnamespace where v.role_name <> all(missing)
   loop
     execute format('grant execute on function %s to %I', target.name, target.role_name);

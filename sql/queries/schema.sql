@@ -51,6 +51,9 @@ on conflict (name) do update set hash = excluded.hash, applied_at = now();
 delete from maas.schema_files
 where name <> all($1) and case when position(':' in name) > 0 then split_part(name, ':', 1) else '' end = any($2);
 
+-- name: forget_views
+delete from maas.schema_files where name like 'views/%' or name like '%:views/%';
+
 -- name: finds_maas
 select 'maas' = any(current_schemas(false));
 

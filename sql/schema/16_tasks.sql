@@ -14,6 +14,7 @@ comment on column maas.tasks.is_approved is 'Whether the user has approved exact
 comment on column maas.tasks.max_calls is 'Tool and model calls, those that a crash repeats included; the steps beyond are skipped';
 comment on column maas.tasks.max_price is 'Micro-dollars that its model calls may cost; null: no limit. A call without a known price counts as nothing';
 comment on column maas.tasks.max_seconds is 'Seconds after which no further step begins';
+create index idx_tasks_parent_run_id on maas.tasks (parent_run_id) where parent_run_id is not null;
 
 create table maas.task_steps (
   run_id uuid not null references maas.pipeline_runs on delete cascade,

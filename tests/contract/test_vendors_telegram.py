@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
+from maas.channels.telegram.client import RichText, TelegramClient, is_token, utf16_length
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
-from shared.vendors.telegram import RichText, TelegramClient, is_token, utf16_length
 from tests.standins.running import Running, standin
 from tests.vendors import LIMITS, SHORT
 

@@ -106,19 +106,21 @@ def test_functions_and_views_are_applied_when_they_change(empty: str, folder: Pa
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> dict[str, Path]:
-    """The SQL of a plugin: a table and a function."""
+    """The SQL of a plugin: a table, a function and a view."""
     files = tmp_path / "plugin"
     write(files, "schema/tables", "create table maas.b (n int default maas.f());")
     write(files, "functions/g", FUNCTION.format(n=2).replace("maas.f", "maas.g"))
+    write(files, "views/w", "create view maas.w as select n from maas.b;")
     return {"shop": files}
 
 
 OF_THE_PLUGIN = ["shop:schema/tables", "shop:functions/g"]
+OWN_VIEW = "shop:views/w"
 
 
 def test_a_plugin_of_a_new_database(empty: str, folder: Path, plugin: dict[str, Path]) -> None:
     write(plugin["shop"], "migrations/0001_first", "raise 'never applied'")
-    assert pending(empty, folder, plugin) == migrate(empty, folder, plugin) == [*NEW, *OF_THE_PLUGIN]
+    assert pending(empty, folder, plugin) == migrate(empty, folder, plugin) == [*NEW, *OF_THE_PLUGIN, OWN_VIEW]
     assert pending(empty, folder, plugin) == [] and fingerprint(folder, plugin) != fingerprint(folder)
 
 
@@ -126,15 +128,19 @@ def test_a_plugin_that_comes_later_and_goes_and_comes_back(empty: str, folder: P
     """Off it has no tables; what it has once had stays until it is on again, and then is brought up to date."""
     migrate(empty, folder)
     assert relations(empty) == {"schema_files", "a", "v"}
-    assert pending(empty, folder, plugin) == migrate(empty, folder, plugin) == OF_THE_PLUGIN
+    assert pending(empty, folder, plugin) == [*OF_THE_PLUGIN, OWN_VIEW]
+    assert migrate(empty, folder, plugin) == ["views/v", *OF_THE_PLUGIN, OWN_VIEW]
     run(empty, "insert into maas.b default values")
     write(folder, "functions/f", FUNCTION.format(n=3))
-    assert migrate(empty, folder) == ["functions/f"]
+    write(folder, "views/v", "create view maas.v as select 2 as n;")
+    assert migrate(empty, folder) == ["functions/f", "views/v"]
+    assert relations(empty) == {"schema_files", "a", "b", "v"}
     write(plugin["shop"], "functions/g", FUNCTION.format(n=4).replace("maas.f", "maas.g"))
     write(plugin["shop"], "migrations/0001_first", "insert into maas.b select maas.g();")
-    assert migrate(empty, folder, plugin) == ["shop:migrations/0001_first", "shop:functions/g"]
+    applied = ["views/v", "shop:migrations/0001_first", "shop:functions/g", OWN_VIEW]
+    assert migrate(empty, folder, plugin) == applied
     assert migrate(empty, folder, plugin) == []
-    assert run(empty, "select n from maas.b order by n") == [(1,), (2,)]
+    assert run(empty, "select n from maas.w order by n") == [(1,), (2,)]
 
 
 def test_a_plugin_whose_tables_are_others_is_named(empty: str, folder: Path, plugin: dict[str, Path]) -> None:
@@ -155,7 +161,6 @@ def test_stickers_have_columns_of_their_own_while_they_are_on(empty: str, monkey
     monkeypatch.setenv("MAAS_PLUGINS", "stickers")
     assert migrate(empty, SQL_FOLDER, sql_folders()) == ["stickers:schema/sessions"]
     assert run(empty, "select style, emotion, pose from maas.assistant_sessions") == [("anime", None, None)]
-    monkeypatch.delenv("MAAS_PLUGINS")
     assert migrate(empty, SQL_FOLDER, sql_folders()) == []
 
 

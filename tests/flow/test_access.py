@@ -19,7 +19,7 @@ from maas.http.admin.people import post_key
 from maas.http.ai_sdk.chat import get_ui_stream
 from maas.http.app import create_app
 from maas.http.auth import LocalAuthenticator
-from maas.http.routes import ROUTES, Route
+from maas.http.routes import Route, all_routes
 from maas.users import NewKey, create_key
 from shared.db import open_database
 from shared.settings import load_settings
@@ -27,10 +27,10 @@ from tests.http_calls import Answer, call, chat_of, make, takes_user, user_field
 from tests.polling import poll
 from tests.stack import NOBODY, Stack
 
-GUARDED = [pytest.param(route, id=f"{route.method} {route.path}") for route in ROUTES if route.scope != "open"]
+GUARDED = [pytest.param(route, id=f"{route.method} {route.path}") for route in all_routes() if route.scope != "open"]
 OF_SOMEBODY = [  # what is for administrators of all users refuses bound keys before it looks whose a thing is
     pytest.param(route, id=f"{route.method} {route.path}")
-    for route in ROUTES
+    for route in all_routes()
     if takes_user(route) and not route.path.startswith("/v1/admin/")
 ]
 OTHERS = {
@@ -111,8 +111,8 @@ def own_headers(answer: Answer) -> dict[str, str]:
 
 def test_only_these_are_open() -> None:
     """Health, the documentation and the sign-in need no key, and none of it names a user."""
-    assert {route.path for route in ROUTES if route.scope == "open"} == OPEN
-    assert not [route.path for route in ROUTES if route.scope == "open" and takes_user(route)]
+    assert {route.path for route in all_routes() if route.scope == "open"} == OPEN
+    assert not [route.path for route in all_routes() if route.scope == "open" and takes_user(route)]
 
 
 def test_no_route_is_without_a_scope(fresh_database: str) -> None:
@@ -343,7 +343,7 @@ def refusal(send: Callable[[], httpx2.Response]) -> dict[str, Any]:
 def test_the_document_says_what_routes_need(stack: Stack) -> None:
     document = stack.client.get("/openapi.json").json()
     assert set(document["components"]["securitySchemes"]) == {"bearer", "key"}
-    for route in ROUTES:
+    for route in all_routes():
         operation = document["paths"][route.path][route.method.lower()]
         is_guarded = route.scope != "open"
         assert ("security" in operation) == is_guarded

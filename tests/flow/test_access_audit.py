@@ -7,14 +7,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.cli import COMMANDS, _load
-from maas.http.routes import ROUTES, Route
+from maas.cli import COMMANDS, _load, commands_of_plugins
+from maas.http.routes import Route, all_routes
 from maas.users import LOCAL_USER
 from tests.flow.test_access import bearer, name_of, new_key, new_user
 from tests.http_calls import call, make, takes_user
 from tests.stack import NOBODY, ROOT, Stack, maas
 
-GUARDED = [pytest.param(route, id=f"{route.method} {route.path}") for route in ROUTES if route.scope != "open"]
+GUARDED = [pytest.param(route, id=f"{route.method} {route.path}") for route in all_routes() if route.scope != "open"]
 LISTS = {"/v1/admin/users": "users_list", "/v1/admin/runs": "runs_list", "/v1/admin/memories": "memories_list"}
 OF_NOBODY = {  # these show and change what is no user's, or write what they change to the audit themselves
     "/v1/assistants", "/v1/tools", "/v1/caller", "/v1/models", "/v1/models/{model}", "/metrics", "/v1/admin/metrics",
@@ -152,7 +152,7 @@ def of_users() -> Iterator[str]:
         elif any(parameter.name == "user" for parameter in getattr(command, "params", ())):
             yield name
 
-    for entry in COMMANDS:
+    for entry in (*COMMANDS, *commands_of_plugins()):
         yield from walk(_load(entry.name), entry.name)
 
 

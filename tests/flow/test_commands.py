@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from bench.processes import children_of
-from maas.cli import COMMANDS, Entry, execute
+from maas.cli import COMMANDS, Entry, commands_of_plugins, execute
 from maas.prompting.prompts import prompt_files
 from main import commands
 from tests.polling import poll
@@ -31,6 +31,8 @@ HISTORY = [
     ("user", "Ann", "2024-04-02T09:00:00Z", "В апреле я ездила в Казань на поезде."),
     ("assistant", "Ben", "2024-04-02T09:01:00Z", "И как тебе Казань?"),
 ]
+
+ALL_COMMANDS = (*COMMANDS, *commands_of_plugins())
 
 
 @pytest.fixture
@@ -192,11 +194,11 @@ def test_doctor_shows_brackets_as_they_are(stack: Stack) -> None:
 
 def test_help_names_every_command() -> None:
     page = subprocess.run([MAAS, "--help"], capture_output=True, text=True, check=True).stdout
-    for entry in COMMANDS:
+    for entry in ALL_COMMANDS:
         assert f" {entry.name} " in page
 
 
-@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", ALL_COMMANDS, ids=lambda entry: entry.name)
 def test_every_command_loads_and_shows_its_help(entry: Entry) -> None:
     done = CliRunner().invoke(commands(), [entry.name, "--help"], prog_name="maas")
     assert done.exit_code == 0, done.output

@@ -135,7 +135,7 @@ def test_a_plugin_that_is_off_and_on_again(stack: Stack) -> None:
     restart(stack, MAAS_PLUGINS="ads,dummies")
     assert state(stack)["stickers"] == (False, "the plugin stickers is off; name it in MAAS_PLUGINS")
     words = " ".join(maas(stack, "doctor", MAAS_PLUGINS="ads").stdout.split())
-    assert "ok plugins: on: ads; off: corporate, stickers" in words
+    assert "ok plugins: on: ads; off: corporate, stickers, telegram" in words
     assert "stickers: the plugin stickers is off; name it in MAAS_PLUGINS" in words
     restart(stack)
     assert state(stack)["stickers"] == (True, None)

@@ -10,8 +10,6 @@ from uuid import uuid4
 
 import pytest
 
-from bench.sandbox import Sandbox
-from shared.postgres import EmbeddedPostgres
 from tests.contract.dialects import OPENAI
 from tests.http_server import HTTPServer
 from tests.scripted import ScriptedModel
@@ -73,29 +71,12 @@ def test_the_plugin_works(database: str, tmp_path: Path, site: Path) -> None:
         assert erased.returncode == 0 and stack.rows("select from bakery_orders") == [], erased
 
 
-def test_the_core_alone(postgres: EmbeddedPostgres, tmp_path: Path) -> None:
-    """Without plugins it answers and remembers, and nothing of them is there."""
-    empty = Sandbox(tmp_path, postgres.dsn, postgres, "template1").empty_database
-    with empty() as dsn, Stack(dsn, tmp_path, MAAS_PLUGINS="") as stack:
-        assert maas(stack, "migrate", MAAS_PLUGINS="").stdout.endswith("12 prompts seeded\n")
-        stack.start_server()
-        stack.start_orchestrator()
-        run = stack.ask(uuid4(), "Who are you?")
-        assert stack.answer(run)["status"] == "COMPLETED"
-        stack.wait_archived(run)
-        assert [row["name"] for row in stack.rows("select name from assistants")] == ["mentor"]
-        assert stack.rows("select name from tools") == []
-        assert stack.rows("select name from schema_files where name like '%:%'") == []
-        events = stack.client.get("/openapi.json").json()["paths"]["/v1/runs/{id}/events"]
-        assert "request_photo" in str(events) and "sticker" not in str(events)
-
-
 def test_a_wrong_choice_is_one_line(database: str, tmp_path: Path) -> None:
     with Stack(database, tmp_path) as stack:
         for words in (["migrate"], ["orders"]):
             refused = maas(stack, *words, MAAS_PLUGINS="bakery")
             assert (refused.returncode, refused.stdout) == (1, "")
             assert refused.stderr.strip() == (
-                "maas: MAAS_PLUGINS: 'bakery' is not installed; installed plugins: ads, corporate, stickers"
+                "maas: MAAS_PLUGINS: 'bakery' is not installed; installed plugins: ads, corporate, stickers, telegram"
             )
         assert "migrate" in maas(stack, "--help", MAAS_PLUGINS="bakery").stdout

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from maas.http.routes import ROUTES, Route
+from maas.http.routes import Route, all_routes
 from shared.errors import MaasError
 from shared.settings import load_settings
 from tests.http_calls import call
@@ -111,7 +111,7 @@ def test_a_request_is_one_line_without_its_words(stack: Stack) -> None:
     assert not [line for line in stack.log().splitlines() if '"/healthz"' in line]
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.parametrize("route", all_routes(), ids=lambda route: f"{route.method} {route.path}")
 def test_a_page_that_is_named_may_ask(stack: Stack, route: Route) -> None:
     asked = {
         "origin": PAGE, "access-control-request-method": route.method,
@@ -148,7 +148,9 @@ OF_OURS: list[dict[str, str]] = [
 
 
 @pytest.mark.parametrize(
-    "route", [route for route in ROUTES if route.scope != "open"], ids=lambda route: f"{route.method} {route.path}"
+    "route",
+    [route for route in all_routes() if route.scope != "open"],
+    ids=lambda route: f"{route.method} {route.path}",
 )
 def test_a_page_from_elsewhere_opens_nothing(stack: Stack, route: Route) -> None:
     counted = "select (select count(*) from pipeline_runs) + (select count(*) from attachments) as n"

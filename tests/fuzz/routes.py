@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import httpx2
 
 from maas.http.attachments import FORM_TYPE
-from maas.http.examples import REQUEST_EXAMPLES
-from maas.http.routes import ROUTES, Route
+from maas.http.examples import request_examples
+from maas.http.routes import Route, all_routes
 from tests.fuzz.residents import Resident
 from tests.pictures import picture
 
@@ -51,7 +51,7 @@ class HttpRoute:
 
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client
-        self._routes = [route for route in ROUTES if route.resource is not None or _takes_user(route)]
+        self._routes = [route for route in all_routes() if route.resource is not None or _takes_user(route)]
         self._reading = [
             route
             for route in self._routes
@@ -116,7 +116,7 @@ def _options(route: Route, claimed: Resident) -> dict[str, Any]:
     if route.request_types:
         return {"content": LINE, "headers": {"content-type": route.request_types[0]}}
     if route.body is not None:
-        body = REQUEST_EXAMPLES[route.body.__name__]
+        body = request_examples([route])[route.body.__name__]
         asked = QUESTION | {"from": None} if route.handler.__name__ == "post_search" else QUESTION
         named = {name: str(claimed.user_id) for name in ("user_id", "userId") if name in body}
         return {"json": body | named | (asked if "query" in body else {})}

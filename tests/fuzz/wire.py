@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from maas.http.routes import ROUTES
+from maas.http.routes import all_routes
 from tests.fuzz.residents import Resident
 from tests.fuzz.runs import long_run
 
@@ -117,7 +117,7 @@ def body(draw: random.Random, who: Resident) -> Attack:
         "noise": (draw.randbytes(draw.randrange(2_000)), b""),
     }  # fmt: skip
     name = draw.choice(list(forms))
-    path = draw.choice([route.path for route in ROUTES if route.method == "POST"])
+    path = draw.choice([route.path for route in all_routes() if route.method == "POST"])
     raw, more = forms[name]
     kind = draw.choice(
         [JSON, JSON, JSON, b"Content-Type: multipart/form-data; boundary=x\r\n", b"Content-Type: \xff\r\n"]
@@ -174,7 +174,7 @@ def events(draw: random.Random, who: Resident) -> Attack:
 
 def address(draw: random.Random, who: Resident) -> Attack:
     """Any method on any path, but for the stream that has no end."""
-    route = draw.choice([route for route in ROUTES if route.path != "/v1/users/{id}/events"])
+    route = draw.choice([route for route in all_routes() if route.path != "/v1/users/{id}/events"])
     odd = ["%00", "..", "%2e%2e%2f", "%ff%fe", "{id}", "\u0439", "a" * 9_000, "0" * 36, "%", "//", "';--", "%c0%ae"]
     path = route.path.replace("{id}", draw.choice([*odd, str(who.things["run"]), str(UUID(int=draw.getrandbits(128)))]))
     query = draw.choice(

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.http.routes import RESOURCES, ROUTES
+from maas.http.routes import RESOURCES, all_routes
 from shared.db import queries
 from tests.sql.attempts import ROLES
 
@@ -353,6 +353,6 @@ def test_a_query_of_a_user_compares_the_user(name: str) -> None:
 
 def test_every_route_with_an_id_checks_its_owner() -> None:
     """What `ROUTE` relies on."""
-    assert {route.resource for route in ROUTES if "{id}" in route.path} == set(RESOURCES.values())
+    assert {route.resource for route in all_routes() if "{id}" in route.path} == set(RESOURCES.values())
     asked = {name.removeprefix("owner_of_") for name in queries() if name.startswith("owner_of_")}
     assert asked | {"user"} == set(RESOURCES.values())

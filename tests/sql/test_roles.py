@@ -77,7 +77,7 @@ def test_a_later_function_is_closed(known: Connection) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_functions_are_executed_by_those_named(known: Connection, role: str) -> None:
     allowed = f"""select proname from {FUNCTIONS} f where has_function_privilege(%s, oid, 'execute')"""
-    named = "select distinct unnest(functions) from maas_function_rights() where role_name = %s"
+    named = "select distinct unnest(functions) from maas_all_function_rights() where role_name = %s"
     found = set(values(known, allowed, role))
     assert found == set(values(known, named, role))
     assert role not in CLIENTS or found <= {"maas_is_admin"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from maas.http import auth, state
 from maas.http.auth import TTLCache
-from maas.http.routes import ROUTES
+from maas.http.routes import all_routes
 from maas.http.state import RateLimiter
 from shared.errors import MaasError
 from shared.log import mask
@@ -130,7 +130,7 @@ def test_keys_and_tokens_are_masked(text: str) -> None:
 def scopes_of_all_routes() -> str:
     """The rows of the table in docs/access.md."""
     lines = []
-    for route in ROUTES:
+    for route in all_routes():
         owns = [f"the {route.resource}"] if route.resource else []
         owns += [f"`{field}`"] if (field := user_field(route)) else []
         lines.append(f"| `{route.method} {route.path}` | {route.scope} | {', '.join(owns)} |\n")

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from maas.agents.mcp_client import MAX_REPLY_BYTES
+from maas.channels.telegram.client import TELEGRAM_LIMITS
 from maas.cli.up import MAX_HEALTH_BYTES
 from maas.knowledge.reader import MAX_OUTPUT_BYTES
 from shared.bounded_http import (
@@ -29,7 +30,6 @@ from shared.bounded_http import (
 )
 from shared.vendors.lightrag import LIGHTRAG_LIMITS, STATE_LIMITS
 from shared.vendors.service import DEFAULT_LIMITS
-from shared.vendors.telegram import TELEGRAM_LIMITS
 from tests.stack import ROOT
 
 # Calls that open a way for bytes from outside.

@@ -12,13 +12,13 @@ import pytest
 
 from maas.engine.events import EventType, event_types
 from maas.http.openapi import describe
-from maas.http.routes import ROUTES
+from maas.http.routes import all_routes
 from maas.prompting.prompts import BUILT_IN_ROLES, prompt_files
 from shared.errors import MaasError
 from shared.plugins import Plugin, _find, active, installed
 from shared.settings import load_settings
 
-OURS = ["ads", "corporate", "stickers"]
+OURS = ["ads", "corporate", "stickers", "telegram"]
 
 
 @pytest.fixture(autouse=True)
@@ -71,14 +71,16 @@ def test_the_setting_is_read_from_a_file(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAAS_PLUGINS", "sticker")
-    with pytest.raises(MaasError, match="'sticker' is not installed; installed plugins: ads, corporate, stickers"):
+    with pytest.raises(MaasError, match=f"'sticker' is not installed; installed plugins: {', '.join(OURS)}"):
         active()
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_part_can_be_loaded(name: str) -> None:
     plugin = installed()[name]
-    parts = (*plugin.assistants.values(), plugin.tools, plugin.openers, plugin.servers, plugin.server_names)
+    parts = [*plugin.assistants.values(), plugin.tools, plugin.openers, plugin.servers, plugin.server_names]
+    parts += [plugin.settings, plugin.routes, plugin.checks, plugin.metrics, plugin.overview]
+    parts += [part for one in plugin.commands for part in (one.part, one.service)]
     assert all(plugin.load(part) is not None for part in parts if part is not None)
     assert (plugin.folder / "__init__.py").is_file()
 
@@ -104,7 +106,9 @@ def test_events_come_along_with_their_plugin(monkeypatch: pytest.MonkeyPatch) ->
     """Clients receive an event of a plugin while it is on, and the document of the API names it."""
 
     def described() -> list[str]:
-        content = describe(ROUTES, "1", True)["paths"]["/v1/runs/{id}/events"]["get"]["responses"]["200"]["content"]
+        content = describe(all_routes(), "1", True)["paths"]["/v1/runs/{id}/events"]["get"]["responses"]["200"][
+            "content"
+        ]
         kinds: list[str] = content["text/event-stream"]["schema"]["properties"]["event"]["enum"]
         return kinds
 

@@ -15,7 +15,8 @@ import structlog
 from server import require_loopback
 from shared.errors import MaasError
 from shared.log import configure, hide, mask, redact
-from shared.settings import ROLES, Settings, load_settings, unknown_settings
+from shared.settings import ROLES, Settings, load_settings
+from shared.variables import unknown_settings
 
 
 def test_defaults() -> None:

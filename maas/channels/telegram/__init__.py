@@ -7,23 +7,20 @@ once, and filled by edits, which may be repeated. So no request is lost or made 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from shared.plugins import Command, Plugin
 
-from shared.db import Database
-from shared.settings import Settings
-from shared.vendors.telegram import TelegramClient
-
-SOURCE = "telegram"  # of its runs and conversations, and the provider of the names of its users
-KINDS = ("message", "callback_query")  # of updates that are taken in
-
-
-@dataclass(frozen=True, slots=True)
-class Bot:
-    """A bot with its assistant: `id` and `username` are those of Telegram."""
-
-    id: int
-    username: str
-    assistant: str
-    client: TelegramClient
-    db: Database
-    settings: Settings
+PLUGIN = Plugin(
+    name="telegram",
+    package=__name__,
+    settings="settings:TelegramSettings",
+    commands=(
+        Command(
+            "telegram", "command:telegram",
+            "Serve the bots of TELEGRAM_BOT_TOKEN until Ctrl-C; `maas up` starts this, too.",
+            service="settings:is_configured",
+        ),
+    ),
+    checks="checks:CHECKS",
+    metrics="metrics:read_metrics",
+    overview="overview:read_overview",
+)  # fmt: skip

@@ -15,7 +15,8 @@ from uuid import UUID
 
 import structlog
 
-from maas.channels.telegram import Bot
+from maas.channels.telegram.bot import Bot
+from maas.channels.telegram.client import MAX_STICKER_BYTES, STICKER_SIDE, Keyboard, RichText
 from maas.channels.telegram.keyed_queue import KeyedQueue
 from maas.channels.telegram.messages import FIRST_IMAGE, Gone, Messages, Reply, edit_message
 from maas.channels.telegram.phrases import Language, say
@@ -29,7 +30,6 @@ from shared.db import CONNECTION_LOST, wait_for_postgres
 from shared.errors import Backoff, MaasError
 from shared.images import fit_sticker_async
 from shared.vendors import VendorError
-from shared.vendors.telegram import MAX_STICKER_BYTES, STICKER_SIDE, Keyboard, RichText
 
 IMAGE_NOTICE, FIRST_ACTION = 1999, 2000  # numbers of parts
 FINGERPRINT_CHARS = 20  # of an action, in the data of a button, which has 64 bytes
@@ -187,7 +187,7 @@ class Delivery:
 
     async def _is_shown_rich(self, messages: Messages, markdown: str, keyboard: Keyboard) -> bool:
         """Show an answer as one rich message if that is wanted; False if Telegram does not accept it."""
-        rich = render_rich(markdown) if self._bot.settings.telegram_rich else None
+        rich = render_rich(markdown) if self._bot.options.telegram_rich else None
         if rich is None:
             return False
         try:
@@ -233,7 +233,7 @@ class Delivery:
             contents = render(progress.markdown)
             if progress.is_over or not contents:
                 continue
-            if self._bot.settings.telegram_drafts and chat_id > 0:
+            if self._bot.options.telegram_drafts and chat_id > 0:
                 draft = partial(self._client.send_message_draft, chat_id, draft_id, contents[-1])
                 await self._try(chat_id, draft)
             else:
@@ -244,7 +244,7 @@ class Delivery:
             await asyncio.sleep(max(0.0, next_edit - _now()))
 
     def _debounce(self, chat_id: int) -> float:
-        debounce = self._bot.settings.telegram_debounce
+        debounce = self._bot.options.telegram_debounce
         return debounce if chat_id > 0 else max(debounce, GROUP_DEBOUNCE_S)
 
     async def _show_image(self, messages: Messages, number: int, attachment: UUID) -> None:

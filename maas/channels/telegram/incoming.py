@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from maas.channels.telegram.client import Entity, Message, PhotoSize, TelegramUser, Update
 from maas.channels.telegram.phrases import Language, language_of
 from shared.text import clean
-from shared.vendors.telegram import Entity, Message, PhotoSize, TelegramUser, Update
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?:\s+|$)")
 _IMAGES = ("image/jpeg", "image/png", "image/webp")

@@ -11,13 +11,13 @@ from uuid import UUID
 
 import structlog
 
-from maas.channels.telegram import Bot
+from maas.channels.telegram.bot import Bot
+from maas.channels.telegram.client import Keyboard, RichText, TelegramClient
 from maas.channels.telegram.phrases import Language
 from maas.channels.telegram.rate_limits import RateLimits
 from maas.channels.telegram.rendering import PLACEHOLDER, hash_of, plain
 from shared.db import wait_for_postgres
 from shared.vendors import VendorError
-from shared.vendors.telegram import Keyboard, RichText, TelegramClient
 
 Kind = Literal["text", "action", "image"]
 FIRST_IMAGE = 1000  # the number of the first part that is no text

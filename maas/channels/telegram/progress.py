@@ -6,10 +6,10 @@ import asyncio
 import json
 from typing import Any
 
+from maas.channels.telegram.client import MAX_CALLBACK_BYTES, Keyboard
 from maas.channels.telegram.phrases import Language, say
 from maas.runs.event_stream import Event
 from shared.text import visible_line
-from shared.vendors.telegram import MAX_CALLBACK_BYTES, Keyboard
 
 
 class Progress:

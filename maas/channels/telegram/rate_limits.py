@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import structlog
 
-from maas.channels.telegram import Bot
+from maas.channels.telegram.bot import Bot
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 from shared.vendors import VendorError

@@ -9,9 +9,9 @@ from typing import Any
 
 from telegramify_markdown import convert, richify, split_entities
 
+from maas.channels.telegram.client import MAX_RICH_CHARS, MAX_TEXT_UNITS, Keyboard, RichText, utf16_length
 from maas.channels.telegram.phrases import Language, say
 from shared.text import clean, shorten
-from shared.vendors.telegram import MAX_RICH_CHARS, MAX_TEXT_UNITS, Keyboard, RichText, utf16_length
 
 MAX_MARKDOWN_CHARS = 200_000
 MAX_PARTS = 30

@@ -14,9 +14,11 @@ import asyncpg
 import httpx2
 import structlog
 
-from maas.channels.telegram import KINDS, Bot
+from maas.channels.telegram.bot import KINDS, Bot
+from maas.channels.telegram.client import TelegramClient
 from maas.channels.telegram.delivery import Delivery
 from maas.channels.telegram.phrases import COMMANDS
+from maas.channels.telegram.settings import TelegramSettings
 from maas.channels.telegram.update_handler import UpdateHandler
 from maas.channels.telegram.webhook import Webhooks
 from maas.runs.event_stream import EventStream
@@ -27,7 +29,6 @@ from shared.errors import Backoff, MaasError
 from shared.postgres import PostgresUrls
 from shared.settings import Settings
 from shared.vendors import VendorError
-from shared.vendors.telegram import TelegramClient
 
 POLL_S = 25
 MIN_POLL_S = 0.2
@@ -43,7 +44,8 @@ log = structlog.get_logger()
 
 async def serve(settings: Settings, postgres: PostgresUrls, stop: asyncio.Event) -> None:
     """Serve all configured bots until `stop`. Raises MaasError for a wrong setting or token."""
-    bots = settings.telegram_bots
+    options = settings.of(TelegramSettings)
+    bots = options.telegram_bots
     if not bots:
         raise MaasError("bad_setting", "TELEGRAM_BOT_TOKEN is not set; @BotFather of Telegram gives one")
     async with AsyncExitStack() as stack:
@@ -52,11 +54,11 @@ async def serve(settings: Settings, postgres: PostgresUrls, stop: asyncio.Event)
         db = await wait_for_postgres(partial(_open_database, settings, postgres, stack))
         watcher = RunWatcher(db, postgres.listen, "maas telegram listener")
         await stack.enter_async_context(watcher.listening())
-        webhooks = Webhooks(settings)
+        webhooks = Webhooks(options)
         await stack.enter_async_context(webhooks.serving())
         services = [
             _Service(
-                await _introduce(TelegramClient(http, settings.telegram_base_url, token), assistant, db, settings),
+                await _introduce(TelegramClient(http, options.telegram_base_url, token), assistant, db, settings),
                 EventStream(db), watcher, postgres, webhooks, token,
             )
             for token, assistant in bots
@@ -87,7 +89,8 @@ async def _introduce(client: TelegramClient, assistant: str, db: Database, setti
     while True:
         try:
             me = await client.get_me()
-            return Bot(me.id, me.username or str(me.id), assistant, client, db, settings)
+            options = settings.of(TelegramSettings)
+            return Bot(me.id, me.username or str(me.id), assistant, client, db, settings, options)
         except VendorError as error:
             if error.code == "unauthorized":
                 raise
@@ -172,7 +175,7 @@ class _Service:
     async def _take_in(self, handler: UpdateHandler, delivery: Delivery, next_id: int | None) -> None:
         await wait_for_postgres(delivery.load)  # what an earlier process has begun goes out first
         await wait_for_postgres(handler.load)
-        if self._bot.settings.telegram_webhook is not None:
+        if self._bot.options.telegram_webhook is not None:
             await self._receive(handler)
         else:
             await self._poll(handler, next_id)

@@ -10,7 +10,8 @@ from uuid import UUID
 
 import structlog
 
-from maas.channels.telegram import SOURCE, Bot
+from maas.channels.telegram.bot import SOURCE, Bot
+from maas.channels.telegram.client import MAX_TEXT_UNITS
 from maas.channels.telegram.delivery import FINGERPRINT_CHARS, Delivery
 from maas.channels.telegram.incoming import Incoming, Press, chat_of, read_update
 from maas.channels.telegram.keyed_queue import KeyedQueue
@@ -27,7 +28,6 @@ from shared.json import map_texts
 from shared.quotas import QuotaExceeded
 from shared.text import clean
 from shared.vendors import VendorError
-from shared.vendors.telegram import MAX_TEXT_UNITS
 
 MAX_FAILURES = 3  # of one update; then it is given up
 RETRY_PAUSE_S = 1.0
@@ -121,7 +121,7 @@ class UpdateHandler:
         return True
 
     async def _act(self, incoming: Incoming) -> None:
-        allowed = self._bot.settings.telegram_users
+        allowed = self._bot.options.telegram_users
         if allowed and incoming.name not in allowed:
             await self._notify(incoming, say(incoming.language, "private"))
         elif incoming.press is not None:

@@ -18,12 +18,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from maas.channels.telegram.client import NumberedUpdate
+from maas.channels.telegram.settings import TelegramSettings
 from maas.channels.telegram.update_handler import UpdateHandler
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
 from shared.json import parse_json
-from shared.settings import Settings
-from shared.vendors.telegram import NumberedUpdate
 
 MAX_BODY_BYTES = 1024 * 1024
 _NUMBERED = TypeAdapter(NumberedUpdate)
@@ -33,7 +33,7 @@ SECRET_HEADER = "x-telegram-bot-api-secret-token"
 class Webhooks:
     """Receives the updates of all bots at /telegram/NUMBER, that of a bot; nothing without MAAS_TELEGRAM_WEBHOOK."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: TelegramSettings) -> None:
         self._settings = settings
         self._open: dict[str, tuple[str, UpdateHandler]] = {}  # by the number of the bot: its secret
 

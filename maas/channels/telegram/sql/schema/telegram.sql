@@ -78,5 +78,3 @@ comment on column maas.telegram_messages.state is
 create unique index idx_telegram_messages_part on maas.telegram_messages (reply_id, part) where state in ('sending', 'sent', 'closed', 'in_doubt');
 create index idx_telegram_messages_user_id on maas.telegram_messages (user_id);
 create index idx_telegram_messages_undecided on maas.telegram_messages (action_id) where kind = 'action' and state = 'sent';
-
-create index idx_tasks_parent_run_id on maas.tasks (parent_run_id) where parent_run_id is not null;

@@ -6,15 +6,19 @@ import re
 from typing import Annotated
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode
+from pydantic_settings import NoDecode
 
+from shared.plugin_settings import PluginSettings
+from shared.settings import Settings
 from shared.text import is_blank
 
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{10,100}")
 
 
-class TelegramSettings(BaseSettings):
-    """A part of `Settings`."""
+class TelegramSettings(PluginSettings):
+    """How bots are served, and who may write to them."""
+
+    service_secrets = ("telegram_bot_token",)
 
     telegram_bot_token: SecretStr | None = Field(
         None,
@@ -76,3 +80,8 @@ class TelegramSettings(BaseSettings):
             if not is_blank(part):
                 bots.append((token.strip(), assistant.strip() if is_named else self.telegram_assistant))
         return tuple(bots)
+
+
+def is_configured(settings: Settings) -> bool:
+    """Whether there is a bot to serve."""
+    return settings.of(TelegramSettings).telegram_bot_token is not None

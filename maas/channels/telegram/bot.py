@@ -1,0 +1,26 @@
+"""A bot of Telegram, as the parts of its process share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from maas.channels.telegram.client import TelegramClient
+from maas.channels.telegram.settings import TelegramSettings
+from shared.db import Database
+from shared.settings import Settings
+
+SOURCE = "telegram"  # of its runs and conversations, and the provider of the names of its users
+KINDS = ("message", "callback_query")  # of updates that are taken in
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A bot with its assistant: `id` and `username` are those of Telegram, `options` its own settings."""
+
+    id: int
+    username: str
+    assistant: str
+    client: TelegramClient
+    db: Database
+    settings: Settings
+    options: TelegramSettings
