@@ -24,7 +24,6 @@ from pydantic_settings import BaseSettings, NoDecode
 
 from shared.access_settings import AccessSettings
 from shared.assistant_settings import AssistantSettings
-from shared.corporate_settings import CorporateSettings
 from shared.errors import MaasError, problems_of
 from shared.local_settings import LocalSettings
 from shared.log import hide
@@ -57,7 +56,7 @@ def _default_embedding_model() -> str:
 
 
 class Settings(
-    ModelSettings, AssistantSettings, CorporateSettings, VendorSettings, AccessSettings, PageSettings,
+    ModelSettings, AssistantSettings, VendorSettings, AccessSettings, PageSettings,
     QuotaSettings, LocalSettings,
 ):  # fmt: skip
     """All settings; times are in seconds unless the name says otherwise."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
-from uuid import UUID
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode
+from pydantic_settings import BaseSettings
 
 _ADDRESS = re.compile(r"https?://[^/\s?#]+(?:/[^\s?#]*)?")
-EVERYBODY = "*"
 
 
 class VendorSettings(BaseSettings):
@@ -46,39 +43,10 @@ class VendorSettings(BaseSettings):
         pattern=r"^[A-Za-z0-9_-]{1,100}$",
         description="instance of the Evolution API server, for accounts that are added without one",
     )
-    lightrag_base_url: str | None = Field(
-        None,
-        validation_alias=AliasChoices("LIGHTRAG_BASE_URL"),
-        description="URL of a LightRAG server, such as http://localhost:9621; unset: our own knowledge is searched",
-    )
-    lightrag_api_key: SecretStr | None = Field(
-        None, validation_alias=AliasChoices("LIGHTRAG_API_KEY"), description="key of the LightRAG server"
-    )
-    lightrag_users: Annotated[tuple[str, ...], NoDecode] = Field(
-        (),
-        validation_alias=AliasChoices("LIGHTRAG_USERS"),
-        description="ids of the users who may read all that the LightRAG server holds, separated by commas, or *; "
-        "empty: nobody",
-    )
 
-    @field_validator("fb_base_url", "amocrm_base_url", "evolution_base_url", "lightrag_base_url")
+    @field_validator("fb_base_url", "amocrm_base_url", "evolution_base_url")
     @classmethod
     def _address(cls, value: str | None) -> str | None:
         if value is not None and not _ADDRESS.fullmatch(value):
             raise ValueError("this is no address; one looks like https://api.example, without a query")
         return value
-
-    @field_validator("lightrag_users", mode="before")
-    @classmethod
-    def _split_lightrag_users(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-
-    @field_validator("lightrag_users")
-    @classmethod
-    def _lightrag_users(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if value == (EVERYBODY,):
-            return value
-        try:
-            return tuple(str(UUID(one)) for one in value)
-        except ValueError as error:
-            raise ValueError("these are ids of users, separated by commas, or * alone for everybody") from error

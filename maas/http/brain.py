@@ -19,6 +19,7 @@ from maas.engine.events import EventType
 from maas.engine.states import Status
 from maas.http.auth.authorize import hold_stream, principal_of, read_body
 from maas.http.conversations import get_action, post_approve, post_reject
+from maas.http.errors import error_of_failed_run
 from maas.http.openai.completions import wait_for_completion
 from maas.http.request_input import read_idempotency_key
 from maas.http.schemas import AssistantName, Name, QueryText, RequestBody, Schema, json_response
@@ -36,7 +37,6 @@ ORCHESTRATOR = "MetaOrchestrator"  # the agent of an answer under `meta_tools`
 STREAMED = (
     EventType.TEXT, EventType.TOOL_START, EventType.TOOL_RESULT, EventType.APPROVAL_REQUIRED, EventType.LAYER,
 )  # fmt: skip
-_CODES_OF_FAILED_RUNS = ("query_too_long", "cancelled", "over_budget")
 
 
 class BrainBody(RequestBody):
@@ -211,12 +211,6 @@ async def _to_answer(db: Database, completion: RunAnswer) -> BrainAnswer:
         agent=row["agent"] or default_agent,
         metadata=BrainMetadata(iterations=row["iterations"], tokens=row["tokens"], run_id=completion.run_id),
     )
-
-
-def error_of_failed_run(run_id: UUID, code: str | None, message: str | None) -> MaasError:
-    """The error of a run that FAILED, for a client that waited for it."""
-    known = code if code in _CODES_OF_FAILED_RUNS else "run_failed"
-    return MaasError(known, f"{message or 'the run failed'} (run {run_id})", {"runId": str(run_id), "error_code": code})
 
 
 def _error_line(error: MaasError) -> str:

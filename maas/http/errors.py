@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -59,6 +60,7 @@ STATUS = {
     "no_schema": 503,
     "answer_timeout": 504,
 }
+CODES_OF_FAILED_RUNS = ("query_too_long", "cancelled", "over_budget")
 log = structlog.get_logger()
 
 
@@ -78,6 +80,12 @@ def headers_of(error: MaasError) -> dict[str, str]:
         return {"Connection": "close"}  # the rest of the body may still arrive
     seconds = (error.details or {}).get("retry_after")
     return {"Retry-After": str(seconds)} if seconds else {}
+
+
+def error_of_failed_run(run_id: UUID, code: str | None, message: str | None) -> MaasError:
+    """The error of a run that FAILED, for a client that waited for it."""
+    known = code if code in CODES_OF_FAILED_RUNS else "run_failed"
+    return MaasError(known, f"{message or 'the run failed'} (run {run_id})", {"runId": str(run_id), "error_code": code})
 
 
 async def on_maas_error(_: Request, error: Exception) -> JSONResponse:

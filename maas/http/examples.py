@@ -38,15 +38,6 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "NewToolCall": {
         "user_id": EXAMPLE_USER, "assistant": "mentor", "tool": "getLeads", "arguments": {"period": "last_7d"},
     },
-    "SupervisorTask": {
-        "userId": EXAMPLE_USER, "conversationContext": "Ann plans her week and has asked about Tuesday.",
-        "proposedPlan": "Look into the calendar, then write to Alma.", "userIntent": "Move the meeting with Alma.",
-        "complexity": "medium",
-    },
-    "NewComplexTask": {
-        "userId": EXAMPLE_USER, "taskDescription": "Invite all twelve people of the project to meetings of their own.",
-        "conversationContext": "Ann prepares the start of the project.",
-    },
     "SignUp": {"email": "alma@example.org", "password": "the cello of Lisbon", "data": {"name": "Alma"}},
     "TokenRequest": {"email": "alma@example.org", "password": "the cello of Lisbon"},
     "Verification": {"type": "recovery", "token_hash": "8c6QmJ0e1qg2Jb0vZ3xWkS5f"},

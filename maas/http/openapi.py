@@ -42,8 +42,6 @@ TAGS = {
     "ui": "The stream that useChat of the AI SDK reads, with memory.",
     "models": "The assistants, as models of OpenAI's API.",
     "brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use.",
-    "supervisor": "Work of a few steps that a planner does at once, for outside callers.",
-    "complex-task": "Large tasks that begin in the background once their user has approved the steps.",
     "admin": "What administrators of all users see and change.",
     "caller": "The rights of a key or token.",
     "auth": "Sign-in with email and password (MAAS_AUTH=local), in the shapes of GoTrue, the auth server of Supabase.",
@@ -90,8 +88,6 @@ REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
     "post_brain_chat": (IDEMPOTENCY_KEY,),
     "post_brain_stream": (IDEMPOTENCY_KEY,),
     "post_telegram_chat": (IDEMPOTENCY_KEY,),
-    "post_supervisor": (IDEMPOTENCY_KEY,),
-    "post_complex_task": (IDEMPOTENCY_KEY,),
     "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER),
     "get_events": ({
         "name": "Last-Event-ID", "example": "1.6.12",

@@ -96,7 +96,7 @@ async def put_profile(request: Request) -> Response:
 
 
 async def get_preferences(request: Request) -> Response:
-    """Return how a user wants to work, as the interview of the corporate assistant has asked."""
+    """Return how a user wants to work, as an assistant has asked."""
     rows = await app_state(request).db.rows("user_preferences", read_id(request, "user"))
     found = {row["slot"]: Preference(value=row["value"], answered_at=row["answered_at"]) for row in rows}
     return json_response(Preferences(preferences=found))

@@ -19,7 +19,6 @@ from maas.http import (
     brain,
     conversations,
     corrections,
-    delegation,
     knowledge,
     memories,
     openai,
@@ -80,10 +79,6 @@ _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "patte
 _SEARCH = {"type": "string", "minLength": 1, "maxLength": MAX_SEARCH_CHARS, "pattern": schemas.VISIBLE_PATTERN}
 _AUDIT_PAGE: Parameters = {
     **_PAGE, "before": ({"type": "string", "pattern": overview.AUDIT_CURSOR_PATTERN}, "`next` of the previous page."),
-}  # fmt: skip
-_DELEGATION: Parameters = {
-    "wait": ({"type": "number", "minimum": 0, "maximum": delegation.MAX_WAIT_S, "default": delegation.DEFAULT_WAIT_S},
-             "Seconds to wait for the answer; then 202."),
 }  # fmt: skip
 _FILTERS: Parameters = {
     "status": (_one_of(Status), "Only runs in this status."),
@@ -290,12 +285,6 @@ ROUTES = (
               "telegramChatId": (telegram_chats.CHAT_SCHEMA, "The id of a private chat."),
               "assistant": ({"type": "string", "format": "assistant"}, f"By default {brain.ASSISTANT}."),
           }),
-    Route("POST", "/api/supervisor", delegation.post_supervisor, "ask", delegation.SupervisorTask,
-          delegation.SupervisorAnswer, errors=(400, 404, 409, 413, 415, 422, 429, 500), query=_DELEGATION,
-          accepted=delegation.DelegationPending),
-    Route("POST", "/api/complex-task", delegation.post_complex_task, "ask", delegation.NewComplexTask,
-          delegation.ComplexTaskAnswer, errors=(400, 404, 409, 413, 415, 422, 429, 500), query=_DELEGATION,
-          accepted=delegation.DelegationPending),
     Route("POST", "/auth/v1/signup", sessions.post_sign_up, "open", sign_in.SignUp, sign_in.AuthSession,
           errors=(400, 403, 404, 413, 415, 422, 429, 503), error_schema=sign_in.AuthError),
     Route("POST", "/auth/v1/token", sessions.post_token, "open", sign_in.TokenRequest, sign_in.AuthSession,

@@ -1,27 +1,33 @@
-"""Clients of services: advertisements, customers, messages, documents. Here is the error that they share."""
+"""What clients of services share: the error of a failed request, and requests themselves in `service`."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from shared.errors import MaasError
 
-Vendor = Literal["facebook", "amocrm", "evolution", "telegram", "lightrag"]
 ErrorCode = Literal[
     "unreachable", "timeout", "unauthorized", "forbidden", "not_found", "rate_limited", "invalid", "unavailable",
     "bad_reply", "conflict",
 ]  # fmt: skip
 
 
+class Vendor(NamedTuple):
+    """A vendor: its key in logs and errors, and its name for people."""
+
+    key: str
+    name: str
+
+
 class VendorError(MaasError):
     """A failed request to a vendor; `message` is for a model or a person and holds no secret.
 
-    `retry_after` is the wait in seconds that the vendor asks for, None if it names none. `is_outcome_unknown`: the
-    request was a write that may have arrived and been carried out.
+    `vendor` is the vendor's key. `retry_after` is the wait in seconds that the vendor asks for, None if it names none.
+    `is_outcome_unknown`: the request was a write that may have arrived and been carried out.
     """
 
     def __init__(
-        self, vendor: Vendor, code: ErrorCode, message: str, retry_after: float | None = None,
+        self, vendor: str, code: ErrorCode, message: str, retry_after: float | None = None,
         is_outcome_unknown: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(code, message)

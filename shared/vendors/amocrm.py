@@ -12,9 +12,10 @@ import httpx2
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, TypeAdapter
 
 from shared.text import clean, one_line
-from shared.vendors import VendorError
+from shared.vendors import Vendor, VendorError
 from shared.vendors.service import DEFAULT_LIMITS, MAX_PAGES, Limits, Name, Refusal, Service, refusal_of_status
 
+VENDOR = Vendor("amocrm", "amoCRM")
 LEADS_A_PAGE = 250
 CONTACTS_A_REQUEST = 125  # more would make the URL too long for some servers
 PHONE_FIELD = "PHONE"
@@ -54,7 +55,7 @@ class AmoCrmClient:
 
     def __init__(self, http: httpx2.AsyncClient, base_url: str, token: str, limits: Limits = DEFAULT_LIMITS) -> None:
         header = ("authorization", "Bearer ")
-        self._service = Service(http, "amocrm", f"{base_url.rstrip('/')}/api/v4", header, token, _read_refusal, limits)
+        self._service = Service(http, VENDOR, f"{base_url.rstrip('/')}/api/v4", header, token, _read_refusal, limits)
 
     async def leads(self, updated_since: datetime | None) -> AsyncIterator[list[CrmLead]]:
         """Yield pages of the leads that were updated since then, the oldest update first.

@@ -12,8 +12,10 @@ import httpx2
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, TypeAdapter
 
 from shared.text import clean
+from shared.vendors import Vendor
 from shared.vendors.service import DEFAULT_LIMITS, MAX_PAGES, Limits, Name, Refusal, Service, refusal_of_status
 
+VENDOR = Vendor("evolution", "WhatsApp")
 MESSAGES_A_PAGE = 100
 MAX_TEXT_CHARS = 65_536
 OTHER_CHATS = ("@g.us", "@broadcast", "@newsletter")  # groups, states and channels
@@ -49,7 +51,7 @@ class EvolutionClient:
     def __init__(
         self, http: httpx2.AsyncClient, base_url: str, instance: str, api_key: str, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        self._service = Service(http, "evolution", base_url, ("apikey", ""), api_key, _read_refusal, limits)
+        self._service = Service(http, VENDOR, base_url, ("apikey", ""), api_key, _read_refusal, limits)
         self._instance = instance
 
     async def state(self) -> str:

@@ -17,12 +17,14 @@ from typing import Literal, TypeVar
 import httpx2
 from pydantic import BaseModel
 
+from shared.vendors import Vendor
 from shared.vendors import facebook_replies as replies
 from shared.vendors.service import DEFAULT_LIMITS, MAX_PAGES, Limits, Service
 
 Level = Literal["account", "campaign", "adset", "ad"]
 Status = Literal["ACTIVE", "PAUSED"]
 OBJECTS_A_PAGE, FIGURES_A_PAGE = 200, 500
+VENDOR = Vendor("facebook", "Facebook")
 DAYS_A_REQUEST = 31
 MAX_ROWS = 200_000
 ZERO_DECIMAL = frozenset({"CLP", "COP", "CRC", "HUF", "ISK", "IDR", "JPY", "KRW", "PYG", "TWD", "VND"})
@@ -115,9 +117,7 @@ class FacebookClient:
         self, http: httpx2.AsyncClient, token: str, base_url: str, version: str, limits: Limits = DEFAULT_LIMITS
     ) -> None:
         url = f"{base_url.rstrip('/')}/{version}"
-        self._service = Service(
-            http, "facebook", url, ("authorization", "Bearer "), token, replies.read_refusal, limits
-        )
+        self._service = Service(http, VENDOR, url, ("authorization", "Bearer "), token, replies.read_refusal, limits)
 
     async def account(self, account_fb_id: str) -> AdAccount:
         """Return an ad account and whether it may run advertisements now."""

@@ -1,7 +1,8 @@
 """Requests to a vendor's HTTP API: limits of time and size, retries of what is safe to repeat, errors without secrets.
 
 Reads are repeated after a lost connection, 429 and 5xx. Writes are repeated only if no connection was made, so none is
-sent twice. The secret goes into a header; Telegram alone wants it in the path, so no URL is ever shown or logged.
+sent twice. The secret goes into a header, or into the path where a vendor wants it there, so no URL is ever shown or
+logged.
 """
 
 from __future__ import annotations
@@ -28,13 +29,6 @@ from shared.vendors import ErrorCode, Vendor, VendorError
 MAX_CAUSE_CHARS = 300
 MAX_NAME_CHARS = 400
 MAX_PAGES = 2000
-NAMES: Mapping[Vendor, str] = {
-    "facebook": "Facebook",
-    "amocrm": "amoCRM",
-    "evolution": "WhatsApp",
-    "telegram": "Telegram",
-    "lightrag": "LightRAG",
-}
 _SENTENCES: Mapping[ErrorCode, str] = {
     "unreachable": "{} cannot be reached",
     "timeout": "{} gave no answer in time",
@@ -158,12 +152,12 @@ class Service:
     ) -> VendorError:
         """Return a VendorError whose message has the cause without secrets and phone numbers."""
         cause = shorten(one_line(mask(masker(self._secret or "")(clean(cause)))), MAX_CAUSE_CHARS)
-        message = _SENTENCES[code].format(NAMES[self._vendor]) + (f": {cause}" if cause else "")
+        message = _SENTENCES[code].format(self._vendor.name) + (f": {cause}" if cause else "")
         if retry_after is not None:
             message += f"; try again in {retry_after:.0f} s"
         if is_outcome_unknown:
             message += "; whether the change was made is not known"
-        return VendorError(self._vendor, code, message, retry_after, is_outcome_unknown)
+        return VendorError(self._vendor.key, code, message, retry_after, is_outcome_unknown)
 
     async def _call(self, request: _Request, parse: Callable[[Any], T], *, is_write: bool) -> T:
         self._check_configuration()
@@ -191,7 +185,7 @@ class Service:
                 if not is_safe or is_too_long or attempts >= limits.attempts:
                     raise
                 _log.warning(
-                    "vendor_call_repeated", vendor=self._vendor, code=error.code, attempts=attempts,
+                    "vendor_call_repeated", vendor=self._vendor.key, code=error.code, attempts=attempts,
                     pause=round(pause_s, 3),
                 )  # fmt: skip
             await asyncio.sleep(pause_s)

@@ -112,7 +112,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_hash_arguments', 'maas_propose_action', 'maas_show_actions', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
       'maas_purge_expired', 'maas_resume_erasure', 'maas_open_session', 'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
-      'maas_active_agent', 'maas_keep_start', 'maas_write_audit', 'maas_begin_interview', 'maas_keep_interview', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_claim_embedding', 'maas_embed_chunks', 'maas_temperature'])
+      'maas_active_agent', 'maas_keep_start', 'maas_write_audit', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_claim_embedding', 'maas_embed_chunks', 'maas_temperature'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';

@@ -13,9 +13,7 @@ import pytest
 import structlog
 from pytest_httpserver import HTTPServer
 
-from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
-from shared.vendors import VendorError
-from shared.vendors.lightrag import (
+from maas.assistants.corporate.lightrag_client import (
     LightragChunk,
     LightragClient,
     LightragData,
@@ -24,6 +22,8 @@ from shared.vendors.lightrag import (
     Mode,
     PipelineState,
 )
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
+from shared.vendors import VendorError
 from shared.vendors.service import Limits
 from tests.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
 from tests.standins.running import Running, standin

@@ -20,7 +20,7 @@ from tests.stack import Stack, maas
 OFF = {"MAAS_PLUGINS": ""}
 RELATIONS = "select relname from pg_class where relnamespace = 'maas'::regnamespace and relkind in ('r', 'v')"
 FUNCTIONS = "select proname from pg_proc where pronamespace = 'maas'::regnamespace"
-OF_PLUGINS = r"telegram_|v_telegram"  # names of their tables, views and functions
+OF_PLUGINS = r"telegram|interview"  # names of their tables, views and functions
 
 
 def test_the_core_alone(postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,9 @@ def test_off_there_are_no_settings_routes_and_commands(monkeypatch: pytest.Monke
     on = (set(variables().values()), {route.path for route in all_routes()}, commands_of_plugins())
     monkeypatch.setenv("MAAS_PLUGINS", "")
     off = (set(variables().values()), {route.path for route in all_routes()}, commands_of_plugins())
-    assert {"TELEGRAM_BOT_TOKEN", "MAAS_TELEGRAM_USERS"} <= on[0] - off[0]
+    of_plugins = {"TELEGRAM_BOT_TOKEN", "MAAS_TELEGRAM_USERS", "CORPORATE_MODEL", "LIGHTRAG_BASE_URL"}
+    assert of_plugins <= on[0] - off[0]
+    assert {"/api/supervisor", "/api/complex-task"} <= on[1] - off[1]
     assert off[1] == {route.path for route in ROUTES}
     assert "telegram" in {one.name for one in on[2]} and off[2] == []
     monkeypatch.setenv("MAAS_TELEGRAM_USERS", "1")

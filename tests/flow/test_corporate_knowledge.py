@@ -18,6 +18,7 @@ from maas.agents.tools import ToolContext, Toolset
 from maas.assistants.corporate.knowledge import KnowledgeQuery
 from maas.assistants.corporate.knowledge_tools import Backends, make_backends, make_knowledge_tools
 from maas.assistants.corporate.lightrag import LightragBackend
+from maas.assistants.corporate.lightrag_client import Mode
 from maas.assistants.corporate.own_knowledge import OwnBackend, listed, quoted
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
@@ -25,7 +26,6 @@ from maas.knowledge.search import Found, Passage
 from shared.db import Database, open_database
 from shared.models import ToolCall
 from shared.settings import load_settings
-from shared.vendors.lightrag import Mode
 from shared.vendors.service import Limits
 from tests.knowledge import LIGHTRAG, LIGHTRAG_KEY, TRACK
 from tests.programs import run_maas

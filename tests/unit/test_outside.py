@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from maas.agents.mcp_client import MAX_REPLY_BYTES
+from maas.assistants.corporate.lightrag_client import LIGHTRAG_LIMITS, STATE_LIMITS
 from maas.channels.telegram.client import TELEGRAM_LIMITS
 from maas.cli.up import MAX_HEALTH_BYTES
 from maas.knowledge.reader import MAX_OUTPUT_BYTES
@@ -28,7 +29,6 @@ from shared.bounded_http import (
     ReplyTooLarge,
     open_bounded,
 )
-from shared.vendors.lightrag import LIGHTRAG_LIMITS, STATE_LIMITS
 from shared.vendors.service import DEFAULT_LIMITS
 from tests.stack import ROOT
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 import structlog
 
+from maas.assistants.corporate.settings import CorporateSettings
 from server import require_loopback
 from shared.errors import MaasError
 from shared.log import configure, hide, mask, redact
@@ -99,7 +100,7 @@ def test_plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Variables of assistants have no prefix; that of the layers has two names."""
     usual = load_settings()
     assert (usual.meta_orchestrator_model, usual.domain_agent_model, usual.meta_max_iterations) == (None, None, 10)
-    assert usual.corporate_planner_model is None
+    assert usual.of(CorporateSettings).corporate_planner_model is None
     assert (usual.orchestrator_debug, usual.tools_via, usual.layer_logging) == (False, "mcp", True)
     for name, value in {
         "META_ORCHESTRATOR_MODEL": "openai:a", "DOMAIN_AGENT_MODEL": "openai:b", "META_MAX_ITERATIONS": "2",
@@ -109,7 +110,7 @@ def test_plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
     changed = load_settings()
     models = (changed.meta_orchestrator_model, changed.domain_agent_model, changed.meta_max_iterations)
-    assert models == ("openai:a", "openai:b", 2) and changed.corporate_planner_model == "openai:c"
+    assert models == ("openai:a", "openai:b", 2) and changed.of(CorporateSettings).corporate_planner_model == "openai:c"
     assert (changed.orchestrator_debug, changed.tools_via, changed.layer_logging) == (True, "legacy", False)
     assert unknown_settings() == []
     monkeypatch.setenv("META_MAX_ITERATIONS", "0")

@@ -2,7 +2,7 @@
 
 definition.py has its three agents and who hands over to whom. user_tools.py tells who the user is, interview.py asks
 how they work, mail.py names the MCP server of mail and calendar, knowledge_tools.py searches documents, delegation.py
-hands work on to a planner and to tasks.
+hands work on to a planner and to tasks, and routes.py takes such work from outside callers.
 """
 
 from __future__ import annotations
@@ -16,4 +16,10 @@ PLUGIN = Plugin(
     tools="toolset:make_tools",
     servers="mail:mail_servers",
     server_names="mail:SERVER_NAMES",
+    settings="settings:CorporateSettings",
+    routes="routes:ROUTES",
+    tags={
+        "supervisor": "Work of a few steps that a planner does at once, for outside callers.",
+        "complex-task": "Large tasks that begin in the background once their user has approved the steps.",
+    },
 )

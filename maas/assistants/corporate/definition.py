@@ -5,6 +5,7 @@ from __future__ import annotations
 from maas.agents.definition import Agent, Definition, Limits, Needs, OpeningRoute, Preamble
 from maas.assistants.corporate.interview import COMPLETION, SLOTS
 from maas.assistants.corporate.mail import MAIL_TOOLS, find_mail_server
+from maas.assistants.corporate.settings import CorporateSettings
 from maas.assistants.corporate.user_tools import OPENING_TOOLS, PASSED, STATUS_TOOL, WORKING_CONTEXT
 from maas.prompting.variants import Variant
 from shared.models.registry import model_or_default
@@ -50,10 +51,11 @@ PREAMBLES = {
 
 def define_corporate(settings: Settings) -> Definition:
     """The assistant as the settings make it: mail and calendar where a server is named, its model, its variant."""
-    model = model_or_default(settings.corporate_model, MODEL, settings)
+    own = settings.of(CorporateSettings)
+    model = model_or_default(own.corporate_model, MODEL, settings)
     mail = MAIL_TOOLS if find_mail_server(settings) is not None else ()
     router = (*mail, *OPENING_TOOLS, *DELEGATION_TOOLS)
-    share = 100 if settings.corporate_variant == "legacy" else settings.corporate_legacy_share
+    share = 100 if own.corporate_variant == "legacy" else own.corporate_legacy_share
     return Definition(
         name="corporate",
         role_prompt="CorporateRouter",

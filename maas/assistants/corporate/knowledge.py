@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from maas.agents.tool_calls import cut
+from maas.assistants.corporate.lightrag_client import Mode
 from shared.text import clean, one_line, shorten
-from shared.vendors.lightrag import Mode
 
 MAX_RESPONSE_BYTES = 18_000  # these and those below: of JSON, together less than a tool may return
 MAX_PASSAGES_BYTES = 11_500

@@ -18,10 +18,11 @@ from maas.agents.tool_calls import ToolAnswer, ToolFailure, cut
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.corporate.knowledge import MAX_DOCUMENTS_BYTES, KnowledgeBackend, KnowledgeQuery
 from maas.assistants.corporate.lightrag import KnowledgeBusy, LightragBackend
+from maas.assistants.corporate.lightrag_client import Mode
 from maas.assistants.corporate.own_knowledge import OwnBackend
+from maas.assistants.corporate.settings import CorporateSettings
 from maas.engine.stages import Deps
 from shared.vendors import VendorError
-from shared.vendors.lightrag import Mode
 
 DOMAIN = "knowledge"
 MANY = 50
@@ -68,7 +69,7 @@ class Backends:
 
 def make_backends(deps: Deps) -> Backends:
     """The backends of the settings."""
-    settings, own = deps.settings, OwnBackend(deps.db, deps.query_embedder)
+    settings, own = deps.settings.of(CorporateSettings), OwnBackend(deps.db, deps.query_embedder)
     if settings.lightrag_base_url is None:
         return Backends(own)
     if not settings.lightrag_users:

@@ -18,16 +18,16 @@ from maas.assistants.corporate.knowledge import (
     Reference,
     TrackedDocument,
 )
-from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
-from shared.errors import MaasError
-from shared.vendor_settings import EVERYBODY
-from shared.vendors import VendorError
-from shared.vendors.lightrag import (
+from maas.assistants.corporate.lightrag_client import (
     LIGHTRAG_LIMITS,
     STATE_LIMITS,
     LightragClient,
     LightragReference,
 )
+from maas.assistants.corporate.settings import EVERYBODY
+from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
+from shared.errors import MaasError
+from shared.vendors import VendorError
 from shared.vendors.service import Limits
 
 OF_A_BUSY_SERVER = ("rate_limited", "timeout")

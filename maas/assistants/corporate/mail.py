@@ -8,6 +8,7 @@ from uuid import UUID
 
 from maas.agents.mcp_client import McpServer, read_servers
 from maas.agents.wording import Phrase, Wording
+from maas.assistants.corporate.settings import CorporateSettings
 from maas.user_secrets import UserSecrets
 from shared.log import hide
 from shared.settings import Settings
@@ -30,15 +31,16 @@ MailStatus = Literal["connected", "not configured: an operator sets CORPORATE_MC
 
 def mail_servers(settings: Settings) -> tuple[McpServer, ...]:
     """The server of CORPORATE_MCP_URL; none without it. What writes there is dangerous, so it waits for approval."""
-    if settings.corporate_mcp_url is None:
+    own = settings.of(CorporateSettings)
+    if own.corporate_mcp_url is None:
         return ()
-    token = settings.corporate_mcp_token
-    hide(settings.corporate_mcp_url)
+    token = own.corporate_mcp_token
+    hide(own.corporate_mcp_url)
     latest_email, events, send, create = MAIL_TOOLS
     return (
         McpServer(
             name=SERVER,
-            url=settings.corporate_mcp_url,
+            url=own.corporate_mcp_url,
             headers={"Authorization": f"Bearer ${{user.{TOKEN}}}"},
             list_headers={} if token is None else {"Authorization": f"Bearer {token.get_secret_value()}"},
             prefix=False,

@@ -29,6 +29,7 @@ from maas.assistants.corporate.plan import (
     read_plan,
     route_of,
 )
+from maas.assistants.corporate.settings import CorporateSettings
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.prompts import read_prompts
 from shared.errors import MaasError
@@ -101,7 +102,9 @@ class StepOutcome:
 
 def planner_model(settings: Settings) -> str | None:
     """The model that plans; None stands for the Responder's."""
-    return model_or_default(named_model(settings.corporate_planner_model), PLANNER_MODEL, settings)
+    return model_or_default(
+        named_model(settings.of(CorporateSettings).corporate_planner_model), PLANNER_MODEL, settings
+    )
 
 
 async def ask_for_plan(

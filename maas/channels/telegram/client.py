@@ -17,9 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from shared.log import hide
 from shared.text import clean
-from shared.vendors import VendorError
+from shared.vendors import Vendor, VendorError
 from shared.vendors.service import Limits, Refusal, Service, refusal_of_status
 
+VENDOR = Vendor("telegram", "Telegram")
 MAX_TEXT_UNITS = 4096  # UTF-16 units of a message after its entities are parsed
 MAX_RICH_CHARS = 32_768  # of the HTML of a rich message
 MAX_CALLBACK_BYTES = 64
@@ -151,8 +152,8 @@ class TelegramClient:
     def __init__(self, http: httpx2.AsyncClient, base_url: str, token: str, limits: Limits = TELEGRAM_LIMITS) -> None:
         hide(token)
         base = base_url.rstrip("/")
-        self._service = Service(http, "telegram", f"{base}/bot{token}", None, token, _read_refusal, limits)
-        self._files = Service(http, "telegram", f"{base}/file/bot{token}", None, token, _read_refusal, limits)
+        self._service = Service(http, VENDOR, f"{base}/bot{token}", None, token, _read_refusal, limits)
+        self._files = Service(http, VENDOR, f"{base}/file/bot{token}", None, token, _read_refusal, limits)
         if not is_token(token):
             raise self._service.error("unauthorized", "a token is a number, a colon and a secret")
 

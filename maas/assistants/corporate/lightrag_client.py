@@ -16,9 +16,11 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from shared.log import hide
 from shared.text import clean
+from shared.vendors import Vendor
 from shared.vendors.service import DEFAULT_LIMITS, Count, Limits, Name, Refusal, Service, refusal_of_status
 
 Mode = Literal["mix", "local", "global", "hybrid"]
+VENDOR = Vendor("lightrag", "LightRAG")
 LIGHTRAG_LIMITS = Limits(read_s=45.0, total_s=50.0, max_bytes=2 * 1024 * 1024)
 STATE_LIMITS = replace(DEFAULT_LIMITS, connect_s=2.0, read_s=4.0, total_s=5.0, max_bytes=2 * 1024 * 1024)
 MAX_TEXT_CHARS = 40_000  # of one text of a reply
@@ -118,8 +120,8 @@ class LightragClient:
         if api_key is not None:
             hide(api_key)
         header = ("X-API-Key", "")
-        self._service = Service(http, "lightrag", base_url, header, api_key, _read_refusal, limits)
-        self._state = Service(http, "lightrag", base_url, header, api_key, _read_refusal, state_limits)
+        self._service = Service(http, VENDOR, base_url, header, api_key, _read_refusal, limits)
+        self._state = Service(http, VENDOR, base_url, header, api_key, _read_refusal, state_limits)
 
     async def query(
         self, query: str, mode: Mode = "mix", top_k: int = 10, include_references: bool = True

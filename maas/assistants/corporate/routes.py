@@ -17,9 +17,12 @@ from structlog.contextvars import bind_contextvars
 from maas.conversations.actions import list_actions
 from maas.engine.states import Status
 from maas.http.auth.authorize import principal_of, read_body
-from maas.http.brain import error_of_failed_run
+from maas.http.errors import error_of_failed_run
+from maas.http.examples import EXAMPLE_USER
 from maas.http.openai.completions import wait_for_completion
+from maas.http.openapi import IDEMPOTENCY_KEY
 from maas.http.request_input import read_idempotency_key, read_parameter, to_seconds
+from maas.http.routes import Parameters, Route
 from maas.http.schemas import RequestBody, Schema, SentenceText, json_response
 from maas.http.state import app_state
 from maas.http.users import read_user_header, resolve_user
@@ -175,3 +178,26 @@ def _not_executed(run_id: UUID, result: dict[str, Any]) -> MaasError:
     message = result.get("say") or result.get("message") or "nothing was executed"
     details = {"run_id": str(run_id), "error_code": result.get("error_code"), "cause": result.get("message")}
     return MaasError("not_executed", f"{message} (run {run_id})", details)
+
+
+_WAIT: Parameters = {
+    "wait": ({"type": "number", "minimum": 0, "maximum": MAX_WAIT_S, "default": DEFAULT_WAIT_S},
+             "Seconds to wait for the answer; then 202."),
+}  # fmt: skip
+_ERRORS = (400, 404, 409, 413, 415, 422, 429, 500)
+ROUTES = (
+    Route("POST", "/api/supervisor", post_supervisor, "ask", SupervisorTask, SupervisorAnswer, errors=_ERRORS,
+          query=_WAIT, accepted=DelegationPending, headers=(IDEMPOTENCY_KEY,), example={
+              "userId": EXAMPLE_USER,
+              "conversationContext": "Ann plans her week and has asked about Tuesday.",
+              "proposedPlan": "Look into the calendar, then write to Alma.",
+              "userIntent": "Move the meeting with Alma.",
+              "complexity": "medium",
+          }),
+    Route("POST", "/api/complex-task", post_complex_task, "ask", NewComplexTask, ComplexTaskAnswer, errors=_ERRORS,
+          query=_WAIT, accepted=DelegationPending, headers=(IDEMPOTENCY_KEY,), example={
+              "userId": EXAMPLE_USER,
+              "taskDescription": "Invite all twelve people of the project to meetings of their own.",
+              "conversationContext": "Ann prepares the start of the project.",
+          }),
+)  # fmt: skip
