@@ -34,7 +34,6 @@ from shared.page_settings import PageSettings
 from shared.plugin_settings import PREFIX, SOURCES, PluginSettings
 from shared.plugins import chosen, load_parts
 from shared.quota_settings import QuotaSettings
-from shared.vendor_settings import VendorSettings
 
 DEFAULT_ATTACHMENT_BYTES = 10 * 1024 * 1024
 DEFAULT_EMBEDDING_MODEL = "local:e5-small"
@@ -56,7 +55,7 @@ def _default_embedding_model() -> str:
 
 
 class Settings(
-    ModelSettings, AssistantSettings, VendorSettings, AccessSettings, PageSettings,
+    ModelSettings, AssistantSettings, AccessSettings, PageSettings,
     QuotaSettings, LocalSettings,
 ):  # fmt: skip
     """All settings; times are in seconds unless the name says otherwise."""

@@ -16,7 +16,7 @@ from shared.plugins import load_parts
 from shared.settings import Settings
 
 ORCHESTRATOR_SECRETS = (
-    "openai_api_key", "gemini_api_key", "anthropic_api_key", "evolution_api_key", "mcp_servers", "models",
+    "openai_api_key", "gemini_api_key", "anthropic_api_key", "mcp_servers", "models",
 )  # fmt: skip
 OTHER_VARIABLES = {  # of clients, and between our processes
     "MAAS_URL", "MAAS_API_KEY", "MAAS_MCP_USER", "MAAS_PARENT_PID",

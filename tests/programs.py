@@ -30,6 +30,8 @@ from typing import IO, Any
 
 from pydantic import BaseModel
 
+from shared.errors import MaasError
+
 ROOT = Path(__file__).resolve().parent.parent
 MAAS = Path(sys.executable).parent / "maas"
 PACKAGES = ("maas", "workers", "shared")
@@ -231,7 +233,7 @@ def _make_schemas() -> None:
     for model in models:
         models += model.__subclasses__()
         if model.__module__.startswith("maas.assistants."):
-            with suppress(ValueError):  # none that a tool takes
+            with suppress(ValueError, MaasError):  # none that a tool takes
                 tools.schema_of(model)
 
 

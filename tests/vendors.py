@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx2
 
-from shared.vendors.amocrm import AmoCrmClient
-from shared.vendors.evolution import EvolutionClient
-from shared.vendors.facebook import FacebookClient
+from maas.assistants.ads.clients.amocrm import AmoCrmClient
+from maas.assistants.ads.clients.evolution import EvolutionClient
+from maas.assistants.ads.clients.facebook import FacebookClient
 from shared.vendors.service import Limits
 from tests.standins.running import Kind
 

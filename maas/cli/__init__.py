@@ -89,7 +89,6 @@ COMMANDS = (
         "knowledge", "maas.cli.knowledge:cli",
         "Add documents that a user, or everybody, may find things in; list, search and remove them.",
     ),
-    Entry("ads", "maas.cli.ads:cli", "Manage the accounts of the advertising assistants and their connections."),
     Entry(
         "users", "maas.cli.users:cli",
         "Manage the accounts of people who sign in with email and password (MAAS_AUTH=local).",

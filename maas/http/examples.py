@@ -25,10 +25,6 @@ REQUEST_EXAMPLES: dict[str, dict[str, Any]] = {
     "ChatRequest": {
         "model": "mentor", "user": "alma@example.org", "messages": [{"role": "user", "content": "Who am I?"}],
     },
-    "BrainMessage": {"user": "alma@example.org", "message": "What did we spend today?", "assistant": "mentor"},
-    "TelegramMessage": {"telegramChatId": 123456789, "message": "What did we spend today?", "assistant": "mentor"},
-    "TelegramModeChange": {"telegramChatId": 123456789, "mode": "plan", "assistant": "mentor"},
-    "NewSpecs": {"specs": {"report_currency": "KZT"}},
     "NewProfile": {"name": "Alma", "position": "Marketing", "department": "Sales", "language": "en"},
     "NewPreferences": {"preferences": {"focus_time": "from nine to eleven"}},
     "PromptChange": {"text": "You answer in one sentence.", "is_active": True, "version": 3},

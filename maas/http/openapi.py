@@ -41,7 +41,6 @@ TAGS = {
     "chat": "OpenAI's Chat Completions API, with memory.",
     "ui": "The stream that useChat of the AI SDK reads, with memory.",
     "models": "The assistants, as models of OpenAI's API.",
-    "brain": "Assistants that act, in the shapes that web interfaces of advertising assistants use.",
     "admin": "What administrators of all users see and change.",
     "caller": "The rights of a key or token.",
     "auth": "Sign-in with email and password (MAAS_AUTH=local), in the shapes of GoTrue, the auth server of Supabase.",
@@ -85,9 +84,6 @@ REMEMBER = {
 }  # fmt: skip
 REQUEST_HEADERS: dict[str, tuple[dict[str, Any], ...]] = {
     "post_run": (IDEMPOTENCY_KEY,),
-    "post_brain_chat": (IDEMPOTENCY_KEY,),
-    "post_brain_stream": (IDEMPOTENCY_KEY,),
-    "post_telegram_chat": (IDEMPOTENCY_KEY,),
     "post_chat_completion": (IDEMPOTENCY_KEY, REMEMBER),
     "get_events": ({
         "name": "Last-Event-ID", "example": "1.6.12",
@@ -158,18 +154,6 @@ COMPLETION_EVENT = {
     "required": ["data"],
     "properties": {"data": {"type": "string", "description": "A chat.completion.chunk or an error, or [DONE]."}},
 }
-BRAIN_EVENT = {
-    "description": "One event. A comment is sent after 15 s of silence.",
-    "type": "object",
-    "required": ["data"],
-    "properties": {
-        "data": {
-            "type": "string",
-            "description": "JSON with a `type`: text, tool_start, tool_result, approval_required, layer; the last is "
-            "`done`, with all members of BrainAnswer, or `error`.",
-        }
-    },
-}
 UI_EVENT = {
     "description": "One event. A comment is sent after 15 s of silence.",
     "type": "object",
@@ -182,7 +166,6 @@ OTHER_RESPONSES: dict[tuple[str, str], dict[str, Any]] = {
     ("get_events", EVENT_STREAM): RUN_EVENT,
     ("get_user_events", EVENT_STREAM): USER_EVENT,
     ("post_chat_completion", EVENT_STREAM): COMPLETION_EVENT,
-    ("post_brain_stream", EVENT_STREAM): BRAIN_EVENT,
     ("post_ui_chat", EVENT_STREAM): UI_EVENT,
     ("get_ui_stream", EVENT_STREAM): UI_EVENT,
     ("openapi", "application/json"): {"type": "object"},

@@ -16,7 +16,6 @@ from maas.conversations.actions import ActionStatus
 from maas.engine.states import RunKind, Status
 from maas.http import (
     attachments,
-    brain,
     conversations,
     corrections,
     knowledge,
@@ -27,8 +26,6 @@ from maas.http import (
     runs,
     schemas,
     sign_in,
-    specs,
-    telegram_chats,
     tool_calls,
     trace,
     user_events,
@@ -63,7 +60,7 @@ _EVENT_ID = {"type": "string", "format": "event-id", "pattern": EVENT_ID_PATTERN
 _USER_EVENT_ID = {"type": "string", "format": "user-event-id", "pattern": USER_CURSOR_PATTERN}
 _LEVEL = {"type": "integer", "minimum": 0, "maximum": MAX_LEVEL}
 _USER: Parameters = {"user_id": (_UUID, "The user whose resources are listed.")}
-_OWNER: Parameters = {"user_id": (_UUID, "The user that must own the resource.")}
+OWNER: Parameters = {"user_id": (_UUID, "The user that must own the resource.")}
 _ANSWERS: Parameters = {
     "answers": ({"type": "boolean", "default": False}, "Also forget the answers that were made from it."),
 }
@@ -159,11 +156,11 @@ ROUTES = (
     Route("POST", "/v1/attachments", attachments.post_attachment, "ask", attachments.NewAttachment,
           attachments.Attachment, 201, request_types=(attachments.FORM_TYPE,), errors=(413, 415, 422)),
     Route("GET", "/v1/attachments/{id}", attachments.get_attachment, "read", response=attachments.Attachment,
-          errors=(400, 404), query=_OWNER, required=("user_id",)),
+          errors=(400, 404), query=OWNER, required=("user_id",)),
     Route("GET", "/v1/attachments/{id}/content", attachments.get_content, "read", errors=(400, 404),
-          response_types=attachments.IMAGE_TYPES, query=_OWNER, required=("user_id",)),
+          response_types=attachments.IMAGE_TYPES, query=OWNER, required=("user_id",)),
     Route("DELETE", "/v1/attachments/{id}", attachments.delete_attachment, "ask", status=204, errors=(400, 404),
-          query=_OWNER, required=("user_id",)),
+          query=OWNER, required=("user_id",)),
     Route("GET", "/v1/actions", conversations.get_actions, "read", response=conversations.ActionPage, errors=(400,),
           query={
               **_USER, "status": (_one_of(ActionStatus), "Only actions in this status."),
@@ -172,7 +169,7 @@ ROUTES = (
           },
           required=("user_id",)),
     Route("GET", "/v1/actions/{id}", conversations.get_action, "read", response=conversations.Action, errors=(400, 404),
-          query=_OWNER),
+          query=OWNER),
     Route("PATCH", "/v1/actions/{id}", conversations.patch_action, "ask", conversations.ActionEdit,
           conversations.Action, errors=(400, 404, 409, 413, 415, 422)),
     Route("POST", "/v1/actions/{id}/approve", conversations.post_approve, "ask", conversations.ActionDecision,
@@ -187,11 +184,11 @@ ROUTES = (
     Route("POST", "/v1/memories", memories.post_memories, "ask", memories.NewMemories, memories.MemoriesAccepted, 202,
           errors=(400, 413, 415, 422)),
     Route("GET", "/v1/memories/{id}", memories.get_memory, "read", response=memories.Memory, errors=(400, 404),
-          query=_OWNER),
+          query=OWNER),
     Route("DELETE", "/v1/memories/{id}", memories.delete_memory, "ask", response=memories.ForgetResult,
           errors=(400, 404, 409),
           query={
-              **_OWNER,
+              **OWNER,
               "doubtful": (
                   {"type": "boolean", "default": False},
                   "Also delete the answers that are listed as doubtful; this works after the memory was deleted, too.",
@@ -200,7 +197,7 @@ ROUTES = (
     Route("POST", "/v1/memories/{id}/correct", corrections.post_correct, "ask", corrections.NewCorrection,
           corrections.CorrectionAccepted, 202, errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/memories/{id}/sources", memories.get_sources, "read", response=memories.MemorySources,
-          errors=(400, 404), query=_OWNER),
+          errors=(400, 404), query=OWNER),
     Route("GET", "/v1/memories/{id}/history", memories.get_history, "read", response=memories.MemoryHistory,
           errors=(404,)),
     Route("POST", "/v1/context", memories.post_context, "read", memories.ContextQuery, memories.ContextResult,
@@ -219,9 +216,9 @@ ROUTES = (
           },
           required=("user_id", "q")),
     Route("GET", "/v1/knowledge/{id}", knowledge.get_document, "read", response=knowledge.DocumentState,
-          errors=(400, 404), query=_OWNER, required=("user_id",)),
+          errors=(400, 404), query=OWNER, required=("user_id",)),
     Route("DELETE", "/v1/knowledge/{id}", knowledge.delete_document, "ask", response=knowledge.DocumentRemoved,
-          errors=(400, 404), query={**_OWNER, **_ANSWERS}, required=("user_id",)),
+          errors=(400, 404), query={**OWNER, **_ANSWERS}, required=("user_id",)),
     Route("POST", "/v1/users", users.post_user, "ask", users.NewUser, users.User, errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/users", users.get_user, "read", response=users.User, errors=(400, 404, 422),
           query={"external_id": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user's external id.")},
@@ -231,9 +228,6 @@ ROUTES = (
               "wait": ({"type": "number", "minimum": 0, "maximum": 60}, "Seconds after which the stream ends."),
               "last_event_id": (_USER_EVENT_ID, "Like the header Last-Event-ID, which takes precedence.")}),
     Route("GET", "/v1/users/{id}/spending", users.get_spending, "read", response=users.UserSpending, errors=(404,)),
-    Route("GET", "/v1/users/{id}/specs", specs.get_specs, "read", response=specs.Specs, errors=(404,)),
-    Route("PUT", "/v1/users/{id}/specs", specs.put_specs, "ask", specs.NewSpecs, specs.Specs,
-          errors=(400, 404, 413, 415, 422)),
     Route("GET", "/v1/users/{id}/profile", profiles.get_profile, "read", response=profiles.Profile, errors=(404,)),
     Route("PUT", "/v1/users/{id}/profile", profiles.put_profile, "ask", profiles.NewProfile, profiles.Profile,
           errors=(400, 404, 413, 415, 422)),
@@ -263,27 +257,6 @@ ROUTES = (
     Route("GET", "/v1/ui/chat/{chat}/stream", ai_sdk.get_ui_stream, "read", errors=(400, 404, 422),
           response_types=(EVENT_STREAM,), query={
               "user": ({"type": "string", "minLength": 1, "maxLength": 200}, "The user by name; else X-MaaS-User."),
-          }),
-    Route("POST", "/api/brain/chat", brain.post_brain_chat, "ask", brain.BrainMessage, brain.BrainAnswer,
-          errors=(400, 404, 409, 413, 415, 422, 429, 500, 504)),
-    Route("POST", "/api/brain/chat/stream", brain.post_brain_stream, "ask", brain.BrainMessage,
-          errors=(400, 404, 409, 413, 415, 422, 429), response_types=(EVENT_STREAM,)),
-    Route("GET", "/api/brain/actions/{id}", brain.get_brain_action, "read", response=conversations.Action,
-          errors=(400, 404), query=_OWNER),
-    Route("POST", "/api/brain/actions/{id}/approve", brain.approve_brain_action, "ask", conversations.ActionDecision,
-          conversations.Action, errors=(400, 404, 409, 413, 415, 422, 429)),
-    Route("POST", "/api/brain/actions/{id}/reject", brain.reject_brain_action, "ask", conversations.ActionDecision,
-          conversations.Action, errors=(400, 404, 409, 413, 415, 422)),
-    Route("POST", "/api/brain/telegram/chat", telegram_chats.post_telegram_chat, "ask", telegram_chats.TelegramMessage,
-          brain.BrainAnswer, errors=(400, 404, 409, 413, 415, 422, 429, 500, 504)),
-    Route("POST", "/api/brain/telegram/clear", telegram_chats.post_telegram_clear, "ask", telegram_chats.TelegramChat,
-          conversations.ClearResult, errors=(400, 404, 413, 415, 422)),
-    Route("POST", "/api/brain/telegram/mode", telegram_chats.post_telegram_mode, "ask",
-          telegram_chats.TelegramModeChange, telegram_chats.TelegramStatus, errors=(400, 404, 413, 415, 422)),
-    Route("GET", "/api/brain/telegram/status", telegram_chats.get_telegram_status, "read",
-          response=telegram_chats.TelegramStatus, errors=(400, 404), required=("telegramChatId",), query={
-              "telegramChatId": (telegram_chats.CHAT_SCHEMA, "The id of a private chat."),
-              "assistant": ({"type": "string", "format": "assistant"}, f"By default {brain.ASSISTANT}."),
           }),
     Route("POST", "/auth/v1/signup", sessions.post_sign_up, "open", sign_in.SignUp, sign_in.AuthSession,
           errors=(400, 403, 404, 413, 415, 422, 429, 503), error_schema=sign_in.AuthError),

@@ -16,12 +16,8 @@
 
 create or replace function maas.maas_table_rights() returns table (role_name text, privileges text, relations text[])
 language sql immutable as $$
-  with lists(memory, business, shown, asked) as (values (
+  with lists(memory, shown, asked) as (values (
     array['raw_logs', 'lsm_storage', 'chat_conversations', 'chat_messages', 'attachments', 'user_notes'],
-    array['user_accounts', 'ad_accounts', 'campaigns', 'adsets', 'ads', 'directions', 'user_creatives', 'creative_analysis', 'creative_scores',
-      'creative_tests', 'creative_metrics_history', 'ad_creative_mapping', 'direction_metrics_daily', 'adset_metrics_history',
-      'crm_integration', 'crm_stages', 'leads', 'whatsapp_integration', 'whatsapp_chats', 'whatsapp_messages', 'dialog_summaries',
-      'whatsapp_sends'],
     -- all of a request except what was sent to models
     'select (id, seq, user_id, user_query, assistant, conversation_id, kind, source, mode, metadata, attachment_ids, is_remembered, status,
       archive_status, sources, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons, agent, domain, cancel_requested_at, created_at,
@@ -49,8 +45,7 @@ language sql immutable as $$
     ('maas_worker', 'select', memory || array['pipeline_runs', 'run_events', 'task_steps', 'llm_calls', 'token_usage', 'model_prices', 'system_prompts',
       'assistants', 'tools', 'engine_settings', 'app_users', 'compactions', 'memory_corrections', 'user_profiles', 'user_preferences', 'knowledge_documents', 'knowledge_chunks', 'knowledge_terms', 'knowledge_embeddings', 'counted_users', 'term_df', 'embeddings', 'embedding_fills', 'v_actions',
       'v_engines', 'schema_files']),
-    ('maas_worker', 'select, insert, update', business), ('maas_worker', 'select', array['user_specs', 'brain_actions']),
-    ('maas_server', 'select', array['user_accounts', 'ad_accounts', 'user_specs', 'auth_sessions']),
+    ('maas_server', 'select', array['auth_sessions']),
     ('maas_server', 'select (user_id, email, name, created_at, updated_at, last_sign_in_at)', array['auth_users']),
     ('maas_worker', 'insert, update', array['assistants', 'tools']), ('maas_worker', 'update (value)', array['engine_settings']),
     ('maas_worker', 'update (swept_to, since)', array['embedding_fills'])
@@ -100,7 +95,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_create_key', 'maas_revoke_key', 'maas_cancel_run', 'maas_retry_run', 'maas_import', 'maas_remember', 'maas_correct', 'maas_erase',
       'maas_forget', 'maas_memories_from', 'maas_answers_from', 'maas_check_quotas', 'maas_derived_columns', 'maas_restore', 'maas_finish_restore', 'maas_write_audit', 'maas_create_conversation',
       'maas_chat_conversation', 'maas_clear_conversation', 'maas_edit_action', 'maas_decide_action', 'maas_press_button',
-      'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 'maas_set_specs',
+      'maas_store_attachment', 'maas_resolve_user', 'maas_touch_key', 'maas_embedding_backlog', 
       'maas_assistant_tools', 'maas_insert_call',
       'maas_signing_key', 'maas_find_account', 'maas_password_hash', 'maas_sign_up', 'maas_offer_admin_code', 'maas_begin_session',
       'maas_refresh_session', 'maas_find_session', 'maas_end_sessions', 'maas_change_account', 'maas_create_link', 'maas_use_link']),
@@ -112,7 +107,7 @@ create or replace function maas.maas_function_rights() returns table (role_name 
       'maas_hash_arguments', 'maas_propose_action', 'maas_show_actions', 'maas_undecided_actions', 'maas_decide_by_words', 'maas_open_action', 'maas_end_action', 'maas_count_call',
       'maas_failures_in_a_row', 'maas_begin_tool', 'maas_finish_tool', 'maas_record_read', 'maas_read_secrets', 'maas_secret_times',
       'maas_purge_expired', 'maas_resume_erasure', 'maas_open_session', 'maas_open_pressed_session', 'maas_save_session', 'maas_store_drawing', 'maas_set_agent',
-      'maas_active_agent', 'maas_keep_start', 'maas_write_audit', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_claim_embedding', 'maas_embed_chunks', 'maas_temperature'])
+      'maas_active_agent', 'maas_keep_start', 'maas_write_audit', 'maas_insert_task', 'maas_next_step', 'maas_end_step', 'maas_claim_embedding', 'maas_embed_chunks'])
   ) r
 $$;
 comment on function maas.maas_function_rights is 'Which role may execute which functions';

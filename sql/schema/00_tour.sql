@@ -60,9 +60,8 @@
 --   locks, retention        one process purges what has expired
 --   advisory 4711, by chance   held by a session while its orchestrator lives (engines.lock_key, engines.session)
 --   advisory 0x6D616173        `maas migrate` (shared/migrate.py)
---   advisory, hash of the bot  one process serves a bot (sql/queries/telegram.sql)
 --
 -- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09 conversations and
 -- notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and erasures, 15 tables open for loading,
--- 16 tasks, 17 advertising, 19 accounts. Functions are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for
+-- 16 tasks, 19 accounts. Functions are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for
 -- people in sql/views. What belongs to a plugin is in its folder sql.

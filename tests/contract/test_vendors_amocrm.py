@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from maas.assistants.ads.clients.amocrm import _LEADS, AmoCrmClient, CrmLead, Stage
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
-from shared.vendors.amocrm import _LEADS, AmoCrmClient, CrmLead, Stage
 from tests.standins.running import Running, standin
 from tests.vendors import AMOCRM, LIMITS, PHONE, amocrm
 
@@ -111,7 +111,7 @@ async def test_phones_are_read_in_few_requests(vendor: Running, client: AmoCrmCl
 async def test_pages_without_an_end(
     vendor: Running, client: AmoCrmClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("shared.vendors.amocrm.MAX_PAGES", 5)
+    monkeypatch.setattr("maas.assistants.ads.clients.amocrm.MAX_PAGES", 5)
     vendor.merge({"is_endless": True, "contacts": None})
     with pytest.raises(VendorError, match="no end"):
         await pages(client)

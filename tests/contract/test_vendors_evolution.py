@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from pytest_httpserver import HTTPServer
 
+from maas.assistants.ads.clients.evolution import Chat, ChatMessage, EvolutionClient, _Found
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
-from shared.vendors.evolution import Chat, ChatMessage, EvolutionClient, _Found
 from tests.standins.running import Running, standin
 from tests.vendors import EVOLUTION, JID, LIMITS, SECRET, evolution
 

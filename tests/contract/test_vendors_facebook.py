@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from maas.assistants.ads.clients.facebook import Ad, AdAccount, AdSet, Campaign, FacebookClient, from_minor, minor_units
+from maas.assistants.ads.clients.facebook_replies import Figures, Page, read_refusal
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.vendors import VendorError
-from shared.vendors.facebook import Ad, AdAccount, AdSet, Campaign, FacebookClient, from_minor, minor_units
-from shared.vendors.facebook_replies import Figures, Page, read_refusal
 from tests.standins.running import Running, standin
 from tests.vendors import FACEBOOK, LIMITS, SECRET, facebook
 

@@ -20,7 +20,8 @@ from tests.stack import Stack, maas
 OFF = {"MAAS_PLUGINS": ""}
 RELATIONS = "select relname from pg_class where relnamespace = 'maas'::regnamespace and relkind in ('r', 'v')"
 FUNCTIONS = "select proname from pg_proc where pronamespace = 'maas'::regnamespace"
-OF_PLUGINS = r"telegram|interview"  # names of their tables, views and functions
+# Names of their tables, views and functions.
+OF_PLUGINS = "telegram|interview|(^|_)ads?(_|$)|leads|whatsapp|creative|campaign|crm_|specs"
 
 
 def test_the_core_alone(postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +56,7 @@ def test_the_core_alone(postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch:
         assert "telegram:schema/telegram" in migrate(dsn, SQL_FOLDER, sql_folders())
         assert migrate(dsn, SQL_FOLDER, sql_folders()) == []
         added = {row["relname"] for row in stack.rows(RELATIONS)} - before
-        assert {"telegram_bots", "v_telegram"} <= added
+        assert {"telegram_bots", "v_telegram", "ads", "leads", "user_specs"} <= added
         assert maas(stack, "erase", str(user), "--yes").returncode == 0
 
 
@@ -63,10 +64,10 @@ def test_off_there_are_no_settings_routes_and_commands(monkeypatch: pytest.Monke
     on = (set(variables().values()), {route.path for route in all_routes()}, commands_of_plugins())
     monkeypatch.setenv("MAAS_PLUGINS", "")
     off = (set(variables().values()), {route.path for route in all_routes()}, commands_of_plugins())
-    of_plugins = {"TELEGRAM_BOT_TOKEN", "MAAS_TELEGRAM_USERS", "CORPORATE_MODEL", "LIGHTRAG_BASE_URL"}
+    of_plugins = {"TELEGRAM_BOT_TOKEN", "MAAS_TELEGRAM_USERS", "CORPORATE_MODEL", "LIGHTRAG_BASE_URL", "FB_BASE_URL"}
     assert of_plugins <= on[0] - off[0]
-    assert {"/api/supervisor", "/api/complex-task"} <= on[1] - off[1]
+    assert {"/api/supervisor", "/api/complex-task", "/api/brain/chat"} <= on[1] - off[1]
     assert off[1] == {route.path for route in ROUTES}
-    assert "telegram" in {one.name for one in on[2]} and off[2] == []
+    assert {one.name for one in on[2]} == {"ads", "telegram"} and off[2] == []
     monkeypatch.setenv("MAAS_TELEGRAM_USERS", "1")
     assert [hint for hint in unknown_settings() if hint.startswith("MAAS_TELEGRAM_USERS is no setting")]

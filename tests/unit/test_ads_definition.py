@@ -6,7 +6,7 @@ import pytest
 
 from maas.agents.routing import by_keywords
 from maas.assistants.ads.definition import define_ads, define_ads_v1
-from shared.settings import Settings, load_settings
+from shared.settings import load_settings
 
 AGENTS = define_ads_v1(load_settings()).agents
 ROUTES = [
@@ -42,7 +42,7 @@ def test_words_do_not_decide(question: str) -> None:
 
 
 def models(**settings: str) -> tuple[str | None, str | None, str | None]:
-    read = Settings.model_validate(settings)
+    read = load_settings(**settings)
     ads, ads_v1 = define_ads(read), define_ads_v1(read)
     assert {agent.model for agent in (*ads.agents, *ads_v1.agents)} == {ads_v1.model}
     return ads.model, ads_v1.model, "key" if ads.needs.keys else None
@@ -57,7 +57,7 @@ def test_models_are_settings() -> None:
 
 
 def test_limits() -> None:
-    limits = define_ads(Settings.model_validate({"meta_max_iterations": 2})).limits
+    limits = define_ads(load_settings(meta_max_iterations=2)).limits
     assert (limits.rounds, limits.calls, limits.seconds) == (2, 30, 300)
     agent = define_ads(load_settings()).agents[0]
     assert (agent.temperature, agent.max_tokens) == (0.3, 1500)

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 import structlog
 
+from maas.assistants.ads.settings import AdsSettings
 from maas.assistants.corporate.settings import CorporateSettings
 from server import require_loopback
 from shared.errors import MaasError
@@ -99,7 +100,8 @@ def test_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, valu
 def test_plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Variables of assistants have no prefix; that of the layers has two names."""
     usual = load_settings()
-    assert (usual.meta_orchestrator_model, usual.domain_agent_model, usual.meta_max_iterations) == (None, None, 10)
+    ads = usual.of(AdsSettings)
+    assert (ads.meta_orchestrator_model, ads.domain_agent_model, ads.meta_max_iterations) == (None, None, 10)
     assert usual.of(CorporateSettings).corporate_planner_model is None
     assert (usual.orchestrator_debug, usual.tools_via, usual.layer_logging) == (False, "mcp", True)
     for name, value in {
@@ -109,7 +111,8 @@ def test_plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     }.items():  # fmt: skip
         monkeypatch.setenv(name, value)
     changed = load_settings()
-    models = (changed.meta_orchestrator_model, changed.domain_agent_model, changed.meta_max_iterations)
+    ads = changed.of(AdsSettings)
+    models = (ads.meta_orchestrator_model, ads.domain_agent_model, ads.meta_max_iterations)
     assert models == ("openai:a", "openai:b", 2) and changed.of(CorporateSettings).corporate_planner_model == "openai:c"
     assert (changed.orchestrator_debug, changed.tools_via, changed.layer_logging) == (True, "legacy", False)
     assert unknown_settings() == []

@@ -17,11 +17,11 @@ from maas.agents.executor import run_concurrently
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
 from maas.assistants.ads.account import AdAccount, account_of, ad_account_of
+from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign, FacebookClient, Insights, Level, Status
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from shared.db import Database
-from shared.vendors.facebook import Ad, AdSet, Campaign, FacebookClient, Insights, Level, Status
 
 _VIDEO = ("video_views", "p25", "p50", "p75", "p95")
 NO_CAMPAIGN = "there is no such campaign: take an id from getCampaigns"

@@ -14,10 +14,10 @@ from typing import Any
 from maas.agents.openers import Opener
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads.account import DOMAINS, account_of, ad_account_of, open_ads
+from maas.assistants.ads.clients.facebook import from_minor
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.vendors import VendorError
-from shared.vendors.facebook import from_minor
 
 DOMAIN = "account"
 PROVIDERS = ("user_specs", "brain_actions", "integrations", "ad_account_status", "directions")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from maas.agents.definition import Agent, Definition, Limits, Needs
 from maas.assistants.ads.account import DOMAINS
 from maas.assistants.ads.context import PROVIDERS
+from maas.assistants.ads.settings import AdsSettings
 from shared.models.registry import model_or_default, named_model
 from shared.settings import Settings
 
@@ -46,7 +47,8 @@ KEYWORDS = {
 
 def define_ads(settings: Settings) -> Definition:
     """`ads`: the model opens domains of tools by meta tools; an agent of each domain puts its results into words."""
-    model = model_or_default(named_model(settings.meta_orchestrator_model), ORCHESTRATOR_MODEL, settings)
+    own = settings.of(AdsSettings)
+    model = model_or_default(named_model(own.meta_orchestrator_model), ORCHESTRATOR_MODEL, settings)
     return Definition(
         name="ads",
         role_prompt="AdsOrchestrator",
@@ -56,7 +58,7 @@ def define_ads(settings: Settings) -> Definition:
         agents=_agents(settings, has_tools=False),
         toolset=DOMAINS,
         context_providers=PROVIDERS,
-        limits=Limits(rounds=settings.meta_max_iterations, calls=MAX_CALLS, seconds=MAX_SECONDS),
+        limits=Limits(rounds=own.meta_max_iterations, calls=MAX_CALLS, seconds=MAX_SECONDS),
         model=model,
         language="ru",
         needs=_needs(model, settings),
@@ -65,7 +67,8 @@ def define_ads(settings: Settings) -> Definition:
 
 def define_ads_v1(settings: Settings) -> Definition:
     """`ads_v1`: a question goes to the agent whose words it holds, else to those that a model names."""
-    model = model_or_default(named_model(settings.domain_agent_model), AGENT_MODEL, settings)
+    own = settings.of(AdsSettings)
+    model = model_or_default(named_model(own.domain_agent_model), AGENT_MODEL, settings)
     return Definition(
         name="ads_v1",
         role_prompt="AdsAssistant",
@@ -74,7 +77,7 @@ def define_ads_v1(settings: Settings) -> Definition:
         routing="classifier",
         agents=_agents(settings, has_tools=True),
         context_providers=PROVIDERS,
-        limits=Limits(rounds=settings.meta_max_iterations, calls=MAX_CALLS, seconds=MAX_SECONDS),
+        limits=Limits(rounds=own.meta_max_iterations, calls=MAX_CALLS, seconds=MAX_SECONDS),
         model=model,
         language="ru",
         needs=_needs(model, settings),
@@ -83,7 +86,7 @@ def define_ads_v1(settings: Settings) -> Definition:
 
 def _agents(settings: Settings, *, has_tools: bool) -> tuple[Agent, ...]:
     """The agents of the domains; those of `ads` get results, those of `ads_v1` call the tools themselves."""
-    model = model_or_default(named_model(settings.domain_agent_model), AGENT_MODEL, settings)
+    model = model_or_default(named_model(settings.of(AdsSettings).domain_agent_model), AGENT_MODEL, settings)
     return tuple(
         Agent(
             name=name,

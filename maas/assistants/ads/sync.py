@@ -15,6 +15,8 @@ from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
 from maas.assistants.ads.account import Account, account_of, read_values
 from maas.assistants.ads.ad_tree import tree_of
+from maas.assistants.ads.clients.amocrm import CrmLead
+from maas.assistants.ads.clients.evolution import Chat, ChatMessage
 from maas.assistants.ads.period import FACEBOOK_MONTHS, Period, months_before
 from maas.assistants.ads.tools.lead_stage import keep_stages
 from maas.assistants.ads.vendors import Vendors
@@ -23,8 +25,6 @@ from shared.errors import MaasError
 from shared.group_commit import BAD_DATA
 from shared.settings import Settings
 from shared.vendors import VendorError
-from shared.vendors.amocrm import CrmLead
-from shared.vendors.evolution import Chat, ChatMessage
 from shared.vendors.service import Limits
 
 FIRST_DAYS = 90  # of the first sync

@@ -10,12 +10,13 @@ import httpx2
 from maas.agents.tool_calls import ToolDoubt, ToolFailure
 from maas.agents.tools import ToolContext
 from maas.assistants.ads.account import CRM_TOKEN, FACEBOOK_TOKEN, account_of
+from maas.assistants.ads.clients.amocrm import AmoCrmClient
+from maas.assistants.ads.clients.evolution import EvolutionClient
+from maas.assistants.ads.clients.facebook import FacebookClient
+from maas.assistants.ads.settings import AdsSettings
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.settings import Settings
 from shared.vendors import VendorError
-from shared.vendors.amocrm import AmoCrmClient
-from shared.vendors.evolution import EvolutionClient
-from shared.vendors.facebook import FacebookClient
 from shared.vendors.service import DEFAULT_LIMITS, Limits
 
 NOT_CONNECTED: Mapping[str, str] = {
@@ -32,7 +33,7 @@ class Vendors:
     """
 
     def __init__(self, settings: Settings, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._settings = settings
+        self._settings = settings.of(AdsSettings)
         self._limits = limits
         self._opened: httpx2.AsyncClient | None = None
 

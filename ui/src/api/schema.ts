@@ -90,10 +90,6 @@ export interface paths {
   "/v1/users/{id}/spending": {
     get: operations["get_spending"];
   };
-  "/v1/users/{id}/specs": {
-    get: operations["get_specs"];
-    put: operations["put_specs"];
-  };
   "/v1/users/{id}/profile": {
     get: operations["get_profile"];
     put: operations["put_profile"];
@@ -164,6 +160,10 @@ export interface paths {
   };
   "/v1/admin/audit": {
     get: operations["get_admin_audit"];
+  };
+  "/v1/users/{id}/specs": {
+    get: operations["get_specs"];
+    put: operations["put_specs"];
   };
 }
 export type webhooks = Record<string, never>;
@@ -1620,39 +1620,6 @@ export interface operations {
       };
     };
   };
-  get_specs: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["Specs"];
-        };
-      };
-    };
-  };
-  put_specs: {
-    parameters: {
-      path: {
-        id: string;
-      };
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["NewSpecs"];
-      };
-    };
-    responses: {
-      200: {
-        content: {
-          "application/json": components["schemas"]["Specs"];
-        };
-      };
-    };
-  };
   get_profile: {
     parameters: {
       path: {
@@ -2049,6 +2016,39 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["AuditPage"];
+        };
+      };
+    };
+  };
+  get_specs: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Specs"];
+        };
+      };
+    };
+  };
+  put_specs: {
+    parameters: {
+      path: {
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewSpecs"];
+      };
+    };
+    responses: {
+      200: {
+        content: {
+          "application/json": components["schemas"]["Specs"];
         };
       };
     };

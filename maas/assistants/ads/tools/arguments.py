@@ -12,10 +12,10 @@ from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJso
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
 from maas.assistants.ads.account import account_of
+from maas.assistants.ads.clients.facebook import from_minor, minor_units
 from maas.assistants.ads.metrics import compare_to_target, rounded
 from maas.assistants.ads.period import Period, PeriodArguments, PeriodName, resolve
 from shared.db import Database
-from shared.vendors.facebook import from_minor, minor_units
 
 MAX_MONEY = 10**9
 MAX_ITEMS = 100

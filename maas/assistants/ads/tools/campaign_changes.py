@@ -9,6 +9,7 @@ from pydantic import Field
 from maas.agents.tool_calls import ToolAnswer
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads.ad_tree import AdTree, tree_of
+from maas.assistants.ads.clients.facebook import Status
 from maas.assistants.ads.tools.arguments import (
     AdSetArguments,
     CampaignArguments,
@@ -26,7 +27,6 @@ from maas.assistants.ads.tools.wordings import (
 )
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
-from shared.vendors.facebook import Status
 
 DOMAIN = "ads"
 

@@ -10,13 +10,13 @@ from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.agents.wording import Change, Preview
 from maas.assistants.ads.account import Account, account_of
+from maas.assistants.ads.clients.amocrm import AmoCrmClient
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import Reference, as_uuid
 from maas.assistants.ads.tools.wordings import MOVE_LEAD, STAGE
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.db import Database
-from shared.vendors.amocrm import AmoCrmClient
 
 DOMAIN = "crm"
 MAX_STAGES = 20

@@ -11,6 +11,7 @@ from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.agents.wording import Preview
 from maas.assistants.ads.account import account_of
+from maas.assistants.ads.clients.evolution import EvolutionClient
 from maas.assistants.ads.phones import mask_phone, mask_phones
 from maas.assistants.ads.tools.arguments import Reference, as_uuid
 from maas.assistants.ads.tools.dialogs import DOMAIN, digits_of
@@ -19,7 +20,6 @@ from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
 from shared.db import Database
 from shared.vendors import VendorError
-from shared.vendors.evolution import EvolutionClient
 
 MAX_RECIPIENTS = 50
 MAX_TEXT_CHARS = 4096

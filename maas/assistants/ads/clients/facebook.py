@@ -17,8 +17,8 @@ from typing import Literal, TypeVar
 import httpx2
 from pydantic import BaseModel
 
+from maas.assistants.ads.clients import facebook_replies as replies
 from shared.vendors import Vendor
-from shared.vendors import facebook_replies as replies
 from shared.vendors.service import DEFAULT_LIMITS, MAX_PAGES, Limits, Service
 
 Level = Literal["account", "campaign", "adset", "ad"]

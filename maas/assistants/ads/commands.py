@@ -15,6 +15,9 @@ import typer
 
 from maas import user_secrets
 from maas.assistants.ads.account import crm_secret, facebook_secret
+from maas.assistants.ads.clients.amocrm import AmoCrmClient
+from maas.assistants.ads.clients.facebook import AdAccount, FacebookClient
+from maas.assistants.ads.settings import AdsSettings
 from maas.assistants.ads.sync import FIRST_DAYS, Failure, Report, Sync
 from maas.cli.invocation import read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
@@ -23,8 +26,6 @@ from shared.db import Database
 from shared.errors import MaasError
 from shared.settings import Settings
 from shared.vendors import VendorError
-from shared.vendors.amocrm import AmoCrmClient
-from shared.vendors.facebook import AdAccount, FacebookClient
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -158,8 +159,8 @@ async def _sync(
 
 
 async def _add(db: Database, settings: Settings, user_id: UUID, name: str, wanted: Connections) -> UUID:
-    crm_url = wanted.crm or (settings.amocrm_base_url if wanted.crm_token else None)
-    whatsapp = wanted.whatsapp or settings.evolution_instance
+    crm_url = wanted.crm or (settings.of(AdsSettings).amocrm_base_url if wanted.crm_token else None)
+    whatsapp = wanted.whatsapp or settings.of(AdsSettings).evolution_instance
     if wanted.crm_token and crm_url is None:
         raise MaasError("bad_parameter", "--crm-token-env needs --crm URL, or AMOCRM_BASE_URL")
     async with open_bounded(MAX_VENDOR_REPLY_BYTES) as http:
@@ -185,7 +186,8 @@ async def _try_facebook(http: httpx2.AsyncClient, settings: Settings, wanted: Co
     """The ad account as the token sees it. Raises VendorError."""
     if wanted.fb is None or wanted.token is None:
         return None
-    return await FacebookClient(http, wanted.token, settings.fb_base_url, settings.fb_api_version).account(wanted.fb)
+    own = settings.of(AdsSettings)
+    return await FacebookClient(http, wanted.token, own.fb_base_url, own.fb_api_version).account(wanted.fb)
 
 
 async def _remove(db: Database, user_id: UUID, account_id: UUID) -> None:

@@ -1,17 +1,38 @@
-"""Settings of the services that tools use; their variables have well-known names without our prefix."""
+"""Settings of the advertising assistants; their variables have well-known names without our prefix."""
 
 from __future__ import annotations
 
 import re
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings
+
+from shared.plugin_settings import PluginSettings
 
 _ADDRESS = re.compile(r"https?://[^/\s?#]+(?:/[^\s?#]*)?")
 
 
-class VendorSettings(BaseSettings):
-    """A part of `Settings`. Tokens of ad accounts and CRMs are no settings: they are secrets of users."""
+class AdsSettings(PluginSettings):
+    """Models and services. Tokens of ad accounts and CRMs are no settings: they are secrets of users."""
+
+    orchestrator_secrets = ("evolution_api_key",)
+
+    meta_orchestrator_model: str | None = Field(
+        None,
+        validation_alias=AliasChoices("META_ORCHESTRATOR_MODEL"),
+        description="model of the assistant ads; unset: openai:gpt-5.2 with a key of openai, else the Responder's",
+    )
+    domain_agent_model: str | None = Field(
+        None,
+        validation_alias=AliasChoices("DOMAIN_AGENT_MODEL"),
+        description="model of the agents of ads and ads_v1; unset: as above with openai:gpt-4o-mini",
+    )
+    meta_max_iterations: int = Field(
+        10,
+        ge=1,
+        le=50,
+        validation_alias=AliasChoices("META_MAX_ITERATIONS"),
+        description="rounds of model and tools of ads",
+    )
 
     fb_base_url: str = Field(
         "https://graph.facebook.com",

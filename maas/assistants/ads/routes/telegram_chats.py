@@ -10,15 +10,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
-from maas.conversations import (
-    Mode,
-    change_conversation,
-    clear_conversation,
-    open_chat_conversation,
-    unknown_assistant,
-)
-from maas.http.auth.authorize import check_user, note_user, principal_of, read_body
-from maas.http.brain import (
+from maas.assistants.ads.routes.brain import (
     ASSISTANT,
     BrainBody,
     BrainSchema,
@@ -27,6 +19,14 @@ from maas.http.brain import (
     run_metadata,
     submit,
 )
+from maas.conversations import (
+    Mode,
+    change_conversation,
+    clear_conversation,
+    open_chat_conversation,
+    unknown_assistant,
+)
+from maas.http.auth.authorize import check_user, note_user, principal_of, read_body
 from maas.http.conversations import ClearResult
 from maas.http.request_input import read_idempotency_key, read_parameter
 from maas.http.schemas import AssistantName, Name, QueryText, json_response
