@@ -29,7 +29,7 @@ _KEPT_METADATA = frozenset({
     "progression", "icc_profile", "gamma", "transparency", "srgb", "aspect", "chromaticity", "interlace", "background",
     "loop", "duration", "timestamp",
 })  # fmt: skip
-_STICKER_QUALITIES = (90, 75, 50)
+_WEBP_QUALITIES = (90, 75, 50)
 _ANIMATION = {"loop", "duration", "timestamp"}
 _SEGMENTS = {"APP0": b"JFIF", "APP2": b"ICC_PROFILE", "APP14": b"Adobe"}
 _FRAMES = {0xC0, 0xC1, 0xC2}  # kinds of JPEG frames that can be decoded
@@ -61,18 +61,18 @@ async def sanitize_image_async(data: bytes) -> SanitizedImage:
     return await asyncio.wrap_future(submit_in_order(partial(sanitize_image, data)))
 
 
-async def fit_sticker_async(data: bytes, side: int, max_bytes: int) -> bytes | None:
+async def fit_webp_async(data: bytes, side: int, max_bytes: int) -> bytes | None:
     """A WebP of an image whose longer side has `side` pixels; None if it does not fit into `max_bytes`."""
-    return await asyncio.wrap_future(submit_in_order(partial(fit_sticker, data, side, max_bytes)))
+    return await asyncio.wrap_future(submit_in_order(partial(fit_webp, data, side, max_bytes)))
 
 
-def fit_sticker(data: bytes, side: int, max_bytes: int) -> bytes | None:
-    """Run by `fit_sticker_async`; `data` are of a stored image."""
+def fit_webp(data: bytes, side: int, max_bytes: int) -> bytes | None:
+    """Run by `fit_webp_async`; `data` are of a stored image."""
     with Image.open(BytesIO(data)) as image:
         scale = side / max(image.size)
         size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
         fitted = image.convert("RGBA").resize(size, Image.Resampling.LANCZOS)
-    for quality in _STICKER_QUALITIES:
+    for quality in _WEBP_QUALITIES:
         with BytesIO() as file:
             fitted.save(file, "WEBP", quality=quality)
             if file.tell() <= max_bytes:

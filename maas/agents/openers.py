@@ -1,6 +1,6 @@
 """Openers: what the tools of a domain get for one run, such as an account and its token, and whether they can be used.
 
-An opener is declared beside TOOLS: `OPENERS = {"ads": open_account}`. Its mapping becomes `ToolContext.values` of the
+An opener is declared beside TOOLS: `OPENERS = {"shop": open_shop}`. Its mapping becomes `ToolContext.values` of the
 domain's tools. Two members are for the runtime: `connected` and `has_data`, True if they are left out.
 """
 

@@ -74,7 +74,7 @@ class Preference(Schema):
 
 
 class Preferences(Schema):
-    preferences: dict[str, Preference] = Field(description="By the name of the question of the interview.")
+    preferences: dict[str, Preference] = Field(description="By the name of the question.")
 
 
 async def get_profile(request: Request) -> Response:

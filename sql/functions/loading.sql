@@ -1,7 +1,7 @@
 -- Loading of stored data that the tools of assistants read. `maas_load` inserts rows, or updates those whose key exists; the same
 -- rows a second time change nothing. A table is open if loadable_tables has a row for it:
 --
---   insert into maas.loadable_tables (name, columns) values ('campaigns', '{id,name,budget}');
+--   insert into maas.loadable_tables (name, columns) values ('orders', '{id,name,price}');
 
 create or replace function maas.maas_json_kind(p_type regtype) returns text language sql stable as $$
   select case when p_type in ('json'::regtype, 'jsonb'::regtype) then 'any' when t.typcategory = 'N' then 'number'

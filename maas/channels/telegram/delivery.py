@@ -28,7 +28,7 @@ from maas.runs.event_stream import Cursor, EventStream
 from maas.runs.run_watcher import RunWatcher, watch
 from shared.db import CONNECTION_LOST, wait_for_postgres
 from shared.errors import Backoff, MaasError
-from shared.images import fit_sticker_async
+from shared.images import fit_webp_async
 from shared.vendors import VendorError
 
 IMAGE_NOTICE, FIRST_ACTION = 1999, 2000  # numbers of parts
@@ -262,7 +262,7 @@ class Delivery:
                 raise
             await messages.drop(number)
             return
-        sticker = await fit_sticker_async(image["content"], STICKER_SIDE, MAX_STICKER_BYTES)
+        sticker = await fit_webp_async(image["content"], STICKER_SIDE, MAX_STICKER_BYTES)
         send = partial(self._client.send_photo, reply.chat_id, image["content"], image["media_type"])
         if sticker is not None:
             send = partial(self._client.send_sticker, reply.chat_id, sticker)

@@ -1,7 +1,8 @@
 -- Telegram: bots, what came in, what goes out.
 --
 -- An update is stored before it is confirmed, and handled in one transaction with the run that it starts. A reply shows a run, or a
--- notice without one, in messages that are sent once and edited from then on.
+-- notice without one, in messages that are sent once and edited from then on. One process serves a bot: it holds an advisory lock
+-- on the hash of the bot.
 
 create table maas.telegram_bots (
   bot_id bigint primary key,

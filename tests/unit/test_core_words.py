@@ -1,0 +1,57 @@
+"""The core knows no assistant and no channel: no word of one stands in its files, but for what is listed here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from shared.plugins import installed
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ("maas/engine", "maas/agents", "maas/http", "maas/cli", "maas/memory", "maas/runs", "shared", "sql")
+SUFFIXES = (".py", ".sql", ".md")
+OF_PLUGINS = re.compile(
+    r"sticker|telegram|corporate|lightrag|interview|facebook|amocrm|whatsapp|evolution|brain|\bfb_"
+    r"|campaign|(?<![a-z])ad_?set|ad_account|creative|\bads\b",
+    re.IGNORECASE,
+)
+# What is left: columns and values that clients know by these names, and words by which people say what they mean.
+_ACCOUNT, _CHAT = {"ad_account"}, {"telegram"}
+EXCEPTIONS: dict[str, set[str]] = {
+    "maas/agents/consent.py": {"adset"},
+    "maas/agents/tool_words.py": {"ads", "adset", "campaign", "creative"},
+    "maas/agents/waiting_actions.py": {"adset", "campaign", "creative"},
+    "maas/http/conversations.py": _CHAT,
+    "maas/memory/transfer/export.py": _ACCOUNT | _CHAT,
+    "sql/functions/actions.sql": _ACCOUNT,
+    "sql/functions/conversations.sql": _ACCOUNT | _CHAT,
+    "sql/functions/profiles.sql": {"interview"},
+    "sql/functions/run_triggers.sql": _CHAT,
+    "sql/queries/conversations.sql": _CHAT,
+    "sql/queries/tools.sql": _ACCOUNT,
+    "sql/schema/09_conversations.sql": _ACCOUNT | _CHAT,
+    "sql/schema/10_actions.sql": _ACCOUNT,
+    "sql/schema/13_users.sql": {"interview"},
+    "sql/views/conversations.sql": _CHAT,
+}
+
+
+def words_in(text: str) -> set[str]:
+    return {found.lower() for found in OF_PLUGINS.findall(text)}
+
+
+def core_files() -> list[Path]:
+    files = [path for folder in CORE for suffix in SUFFIXES for path in sorted((ROOT / folder).rglob(f"*{suffix}"))]
+    return [path for path in files if "ui" not in path.relative_to(ROOT).parts]
+
+
+def test_the_core_names_no_plugin() -> None:
+    """A file that is named here and has become free of such words must leave the list."""
+    found = {str(path.relative_to(ROOT)): words_in(path.read_text(encoding="utf-8")) for path in core_files()}
+    assert len(found) > 200
+    assert {path: words for path, words in found.items() if words} == EXCEPTIONS
+
+
+def test_every_plugin_would_be_found() -> None:
+    assert all(words_in(name) for name in installed())
+    assert words_in("from maas.assistants.ads import x") == {"ads"} and words_in("reads threads") == set()
