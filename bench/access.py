@@ -29,6 +29,7 @@ from bench.report import Figure, hold_gates, machine, percentile, percentiles, p
 from bench.sandbox import open_sandbox, server_version
 from bench.sentences import sentence
 from bench.system import Bench, free_port, is_ready
+from maas import queries
 from maas.users import NewKey, create_key
 from shared.db import Database, open_database
 from shared.errors import MaasError
@@ -191,8 +192,8 @@ async def fill(bench: Bench, db: Database, port: int) -> list[Reader]:
             ]
             filled.append(Reader(reader.user_id, reader.shown, asked[-1]["request_id"], opened["id"]))
     deadline = Deadline(TIMEOUT_S, "the archiving of what is to be read")
-    while (row := await db.row("queue")) is None or sum(
-        row[state] for state in ("inbox", "waiting", "runnable", "in_flight")
+    while (row := await db.row(queries.queue)) is None or (
+        row["inbox"] + row["waiting"] + row["runnable"] + row["in_flight"] > 0
     ):
         deadline.check()
         await asyncio.sleep(0.05)

@@ -9,6 +9,7 @@ from uuid import UUID
 from bench.conversations import Question
 from bench.recall import LIMIT
 from bench.scoring import Score, score, share
+from maas import queries
 from maas.memory.context import build_context
 from maas.memory.query import SearchFilter
 from maas.memory.ranking import RankedMessage, Weights, rank
@@ -52,4 +53,5 @@ class Asked:
 
     async def _names(self, ranked: Iterable[RankedMessage]) -> dict[UUID, str]:
         ids = {one.id for one in ranked}
-        return {row["id"]: row["external_id"] for row in await self.db.rows("sources", self.user_id, list(ids))}
+        rows = await self.db.rows(queries.sources, self.user_id, list(ids))
+        return {row["id"]: row["external_id"] or "" for row in rows}

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from uuid import UUID
 
+from maas import queries
 from maas.memory.transfer.formats import ImportedMessage, read_messages
 from maas.memory.transfer.import_ import ImportedBatch
 from shared.db import Database
@@ -26,6 +27,6 @@ async def import_messages(
     db: Database, user_id: UUID, messages: Sequence[ImportedMessage], label: str
 ) -> ImportedBatch:
     """Add the messages of one batch that are not known yet, and one run of kind archive for them."""
-    row = await db.row("import_turns", user_id, label, [asdict(message) for message in messages], "import")
+    row = await db.row(queries.import_turns, user_id, label, [asdict(message) for message in messages], "import")
     assert row is not None
     return ImportedBatch(row["run_id"], row["added"], row["known"])

@@ -25,6 +25,7 @@ from bench.imports import import_messages, read_history
 from bench.processes import Processes
 from bench.report import console, percentile, print_table, write_json
 from bench.sandbox import notes, open_sandbox
+from maas import queries
 from maas.builtin_model import PROVIDERS
 from maas.engine.states import ArchiveStatus
 from maas.memory.context import build_context
@@ -146,12 +147,12 @@ async def follow_imports(
     """Return when every turn is in a record. Raises MaasError when that fails or stands still."""
     known, moved_at = 0, time.monotonic()
     while True:
-        row = await db.row("import_progress", runs)
+        row = await db.row(queries.import_progress, runs)
         assert row is not None
         if row["recorded"] > known:
             on_recorded(row["recorded"] - known)
             known, moved_at = row["recorded"], time.monotonic()
-        states = [await db.row("run_state", run) for run in runs]
+        states = [await db.row(queries.run_state, run) for run in runs]
         if any(state is None or state["archive_status"] in FAILURES for state in states):
             raise MaasError("archive_failed", f"an import was not archived; the log ends: {processes.log()}")
         if all(state is not None and state["archive_status"] == ArchiveStatus.ARCHIVED for state in states):
@@ -164,11 +165,11 @@ async def follow_imports(
 
 async def _embed(db: Database, model: str, processes: Processes, progress: Progress) -> None:
     """Return when every turn has its vector. Raises MaasError when that fails or stands still."""
-    total = await db.value("count_turns")
+    total = await db.value(queries.count_turns)
     task = progress.add_task("turns embedded", total=total)
     known, moved_at = 0, time.monotonic()
     while known < total:
-        row = await db.row("fill", model)
+        row = await db.row(queries.fill, model)
         done = row["turns"] + row["refused"] if row is not None else 0
         if done > known:
             known, moved_at = done, time.monotonic()

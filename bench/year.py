@@ -28,6 +28,7 @@ from bench.processes import Processes
 from bench.report import Figure, console, hold_gates, machine, print_table, write_json
 from bench.sandbox import notes, open_sandbox
 from bench.sentences import sentence
+from maas import queries
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import ArchiveStatus
@@ -35,8 +36,9 @@ from maas.memory.ranking import rank
 from maas.memory.search import gather_evidence, search
 from maas.memory.summaries import due_groups, list_memories, summaries_of_messages
 from maas.memory.transfer.formats import ImportedMessage
-from shared.db import Database, connect, open_database, queries
+from shared.db import Database, connect, open_database
 from shared.errors import MaasError
+from shared.query import query_texts
 from shared.settings import ROLES, Settings, load_settings
 from workers import compactor
 
@@ -154,7 +156,7 @@ async def measure(
                 months.append(await _end_month(deps, dsn, user, name, said))
                 progress.advance(lived, len(said))
         before, after = [await _recall(db, one, exchanges) for one in (twin, user)]
-        row = await db.row("server_version")
+        row = await db.row(queries.server_version)
         assert row is not None
     return months, before, after, row["version"]
 
@@ -167,7 +169,7 @@ async def _archive(db: Database, users: Sequence[UUID], said: Sequence[Exchange]
     runs = [(await import_messages(db, user, turns, "a month")).run_id for user in users]
     end = time.monotonic() + TIMEOUT_S
     while True:
-        states = [await db.row("run_state", run) for run in runs]
+        states = [await db.row(queries.run_state, run) for run in runs]
         if all(state is not None and state["archive_status"] == ArchiveStatus.ARCHIVED for state in states):
             return
         processes.check()
@@ -196,7 +198,7 @@ async def _rows_read(dsn: str, user: UUID, ids: Sequence[UUID]) -> int:
         # These are two users; among thousands no scan of the table is tempting.
         await connection.execute("analyze lsm_storage; set enable_seqscan = off")
         plan = await connection.fetchval(
-            f"explain (analyze, format json) {queries()['records']}", user, ids[:20], max(20 - len(ids), 0)
+            f"explain (analyze, format json) {query_texts()[queries.records]}", user, ids[:20], max(20 - len(ids), 0)
         )
     finally:
         await connection.close()

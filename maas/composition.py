@@ -20,6 +20,7 @@ from uuid import UUID
 import structlog
 import uvloop
 
+from maas import queries
 from maas.agents.openers import bind_openers
 from maas.agents.runtime import Runtime, Toolbox
 from maas.assistants.registry import built_in, load_openers, load_servers, load_tools, register, sync_tools
@@ -197,7 +198,7 @@ async def open_orchestrator(
             )
         )
         await db.check_pooler()
-        if not await db.value("schema_is_there"):
+        if not await db.value(queries.schema_is_there):
             raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
         embedder = open_embedder(settings)
         deps, toolbox = add_tools(await stack.enter_async_context(open_deps(db, settings, embedder)))

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import asyncpg
 
+from maas import queries
 from shared.db import UNAVAILABLE, Database, Transaction, unreachable
 from shared.errors import MaasError
 from shared.group_commit import BAD_DATA
@@ -50,7 +51,7 @@ class LoadCounts:
     changed: int = 0
     unchanged: int = 0
 
-    def add(self, row: asyncpg.Record) -> None:
+    def add(self, row: queries.LoadRowsRow) -> None:
         self.added += row["added"]
         self.changed += row["changed"]
         self.unchanged += row["unchanged"]
@@ -85,7 +86,7 @@ async def load_file(
         if counts.added or counts.changed:
             details = {"table": table, "added": counts.added, "changed": counts.changed}
             with suppress(*UNAVAILABLE):
-                await db.value("note_audit", "load", user_id, None, details, actor)
+                await db.value(queries.note_audit, "load", user_id, None, details, actor)
     return counts
 
 
@@ -98,8 +99,10 @@ def count_lines(file: BinaryIO) -> int:
     return lines
 
 
-async def _load(transaction: Transaction, table: str, lines: list[RowLine], user_id: UUID | None) -> asyncpg.Record:
-    row = await transaction.row("load_rows", table, f"[{','.join(line.text for line in lines)}]", user_id)
+async def _load(
+    transaction: Transaction, table: str, lines: list[RowLine], user_id: UUID | None
+) -> queries.LoadRowsRow:
+    row = await transaction.row(queries.load_rows, table, f"[{','.join(line.text for line in lines)}]", user_id)
     assert row is not None
     return row
 

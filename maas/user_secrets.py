@@ -9,6 +9,7 @@ from uuid import UUID
 
 import asyncpg
 
+from maas import queries
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
@@ -32,12 +33,12 @@ class UserSecrets:
 
     async def read(self, user_id: UUID, names: Collection[str]) -> Mapping[str, UserSecret]:
         """Those of the named secrets that the user has."""
-        rows = await self._db.rows("read_secrets", user_id, sorted(names))
+        rows = await self._db.rows(queries.read_secrets, user_id, sorted(names))
         return {row["name"]: UserSecret(row["value"], row["changed_at"]) for row in rows}
 
     async def times(self, user_ids: Collection[UUID]) -> Mapping[tuple[UUID, str], datetime]:
         """When each secret of these users was set, by user and name."""
-        rows = await self._db.rows("secret_times", sorted(user_ids))
+        rows = await self._db.rows(queries.secret_times, sorted(user_ids))
         return {(row["user_id"], row["name"]): row["changed_at"] for row in rows}
 
 
@@ -46,17 +47,17 @@ async def set_secret(db: Database, user_id: UUID, name: str, value: str, actor: 
     if not is_storable(name) or not is_storable(value):  # the driver's error would quote it
         raise MaasError("bad_parameter", "value: 8 to 8000 printable ASCII characters without blanks at its ends")
     try:
-        return bool(await db.value("set_secret", user_id, name, value, actor))
+        return bool(await db.value(queries.set_secret, user_id, name, value, actor))
     except asyncpg.InvalidParameterValueError as error:
         raise MaasError("bad_parameter", str(error.args[0])) from None
 
 
 async def delete_secret(db: Database, user_id: UUID, name: str, actor: str) -> None:
     """Delete a secret. Raises MaasError('not_found')."""
-    if not await db.value("delete_secret", user_id, name, actor):
+    if not await db.value(queries.delete_secret, user_id, name, actor):
         raise MaasError("not_found", f"user {user_id} has no secret {name!r}; `maas secrets list` shows all names")
 
 
-async def list_secrets(db: Database, user_id: UUID) -> list[asyncpg.Record]:
+async def list_secrets(db: Database, user_id: UUID) -> list[queries.ListSecretsRow]:
     """The names of a user's secrets, and when each was set, without values."""
-    return await db.rows("list_secrets", user_id)
+    return await db.rows(queries.list_secrets, user_id)

@@ -13,8 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-import asyncpg
-
+from maas import queries
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
@@ -38,7 +37,7 @@ async def find_user(db: Database, name: str, provider: str = PROVIDER) -> UUID |
     """
     if provider == PROVIDER and (user_id := parse_user_id(name)) is not None:
         return user_id
-    known: UUID | None = await db.value("find_user", provider, name)
+    known: UUID | None = await db.value(queries.find_user, provider, name)
     return known
 
 
@@ -46,12 +45,12 @@ async def get_or_create_user(db: Database, name: str, provider: str = PROVIDER) 
     """The user with this name or UUID, as `find_user`; an unknown name becomes a new user."""
     if provider == PROVIDER and (user_id := parse_user_id(name)) is not None:
         return user_id
-    return UUID(str(await db.value("name_user", provider, name)))
+    return UUID(str(await db.value(queries.name_user, provider, name)))
 
 
 async def has_name_prefix(db: Database, user_id: UUID, prefix: str) -> bool:
     """Whether this user has a name that begins with `prefix`."""
-    return bool(await db.value("has_name", user_id, PROVIDER, prefix))
+    return bool(await db.value(queries.has_name, user_id, PROVIDER, prefix))
 
 
 def parse_user_id(name: str) -> UUID | None:
@@ -98,23 +97,23 @@ async def create_key(db: Database, new: NewKey, actor: str) -> str:
     key_id, secret = secrets.token_hex(6), secrets.token_hex(32)
     scopes = [scope for scope in SCOPES if scope in new.scopes]
     await db.value(
-        "create_key", key_id, new.name, hash_secret(secret), scopes, new.user_id, new.prefix, new.per_minute, new.days,
-        actor,
+        queries.create_key, key_id, new.name, hash_secret(secret), scopes, new.user_id, new.prefix, new.per_minute,
+        new.days, actor,
     )  # fmt: skip
     return f"maas_{key_id}_{secret}"
 
 
 async def revoke_key(db: Database, key_id: str, actor: str) -> bool:
     """Revoke a key; False when it was revoked before. Raises MaasError('not_found')."""
-    verdict = await db.value("revoke_key", key_id, actor)
+    verdict = await db.value(queries.revoke_key, key_id, actor)
     if verdict == "not_found":
         raise MaasError("not_found", f"there is no key {key_id!r}; `maas keys list` shows their ids")
     return bool(verdict == "revoked")
 
 
-async def list_keys(db: Database) -> list[asyncpg.Record]:
+async def list_keys(db: Database) -> list[queries.ListKeysRow]:
     """All keys with their state, the oldest first, without their hashes."""
-    return await db.rows("list_keys")
+    return await db.rows(queries.list_keys)
 
 
 def split_key(text: str) -> tuple[str, str] | None:
@@ -128,6 +127,6 @@ def hash_secret(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-def is_secret_of(row: asyncpg.Record | None, secret: str) -> bool:
+def is_secret_of(row: queries.FindKeyRow | None, secret: str) -> bool:
     """Whether the secret belongs to the key in `row`; takes the same time when there is no such key."""
     return hmac.compare_digest(hash_secret(secret), row["secret_hash"] if row is not None else _NO_HASH)

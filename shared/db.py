@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import asyncpg
@@ -21,12 +19,11 @@ from shared.connections import ConnectionPool
 from shared.errors import Backoff, MaasError
 from shared.group_commit import GroupCommit
 from shared.log import mask
-from shared.plugins import installed, sql_folders
+from shared.plugins import sql_folders
+from shared.query import SQL, AnyQuery, Args, Query, Row, Value, query_named, query_texts
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
-SQL = Path(__file__).resolve().parent.parent / "sql"
-_NAME = re.compile(r"^-- name: (\w++)[^\n]*+\n", re.MULTILINE)
 
 UNAVAILABLE = (
     asyncpg.PostgresConnectionError,
@@ -75,20 +72,6 @@ def _statement_errors() -> Iterator[None]:
         yield
     except asyncpg.QueryCanceledError as error:
         raise SlowStatement from error
-
-
-@cache
-def queries() -> Mapping[str, str]:
-    """Every query of sql/queries and of such folders of all plugins, by the name in its `-- name:` line."""
-    found: dict[str, str] = {}
-    folders = (SQL, *(plugin.folder / "sql" for plugin in installed().values()))
-    for path in (path for folder in folders for path in sorted((folder / "queries").glob("*.sql"))):
-        parts = _NAME.split(path.read_text(encoding="utf-8"))
-        for name, text in zip(parts[1::2], parts[2::2], strict=True):
-            if name in found:
-                raise ValueError(f"two queries are named {name}")
-            found[name] = text.strip()
-    return found
 
 
 @cache
@@ -173,9 +156,9 @@ async def _prepare_for_pool(statement_timeout: float | None, connection: asyncpg
     """Set up a connection of the pool; generic plans, because most queries look up keys and cost less than planning."""
     await prepare(connection)
     await connection.execute("set plan_cache_mode = force_generic_plan")
-    await connection.execute(queries()["notice_dead_peer"])
+    await connection.execute(query_texts()["notice_dead_peer"])
     if statement_timeout is not None:
-        await connection.execute(queries()["limit_statements"], str(round(statement_timeout * 1000)))
+        await connection.execute(query_texts()["limit_statements"], str(round(statement_timeout * 1000)))
 
 
 async def _no_reset(_: asyncpg.Connection) -> None:
@@ -191,18 +174,19 @@ class Transaction:
 
     async def allow_long_statements(self) -> None:
         """Raise the timeout of the following statements to `LONG_STATEMENT_TIMEOUT_S`."""
-        await self.value("lift_limit_of_statements")
+        await self.value(query_named("lift_limit_of_statements"))
         self._timeout = LONG_STATEMENT_TIMEOUT_S
 
-    async def row(self, query: str, *args: object) -> asyncpg.Record | None:
-        return await self._connection.fetchrow(queries()[query], *args, timeout=self._timeout)
+    async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
+        row: Row | None = await self._connection.fetchrow(query_texts()[query], *args, timeout=self._timeout)
+        return row
 
-    async def value(self, query: str, *args: object) -> Any:
-        return await self._connection.fetchval(queries()[query], *args, timeout=self._timeout)
+    async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
+        return await self._connection.fetchval(query_texts()[query], *args, timeout=self._timeout)
 
-    async def stream(self, query: str, *args: object, prefetch: int = 100) -> AsyncIterator[asyncpg.Record]:
+    async def stream(self, query: Query[Row, *Args], *args: *Args, prefetch: int = 100) -> AsyncIterator[Row]:
         """Yield row after row, with `prefetch` rows at a time in memory."""
-        async for row in self._connection.cursor(queries()[query], *args, prefetch=prefetch):
+        async for row in self._connection.cursor(query_texts()[query], *args, prefetch=prefetch):
             yield row
 
 
@@ -213,9 +197,9 @@ class Database:
         self._pool = pool
         self._open_pool = open_pool
         self._locks: dict[tuple[object, ...], asyncio.Lock] = {}
-        self._next_results: dict[tuple[object, ...], asyncio.Task[list[asyncpg.Record]]] = {}
-        self._results: dict[tuple[object, ...], tuple[str, list[asyncpg.Record]]] = {}
-        self._groups: dict[str, GroupCommit[tuple[object, ...], list[asyncpg.Record]]] = {}
+        self._next_results: dict[tuple[object, ...], asyncio.Task[list[Any]]] = {}
+        self._results: dict[tuple[object, ...], tuple[str, list[Any]]] = {}
+        self._groups: dict[str, GroupCommit[tuple[object, ...], list[Any]]] = {}
 
     async def renew(self) -> None:
         """Replace all connections, which may hang after a network failure. Raises MaasError.
@@ -229,7 +213,7 @@ class Database:
         """Raise MaasError('bad_pooler') for a pooler that loses prepared statements or refuses transactions."""
         try:  # also around the opening of connections, which prepares statements
             async with self._pool.acquire() as one, self._pool.acquire() as other:
-                await _check_pooler(one, other, queries()["session"])
+                await _check_pooler(one, other, query_texts()["session"])
         except UNKNOWN_STATEMENT as error:
             raise _no_prepared_statements() from error
         except asyncpg.PostgresConnectionError as error:
@@ -250,16 +234,17 @@ class Database:
         """The numbers of open connections and of those in use."""
         return self._pool.open_connections, self._pool.used_connections
 
-    async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
+    async def rows(self, query: Query[Row, *Args], *args: *Args) -> list[Row]:
         try:  # not _statement_errors, which costs as much as a short query's arguments
-            return await self._pool.fetch(queries()[query], *args)
+            return await self._pool.fetch(query_texts()[query], *args)
         except asyncpg.QueryCanceledError as error:
             raise SlowStatement from error
 
-    async def shared_rows(self, query: str, *args: Hashable, version: str | None = None) -> list[asyncpg.Record]:
+    async def shared_rows(self, query: Query[Row, *Args], *args: *Args, version: str | None = None) -> list[Row]:
         """Return rows; concurrent callers share one execution, which begins after each of them has called.
 
-        With `version`, the number of the last change that the caller knows of, rows read for that version are returned.
+        Arguments must be hashable. With `version`, the number of the last change that the caller knows of, rows read
+        for that version are returned.
         """
         key = (query, *args)
         if version is None:
@@ -273,18 +258,18 @@ class Database:
         self._results[key] = (version, rows)
         return rows
 
-    async def _shared_rows(self, key: tuple[object, ...], query: str, *args: object) -> list[asyncpg.Record]:
+    async def _shared_rows(self, key: tuple[object, ...], query: Query[Row, *Args], *args: *Args) -> list[Row]:
         task = self._next_results.get(key)
         if task is None:
             task = self._next_results[key] = asyncio.create_task(self._run_shared(key, query, *args))
         return await asyncio.shield(task)
 
-    async def _run_shared(self, key: tuple[object, ...], query: str, *args: object) -> list[asyncpg.Record]:
+    async def _run_shared(self, key: tuple[object, ...], query: Query[Row, *Args], *args: *Args) -> list[Row]:
         async with self._locks.setdefault(key, asyncio.Lock()):
             del self._next_results[key]  # later callers need a newer result than this one
             return await self.rows(query, *args)
 
-    async def grouped_rows(self, query: str, *args: object) -> list[asyncpg.Record]:
+    async def grouped_rows(self, query: Query[Row, *tuple[Any, ...]], *args: object) -> list[Row]:
         """Return the rows of one call; the calls that wait at one moment are one statement.
 
         Its arguments are arrays, with one element for each call; its rows have the column `place`, the number of their
@@ -295,21 +280,21 @@ class Database:
             group = self._groups[query] = GroupCommit(partial(self._read_group, query), MAX_GROUPED_CALLS)
         return await group.submit(args)
 
-    async def _read_group(self, query: str, calls: list[tuple[object, ...]]) -> list[list[asyncpg.Record]]:
-        results: list[list[asyncpg.Record]] = [[] for _ in calls]
+    async def _read_group(self, query: AnyQuery, calls: list[tuple[object, ...]]) -> list[list[Any]]:
+        results: list[list[Any]] = [[] for _ in calls]
         for row in await self.rows(query, *map(list, zip(*calls, strict=True))):
             results[row["place"] - 1].append(row)
         return results
 
-    async def row(self, query: str, *args: object) -> asyncpg.Record | None:
+    async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
         with _statement_errors():
-            return await self._pool.fetchrow(queries()[query], *args)
+            return await self._pool.fetchrow(query_texts()[query], *args)
 
-    async def value(self, query: str, *args: object) -> Any:
+    async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
         with _statement_errors():
-            return await self._pool.fetchval(queries()[query], *args)
+            return await self._pool.fetchval(query_texts()[query], *args)
 
-    async def long_value(self, query: str, *args: object) -> Any:
+    async def long_value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
         """Return the value of a statement over all data of a user, which may take minutes."""
         async with self.transaction() as transaction:
             await transaction.allow_long_statements()
@@ -335,16 +320,16 @@ async def _close(pool: ConnectionPool, seconds: float) -> None:
 class ReadOnlyDatabase(Database):
     """A Database whose transactions are all read-only; set by transaction, because a pooler shares sessions."""
 
-    async def rows(self, query: str, *args: object) -> list[asyncpg.Record]:
+    async def rows(self, query: Query[Row, *Args], *args: *Args) -> list[Row]:
         with _statement_errors():
             async with self._pool.acquire() as connection, connection.transaction(readonly=True):
-                return list(await connection.fetch(queries()[query], *args))
+                return list(await connection.fetch(query_texts()[query], *args))
 
-    async def row(self, query: str, *args: object) -> asyncpg.Record | None:
+    async def row(self, query: Query[Row, *Args], *args: *Args) -> Row | None:
         async with self.transaction() as transaction:
             return await transaction.row(query, *args)
 
-    async def value(self, query: str, *args: object) -> Any:
+    async def value(self, query: Value[Result, Any, *Args], *args: *Args) -> Result | Any:
         async with self.transaction() as transaction:
             return await transaction.value(query, *args)
 

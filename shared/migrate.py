@@ -19,9 +19,9 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 
-from shared.db import queries
 from shared.errors import MaasError
 from shared.log import mask
+from shared.query import query_texts
 
 LOCK_KEY = 0x6D616173
 LOCK_TIMEOUT_S = 120.0
@@ -267,7 +267,7 @@ def _described(dsn: str, connection: Connection, name: str, text: str = "") -> I
 def _query(connection: Connection, name: str, *args: object) -> list[DictRow]:
     """Execute a query of `sql/queries`; return its rows, and none of a statement that returns nothing."""
     cursor = psycopg.RawCursor(connection, row_factory=dict_row)
-    cursor.execute(queries()[name].encode(), args or None)
+    cursor.execute(query_texts()[name].encode(), args or None)
     return cursor.fetchall() if cursor.description is not None else []
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from maas import queries
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext, Toolset, tool
 from maas.engine.stages import Deps
@@ -98,7 +99,7 @@ def planner(deps: Deps) -> Toolset:
     """The tools, and one that starts a task once its user has approved it."""
 
     async def verify_task(_: Plan, __: ToolContext, data: Any) -> Any:
-        return {"steps": len(await deps.db.rows("task_steps", UUID(data["task"])))}
+        return {"steps": len(await deps.db.rows(queries.task_steps, UUID(data["task"])))}
 
     @tool(
         domain="box", effect="dangerous", idempotent=True, reason="Lines are written, one after another",

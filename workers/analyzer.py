@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 import structlog
 
+from maas import queries
 from maas.builtin_model.analyzer import MIN_CANDIDATE_SCORE, time_scope
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps, Prompt
@@ -99,7 +100,11 @@ async def run(run: Run, deps: Deps) -> Outcome:
     language = await prompt_language(deps, run.assistant, version)
     prompt = (await read_prompts(deps.db, "Analyzer", version=version, language=language))["Analyzer"]
     found = await _recall(run, deps)
-    if deps.settings.fast_path and found.is_empty and not await deps.db.rows("recent_turns", run.user_id, run.seq, 1):
+    if (
+        deps.settings.fast_path
+        and found.is_empty
+        and not await deps.db.rows(queries.recent_turns, run.user_id, run.seq, 1)
+    ):
         skip_call(run, deps, NAME, prompt, "Analyzer")  # there is nothing to choose from
         return Outcome(analysis=GENERAL.model_dump())
     shown = _within_budget(found.summaries)

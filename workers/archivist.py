@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
+from maas import queries
 from maas.builtin_model.statements import check_summary, holds_statement, with_lost_facts
 from maas.builtin_model.summaries import archive
 from maas.engine.claims import Outcome, Run
@@ -41,6 +41,9 @@ SCHEMA = {
 }
 
 
+_Log: TypeAlias = "queries.ImportedTurnsRow | queries.RecordedExchangeRow | queries.ExchangeOfRunRow"
+
+
 async def run(run: Run, deps: Deps) -> Outcome:
     """Reads: the messages of this run and those of earlier runs that were not archived, prompt Archivist.
 
@@ -49,22 +52,25 @@ async def run(run: Run, deps: Deps) -> Outcome:
     twice.
     """
     if run.kind == "archive":
-        upcoming = await deps.db.rows("imported_turns", run.id, 2 * MAX_EXCHANGE_MESSAGES)
-        logs = first_exchange(upcoming)
-        if not logs:
+        upcoming = await deps.db.rows(queries.imported_turns, run.id, 2 * MAX_EXCHANGE_MESSAGES)
+        exchange = first_exchange(upcoming)
+        if not exchange:
             return Outcome()
-        return Outcome(record=await _summarize(run, deps, logs), has_more=True)
+        return Outcome(record=await _summarize(run, deps, exchange), has_more=True)
     if run.as_of is None and run.conversation_id is not None:
-        await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows, [])
-    read = partial(deps.db.rows, "recorded_exchange") if run.as_of else partial(deps.db.grouped_rows, "exchange_of_run")
-    logs = await read(run.id)
+        await deps.db.value(queries.fold_conversation, run.conversation_id, deps.settings.history_rows, [])
+    logs: Sequence[_Log]
+    if run.as_of:
+        logs = await deps.db.rows(queries.recorded_exchange, run.id)
+    else:
+        logs = await deps.db.grouped_rows(queries.exchange_of_run, run.id)
     if not logs:  # not to be remembered, just erased, or summarized with the next exchange before a retry
         return Outcome()
     profile = await read_profile(deps.db, run.assistant, run.assistants_version)
     return Outcome(record=await _summarize(run, deps if profile == "full" else with_builtin_model(deps), logs))
 
 
-def first_exchange(messages: Sequence[Any]) -> Sequence[Any]:
+def first_exchange(messages: Sequence[queries.ImportedTurnsRow]) -> Sequence[queries.ImportedTurnsRow]:
     """Return the leading messages of one conversation, up to the last answer before the user's next message."""
     for end, message in enumerate(messages):
         before = messages[end - 1]
@@ -86,7 +92,7 @@ class _Line:
     dated: str
 
     @classmethod
-    def of(cls, log: Any, zone: tzinfo, max_chars: int = MAX_MESSAGE_CHARS) -> Self:
+    def of(cls, log: _Log | queries.MessagesBeforeRow, zone: tzinfo, max_chars: int = MAX_MESSAGE_CHARS) -> Self:
         at, text = local(log["occurred_at"], zone), shorten(log["content"], max_chars)
         mark = mark_of(foreign(Origin.from_json(log["origins"])))
         return cls(at, role_of(log["message_type"]), speaker_of(log), mark, text, with_dates(text, at.date()))
@@ -102,7 +108,7 @@ class _Line:
         return f"[{when}] {escape(self.speaker)}: {escape(self.dated)}"
 
 
-async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any]:
+async def _summarize(run: Run, deps: Deps, logs: Sequence[_Log]) -> dict[str, Any]:
     language = await prompt_language(deps, run.assistant, run.assistants_version)
     prompt = (await read_prompts(deps.db, "Archivist", version=run.assistants_version, language=language))["Archivist"]
     zone = await zone_of(run, deps)
@@ -141,8 +147,8 @@ async def _summarize(run: Run, deps: Deps, logs: Sequence[Any]) -> dict[str, Any
     return {"log_ids": [str(log["id"]) for log in logs], "tags": tags, "summary": summary, "degraded": is_degraded}
 
 
-async def _lines_before(run: Run, deps: Deps, logs: Sequence[Any]) -> list[_Line]:
-    rows = await deps.db.rows("messages_before", run.user_id, [log["id"] for log in logs], MAX_MESSAGES_BEFORE)
+async def _lines_before(run: Run, deps: Deps, logs: Sequence[_Log]) -> list[_Line]:
+    rows = await deps.db.rows(queries.messages_before, run.user_id, [log["id"] for log in logs], MAX_MESSAGES_BEFORE)
     zone = await zone_of(run, deps)
     return [_Line.of(row, zone, MAX_CHARS_BEFORE) for row in rows]
 

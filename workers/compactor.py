@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
+from maas import queries
 from maas.builtin_model.merged_texts import DayRecords, MergedReply, fields_of, word_limit
 from maas.engine.claims import StageLog
 from maas.engine.stages import Deps
@@ -124,7 +125,7 @@ async def merge(deps: Deps, group: SummaryGroup) -> bool:
     summary_id = await compact(deps.db, group, children, summary, is_degraded, cost)
     if cost and cost["tokens_in"] + cost["tokens_out"]:
         usage = (cost[name] for name in ("provider", "model", "tokens_in", "tokens_out"))
-        await deps.db.value("add_usage", group.user_id, *usage)
+        await deps.db.value(queries.add_usage, group.user_id, *usage)
     log.debug(
         "compacted" if summary_id else "compaction_outdated", user_id=group.user_id, to_level=group.level,
         day=f"{group.day}", children=len(children), calls=len(calls.log.calls), degraded=is_degraded,

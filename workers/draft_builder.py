@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 import structlog
 
+from maas import queries
 from maas.engine.claims import Outcome, Run
 from maas.engine.drafts import MARKS_RULE, Draft, Payload
 from maas.engine.stages import Deps, Prompt
@@ -253,10 +254,10 @@ class _Inputs:
 
 async def _read_inputs(run: Run, deps: Deps) -> _Inputs:
     db, count, conversation_id = deps.db, deps.settings.history_rows, run.conversation_id
-    rows = await db.grouped_rows("draft_inputs", run.id, run.user_id, run.seq, 0 if conversation_id else count)
-    turns: Sequence[Any] = [row for row in rows if row["kind"] == "turn"]
+    rows = await db.grouped_rows(queries.draft_inputs, run.id, run.user_id, run.seq, 0 if conversation_id else count)
+    turns: Sequence[queries.RecentMessagesRow | queries.DraftInputsRow] = [row for row in rows if row["kind"] == "turn"]
     if conversation_id is not None:
-        turns = (await db.rows("recent_messages", run.user_id, run.seq, conversation_id, count))[::-1]
+        turns = (await db.rows(queries.recent_messages, run.user_id, run.seq, conversation_id, count))[::-1]
     notes = [Note(row["id"], row["content"], row["run_id"]) for row in rows if row["kind"] == "note"]
     run.log.memory_reasons.update(row["content"] for row in rows if row["kind"] == "archive")
     stored = next((row["client"] for row in rows if row["kind"] == "client"), None)
@@ -295,7 +296,7 @@ async def _recent(
         unfolded = {message.run_id for message in cut if message.run_id is not None and not message.is_folded} - folded
         if run.as_of is not None or not unfolded:
             return (*before, *sources.number(lines, messages), *after)
-        await deps.db.value("fold_conversation", run.conversation_id, deps.settings.history_rows, list(unfolded))
+        await deps.db.value(queries.fold_conversation, run.conversation_id, deps.settings.history_rows, list(unfolded))
         folded |= unfolded
 
 
@@ -304,7 +305,7 @@ def _chars(messages: Sequence[RecentMessage]) -> int:
 
 
 async def _summary_and_actions(deps: Deps, conversation_id: UUID, user_id: UUID) -> tuple[list[str], list[str]]:
-    row = await deps.db.row("conversation_summary", conversation_id, user_id)
+    row = await deps.db.row(queries.conversation_summary, conversation_id, user_id)
     texts = {"Earlier in this conversation": row["rolling_summary"], "Actions": row["actions"]} if row else {}
     earlier, actions = ([f"{title}: {escape(one_line(text))}"] if text else [] for title, text in texts.items())
     return earlier, actions

@@ -9,6 +9,7 @@ from time import monotonic
 
 import structlog
 
+from maas import queries
 from maas.agents.dialogue_language import dialogue_language
 from maas.agents.runtime import open_assistant
 from maas.agents.waiting_actions import with_waiting_actions
@@ -99,7 +100,7 @@ async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
 
     Raises MaasError('not_replayable') when that run was erased meanwhile.
     """
-    row = await deps.db.row("trial_input", run.id)
+    row = await deps.db.row(queries.trial_input, run.id)
     if row is None:
         raise MaasError("not_replayable", "the run that is answered again was erased; try another one")
     name = await read_role_name(deps.db, run.assistant, run.user_id)
@@ -107,7 +108,7 @@ async def _try(run: Run, deps: Deps, events: RunEvents | None) -> Outcome:
     tried, language = split_row_name(row["role"])
     prompts = await read_prompts(deps.db, "FinalResponder", name, language=language)
     role = role_text(prompts | {tried: Prompt(row["role"], row["text"], TRIAL_VERSION)}, name)
-    payload = Payload.parse(row["final_context_payload"])
+    payload = Payload.parse(row["final_context_payload"] or "")
     payload = replace(payload, system=Draft.parse(row["draft_context"]).system(role) if row["draft_context"] else role)
     _, deps, request = await open_assistant(run, deps, await _to_request(payload, run, deps))
     prompt = Prompt("FinalResponder", payload.system, TRIAL_VERSION)
@@ -150,7 +151,7 @@ async def _cited(run: Run, deps: Deps, answer: str, marks: MarkFilter) -> Outcom
     answer = marks.apply(answer).strip()
     if not marks.used:
         return Outcome(answer=answer)
-    sources = await deps.db.value("run_sources", run.id) or []
+    sources = await deps.db.value(queries.run_sources, run.id) or []
     cited = [one | ({"used": True} if one.get("number") in marks.used else {}) for one in sources]
     return Outcome(answer=answer, sources=cited)
 

@@ -11,8 +11,7 @@ from datetime import datetime
 from typing import Self
 from uuid import UUID
 
-import asyncpg
-
+from maas import queries
 from maas.accounts.alphabets import looks_like_another
 from shared.db import Database
 from shared.errors import MaasError
@@ -39,8 +38,8 @@ class Account:
     last_sign_in_at: datetime | None
 
     @classmethod
-    def of(cls, row: asyncpg.Record) -> Self:
-        return cls(*(row[name] for name in cls.__slots__))
+    def of(cls, row: queries.AccountRow) -> Self:
+        return cls(**row)
 
 
 def normalise_email(text: str) -> str:
@@ -85,14 +84,14 @@ async def signing_secret(db: Database, settings: Settings) -> str:
     """Return the secret that signs access tokens: MAAS_JWT_SECRET, or the one that the database holds."""
     if settings.jwt_secret is not None:
         return settings.jwt_secret.get_secret_value()
-    return str(await db.value("signing_key"))
+    return str(await db.value(queries.signing_key))
 
 
 async def create_account(
     db: Database, email: str, password_hash: str, name: str | None, user_id: UUID | None, is_admin: bool, actor: str
 ) -> UUID:
     """Create an account, of an existing user if `user_id` names one. Raises MaasError('user_already_exists')."""
-    row = await db.row("create_account", email, password_hash, name, user_id, is_admin, actor)
+    row = await db.row(queries.create_account, email, password_hash, name, user_id, is_admin, actor)
     assert row is not None
     if row["verdict"] == "exists":
         raise MaasError("user_already_exists", f"{email} or that user has an account; `maas users list` shows all")
@@ -101,13 +100,13 @@ async def create_account(
 
 async def list_accounts(db: Database) -> list[Account]:
     """Return all accounts, the oldest first."""
-    return [Account.of(row) for row in await db.rows("list_accounts")]
+    return [Account.of(row) for row in await db.rows(queries.list_accounts)]
 
 
 async def create_reset_path(db: Database, user_id: UUID, actor: str) -> str:
     """Return the path of a one-time link, valid for LINK_HOURS, which sets a new password. Raises not_found."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    if not await db.value("create_link", user_id, hash_token(token), LINK_HOURS, actor):
+    if not await db.value(queries.create_link, user_id, hash_token(token), LINK_HOURS, actor):
         raise MaasError("not_found", f"user {user_id} has no account; `maas users list` shows all")
     return f"/ui/reset#token={token}"
 
@@ -115,4 +114,4 @@ async def create_reset_path(db: Database, user_id: UUID, actor: str) -> str:
 async def offer_admin_code(db: Database) -> str | None:
     """Return a new code with which the first administrator may sign up; None if there is an administrator."""
     code = secrets.token_hex(ADMIN_CODE_BYTES)
-    return code if await db.value("offer_admin_code", hash_token(code), LINK_HOURS) else None
+    return code if await db.value(queries.offer_admin_code, hash_token(code), LINK_HOURS) else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
+from maas import queries
 from maas.accounts import (
     TOKEN_BYTES,
     Account,
@@ -84,7 +85,7 @@ class SignIn:
             raise _refusal("closed")
         stored = await self._hasher.hash(password, self._settings.password_length, address, client)
         code = hash_token(admin_code.strip().lower()) if admin_code is not None else None
-        row = await self._db.row("sign_up", address, stored, shown_name, code, is_open)
+        row = await self._db.row(queries.sign_up, address, stored, shown_name, code, is_open)
         assert row is not None
         if row["verdict"] != "created":
             raise _refusal(row["verdict"])
@@ -92,7 +93,7 @@ class SignIn:
 
     async def sign_in(self, email: str, password: str, client: str) -> Session:
         """Begin a session. Raises invalid_credentials, the same and as late for an email without an account."""
-        row = await self._db.row("find_account", normalise_email(email))
+        row = await self._db.row(queries.find_account, normalise_email(email))
         is_right = await self._hasher.verify(row["password_hash"] if row is not None else None, password, client)
         if row is None or not is_right:
             raise MaasError("invalid_credentials", "invalid login credentials: the email or the password is wrong")
@@ -102,7 +103,7 @@ class SignIn:
         """Replace a refresh token. Raises refresh_token_not_found, refresh_token_already_used, session_expired."""
         following = secrets.token_urlsafe(TOKEN_BYTES)
         row = await self._db.row(
-            "refresh_session",
+            queries.refresh_session,
             hash_token(refresh_token),
             hash_token(following),
             self._settings.refresh_days,
@@ -117,7 +118,7 @@ class SignIn:
         """Begin a session by a one-time link; it may set a new password. Raises otp_expired."""
         refresh_token = secrets.token_urlsafe(TOKEN_BYTES)
         row = await self._db.row(
-            "use_link", hash_token(token), hash_token(refresh_token), self._settings.refresh_days
+            queries.use_link, hash_token(token), hash_token(refresh_token), self._settings.refresh_days
         )  # fmt: skip
         if row is None or row["session_id"] is None:
             raise MaasError("otp_expired", "this link is unknown, used or expired; ask an administrator for a new one")
@@ -125,7 +126,7 @@ class SignIn:
 
     async def account(self, user_id: UUID, session_id: UUID) -> Account:
         """Return the account of an open session. Raises session_not_found."""
-        row = await self._db.row("account", user_id)
+        row = await self._db.row(queries.account, user_id)
         await self.check_open(user_id, session_id)
         if row is None:
             raise _session_not_found()
@@ -133,7 +134,7 @@ class SignIn:
 
     async def check_open(self, user_id: UUID, session_id: UUID) -> None:
         """Raise session_not_found for a session that has ended or expired."""
-        if await self._db.row("auth_session", user_id, session_id) is None:
+        if await self._db.row(queries.auth_session, user_id, session_id) is None:
             raise _session_not_found()
 
     async def change(
@@ -149,16 +150,16 @@ class SignIn:
         if password is not None:
             await self._check_present_password(user_id, session_id, password, current_password, client)
             stored = await self._hasher.hash(password, self._settings.password_length, account.email, client)
-        await self._db.value("change_account", user_id, session_id, stored, shown_name)
+        await self._db.value(queries.change_account, user_id, session_id, stored, shown_name)
         return await self.account(user_id, session_id)
 
     async def sign_out(self, user_id: UUID, session_id: UUID, scope: SignOutScope) -> None:
         """End sessions: this one, all others, or all."""
-        await self._db.value("end_sessions", user_id, session_id, scope)
+        await self._db.value(queries.end_sessions, user_id, session_id, scope)
 
     async def find_session(self, refresh_token: str) -> tuple[UUID, UUID] | None:
         """Return the user and the id of the open session that has this refresh token."""
-        row = await self._db.row("find_session", hash_token(refresh_token))
+        row = await self._db.row(queries.find_session, hash_token(refresh_token))
         return (row["user_id"], row["session_id"]) if row is not None else None
 
     async def mark_browser(self, email: str, browser: str) -> str:
@@ -173,7 +174,7 @@ class SignIn:
 
         A stolen token of an older session can therefore not set another password.
         """
-        row = await self._db.row("auth_session", user_id, session_id)
+        row = await self._db.row(queries.auth_session, user_id, session_id)
         if row is None:
             raise _session_not_found()
         is_fresh = row["method"] == "recovery" or row["age_s"] < FRESH_S
@@ -182,7 +183,7 @@ class SignIn:
                 "reauthentication_needed",
                 "current_password: send the present password, too, or sign in once more before",
             )
-        stored = await self._db.value("password_hash", user_id)
+        stored = await self._db.value(queries.password_hash, user_id)
         if current is not None and not await self._hasher.verify(stored, current, client):
             raise MaasError("invalid_credentials", "current_password: is wrong")
         if await self._hasher.verify(stored, password, client):
@@ -191,14 +192,14 @@ class SignIn:
     async def _begin(self, user_id: UUID, method: Method) -> Session:
         refresh_token = secrets.token_urlsafe(TOKEN_BYTES)
         session_id = await self._db.value(
-            "begin_session", user_id, method, hash_token(refresh_token), self._settings.refresh_days
+            queries.begin_session, user_id, method, hash_token(refresh_token), self._settings.refresh_days
         )  # fmt: skip
         if session_id is None:
             raise MaasError("user_not_found", "this account was deleted")
         return await self._issue(user_id, session_id, refresh_token)
 
     async def _issue(self, user_id: UUID, session_id: UUID, refresh_token: str) -> Session:
-        row = await self._db.row("account", user_id)
+        row = await self._db.row(queries.account, user_id)
         if row is None:
             raise MaasError("user_not_found", "this account was deleted")
         account, secret = Account.of(row), await self._signing_secret()

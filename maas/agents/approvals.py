@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import structlog
 
+from maas import queries
 from maas.agents.definition import Definition
 from maas.agents.dialogue_language import Spoken, dialogue_language
 from maas.agents.executor import Executor, Permissions
@@ -100,7 +101,7 @@ async def execute_approved(
     Raises LostRun, MaasError('no_action').
     """
     db = deps.db
-    row = await db.row("open_action", run.id, run.attempt)
+    row = await db.row(queries.open_action, run.id, run.attempt)
     assert row is not None
     match row["verdict"]:
         case "lost":
@@ -111,23 +112,23 @@ async def execute_approved(
             status, body = row["status"], row["result"] or {}
         case _:
             body = await _execute(run, deps, row, tools, calls, domains)
-            status = await db.value("end_action", run.id, run.attempt, _status(body), body)
+            status = await db.value(queries.end_action, run.id, run.attempt, _status(body), body)
             if status is None:
                 raise LostRun
     if body:
         await add_messages(run, [ToolResult(_call_of(row), body)])
     shown = {part: value for part, value in body.items() if part != "_meta"}
     return ActionOutcome(
-        row["tool"], row["arguments"], row["wording"], row["agent"], status, shown, row["asked"]
+        row["tool"], row["arguments"], row["wording"], row["agent"], cast(ActionStatus, status), shown, row["asked"]
     )  # fmt: skip
 
 
-def _call_of(row: Mapping[str, Any]) -> ToolCall:
+def _call_of(row: queries.OpenActionRow) -> ToolCall:
     return ToolCall(row["call_id"], row["tool"], json.dumps(row["arguments"], ensure_ascii=False))
 
 
 async def _execute(
-    run: Run, deps: Deps, row: Mapping[str, Any], tools: Toolset, calls: CallLog, domains: OpenDomains
+    run: Run, deps: Deps, row: queries.OpenActionRow, tools: Toolset, calls: CallLog, domains: OpenDomains
 ) -> Mapping[str, Any]:  # fmt: skip
     """The result of the call, refused if tool or arguments are not those that the user approved."""
     name = row["tool"]

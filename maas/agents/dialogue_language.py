@@ -6,6 +6,7 @@ import re
 from typing import Literal
 from uuid import UUID
 
+from maas import queries
 from shared.db import Database
 
 Language = Literal["auto", "ru", "en"]
@@ -26,7 +27,7 @@ async def dialogue_language(db: Database, run_id: UUID, language: Language, text
         return language
     if (spoken := _spoken(text, ENOUGH_WORDS)) is not None:
         return spoken
-    row = await db.row("dialogue", run_id)
+    row = await db.row(queries.dialogue, run_id)
     said: list[str] = row["said"] if row is not None else []
     for least in (ENOUGH_WORDS, 1):
         for message in said:

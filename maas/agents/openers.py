@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 from pydantic import SecretBytes, SecretStr
 
+from maas import queries
 from maas.agents.tool_calls import ToolFailure, refused
 from maas.agents.tools import Need, ToolContext
 from maas.engine.stages import Deps
@@ -96,7 +97,7 @@ class OpenDomains:
     async def _open(self, name: str, opener: BoundOpener) -> OpenedDomain:
         context = self._context
         if context.account_id is None and self._db is not None:
-            account_id = await self._db.value("run_account", context.run_id)
+            account_id = await self._db.value(queries.run_account, context.run_id)
             context = self._context = replace(context, account_id=account_id)
         limit = asyncio.timeout(OPEN_TIMEOUT_S)
         try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+from maas import queries
 from maas.agents.definition import Definition
 from maas.agents.executor import Executor, Permissions
 from maas.agents.openers import OpenDomains
@@ -31,11 +32,11 @@ async def execute_own_call(
     """
     if definition is None:
         raise MaasError("unknown_assistant", f"there is no active assistant {run.assistant!r}")
-    source = await deps.db.value("run_source", run.id)
+    source = await deps.db.value(queries.run_source, run.id)
     if definition.channels and source not in definition.channels:
         channels = ", ".join(definition.channels)
         raise MaasError("wrong_channel", f"{definition.name} answers requests of {channels}, not of {source}")
-    mode: Mode | None = await deps.db.value("run_mode", run.id)
+    mode = cast(Mode | None, await deps.db.value(queries.run_mode, run.id))
     allowed = frozenset(one.name for one in tools) - definition.completions
     limit, nested = definition.limits.calls, definition.nested_tools(tools)
     permissions = Permissions(allowed, mode or definition.default_mode, limit, nested=nested)

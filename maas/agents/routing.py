@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from maas import queries
 from maas.agents.definition import Agent, transfer_name
 from maas.agents.executor import Executor, run_concurrently
 from maas.agents.phrases import holds, words_of
@@ -251,5 +252,5 @@ async def _active_agent(context: AnswerContext) -> str | None:
     """The agent that gave the last answer of the conversation."""
     if context.run.conversation_id is None:
         return None
-    name: str | None = await context.db.value("active_agent", context.run.conversation_id)
+    name: str | None = await context.db.value(queries.active_agent, context.run.conversation_id)
     return name

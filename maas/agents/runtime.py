@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 import structlog
 
+from maas import queries
 from maas.agents.answer_language import in_own_language
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
@@ -56,7 +57,7 @@ async def open_assistant(run: Run, deps: Deps, request: Request) -> tuple[Defini
     definition = await _read_definition(run, deps)
     if definition is None:
         return None, deps, request
-    if definition.channels and (source := await deps.db.value("run_source", run.id)) not in definition.channels:
+    if definition.channels and (source := await deps.db.value(queries.run_source, run.id)) not in definition.channels:
         channels = ", ".join(definition.channels)
         raise MaasError("wrong_channel", f"{definition.name} answers requests of {channels}, not of {source}")
     limits, deps = definition.limits, deps.with_responder_model(definition.model)
@@ -189,7 +190,7 @@ class Runtime:
         if (button := await find_pressed_button(deps.db, run.id)) is not None:
             return await press(definition, tools, run, deps, events, self._domains(run, deps), button)
         calls = CallLog(deps.db, events, run)
-        if (own_call := await deps.db.value("own_call", run.id)) is not None:
+        if (own_call := await deps.db.value(queries.own_call, run.id)) is not None:
             return await execute_own_call(run, deps, definition, tools, calls, self._domains(run, deps), own_call)
         outcome = await execute_approved(run, deps, tools, calls, self._domains(run, deps))
         return await narrate_outcome(run, deps, outcome, definition, events)
@@ -199,7 +200,7 @@ class Runtime:
         definition = await _read_definition(run, deps)
         if definition is None:
             raise MaasError("unknown_assistant", f"there is no active assistant {run.assistant!r}")
-        mode: Mode | None = await deps.db.value("run_mode", run.id)
+        mode = cast(Mode | None, await deps.db.value(queries.run_mode, run.id))
         run.log.language = definition.language
         work = TaskWork(
             run=run,
@@ -230,8 +231,8 @@ class Runtime:
         run, db = model.run, model.deps.db
         needed = (*definition.names, *definition.context_providers, *definition.opening_tools)
         all_tools = definition.tools(await self._toolbox.reach(needed))
-        open_domains = await db.value("open_domains", run.id)
-        mode: Mode | None = await db.value("run_mode", run.id)  # of the request or its conversation
+        open_domains = await db.value(queries.open_domains, run.id)
+        mode = cast(Mode | None, await db.value(queries.run_mode, run.id))  # of the request or its conversation
         known = within(all_tools, definition.names)
         return AnswerContext(
             definition=definition,
@@ -249,7 +250,7 @@ class Runtime:
 
 
 async def _read_definition(run: Run, deps: Deps) -> Definition | None:
-    rows = await deps.db.shared_rows("assistant_definition", run.assistant, version=run.assistants_version)
+    rows = await deps.db.shared_rows(queries.assistant_definition, run.assistant, version=run.assistants_version)
     if not rows:
         return None
     known = _definitions.get(run.assistant)

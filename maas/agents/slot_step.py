@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from maas import queries
 from maas.agents import photo_slot
 from maas.agents.bounds import MAX_CONTEXT_TOKENS, fit_together
 from maas.agents.collector import Collector
@@ -68,7 +69,7 @@ class SlotStep:
         """
         run, deps, definition = context.run, context.model.deps, context.definition
         row: dict[str, Any] | None = await deps.db.value(
-            "open_session", run.id, run.attempt, agent_of(collector), collector.session,
+            queries.open_session, run.id, run.attempt, agent_of(collector), collector.session,
             run.user_query.strip() == definition.opening,
         )  # fmt: skip
         if row is None:
@@ -83,7 +84,7 @@ class SlotStep:
         cls, definition: Definition, tools: Toolset, run: Run, deps: Deps, events: RunEvents, domains: OpenDomains
     ) -> Self | None:  # fmt: skip
         """Start from the session whose button was pressed; None if it is over. Raises LostRun."""
-        row: dict[str, Any] | None = await deps.db.value("open_pressed_session", run.id, run.attempt)
+        row: dict[str, Any] | None = await deps.db.value(queries.open_pressed_session, run.id, run.attempt)
         if row is None:
             raise LostRun
         if not row or (collector := definition.collector(row["agent"])) is None:
@@ -254,7 +255,7 @@ async def press(
     answer = final or "\n\n".join(step.paragraphs("") or [wordless[session.language]])
     await step.close(is_offering=final is None)
     agent = agent_of(step.collector)
-    if agent is not None and not await deps.db.value("name_agent", run.id, run.attempt, agent, None):
+    if agent is not None and not await deps.db.value(queries.name_agent, run.id, run.attempt, agent, None):
         raise LostRun
     return Outcome(answer=answer)
 

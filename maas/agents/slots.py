@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from uuid import UUID
 
+from maas import queries
 from maas.agents.dialogue_language import Spoken
 from maas.agents.optional_slots import TOOL, OptionalMode, OptionalSlots, offer_question
 from maas.agents.photo_slot import WHICH_PHOTO, PhotoSlot
@@ -156,7 +157,7 @@ class SlotSession:
             "id": self.id, "slots": self.values, "confirmed": self.is_confirmed, "optional": self.optional.stored(),
             **self.photo.stored(),
         }  # fmt: skip
-        if not await db.value("keep_session", run.id, run.attempt, session):
+        if not await db.value(queries.keep_session, run.id, run.attempt, session):
             raise LostRun
 
     @property

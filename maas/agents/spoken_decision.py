@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from maas import queries
 from maas.agents.consent import read_decision
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import Tool, tool
@@ -61,7 +62,7 @@ async def find_pending_decision(db: Database, run: Run) -> PendingDecision | Non
     """
     if run.conversation_id is None or run.kind != "ask":
         return None
-    rows = await db.rows("undecided_actions", run.id, MAX_NAMED)
+    rows = await db.rows(queries.undecided_actions, run.id, MAX_NAMED)
     if not rows:
         return None
     calls = tuple(row["call"] for row in rows)
@@ -79,9 +80,9 @@ async def find_pending_decision(db: Database, run: Run) -> PendingDecision | Non
 
 def _deciding_tool(db: Database, run: Run, decision: Decision) -> Tool:
     async def decide() -> Any:
-        row = await db.row("decide_by_words", run.id, run.attempt, decision)
+        row = await db.row(queries.decide_by_words, run.id, run.attempt, decision)
         assert row is not None
-        verdict: Verdict = row["verdict"]
+        verdict = cast(Verdict, row["verdict"])
         if verdict == "lost":
             raise LostRun
         if verdict != "decided":

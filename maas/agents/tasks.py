@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import structlog
 
+from maas import queries
 from maas.agents.approvals import approved_fingerprints
 from maas.agents.dialogue_language import Language, dialogue_language
 from maas.agents.executor import Executor, Permissions
@@ -117,16 +118,16 @@ class TaskWork:
         while (step := await self._next(may_yield=has_advanced)) is not None:
             await self._tell(step, "running", step.ended)
             body, status = await (self._call(step) if step.prompt is None else self._ask(step))
-            if not await self.deps.db.value("end_step", self.run.id, self.run.attempt, step.number, status, body):
+            if not await self.deps.db.value(queries.end_step, self.run.id, self.run.attempt, step.number, status, body):
                 raise LostRun
             await self._tell(step, status, step.ended + 1)
             has_advanced = True
-        rows = await self.deps.db.rows("task_steps", self.run.id)
+        rows = await self.deps.db.rows(queries.task_steps, self.run.id)
         spoken = await dialogue_language(self.deps.db, self.run.id, self.language, self.run.user_query)
         return Outcome(answer=report(self.run.user_query, rows, spoken))
 
     async def _next(self, *, may_yield: bool) -> Step | None:
-        row = await self.deps.db.row("next_step", self.run.id, self.run.attempt, may_yield)
+        row = await self.deps.db.row(queries.next_step, self.run.id, self.run.attempt, may_yield)
         assert row is not None
         match row["verdict"]:
             case "lost":

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from maas import queries
 from maas.agents.tool_calls import (
     HANDLER_CODES,
     MAX_ARGUMENT_CHARS,
@@ -41,7 +42,7 @@ class ToolLedger:
 
     async def count(self) -> int:
         """Increment the stored number of calls of this claim and return it: what a task may use outlasts a crash."""
-        number: int | None = await self._db.value("count_tool_call", *self._run)
+        number: int | None = await self._db.value(queries.count_tool_call, *self._run)
         if number is None:
             raise LostRun
         return number
@@ -55,7 +56,7 @@ class ToolLedger:
         `in_doubt` for a write that an earlier owner began and did not finish.
         """
         row = await self._db.row(
-            "begin_tool", *self._run, call.id, tool.name, digest, tool.effect, tool.is_idempotent,
+            queries.begin_tool, *self._run, call.id, tool.name, digest, tool.effect, tool.is_idempotent,
             await _diagnostic(arguments),
         )  # fmt: skip
         assert row is not None
@@ -74,12 +75,12 @@ class ToolLedger:
         is_doubtful = body.get("error_code") in ("timeout", "in_doubt")
         status = "done" if body["success"] else "in_doubt" if is_doubtful else "failed"
         shown = await _diagnostic(body)
-        if not await self._db.value("finish_tool", *self._run, tool.name, digest, status, body, ms, shown):
+        if not await self._db.value(queries.finish_tool, *self._run, tool.name, digest, status, body, ms, shown):
             raise LostRun
 
     async def failures(self, tool: Tool) -> int:
         """Return how often the tool failed in a row in the runs of this conversation before this one."""
-        count: int = await self._db.value("failures_in_a_row", self._run[0], tool.name)
+        count: int = await self._db.value(queries.failures_in_a_row, self._run[0], tool.name)
         return count
 
     async def note(self, result: ToolResult) -> None:
@@ -93,7 +94,7 @@ class ToolLedger:
         ms = float(result.body["_meta"]["latency_ms"])
         given, shown = await _diagnostic(arguments.values), await _diagnostic(result.body)
         if not await self._db.value(
-            "note_read", *self._run, result.call.id, tool.name, digest, status, ms, given, shown, result.documents
+            queries.note_read, *self._run, result.call.id, tool.name, digest, status, ms, given, shown, result.documents
         ):  # fmt: skip
             raise LostRun
 
@@ -192,8 +193,8 @@ class CallLog:
         assert result.tool is not None and result.arguments is not None
         tool, arguments = result.tool, result.arguments.values
         row = await self._db.row(
-            "propose_action", self._run.id, _call_key(result.call), tool.name, arguments, tool.effect, tool.version,
-            result.agent or tool.domain, self._number(result.call), result.arguments.wording or {},
+            queries.propose_action, self._run.id, _call_key(result.call), tool.name, arguments, tool.effect,
+            tool.version, result.agent or tool.domain, self._number(result.call), result.arguments.wording or {},
         )  # fmt: skip
         assert row is not None
         self._run.log.waiting = self._run.log.waiting or "run"

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from maas import queries
 from maas.agents.bounds import MAX_CONTEXT_TOKENS, MAX_DIALOGUE_TOKENS, fit_round, fit_together
 from maas.agents.definition import Agent, Definition, Preamble
 from maas.agents.dialogue_language import Language, dialogue_language
@@ -164,14 +165,14 @@ class AnswerContext:
         """What the opening tools gave; they are called again until all of them have given something."""
         if not len(self.openings):
             return {}
-        stored: dict[str, Any] | None = await self.db.value("start_results", self.run.id)
+        stored: dict[str, Any] | None = await self.db.value(queries.start_results, self.run.id)
         if stored is not None:
             return stored
         bodies: dict[str, Any] = {}
         for one in self.openings:  # in their order: the ledger shows it
             bodies |= await self._call_quietly("opening", Toolset([one]))
         is_whole = len(bodies) == len(self.openings)
-        if is_whole and not await self.db.value("keep_start", self.run.id, self.run.attempt, bodies):
+        if is_whole and not await self.db.value(queries.keep_start, self.run.id, self.run.attempt, bodies):
             raise LostRun
         return bodies
 
@@ -264,7 +265,7 @@ class AnswerContext:
         Outside of a conversation it is recorded only for the buttons of an agent that collects values.
         """
         is_needed = self.run.conversation_id is not None or (agent and self.definition.collector(agent))
-        if is_needed and not await self.db.value("name_agent", self.run.id, self.run.attempt, agent, domain):
+        if is_needed and not await self.db.value(queries.name_agent, self.run.id, self.run.attempt, agent, domain):
             raise LostRun
 
 

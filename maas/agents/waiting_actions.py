@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from maas import queries
 from maas.agents.dialogue_language import Spoken, dialogue_language
 from maas.agents.wording import in_language
 from maas.engine.claims import LostRun, Outcome, Run
@@ -69,7 +70,7 @@ async def with_waiting_actions(run: Run, deps: Deps, outcome: Outcome, events: R
     said = outcome.answer.replace(MARK, "").strip()
     if run.log.waiting is None and run.kind != "task":
         return outcome if said == outcome.answer else replace(outcome, answer=said or NOTHING)
-    rows = await deps.db.rows("show_actions", run.id, run.attempt, run.log.waiting == "conversation", MAX_SHOWN)
+    rows = await deps.db.rows(queries.show_actions, run.id, run.attempt, run.log.waiting == "conversation", MAX_SHOWN)
     if not rows:
         return replace(outcome, answer=said or NOTHING)
     if rows[0]["number"] < 0:
@@ -81,7 +82,7 @@ async def with_waiting_actions(run: Run, deps: Deps, outcome: Outcome, events: R
     return replace(outcome, answer=shown)
 
 
-def describe(rows: Sequence[Mapping[str, Any]], language: Spoken, *, is_dialogue: bool) -> str:
+def describe(rows: Sequence[queries.ShowActionsRow], language: Spoken, *, is_dialogue: bool) -> str:
     """What waits, as Markdown that reads as plain text, too. `is_dialogue`: a typed yes or no can decide it."""
     words, number = WORDS[language], rows[0]["number"]
     if len(rows) == 1 and number == 1:
@@ -95,7 +96,7 @@ def describe(rows: Sequence[Mapping[str, Any]], language: Spoken, *, is_dialogue
     return "\n".join([*lines, "", words["none"]])
 
 
-def title_of(row: Mapping[str, Any], language: Spoken) -> str:
+def title_of(row: queries.ShowActionsRow, language: Spoken) -> str:
     """A call in words: the title of its tool, which code gives, else what its tool says of itself, as a quotation."""
     title = row["wording"].get("title")
     name = code(row["tool"], MAX_NAME_CHARS)
@@ -105,8 +106,7 @@ def title_of(row: Mapping[str, Any], language: Spoken) -> str:
 
 def describe_in_line(tool: str, wording: Mapping[str, Any], arguments: Mapping[str, Any], language: Spoken) -> str:
     """A call in one line of words."""
-    row = {"tool": tool, "wording": wording, "arguments": arguments}
-    parts = [f"{name} {value}" for name, value in _facts(row, language)]
+    parts = [f"{name} {value}" for name, value in _facts(wording, arguments, language)]
     title = wording.get("title")
     text = in_language(title, language) if isinstance(title, Mapping) else code(tool, MAX_NAME_CHARS)
     return f"{text} ({'; '.join(parts)})" if parts else text
@@ -119,9 +119,9 @@ def values_in_line(value: Any, language: Spoken) -> str:
     return "; ".join(parts[:MAX_ARGUMENTS])
 
 
-def _lines(row: Mapping[str, Any], language: Spoken) -> list[str]:
+def _lines(row: queries.ShowActionsRow, language: Spoken) -> list[str]:
     words, wording = WORDS[language], row["wording"]
-    lines = [f"- {name}: {value}" for name, value in _facts(row, language)]
+    lines = [f"- {name}: {value}" for name, value in _facts(wording, row["arguments"], language)]
     lines.append(f"- {words['effect']}: {words[row['effect']]}")
     reason = wording.get("reason")
     if (text := in_language(reason, language)) and text != in_language(wording.get("title"), language):
@@ -129,19 +129,19 @@ def _lines(row: Mapping[str, Any], language: Spoken) -> list[str]:
     return lines
 
 
-def _facts(row: Mapping[str, Any], language: Spoken) -> list[tuple[str, str]]:
+def _facts(wording: Mapping[str, Any], arguments: Any, language: Spoken) -> list[tuple[str, str]]:
     """The object, the changes and the arguments of a call: name and value."""
-    words, wording = WORDS[language], row["wording"]
+    words = WORDS[language]
     facts = [(words["object"], code(wording["object"]))] if wording.get("object") else []
     changes = [(in_language(name, language), old, new) for name, old, new in wording.get("changes") or ()]
     facts += [(name, f"{code('?' if old is None else old)} → {code(new)}") for name, old, new in changes]
-    arguments = [
+    values = [
         (_label(name, language), value)
-        for name, value in _in_items(row["arguments"])
+        for name, value in _in_items(arguments)
         if value is not None and value != [] and _label(name, language) not in {one for one, _, _ in changes}
     ]
-    facts += [(name, code(value)) for name, value in arguments[:MAX_ARGUMENTS]]
-    if len(arguments) > MAX_ARGUMENTS:
+    facts += [(name, code(value)) for name, value in values[:MAX_ARGUMENTS]]
+    if len(values) > MAX_ARGUMENTS:
         facts.append(("…", words["more_arguments"].format(n=len(arguments) - MAX_ARGUMENTS)))
     return facts
 

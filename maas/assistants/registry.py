@@ -13,6 +13,7 @@ from inspect import iscoroutinefunction
 import structlog
 from pydantic import ValidationError
 
+from maas import queries
 from maas.agents.definition import Definition, bad_assistant, read_definition
 from maas.agents.mcp_client import McpServer, read_servers
 from maas.agents.openers import Opener
@@ -158,10 +159,10 @@ async def register(deps: Deps, known: Toolset, built_ins: Sequence[BuiltIn]) -> 
     await _write_tools(db, known)
     for one in built_ins:
         await _write_built_in(deps, one, known)
-    for row in await db.rows("assistants_without_plugin", [*installed()]):
-        await db.rows("switch_off_assistant", row["name"], f"the plugin {row['plugin']} is not installed")
+    for gone in await db.rows(queries.assistants_without_plugin, [*installed()]):
+        await db.rows(queries.switch_off_assistant, gone["name"], f"the plugin {gone['plugin']} is not installed")
     names = {one.name for one in built_ins}
-    for row in await db.rows("assistant_definitions"):
+    for row in await db.rows(queries.assistant_definitions):
         if row["name"] in names:
             continue
         definition = read_definition(row["name"], row["role_name"], row["definition"])
@@ -188,9 +189,9 @@ async def _write_built_in(deps: Deps, one: BuiltIn, known: Toolset) -> None:
     if problem is not None:
         log.debug("assistant_not_configured", assistant=one.name, cause=problem)
     if definition is not None:
-        await deps.db.rows("keep_assistant", one.name, definition.role_prompt, fields, problem, one.plugin)
+        await deps.db.rows(queries.keep_assistant, one.name, definition.role_prompt, fields, problem, one.plugin)
     else:
-        await deps.db.rows("switch_off_assistant", one.name, problem)
+        await deps.db.rows(queries.switch_off_assistant, one.name, problem)
 
 
 async def _check(deps: Deps, definition: Definition, known: Toolset) -> None:
@@ -229,4 +230,4 @@ async def _write_tools(db: Database, known: Toolset) -> None:
         }
         for one in known
     ]  # fmt: skip
-    await db.rows("keep_tools", shown)
+    await db.rows(queries.keep_tools, shown)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
 
+from maas import queries
 from shared.db import Database
 from shared.model_profiles import BUILTIN_MODEL
 from shared.model_settings import attempt_setting, budget_setting
@@ -25,14 +24,14 @@ _ROLE_OF_STAGE = {
 
 async def describe_calls(db: Database, settings: Settings) -> tuple[str, str | None]:
     """Return how many calls of the last day failed, and a sentence for the models that fail often; None without."""
-    rows = await db.rows("call_failures")
-    calls, failures = (sum(row[name] for row in rows) for name in ("calls", "failures"))
+    rows = await db.rows(queries.call_failures)
+    calls, failures = sum(row["calls"] for row in rows), sum(row["failures"] for row in rows)
     often = [row for row in rows if row["calls"] >= MIN_CALLS and row["failures"] >= MIN_FAILED_SHARE * row["calls"]]
     advice = "; ".join(_sentence(row, settings) for row in often)
     return f"{calls} in the last day, {failures} of them failed", advice or None
 
 
-def _sentence(row: Mapping[str, Any], settings: Settings) -> str:
+def _sentence(row: queries.CallFailuresRow, settings: Settings) -> str:
     """Return what happened to the calls of one role and model, and what to set."""
     model = f"{row['provider']}:{row['model']}"
     role = _ROLE_OF_STAGE.get(row["stage"])

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import typer
 
+from maas import queries
 from maas.cli.invocation import LOCAL_USER, User, read_uuid, with_database
 from maas.cli.output import note, write
 from maas.conversations import Mode, change_conversation, clear_conversation, create_conversation, read_conversation
@@ -64,7 +65,7 @@ def ask(
 
 async def _answer(db: Database, submission: Submission, wait: float) -> dict[str, Any]:
     """The finished run of a question."""
-    if not await db.rows("living_engines"):
+    if not await db.rows(queries.living_engines):
         raise MaasError("no_orchestrator", "no orchestrator is running; start one with `make run` in another terminal")
     run_id = await Submitter(db).submit(submission)
     deadline = time.monotonic() + wait
@@ -94,7 +95,7 @@ def chat(
     chosen_mode = None if mode is None else read_mode(mode)
 
     async def talk(db: Database, _: object) -> None:
-        if not await db.rows("living_engines"):
+        if not await db.rows(queries.living_engines):
             raise MaasError("no_orchestrator", "no orchestrator is running; start one with `make run`")
         row = await _open_conversation(db, user_id, assistant, conversation_id, chosen_mode)
         note(f"{row['assistant']}, mode {row['mode']}, conversation {row['id']}; /help, /quit")

@@ -14,6 +14,7 @@ import typer
 import uvloop
 from pydantic import SecretStr
 
+from maas import queries
 from maas.agents.mcp_client import McpServer
 from maas.agents.runtime import Toolbox
 from maas.agents.tools import Toolset
@@ -27,13 +28,14 @@ from maas.engine.listener import NotifyListener
 from maas.memory.embeddings import PGVECTOR_HINT
 from maas.prompting.prompts import BUILT_IN_ROLES, read_prompts
 from shared import log
-from shared.db import SQL, Database, open_database
+from shared.db import Database, open_database
 from shared.errors import Advice, MaasError
 from shared.migrate import pending
 from shared.model_profiles import PROFILES
 from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder, open_embedder, open_images, open_model
 from shared.plugins import active, installed, load_parts, sql_folders
 from shared.postgres import PostgresUrls, find_postgres
+from shared.query import SQL
 from shared.settings import (
     ROLES,
     Settings,
@@ -153,11 +155,11 @@ class _Checks:
 
     async def database(self) -> str:
         await self.db.check_pooler()
-        row = await self.db.row("server_version")
+        row = await self.db.row(queries.server_version)
         assert row is not None
         if row["number"] < OLDEST_POSTGRES:
             raise MaasError("postgres_too_old", f"Postgres {row['version']} is too old; 15 or newer is needed")
-        extensions = ", ".join(extension["extname"] for extension in await self.db.rows("extensions")) or "none"
+        extensions = ", ".join(extension["extname"] for extension in await self.db.rows(queries.extensions)) or "none"
         return f"Postgres {row['version']}, extensions in use: {extensions}"
 
     async def migrations(self) -> str:
@@ -177,7 +179,7 @@ class _Checks:
         return "notifications arrive"
 
     async def prompts(self) -> str:
-        if not await self.db.value("schema_is_there"):
+        if not await self.db.value(queries.schema_is_there):
             raise MaasError("no_schema", "there are none yet; run `maas migrate`")
         try:
             read = await read_prompts(self.db, *BUILT_IN_ROLES, "Mentor", language=self.settings.prompt_language)
@@ -187,10 +189,10 @@ class _Checks:
 
     async def assistants(self) -> str:
         """Raises Advice if a built-in assistant is not configured."""
-        if not await self.db.value("schema_is_there"):
+        if not await self.db.value(queries.schema_is_there):
             raise MaasError("no_schema", "there are none yet; run `maas migrate`")
-        active = ", ".join(row["name"] for row in await self.db.rows("assistant_definitions")) or "none"
-        if rows := await self.db.rows("inactive_assistants", None):
+        active = ", ".join(row["name"] for row in await self.db.rows(queries.assistant_definitions)) or "none"
+        if rows := await self.db.rows(queries.inactive_assistants, None):
             inactive = "; ".join(f"{row['name']}: {row['inactive_reason']}" for row in rows)
             raise Advice("not_configured", f"{active}; not active: {inactive}")
         return active
@@ -210,17 +212,17 @@ class _Checks:
 
     async def _check_prices(self, models: set[str]) -> None:
         """Raises Advice if there is a budget in dollars and one of these models has no price: it would count as 0."""
-        if self.settings.user_daily_dollars is None or not await self.db.value("schema_is_there"):
+        if self.settings.user_daily_dollars is None or not await self.db.value(queries.schema_is_there):
             return
         for model in sorted(models):
             provider, _, name = model.partition(":")
-            if await self.db.value("price", provider.strip(), name.strip(), 0, 0, 0) is None:
+            if await self.db.value(queries.price, provider.strip(), name.strip(), 0, 0, 0) is None:
                 message = f"{model} has no price, so its calls count as 0 for MAAS_USER_DAILY_DOLLARS"
                 raise Advice("no_price", f"{message}; insert one into model_prices")
 
     async def model_calls(self) -> str:
         """Raises Advice if a model fails often in a role."""
-        if not await self.db.value("schema_is_there"):
+        if not await self.db.value(queries.schema_is_there):
             raise MaasError("no_schema", "the database is not ready; run `maas migrate`")
         text, advice = await describe_calls(self.db, self.settings)
         if advice is not None:
@@ -231,7 +233,7 @@ class _Checks:
         """Raises Advice if a model is so slow, by its latest answers, that a long one would be cut off."""
         settings = self.settings
         timeout, max_tokens = settings.role_attempt_timeout("FinalResponder"), settings.max_tokens
-        rows = await self.db.rows("answer_speeds") if await self.db.value("schema_is_there") else []
+        rows = await self.db.rows(queries.answer_speeds) if await self.db.value(queries.schema_is_there) else []
         for row in rows:
             needed = max_tokens / row["speed"]
             if needed > timeout:
@@ -258,26 +260,30 @@ class _Checks:
             return "none, search is by words"
         await embedder.close()
         model = f"{embedder.provider}:{embedder.name}"
-        if not await self.db.value("vectors_are_there"):
+        if not await self.db.value(queries.vectors_are_there):
             if self.settings.has_default_embedding_model:
                 raise Advice("no_vectors", f"search is by words: {PGVECTOR_HINT}")
             raise MaasError("no_vectors", f"{model} cannot be used without pgvector: {PGVECTOR_HINT}")
-        row = await self.db.row("fill", model)
-        backlog = await self.db.row("embedding_backlog")
+        row = await self.db.row(queries.fill, model)
+        backlog = await self.db.row(queries.embedding_backlog)
         text = f"{model}, {row['turns'] if row else 0} messages embedded"
         if backlog is None or backlog["model"] != model or not backlog["waiting"]:
             return text
         return f"{text}, {'about ' if backlog['is_estimate'] else ''}{backlog['waiting']} wait"
 
     async def orchestrators(self) -> str:
-        rows = await self.db.rows("living_engines") if await self.db.value("schema_is_there") else []
+        rows = await self.db.rows(queries.living_engines) if await self.db.value(queries.schema_is_there) else []
         if not rows:
             raise MaasError("no_orchestrator", "none is running, so requests wait; start one with `make run`")
         return f"{len(rows)} running: " + ", ".join(f"{row['host']}/{row['pid']}" for row in rows)
 
     async def compaction(self) -> str:
         """Raises Advice if a model leaves out days of the summaries that it merges."""
-        rows = await self.db.rows("left_out_days", LEFT_OUT_DAYS) if await self.db.value("schema_is_there") else []
+        rows = (
+            await self.db.rows(queries.left_out_days, LEFT_OUT_DAYS)
+            if await self.db.value(queries.schema_is_there)
+            else []
+        )
         named = [f"{row['model']} left out {row['left_out']} of {row['days']} days" for row in rows if row["left_out"]]
         if named:
             raise Advice(
@@ -292,9 +298,9 @@ class _Checks:
 
     async def strangers(self) -> str:
         """Raises Advice if logins without rights on our schema may connect to the database."""
-        if not await self.db.value("schema_is_there"):
+        if not await self.db.value(queries.schema_is_there):
             raise MaasError("no_schema", "the database is not ready; run `maas migrate`")
-        rows = await self.db.rows("strangers")
+        rows = await self.db.rows(queries.strangers)
         if rows:
             names = ", ".join(row["login"] for row in rows[:MAX_NAMED_LOGINS])
             raise Advice(

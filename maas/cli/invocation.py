@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 import uvloop
 
-from maas import users
+from maas import queries, users
 from maas.cli.output import note
 from shared import log
 from shared.db import Database, open_database
@@ -65,7 +65,7 @@ def with_database(
 
     async def run(dsn: str) -> Result:
         async with open_database(dsn, 4, "maas command", kind=kind) as db:
-            if not await db.value("schema_is_there"):
+            if not await db.value(queries.schema_is_there):
                 raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate` or `make run`")
             await note_user(db, command, user_id)
             return await work(db, settings)
@@ -77,12 +77,12 @@ def with_database(
 async def note_user(db: Database, command: str, user_id: UUID | None) -> None:
     """Write to the audit that a command reads or changes data of a user, unless it is the user of this machine."""
     if user_id not in (None, users.LOCAL_USER):
-        await db.value("note_audit", "user_access", user_id, None, {"command": f"maas {command}"}, ACTOR)
+        await db.value(queries.note_audit, "user_access", user_id, None, {"command": f"maas {command}"}, ACTOR)
 
 
 async def note_all(db: Database, command: str, action: str) -> None:
     """Write to the audit that a command lists data of all users."""
-    await db.value("note_audit", action, None, None, {"command": f"maas {command}"}, ACTOR)
+    await db.value(queries.note_audit, action, None, None, {"command": f"maas {command}"}, ACTOR)
 
 
 def read_uuid(text: str, name: str) -> UUID:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from maas import users
+from maas import queries, users
 from maas.cli.invocation import with_database
 from maas.cli.output import Table, note, show, write
 from maas.users import get_or_create_user
@@ -77,14 +76,14 @@ async def describe_access(db: Database, settings: Settings) -> str:
     """The clients that may call over HTTP. Raises MaasError('no_key') if there can be none."""
     if settings.auth == "none":
         return "all clients on this machine (MAAS_AUTH=none)"
-    rows = await users.list_keys(db) if await db.value("schema_is_there") else []
+    rows = await users.list_keys(db) if await db.value(queries.schema_is_there) else []
     active = sum(row["state"] == "active" for row in rows)
     if settings.auth == "keys":
         if not active:
             raise MaasError("no_key", "MAAS_AUTH=keys and there is no active key; create one: `maas keys create NAME`")
         return f"clients with one of the {active} active keys (MAAS_AUTH=keys)"
     if settings.auth == "local":
-        people = await db.value("count_accounts") if await db.value("schema_is_there") else 0
+        people = await db.value(queries.count_accounts) if await db.value(queries.schema_is_there) else 0
         return (
             f"{people} people who sign in with email and password (MAAS_AUTH=local, sign-up is {settings.signup}), and "
             f"clients with one of the {active} active keys"
@@ -93,7 +92,7 @@ async def describe_access(db: Database, settings: Settings) -> str:
     return f"clients with a token signed by {signer} (MAAS_AUTH=jwt), or with one of the {active} active keys"
 
 
-def _whose(row: Mapping[str, Any]) -> str:
+def _whose(row: queries.ListKeysRow) -> str:
     """The users whose memory a key opens; a key that may only read metrics opens none."""
     if row["user_id"]:
         return str(row["user_id"])

@@ -12,7 +12,7 @@ import typer
 
 from maas.cli.invocation import LOCAL_USER, read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
-from maas.knowledge.documents import COUNTS, ingestion_status, list_documents, remove
+from maas.knowledge.documents import ingestion_status, list_documents, remove
 from maas.knowledge.files import list_files
 from maas.knowledge.ingestion import Added, ingest_files, new_track_id
 from maas.knowledge.search import Found, Mode, search_knowledge
@@ -146,5 +146,5 @@ def status(user: User = LOCAL_USER) -> None:
     """Print how many documents and chunks there are."""
     user_id = read_uuid(user, "--user")
     state = with_database(lambda db, _: ingestion_status(db, user_id), command="knowledge status", user_id=user_id)
-    counts = ", ".join(f"{state[name]} {name}" for name in COUNTS)
+    counts = ", ".join(f"{count} {name}" for name, count in state.items() if name != "busy")
     show(f"{counts}; {'busy' if state['busy'] else 'idle'}")

@@ -16,6 +16,7 @@ from uuid import UUID
 
 import typer
 
+from maas import queries
 from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
 from maas.cli.output import Table, note, progress_bar, show
 from maas.knowledge.embedding import embed_chunks
@@ -203,10 +204,10 @@ async def _import(
             if done.run_id is not None:
                 runs.append(done.run_id)
             progress.advance(task, portion.length)
-        await db.value("note_audit", "import", user_id, None, {"logs": added, "known": known}, "cli")
-        if runs and wait and await db.rows("living_engines"):
+        await db.value(queries.note_audit, "import", user_id, None, {"logs": added, "known": known}, "cli")
+        if runs and wait and await db.rows(queries.living_engines) != []:
             await _wait_archived(db, runs, progress)
-    row = await db.row("import_progress", runs)
+    row = await db.row(queries.import_progress, runs)
     assert row is not None
     return added, known, row["total"] - row["recorded"]
 
@@ -215,10 +216,10 @@ async def _wait_archived(db: Database, runs: list[UUID], progress: Progress) -> 
     """Show the progress of the archivists until all is summarized or no orchestrator is running."""
     task = progress.add_task("messages summarized", total=None)
     while True:
-        row = await db.row("import_progress", runs)
+        row = await db.row(queries.import_progress, runs)
         assert row is not None
         progress.update(task, completed=row["recorded"], total=row["total"])
-        if row["recorded"] >= row["total"] or not await db.rows("living_engines"):
+        if row["recorded"] >= row["total"] or not await db.rows(queries.living_engines):
             return
         await asyncio.sleep(POLL_INTERVAL_S)
 
@@ -270,7 +271,7 @@ async def _embed_all(db: Database, settings: Settings) -> None:
     try:
         before = await _counts(db, backfill.model)
         with progress_bar() as progress:
-            task = progress.add_task("messages", total=await db.value("count_turns"))
+            task = progress.add_task("messages", total=await db.value(queries.count_turns))
             await _fill(backfill, lambda messages: progress.advance(task, messages))
         after = await _counts(db, backfill.model)
         chunks = await embed_chunks(db, embedder)
@@ -296,11 +297,11 @@ async def _prune(db: Database, settings: Settings) -> None:
     model = EmbeddingBackfill(db, embedder, settings).model
     await embedder.close()
     total = 0
-    while deleted := await db.value("prune_embeddings", model, PRUNE_BATCH_ROWS):
+    while deleted := await db.value(queries.prune_embeddings, model, PRUNE_BATCH_ROWS):
         total += deleted
-    while deleted := await db.value("prune_chunk_embeddings", model, PRUNE_BATCH_ROWS):
+    while deleted := await db.value(queries.prune_chunk_embeddings, model, PRUNE_BATCH_ROWS):
         total += deleted
-    await db.value("forget_fills", model)
+    await db.value(queries.forget_fills, model)
     show(f"{total} vectors of other models deleted; those of {model} are kept")
 
 
@@ -314,7 +315,7 @@ async def _open_embedder(db: Database, settings: Settings) -> Embedder:
             "no_embedding_model",
             "MAAS_EMBEDDING_MODEL is none; set it, for instance to local:e5-small or openai:text-embedding-3-small@512",
         )
-    if not await db.value("prepare_embeddings"):
+    if not await db.value(queries.prepare_embeddings):
         await embedder.close()
         raise MaasError("no_vectors", f"this database has no pgvector: {PGVECTOR_HINT}")
     return embedder
@@ -322,7 +323,7 @@ async def _open_embedder(db: Database, settings: Settings) -> Embedder:
 
 async def _counts(db: Database, model: str) -> tuple[int, int, int]:
     """Embedded messages, refused messages and tokens of a model, so far."""
-    row = await db.row("fill", model)
+    row = await db.row(queries.fill, model)
     return (row["turns"], row["refused"], row["tokens"]) if row is not None else (0, 0, 0)
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 import asyncpg
 
+from maas import queries
 from maas.builtin_model import PROVIDERS
 from shared.db import Database
 from shared.errors import MaasError
@@ -70,7 +71,7 @@ async def describe_price(db: Database, probe: ProbeResult) -> str:
     usage = probe.usage
     try:
         micros = await db.value(
-            "price", provider.strip(), model.strip(), usage.tokens_in, usage.tokens_cached, usage.tokens_out
+            queries.price, provider.strip(), model.strip(), usage.tokens_in, usage.tokens_cached, usage.tokens_out
         )
     except asyncpg.UndefinedFunctionError:
         micros = None  # migrations are pending, as another check says

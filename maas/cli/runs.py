@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 from uuid import UUID
 
 import typer
 
+from maas import queries
 from maas.cli.invocation import composition_of, note_all, note_user, read_uuid, with_database
 from maas.cli.output import Table, show, styled, write, write_json
 from maas.engine.states import ROLE_OF, STAGE_OF, RunKind, Status
@@ -258,9 +259,10 @@ def _message_of(memory: Mapping[str, Any]) -> str:
 
 
 def _message(log: Mapping[str, Any]) -> str:
-    from maas.memory.search import speaker_of  # slow to load, needed only where messages are shown
+    from maas.memory.search import Spoken, speaker_of  # slow to load, needed only where messages are shown
 
-    return f"{log['occurred_at'][:10]} {speaker_of(log)}: {_short(log['content'])}"
+    speaker = speaker_of(cast("Spoken", log))
+    return f"{log['occurred_at'][:10]} {speaker}: {_short(log['content'])}"
 
 
 def _short(text: str) -> str:
@@ -294,7 +296,7 @@ def replay_run(
 
 
 async def _note_owner(db: Database, run_id: UUID) -> None:
-    await note_user(db, "replay", await db.value("owner_of_run", run_id))
+    await note_user(db, "replay", await db.value(queries.owner_of_run, run_id))
 
 
 def _print_replays(replays: Sequence[Replay]) -> None:

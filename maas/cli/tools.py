@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import typer
 
+from maas import queries
 from maas.agents.approvals import approved_fingerprints
 from maas.agents.executor import Executor, Permissions
 from maas.agents.tool_calls import ToolResult
@@ -32,9 +33,9 @@ def list_tools(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON, with the schemas of the arguments")] = False,
 ) -> None:
     """Print the tools that orchestrators have stored."""
-    rows = [dict(row) for row in with_database(lambda db, _: db.rows("list_tools", domain), ReadOnlyDatabase)]
+    rows = with_database(lambda db, _: db.rows(queries.list_tools, domain), ReadOnlyDatabase)
     if as_json:
-        write_json(rows)
+        write_json([dict(row) for row in rows])
         return
     if not rows:
         note("no tools; set MAAS_TOOLS and start an orchestrator, which stores their descriptions")

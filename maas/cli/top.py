@@ -17,6 +17,7 @@ import uvloop
 from rich.console import Group, RenderableType
 from rich.live import Live
 
+from maas import queries
 from maas.cli.invocation import with_database
 from maas.cli.output import Table, figures_table, note, readable_duration, show, stdout_console, styled
 from maas.engine.states import STAGE_OF, STAGES, Status
@@ -65,7 +66,7 @@ async def _watch(dsn: str, interval: float, on_page: Show) -> None:
     while True:
         try:
             async with open_database(dsn, 1, "maas top") as db:
-                if not await db.value("schema_is_there"):
+                if not await db.value(queries.schema_is_there):
                     raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
                 while True:
                     began = time.monotonic()
@@ -106,17 +107,18 @@ class QueueSnapshot:
     async def read(cls, db: Database) -> QueueSnapshot:
         """Raises MaasError('no_rights') for a login that may not read the views."""
         try:
-            queue = await db.row("queue")
+            queue = await db.row(queries.queue)
             assert queue is not None
             return cls(
-                datetime.now().astimezone(), queue, await db.row("embedding_backlog"), await db.rows("rates"),
-                await db.rows("statuses_now"),
-                await db.rows("stages_recent"), await db.rows("orchestrators"),
-                await db.rows("longest_queues", MAX_USERS), await db.rows("stuck_by_reason"),
+                datetime.now().astimezone(), queue, await db.row(queries.embedding_backlog),
+                await db.rows(queries.rates),
+                await db.rows(queries.statuses_now),
+                await db.rows(queries.stages_recent), await db.rows(queries.orchestrators),
+                await db.rows(queries.longest_queues, MAX_USERS), await db.rows(queries.stuck_by_reason),
                 [part for overview in load_parts("overview") for part in await overview(db)],
             )  # fmt: skip
         except asyncpg.InsufficientPrivilegeError as error:
-            login = await db.value("login")
+            login = await db.value(queries.login)
             raise MaasError(
                 "no_rights", f"the login {login} may not read the queue ({error}); ask an administrator to run: "
                 f"grant maas_ops to {login}",

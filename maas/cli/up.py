@@ -19,6 +19,7 @@ from typing import Annotated
 import typer
 import uvloop
 
+from maas import queries
 from maas.cli.found_servers import ServerSearch
 from maas.cli.invocation import LOCAL_USER, composition_of
 from maas.cli.keys import describe_access
@@ -26,7 +27,7 @@ from maas.cli.output import note, show, write
 from maas.memory.embeddings import PGVECTOR_HINT
 from maas.prompting.prompts import seed_prompts
 from shared import log
-from shared.db import SQL, connect, open_database, wait_for_postgres
+from shared.db import connect, open_database, wait_for_postgres
 from shared.errors import MaasError
 from shared.migrate import migrate as apply_schema
 from shared.migrate import search_path_advice
@@ -34,6 +35,7 @@ from shared.models.registry import LOCAL_MODEL_HINT, lacks_default_embedder
 from shared.plugins import active, sql_folders
 from shared.postgres import find_postgres
 from shared.process import PARENT_VARIABLE, close_to_others
+from shared.query import SQL
 from shared.settings import NO_EMBEDDING_MODEL, ROLES, Settings, load_settings
 from shared.variables import service_secrets, unneeded_by_server, variables
 
@@ -182,7 +184,7 @@ async def _why_no_vectors(settings: Settings, dsn: str) -> str | None:
         return None
     try:
         async with open_database(dsn, 1, "maas up") as db:
-            return None if await db.value("vectors_are_there") else PGVECTOR_HINT
+            return None if await db.value(queries.vectors_are_there) else PGVECTOR_HINT
     except MaasError:
         return None  # the processes wait for the database, and look again
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from maas import accounts
+from maas import accounts, queries
 from maas.accounts.passwords import MAX_PASSWORD_CHARS, check_password, hash_password
 from maas.cli.invocation import note_all, read_uuid, with_database
 from maas.cli.output import Table, note, show, write
@@ -67,7 +67,7 @@ def reset(email: Email) -> None:
     address = accounts.normalise_email(email)
 
     async def create(db: Database, _: Settings) -> str:
-        row = await db.row("find_account", address)
+        row = await db.row(queries.find_account, address)
         if row is None:
             raise MaasError("not_found", f"there is no account {address}; `maas users list` shows all")
         return await accounts.create_reset_path(db, row["user_id"], "cli")

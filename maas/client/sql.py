@@ -15,10 +15,12 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 from tenacity import AsyncRetrying, Retrying
 
+from maas import queries
 from maas.client.calls import END_STATUSES, ApiCall, ApiReply, GetRun, RunRow, SubmitRun, retry_policy
 from maas.client.results import ClientError, Event, Forbidden, InvalidRequest, NotFound, RateLimited, Unavailable
-from shared.db import CONNECTION_LOST, Database, connect, open_database, queries
+from shared.db import CONNECTION_LOST, Database, connect, open_database
 from shared.errors import MaasError
+from shared.query import AnyQuery, query_texts
 
 CHANNEL = "pipeline_events"
 CONNECT_TIMEOUT_S = 10
@@ -56,7 +58,7 @@ class SqlTransport:
     def _send(self, call: ApiCall) -> ApiReply:
         if isinstance(call, SubmitRun):
             with self._connection() as connection:
-                _execute(connection, "client_insert", *_insert_args(call.row))
+                _execute(connection, queries.client_insert, *_insert_args(call.row))
             return _reply_of({"request_id": call.row.id}, str(call.row.id))
         if isinstance(call, GetRun):
             with self._connection() as connection:
@@ -115,7 +117,7 @@ class AsyncSqlTransport:
     async def _send(self, call: ApiCall) -> ApiReply:
         if isinstance(call, SubmitRun):
             db = await self._open()
-            await db.row("client_insert", *_insert_args(call.row))
+            await db.row(queries.client_insert, *_insert_args(call.row))
             return _reply_of({"request_id": call.row.id}, str(call.row.id))
         if isinstance(call, GetRun):
             return await self._wait_for_end(await self._open(), call)
@@ -128,7 +130,7 @@ class AsyncSqlTransport:
         self._waiters[call.run_id].add(notified)
         try:
             while True:
-                row = await db.row("client_look", call.run_id)
+                row = await db.row(queries.client_look, call.run_id)
                 left_s = deadline - time.monotonic()
                 if row is None or row["status"] in END_STATUSES or left_s <= 0:
                     return _reply_of(row, call.run_id)
@@ -172,9 +174,9 @@ def _wait_for_end(connection: Connection, call: GetRun) -> DictRow | None:
     """
     deadline = time.monotonic() + call.long_poll_s
     if call.long_poll_s:
-        _execute(connection, "client_listen")
+        _execute(connection, queries.client_listen)
     while True:
-        row = _execute(connection, "client_look", call.run_id).fetchone()
+        row = _execute(connection, queries.client_look, call.run_id).fetchone()
         left_s = deadline - time.monotonic()
         if row is None or row["status"] in END_STATUSES or left_s <= 0:
             break
@@ -182,12 +184,12 @@ def _wait_for_end(connection: Connection, call: GetRun) -> DictRow | None:
             if call.run_id in notification.payload:
                 break
     if call.long_poll_s:
-        _execute(connection, "client_unlisten")
+        _execute(connection, queries.client_unlisten)
     return row
 
 
-def _execute(connection: Connection, query: str, *args: Any) -> psycopg.Cursor[DictRow]:
-    return connection.execute(queries()[query].encode(), args or None)
+def _execute(connection: Connection, query: AnyQuery, *args: Any) -> psycopg.Cursor[DictRow]:
+    return connection.execute(query_texts()[query].encode(), args or None)
 
 
 def _insert_args(row: RunRow) -> tuple[Any, ...]:

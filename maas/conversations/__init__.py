@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
+from maas import queries
 from shared.db import Database
 from shared.errors import MaasError
 from shared.json import is_storable
@@ -45,7 +46,7 @@ async def create_conversation(
 
     Raises MaasError: `unknown_assistant`, `queue_full`.
     """
-    row = await db.row("create_conversation", user_id, assistant, mode, queue_limit)
+    row = await db.row(queries.create_conversation, user_id, assistant, mode, queue_limit)
     assert row is not None
     match row["verdict"]:
         case "unknown_assistant":
@@ -62,7 +63,7 @@ async def open_chat_conversation(
 
     Its tools work on `ad_account`, if that is given, from now on. Raises MaasError('unknown_assistant').
     """
-    conversation_id: UUID | None = await db.value("chat_conversation", chat_id, user_id, assistant, ad_account)
+    conversation_id: UUID | None = await db.value(queries.chat_conversation, chat_id, user_id, assistant, ad_account)
     if conversation_id is None:
         raise await unknown_assistant(db, assistant)
     return conversation_id
@@ -70,7 +71,7 @@ async def open_chat_conversation(
 
 async def read_conversation(db: Database, conversation_id: UUID) -> dict[str, Any]:
     """The row, and whether a run of it is in flight. Raises MaasError('not_found')."""
-    row = await db.row("conversation", conversation_id)
+    row = await db.row(queries.conversation, conversation_id)
     if row is None:
         raise not_found(conversation_id)
     return dict(row)
@@ -84,20 +85,20 @@ async def list_conversations(
     `before` is updated_at and id of the last one of the previous page.
     """
     at, last = before or (None, None)
-    return [dict(row) for row in await db.rows("list_conversations", user_id, at, last, limit)]
+    return [dict(row) for row in await db.rows(queries.list_conversations, user_id, at, last, limit)]
 
 
 async def change_conversation(
     db: Database, conversation_id: UUID, mode: Mode | None, title: str | None
 ) -> dict[str, Any]:  # fmt: skip
     """Set mode and title; None leaves them as they are. Raises MaasError('not_found')."""
-    await db.value("change_conversation", conversation_id, mode, title)
+    await db.value(queries.change_conversation, conversation_id, mode, title)
     return await read_conversation(db, conversation_id)
 
 
 async def clear_conversation(db: Database, conversation_id: UUID) -> int:
     """Remove the messages, but no memory; returns how many there were. Raises MaasError('not_found')."""
-    cleared: int | None = await db.value("clear_conversation", conversation_id)
+    cleared: int | None = await db.value(queries.clear_conversation, conversation_id)
     if cleared is None:
         raise not_found(conversation_id)
     return cleared
@@ -107,7 +108,7 @@ async def find_message(
     db: Database, conversation_id: UUID, of: UUID, roles: Sequence[MessageRole] = SPOKEN_ROLES
 ) -> Place:  # fmt: skip
     """The place of a message, or of the first one that a run wrote. Raises MaasError('not_found')."""
-    row = await db.row("message_place", conversation_id, of, list(roles))
+    row = await db.row(queries.message_place, conversation_id, of, list(roles))
     if row is None:
         await read_conversation(db, conversation_id)
         raise MaasError("not_found", f"around: there is no message {of} in this conversation, and none of such a run")
@@ -123,7 +124,7 @@ async def list_messages(
     With `is_around` also the message at the place itself. Raises MaasError('not_found').
     """
     at, last = place or (None, None)
-    found = await db.rows("list_messages", conversation_id, at, last, earlier, list(roles), later + 1, is_around)
+    found = await db.rows(queries.list_messages, conversation_id, at, last, earlier, list(roles), later + 1, is_around)
     if not found:
         await read_conversation(db, conversation_id)
     places = [(row["created_at"], row["id"]) for row in found]
@@ -134,7 +135,7 @@ async def list_messages(
 
 async def unknown_assistant(db: Database, assistant: str) -> MaasError:
     """The error for an assistant that is not active, with the reason if it could not be configured."""
-    rows = await db.rows("inactive_assistants", assistant) if is_storable(assistant) else []
+    rows = await db.rows(queries.inactive_assistants, assistant) if is_storable(assistant) else []
     reason = f": {rows[0]['inactive_reason']}" if rows else ""
     return MaasError("unknown_assistant", f"assistant: there is no active assistant {assistant[:80]!r}{reason}")
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import asyncpg
 
+from maas import queries
 from maas.conversations import queue_full
 from shared.db import Database
 from shared.errors import MaasError
@@ -50,14 +51,14 @@ async def list_actions(
     """Actions, newest first; with `run_id`, the plan of that run: all of its actions, in the order of its calls."""
     wanted = str(status) if status else None
     if run_id is not None:
-        return [dict(row) for row in await db.rows("plan", user_id, run_id, wanted, conversation_id)]
-    rows = await db.rows("list_actions", user_id, wanted, conversation_id, *(before or (None, None)), limit)
+        return [dict(row) for row in await db.rows(queries.plan, user_id, run_id, wanted, conversation_id)]
+    rows = await db.rows(queries.list_actions, user_id, wanted, conversation_id, *(before or (None, None)), limit)
     return [dict(row) for row in rows]
 
 
 async def read_action(db: Database, action_id: UUID, user_id: UUID | None = None) -> dict[str, Any]:
     """The action as it is now. Raises MaasError('not_found'), also for an action of another user."""
-    row = await db.row("action", action_id, user_id)
+    row = await db.row(queries.action, action_id, user_id)
     if row is None:
         raise not_found(action_id)
     return dict(row)
@@ -79,7 +80,7 @@ async def decide_action(
     when the assistant that proposed it is not active any more.
     """
     try:
-        row = await db.row("decide_action", action_id, user_id, decision, by, queue_limit, fingerprint)
+        row = await db.row(queries.decide_action, action_id, user_id, decision, by, queue_limit, fingerprint)
     except asyncpg.ForeignKeyViolationError as error:
         raise MaasError("unknown_assistant", str(error)) from error
     assert row is not None
@@ -97,11 +98,11 @@ async def edit_action(db: Database, action_id: UUID, user_id: UUID, arguments: d
     """
     action = await read_action(db, action_id, user_id)
     if action["status"] == ActionStatus.PENDING:
-        tool = await db.row("tool_parameters", action["tool"])
+        tool = await db.row(queries.tool_parameters, action["tool"])
         if tool is None or tool["version"] != action["tool_version"]:
             raise MaasError("conflict", f"{action['tool']} has changed since it was proposed: reject it and ask again")
         check_arguments(arguments, tool["parameters"])
-    row = await db.row("edit_action", action_id, user_id, arguments)
+    row = await db.row(queries.edit_action, action_id, user_id, arguments)
     assert row is not None
     _refuse(row["verdict"], row["status"], action_id)
     return await read_action(db, action_id, user_id)
@@ -132,7 +133,7 @@ async def press_button(
 
     Raises MaasError: `not_found`, `not_offered`, `queue_full`.
     """
-    row = await db.row("press_button", run_id, user_id, button, queue_limit)
+    row = await db.row(queries.press_button, run_id, user_id, button, queue_limit)
     assert row is not None
     match row["verdict"]:
         case "not_found":
@@ -147,7 +148,7 @@ async def press_button(
 
 async def find_pressed_button(db: Database, run_id: UUID) -> str | None:
     """The button that started a run of kind `action`; None for an approved action."""
-    button: str | None = await db.value("pressed_button", run_id)
+    button: str | None = await db.value(queries.pressed_button, run_id)
     return button
 
 

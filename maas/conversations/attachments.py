@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from maas import queries
 from shared.db import Database
 from shared.errors import MaasError
 from shared.images import sanitize_image_async
@@ -18,7 +19,7 @@ async def store_upload(db: Database, user_id: UUID, data: bytes) -> dict[str, An
     except ValueError as error:
         raise MaasError("bad_image", f"file: {error}") from error
     attachment_id = await db.value(
-        "keep_attachment", user_id, None, picture.media_type, picture.width, picture.height, picture.data
+        queries.keep_attachment, user_id, None, picture.media_type, picture.width, picture.height, picture.data
     )
     return await read_attachment(db, attachment_id, user_id)
 
@@ -31,26 +32,26 @@ async def store_generated(db: Database, run_id: UUID, image: Image) -> UUID | No
     """
     picture = await sanitize_image_async(image.data)
     attachment_id: UUID | None = await db.value(
-        "keep_drawing", run_id, picture.media_type, picture.width, picture.height, picture.data
+        queries.keep_drawing, run_id, picture.media_type, picture.width, picture.height, picture.data
     )
     return attachment_id
 
 
 async def find_generated(db: Database, run_id: UUID) -> UUID | None:
     """The image that a run has generated."""
-    attachment_id: UUID | None = await db.value("drawing_of_run", run_id)
+    attachment_id: UUID | None = await db.value(queries.drawing_of_run, run_id)
     return attachment_id
 
 
 async def find_photo(db: Database, run_id: UUID) -> UUID | None:
     """The first image that came with the query of a run."""
-    attachment_id: UUID | None = await db.value("photo_of_run", run_id)
+    attachment_id: UUID | None = await db.value(queries.photo_of_run, run_id)
     return attachment_id
 
 
 async def read_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> dict[str, Any]:
     """The row without its content. Raises MaasError('not_found'), also for an attachment of another user."""
-    row = await db.row("attachment", attachment_id, user_id)
+    row = await db.row(queries.attachment, attachment_id, user_id)
     if row is None:
         raise not_found(attachment_id)
     return dict(row)
@@ -58,7 +59,7 @@ async def read_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> d
 
 async def read_content(db: Database, attachment_id: UUID, user_id: UUID) -> dict[str, Any]:
     """{media_type, sha256, content}. Raises as `read_attachment` does."""
-    row = await db.row("attachment_content", attachment_id, user_id)
+    row = await db.row(queries.attachment_content, attachment_id, user_id)
     if row is None:
         raise not_found(attachment_id)
     return dict(row)
@@ -66,7 +67,7 @@ async def read_content(db: Database, attachment_id: UUID, user_id: UUID) -> dict
 
 async def remove_attachment(db: Database, attachment_id: UUID, user_id: UUID) -> None:
     """Delete an attachment; runs that named it show it no more. Raises as `read_attachment` does."""
-    if await db.value("drop_attachment", attachment_id, user_id) is None:
+    if await db.value(queries.drop_attachment, attachment_id, user_id) is None:
         raise not_found(attachment_id)
 
 

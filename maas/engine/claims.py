@@ -17,6 +17,7 @@ from uuid import UUID
 
 import structlog
 
+from maas import queries
 from maas.engine.drafts import Draft, Payload
 from maas.engine.states import Status
 from shared.db import Database
@@ -155,7 +156,7 @@ class Run:
     cache: ClaimCache = field(default_factory=ClaimCache, compare=False)
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Run:
+    def from_row(cls, row: queries.StepRow) -> Run:
         """From a row of maas_step."""
         return cls(
             id=row["id"], attempt=row["attempt"], seq=row["seq"], kind=row["kind"], status=Status(row["status"]),
@@ -319,9 +320,9 @@ class Claims:
             has_more=any(row["verdict"] == "more" for row in rows),
         )
 
-    async def _step(self, capacity: int, ends: Sequence[ClaimEnd], held: Sequence[Run] = ()) -> list[Any]:
+    async def _step(self, capacity: int, ends: Sequence[ClaimEnd], held: Sequence[Run] = ()) -> list[queries.StepRow]:
         return await self._db.rows(
-            "step", self._owner, self._statuses, capacity, [end.to_json() for end in ends], self._is_quarantine,
+            queries.step, self._owner, self._statuses, capacity, [end.to_json() for end in ends], self._is_quarantine,
             [run.assistant for run in held], [run.user_id for run in held], *self._shares,
         )  # fmt: skip
 
@@ -352,7 +353,7 @@ class Claims:
         runs = [run for run, _, _ in items]
         outcomes = [outcome for _, _, outcome in items]
         rows = await self._db.rows(
-            "advance", self._owner, [run.id for run in runs], [run.attempt for run in runs],
+            queries.advance, self._owner, [run.id for run in runs], [run.attempt for run in runs],
             [status for _, status, _ in items], _column([o.wrote for o in outcomes]),
             _column([None if o.sources is None else json.dumps(o.sources, default=str) for o in outcomes]),
             _column([o.degraded for o in outcomes]), [call for run in runs for call in run.log.calls],
@@ -366,7 +367,7 @@ class Claims:
     async def archive_exchange(self, run: Run, record: dict[str, Any]) -> Run:
         """Record one imported exchange; the run, ready for the next one. Raises LostRun."""
         is_stored = await self._db.value(
-            "archive_exchange", self._owner, run.id, run.attempt, record, run.log.calls
+            queries.archive_exchange, self._owner, run.id, run.attempt, record, run.log.calls
         )  # fmt: skip
         if not is_stored:
             raise LostRun

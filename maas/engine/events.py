@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Self
 from uuid import UUID
 
+from maas import queries
 from maas.engine.claims import LostRun
 from shared.db import Database
 from shared.group_commit import GroupCommit
@@ -57,9 +58,9 @@ class EventLog:
             raise LostRun
 
     async def _write(self, items: list[dict[str, Any]]) -> list[bool]:
-        written = {row["place"] for row in await self._db.rows("add_events", items)}
+        written = {row["place"] for row in await self._db.rows(queries.add_events, items)}
         if written:
-            await self._db.rows("ring_followers", [items[number - 1]["run_id"] for number in written])
+            await self._db.rows(queries.ring_followers, [items[number - 1]["run_id"] for number in written])
         return [number in written for number in range(1, len(items) + 1)]
 
 

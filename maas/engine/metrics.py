@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 import structlog
 
+from maas import queries
 from maas.engine.claims import Run, ToolUse
 from shared.db import CONNECTION_LOST, Database
 
@@ -97,7 +98,7 @@ class Metrics:
             return
         try:
             async with asyncio.timeout(FLUSH_TIMEOUT_S):
-                await db.value("add_metrics", _to_json(cells))
+                await db.value(queries.add_metrics, _to_json(cells))
         except BaseException as error:
             for cell, (events, seconds) in cells.items():
                 self._add(cell, events, seconds)

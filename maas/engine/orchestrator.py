@@ -22,6 +22,7 @@ import asyncpg
 import structlog
 from structlog.contextvars import bind_contextvars
 
+from maas import queries
 from maas.engine.claims import ClaimEnd, Claims, Deferred, LostRun, Outcome, Run, Yielded
 from maas.engine.listener import NotifyListener
 from maas.engine.metrics import FLUSH_INTERVAL_S, Metrics
@@ -29,8 +30,9 @@ from maas.engine.stages import Deps, Stage, failure_message
 from maas.engine.states import NEXT, STAGE_OF, Status, statuses_of
 from maas.engine.supervision import BackgroundTask, Quarantine, cancel_all, keep_running, wait_at_most
 from shared import tracing
-from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, SlowStatement, queries
+from shared.db import CONNECT_TIMEOUT_S, CONNECTION_LOST, RECONNECT_TIMEOUT_S, SlowStatement
 from shared.errors import Backoff, MaasError
+from shared.query import query_texts
 from shared.text import is_blank
 
 PING_INTERVAL_S = 1.0
@@ -154,15 +156,13 @@ class _Session:
         if not await self._listener.is_listening(self._deps.db):
             self._poll_interval = min(self._poll_interval, UNHEARD_POLL_INTERVAL_S)
             log.warning("listen_is_deaf", hint="set LISTEN_DATABASE_URL to a direct connection; polling instead")
-        await self._deps.db.value("configure_engine", settings.engine_settings)
+        await self._deps.db.value(queries.configure_engine, settings.engine_settings)
         self._owner = await self._listener.connection.fetchval(
-            queries()["register_engine"], socket.gethostname(), os.getpid(), list(self._stages),
+            query_texts()[queries.register_engine], socket.gethostname(), os.getpid(), list(self._stages),
             self._capacity, timedelta(seconds=settings.lease),
         )  # fmt: skip
-        self._claims = Claims(
-            self._deps.db, self._owner, self._statuses, self._quarantine is None,
-            settings.assistant_share, settings.user_concurrency,
-        )  # fmt: skip
+        shares = settings.assistant_share, settings.user_concurrency
+        self._claims = Claims(self._deps.db, self._owner, self._statuses, self._quarantine is None, *shares)
         log.info("orchestrator_ready", owner=self._owner, stages=list(self._stages), concurrency=self._capacity)
 
     async def work(self) -> None:
@@ -198,7 +198,7 @@ class _Session:
         """
         if self._owner:
             try:
-                await wait_at_most(CLOSE_TIMEOUT_S, self._deps.db.value("unregister_engine", self._owner))
+                await wait_at_most(CLOSE_TIMEOUT_S, self._deps.db.value(queries.unregister_engine, self._owner))
                 await wait_at_most(CLOSE_TIMEOUT_S, self._metrics.flush(self._deps.db))
             except (MaasError, TimeoutError, asyncpg.PostgresError, *CONNECTION_LOST) as error:
                 log.warning("not_unregistered", owner=self._owner, cause=repr(error))
@@ -242,8 +242,8 @@ class _Session:
     async def _reap_loop(self) -> None:
         """Recover the runs of owners that have died, and have quarantined runs executed."""
         statuses = [str(status) for status in self._statuses]
-        for number in itertools.count():
-            row = await self._deps.db.row("reap", self._settings.max_deaths, statuses, number % REAPS_PER_POLL == 0)
+        for is_sweep in itertools.cycle([True, *[False] * (REAPS_PER_POLL - 1)]):
+            row = await self._deps.db.row(queries.reap, self._settings.max_deaths, statuses, is_sweep)
             assert row is not None
             if row["reclaimed"] + row["failed"] + row["recovered"]:
                 log.warning("runs_reaped", **{name: count for name, count in row.items() if name != "moved"})
@@ -265,7 +265,7 @@ class _Session:
             await listener.ping()
             if time.monotonic() >= next_beat:
                 next_beat = time.monotonic() + interval
-                if not await self._deps.db.value("heartbeat", self._owner, timedelta(seconds=lease)):
+                if not await self._deps.db.value(queries.heartbeat, self._owner, timedelta(seconds=lease)):
                     raise LostSession("the lease ran out")
 
     async def _metrics_loop(self) -> None:
@@ -303,7 +303,7 @@ class _Session:
 
     async def _trace_parent(self, run: Run) -> str | None:
         """The `traceparent` that the client sent with the run, read only when spans are exported."""
-        return await self._deps.db.value("trace_parent", run.id) if tracing.is_on() else None
+        return await self._deps.db.value(queries.trace_parent, run.id) if tracing.is_on() else None
 
     async def _run_stages(self, drive: _Drive) -> ClaimEnd:
         while (name := STAGE_OF[drive.run.status]) in self._stages and not self._stopping.is_set():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
+from maas import queries
 from shared.db import Database
 from shared.settings import Settings
 
@@ -34,7 +35,7 @@ class Spending:
 
 async def read_spending(db: Database, settings: Settings, user_id: UUID) -> Spending:
     """What a user has used; zeros for a user for whom no model was asked."""
-    row = await db.row("spending", user_id) or {"tokens_today": 0, "price_today": 0, "tokens": 0, "price": 0}
+    row = await db.row(queries.spending, user_id) or {"tokens_today": 0, "price_today": 0, "tokens": 0, "price": 0}
     return Spending(
         row["tokens_today"], row["price_today"] / MICRO_DOLLARS, row["tokens"], row["price"] / MICRO_DOLLARS,
         settings.user_daily_tokens, settings.user_daily_dollars, next_day(settings),

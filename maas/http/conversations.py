@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas import queries
 from maas.conversations import (
     SPOKEN_ROLES,
     MessageRole,
@@ -150,7 +151,7 @@ async def get_conversations(request: Request) -> Response:
 
 async def get_assistants(request: Request) -> Response:
     """List the assistants that a request may name."""
-    rows = await app_state(request).db.rows("assistants_to_choose", SOURCE)
+    rows = await app_state(request).db.rows(queries.assistants_to_choose, SOURCE)
     return json_response(AssistantList(results=[AssistantChoice(**row) for row in rows]))
 
 

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
+from maas import queries
 from maas.http.openai import in_openai_format
 from maas.http.sign_in import in_sign_in_format
 from maas.http.state import app_state
@@ -113,9 +114,9 @@ async def on_connection_lost(_: Request, error: Exception) -> JSONResponse:
 async def on_missing_relation(request: Request, error: Exception) -> JSONResponse:
     """A table or function does not exist: the server runs on a database that is not migrated, or there is a bug."""
     db = app_state(request).db
-    if not await db.value("schema_is_there"):
+    if not await db.value(queries.schema_is_there):
         cause = "the database holds no MaaS schema"
-    elif not await db.value("is_migrated_to", schema_fingerprint(), [*sql_folders()]):
+    elif not await db.value(queries.is_migrated_to, schema_fingerprint(), [*sql_folders()]):
         cause = "the database holds the schema of an earlier version"
     else:
         raise error

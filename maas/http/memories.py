@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -329,7 +329,7 @@ async def _read_memory(request: Request) -> dict[str, Any]:
     return await read_memory(app_state(request).db, read_id(request, "memory"), user_id)
 
 
-def _from_row(row: dict[str, object]) -> Memory:
+def _from_row(row: Mapping[str, object]) -> Memory:
     fields = {name: row[name] for name in Memory.model_fields if name in row}
     fields.setdefault("kind", "summary")
     fields.setdefault("memory", row.get("summary"))

@@ -23,6 +23,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from maas import queries
 from maas.engine.metrics import BUCKETS, LABELS
 from maas.http.auth.authorize import principal_of
 from maas.http.schemas import Schema, json_response
@@ -87,9 +88,9 @@ async def healthz(_: Request) -> Response:
 async def readyz(request: Request) -> Response:
     """Return 200 when the database answers and holds the schema."""
     db = app_state(request).db
-    if not await db.value("schema_is_there"):
+    if not await db.value(queries.schema_is_there):
         raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
-    return json_response(Readiness(orchestrators=len(await db.rows("living_engines"))))
+    return json_response(Readiness(orchestrators=len(await db.rows(queries.living_engines))))
 
 
 async def get_caller(request: Request) -> Response:
@@ -137,10 +138,10 @@ async def metrics(request: Request) -> Response:
 async def _read_collectors(db: Database) -> list[Collector]:
     try:
         async with asyncio.timeout(METRICS_TIMEOUT_S):
-            stock = await db.row("stock")
+            stock = await db.row(queries.stock)
             assert stock is not None
-            engine = EngineMetrics(await db.row("queue"), await db.rows("metrics"))
-            database = DatabaseGauges(stock, await db.rows("fills"), await db.row("embedding_backlog"))
+            engine = EngineMetrics(await db.row(queries.queue), await db.rows(queries.metrics))
+            database = DatabaseGauges(stock, await db.rows(queries.fills), await db.row(queries.embedding_backlog))
             of_plugins = [one for read in load_parts("metrics") for one in await read(db)]
             return [engine, database, *of_plugins]
     except CONNECTION_LOST as error:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas import queries
 from maas.http.auth.authorize import read_body
 from maas.http.request_input import read_id
 from maas.http.schemas import QueryText, RequestBody, Schema, json_response
@@ -79,9 +80,9 @@ class Preferences(Schema):
 
 async def get_profile(request: Request) -> Response:
     """Return the profile of a user."""
-    row = await app_state(request).db.row("user_profile", read_id(request, "user"))
+    row = await app_state(request).db.row(queries.user_profile, read_id(request, "user"))
     empty = Profile(name=None, position=None, department=None, language=None, timezone=None)
-    return json_response(Profile(**row) if row is not None else empty)
+    return json_response(Profile(**cast(dict[str, Any], row)) if row is not None else empty)
 
 
 async def put_profile(request: Request) -> Response:
@@ -89,15 +90,15 @@ async def put_profile(request: Request) -> Response:
     user_id = read_id(request, "user")
     body = await read_body(request, NewProfile)
     db = app_state(request).db
-    await db.value("set_profile", user_id, body.name, body.position, body.department, body.language)
+    await db.value(queries.set_profile, user_id, body.name, body.position, body.department, body.language)
     if "timezone" in body.model_fields_set:
-        await db.value("set_timezone", user_id, body.timezone)
+        await db.value(queries.set_timezone, user_id, body.timezone)
     return await get_profile(request)
 
 
 async def get_preferences(request: Request) -> Response:
     """Return how a user wants to work, as an assistant has asked."""
-    rows = await app_state(request).db.rows("user_preferences", read_id(request, "user"))
+    rows = await app_state(request).db.rows(queries.user_preferences, read_id(request, "user"))
     found = {row["slot"]: Preference(value=row["value"], answered_at=row["answered_at"]) for row in rows}
     return json_response(Preferences(preferences=found))
 
@@ -106,5 +107,5 @@ async def put_preferences(request: Request) -> Response:
     """Replace the preferences of a user."""
     user_id = read_id(request, "user")
     body = await read_body(request, NewPreferences)
-    await app_state(request).db.value("set_preferences", user_id, dict(body.preferences))
+    await app_state(request).db.value(queries.set_preferences, user_id, dict(body.preferences))
     return await get_preferences(request)

@@ -10,6 +10,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from maas import queries
 from maas.engine.states import ArchiveStatus, Status
 from maas.http.auth.authorize import principal_of
 from maas.http.request_input import read_id
@@ -221,5 +222,5 @@ async def get_trace(request: Request) -> Response:
     db, principal = app_state(request).db, principal_of(request)
     trace = await read_trace(db, run_id)
     if (user_id := trace["run"]["user_id"]) != str(principal.user_id):
-        await db.value("note_audit", "trace_read", user_id, run_id, {}, principal.name)
+        await db.value(queries.note_audit, "trace_read", user_id, run_id, {}, principal.name)
     return JSONResponse(trace)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from uuid import UUID
 
+from maas import queries
 from maas.knowledge.chunks import Chunk
 from shared.db import Database
 from shared.errors import MaasError
 
 Status = Literal["pending", "processing", "processed", "failed"]
 MAX_READING = timedelta(minutes=5)  # more than any file may take
-COUNTS = ("documents", "chunks", "pending", "processing", "processed", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Document:
 
 async def store(db: Database, user_id: UUID | None, fields: dict[str, Any], chunks: Sequence[Chunk]) -> UUID:
     """Store a document in place of the one of its name; `user_id` None: everybody's."""
-    stored: UUID = await db.value("add_document", user_id, fields, [asdict(chunk) for chunk in chunks])
+    stored: UUID = await db.value(queries.add_document, user_id, fields, [asdict(chunk) for chunk in chunks])
     return stored
 
 
@@ -50,31 +50,39 @@ async def list_documents(
     db: Database, user_id: UUID | None, limit: int, before: tuple[datetime, UUID] | None = None
 ) -> list[Document]:  # fmt: skip
     """The documents that this user may read, newest first; `user_id` None: everybody's alone."""
-    rows = await db.rows("list_documents", user_id, *(before or (None, None)), limit)
-    return [Document(**row) for row in rows]
+    rows = await db.rows(queries.list_documents, user_id, *(before or (None, None)), limit)
+    return [Document(**cast(dict[str, Any], row)) for row in rows]
 
 
 async def read_document(db: Database, user_id: UUID | None, document_id: UUID) -> Document:
     """A document that this user may read, or one of everybody's. Raises MaasError('not_found')."""
-    row = await db.row("document", user_id, document_id)
+    row = await db.row(queries.document, user_id, document_id)
     if row is None:
         raise MaasError("not_found", f"there is no document {document_id}")
-    return Document(**row)
+    return Document(**cast(dict[str, Any], row))
 
 
 async def remove(db: Database, user_id: UUID | None, document_id: UUID) -> None:
     """Remove a document of this user, or of everybody. Raises MaasError('not_found')."""
-    if not await db.value("remove_document", user_id, document_id):
+    if not await db.value(queries.remove_document, user_id, document_id):
         raise MaasError("not_found", f"there is no document {document_id}")
 
 
 async def tracked(db: Database, user_id: UUID, track_id: str) -> list[dict[str, Any]]:
     """The documents of one ingestion that this user may read: name, status, error, chunks and times."""
-    return [dict(row) for row in await db.rows("tracked_documents", user_id, track_id[:64])]
+    return [dict(row) for row in await db.rows(queries.tracked_documents, user_id, track_id[:64])]
 
 
 async def ingestion_status(db: Database, user_id: UUID) -> dict[str, Any]:
     """Whether documents of this user or everybody's are being read, and how many there are in each status."""
-    row = await db.row("knowledge_state", user_id, MAX_READING)
+    row = await db.row(queries.knowledge_state, user_id, MAX_READING)
     assert row is not None
-    return {"busy": row["busy"], **{name: int(row[name]) for name in COUNTS}}
+    return {
+        "busy": row["busy"],
+        "documents": row["documents"],
+        "chunks": int(row["chunks"]),
+        "pending": row["pending"],
+        "processing": row["processing"],
+        "processed": row["processed"],
+        "failed": row["failed"],
+    }

@@ -10,6 +10,7 @@ from itertools import chain
 import asyncpg
 import structlog
 
+from maas import queries
 from shared.db import CONNECTION_LOST, Database
 from shared.models import Embedder, ModelError, spec_of
 from shared.models.retry import repeat
@@ -53,7 +54,7 @@ async def embed_some(db: Database, embedder: Embedder) -> int:
     Returns their number, 0 when no chunk waits.
     """
     model = spec_of(embedder)
-    rows = await db.rows("claim_embedding", model, LEASE, min(BATCH_CHUNKS, embedder.batch))
+    rows = await db.rows(queries.claim_embedding, model, LEASE, min(BATCH_CHUNKS, embedder.batch))
     if not rows:
         return 0
     texts = [f"{row['heading']}\n{row['text']}"[:MAX_TEXT_CHARS] for row in rows]
@@ -62,5 +63,5 @@ async def embed_some(db: Database, embedder: Embedder) -> int:
         budget=CALL_BUDGET_S, attempt_timeout=ATTEMPT_TIMEOUT_S, first_delay=FIRST_DELAY_S,
     )  # fmt: skip
     numbers, vectors = [row["number"] for row in rows], list(chain.from_iterable(result.vectors))
-    await db.value("embed_chunks", model, rows[0]["document_id"], rows[0]["version"], numbers, vectors)
+    await db.value(queries.embed_chunks, model, rows[0]["document_id"], rows[0]["version"], numbers, vectors)
     return len(rows)

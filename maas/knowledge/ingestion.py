@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import structlog
 
+from maas import queries
 from maas.knowledge.documents import store
 from maas.knowledge.files import LINK, SourceFile, media_type_of
 from maas.knowledge.reader import ReadDocument, read_file
@@ -59,7 +60,7 @@ async def ingest_files(
              "track_id": track_id}
             for one in some if is_name(one.name)
         ]  # fmt: skip
-        await db.value("expect_documents", user_id, list({one["name"]: one for one in documents}.values()))
+        await db.value(queries.expect_documents, user_id, list({one["name"]: one for one in documents}.values()))
     slots = asyncio.Semaphore(READERS_AT_ONCE)
 
     async def ingest(file: SourceFile) -> Added:
@@ -80,7 +81,7 @@ async def ingest_files(
                     raise
                 added = Added(None, name, "failed", error=error.message)
             if added.error is not None and is_name(name):
-                await db.value("mark_document", user_id, name, "failed", clean(added.error))
+                await db.value(queries.mark_document, user_id, name, "failed", clean(added.error))
             on_done(added)
             return added
 
@@ -110,11 +111,11 @@ async def add_document(
     if len(content) > max_bytes:
         raise MaasError("too_large", _too_large(len(content), max_bytes))
     digest = sha256(content).hexdigest()
-    known = await db.row("known_document", user_id, name)
+    known = await db.row(queries.known_document, user_id, name)
     if known is not None and known["sha256"] == digest and known["status"] == "processed":
         return Added(known["id"], name, "unchanged")
     if is_expected:
-        await db.value("mark_document", user_id, name, "processing", None)
+        await db.value(queries.mark_document, user_id, name, "processing", None)
     media_type = media_type_of(name)
     try:
         document = await _read(content, media_type)

@@ -11,12 +11,13 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeAlias, TypedDict
 from uuid import UUID
 
 import asyncpg
 import structlog
 
+from maas import queries
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
 from shared.models.calls import NoVector, QueryEmbedder
@@ -34,6 +35,7 @@ NEAREST = 50  # chunks that may be candidates for their meaning alone
 NEAR = 2.5  # standard deviations above the mean in meaning: from there on a chunk is a candidate
 MAX_NEARNESS = 5.0  # from there on more is no better
 Key = tuple[UUID, int]  # a document and the number of a chunk
+_Candidate: TypeAlias = "queries.KnowledgeCandidatesRow | queries.KnowledgeChunksRow"
 log = structlog.get_logger()
 
 
@@ -87,20 +89,20 @@ async def search_knowledge(
     """Return at most `limit` passages of this user's documents and everybody's. Raises MaasError('invalid_request')."""
     if len(query) < MIN_QUERY_CHARS or is_blank(query):
         raise MaasError("invalid_request", f"query: must have at least {MIN_QUERY_CHARS} characters")
-    rows = await db.rows("knowledge_terms", user_id, query[:MAX_QUERY_CHARS])
+    rows = await db.rows(queries.knowledge_terms, user_id, query[:MAX_QUERY_CHARS])
     terms = [row["term"] for row in rows]
     if not rows or not (total := int(rows[0]["total"])):
         return Found([], 0)
     frequency = [int(row["chunks"]) for row in rows]
     weights = [math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) if df else 0.0 for df in frequency]
-    candidates = await _candidates(db, user_id, terms, frequency, weights)
+    candidates: list[_Candidate] = [*await _candidates(db, user_id, terms, frequency, weights)]
     nearness: dict[Key, float] = {}
     if query_embedder is not None and WEIGHTS[mode].meaning and total <= MAX_COMPARED:
         known = [_key(row) for row in candidates]
         nearness = await _nearness(db, user_id, query, query_embedder, known)
         if missing := [key for key in nearness.keys() - set(known) if nearness[key] >= NEAR]:
             documents, numbers = zip(*missing, strict=True)
-            candidates += await db.rows("knowledge_chunks", user_id, terms, documents, numbers)
+            candidates += await db.rows(queries.knowledge_chunks, user_id, terms, documents, numbers)
     count = candidates[0]["total"] or len(candidates) if candidates else 0
     ranked = _rank(candidates, weights, mode, nearness)[:limit]
     return Found(await _read(db, user_id, ranked), min(count, MAX_TOTAL))
@@ -109,7 +111,7 @@ async def search_knowledge(
 async def _read(db: Database, user_id: UUID, ranked: Sequence[tuple[Key, float]]) -> list[Passage]:
     """The passages with these scores; one whose document was removed meanwhile is left out."""
     keys = [key for key, _ in ranked]
-    rows = await db.rows("passages", user_id, [one[0] for one in keys], [one[1] for one in keys]) if keys else []
+    rows = await db.rows(queries.passages, user_id, [one[0] for one in keys], [one[1] for one in keys]) if keys else []
     found = {_key(row): row for row in rows}
     return [
         Passage(
@@ -128,7 +130,7 @@ async def _nearness(
     documents, numbers = [one[0] for one in known], [one[1] for one in known]
     try:
         vector = await embedder.vector(query)
-        rows = await db.rows("nearest_chunks", user_id, embedder.model, vector, documents, numbers, NEAREST)
+        rows = await db.rows(queries.nearest_chunks, user_id, embedder.model, vector, documents, numbers, NEAREST)
     except (NoVector, asyncpg.PostgresError) as error:
         if isinstance(error, CONNECTION_LOST):
             raise
@@ -137,23 +139,28 @@ async def _nearness(
     return {_key(row): row["nearness"] for row in rows}
 
 
-def _key(row: Mapping[str, Any]) -> Key:
+class _Keyed(TypedDict):
+    document_id: UUID
+    number: int
+
+
+def _key(row: _Keyed) -> Key:
     return row["document_id"], row["number"]
 
 
 async def _candidates(
     db: Database, user_id: UUID, terms: Sequence[str], frequency: Sequence[int], weights: Sequence[float]
-) -> list[Any]:
+) -> list[queries.KnowledgeCandidatesRow]:
     """The best chunks that hold one of the rarest terms; if even these are frequent, rather all terms of the query."""
     known = [term for term, df in zip(terms, frequency, strict=True) if df]
     if not known:
         return []
     rare = _rare(terms, frequency)
     if len(known) > 1 and min(df for df in frequency if df) > RARE_CHUNKS:
-        rows = await db.rows("knowledge_candidates", user_id, terms, weights, known, True, CANDIDATES)
+        rows = await db.rows(queries.knowledge_candidates, user_id, terms, weights, known, True, CANDIDATES)
         if rows:
             return rows
-    return await db.rows("knowledge_candidates", user_id, terms, weights, rare, False, CANDIDATES)
+    return await db.rows(queries.knowledge_candidates, user_id, terms, weights, rare, False, CANDIDATES)
 
 
 def _rare(terms: Sequence[str], frequency: Sequence[int]) -> list[str]:
@@ -169,7 +176,7 @@ def _rare(terms: Sequence[str], frequency: Sequence[int]) -> list[str]:
 
 
 def _rank(
-    rows: Sequence[Mapping[str, Any]], weights: Sequence[float], mode: Mode, nearness: Mapping[Key, float]
+    rows: Sequence[_Candidate], weights: Sequence[float], mode: Mode, nearness: Mapping[Key, float]
 ) -> list[tuple[Key, float]]:
     whole = sum(weights) or 1.0
     of = WEIGHTS[mode]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+
+from maas import queries
 
 ASSISTANT_NAMES = frozenset(("assistant", "ai", "bot"))
 Flags = NDArray[np.bool_]
@@ -49,9 +51,9 @@ class Candidates:
     is_foreign: Flags
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any], *, is_whole: bool) -> Self:
+    def from_row(cls, row: queries.CandidatesRow, *, is_whole: bool) -> Self:
         """Read the columns; `is_whole` says that the row has all messages of the memory."""
-        times, seqs = (np.frombuffer(row[name] or b"", ">i8") for name in ("times", "seqs"))
+        times, seqs = np.frombuffer(row["times"] or b"", ">i8"), np.frombuffer(row["seqs"] or b"", ">i8")
         hashes = np.frombuffer(row["conversations"] or b"", ">i8")
         order = np.lexsort((seqs, times, hashes))
         hashes = hashes[order]
@@ -97,7 +99,7 @@ class Candidates:
     def none(cls) -> Self:
         """Return no messages."""
         columns = ("times", "seqs", "conversations", "bits", "speakers", "ids", "record_ids")
-        return cls.from_row(dict.fromkeys(columns), is_whole=False)
+        return cls.from_row(cast("queries.CandidatesRow", dict.fromkeys(columns)), is_whole=False)
 
     def __len__(self) -> int:
         return len(self.mask)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
+from maas import queries
 from maas.memory.dates import local
 from maas.memory.excerpts import asks_again, excerpt, question_stems
 from maas.memory.origins import Origin, mark_of, merged
@@ -263,7 +264,7 @@ class RecentMessage:
     origins: tuple[Origin, ...] = ()
 
     @classmethod
-    def from_row(cls, row: Any, zone: tzinfo) -> Self:
+    def from_row(cls, row: queries.RecentMessagesRow | queries.DraftInputsRow, zone: tzinfo) -> Self:
         text = one_line(row["content"])
         return cls(
             row["id"], row["run_id"], local(row["occurred_at"], zone), speaker_of(row), text, row["is_folded"],

@@ -5,12 +5,12 @@ Of several corrections of one memory, and of corrections of these, the newest is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
+from maas import queries
 from maas.memory.query import MAX_TIME
 from shared.db import Database
 from shared.errors import MaasError
@@ -44,7 +44,7 @@ async def correct(db: Database, user_id: UUID, memory_id: UUID, text: str) -> tu
 
     The text of the newest correction of this memory again is that correction. Raises MaasError('not_found').
     """
-    row = await db.row("correct", user_id, memory_id, text)
+    row = await db.row(queries.correct, user_id, memory_id, text)
     if row is None:
         raise MaasError("not_found", f"there is no memory {memory_id}")
     return row["run_id"], row["log_id"]
@@ -56,7 +56,7 @@ async def read_corrections(
     """Return those of these messages and summaries that are corrected or are corrections, as known at a moment."""
     if not ids:
         return {}
-    rows = await db.rows("corrections", user_id, list(ids), as_of or MAX_TIME)
+    rows = await db.rows(queries.corrections, user_id, list(ids), as_of or MAX_TIME)
     return {
         row["id"]: Correction(
             row["corrected_by"], row["corrects"], row["valid_id"], row["valid_from"], row["is_own"]
@@ -69,5 +69,5 @@ async def corrections_under(
     db: Database, user_id: UUID, summary_id: UUID, as_of: datetime | None = None
 ) -> list[tuple[UUID, datetime, bool]]:
     """Return the valid corrections of a summary and of what it was made of, newest first: message, time, is its own."""
-    rows: Sequence[Any] = await db.rows("corrections_under", user_id, summary_id, as_of or MAX_TIME)
+    rows = await db.rows(queries.corrections_under, user_id, summary_id, as_of or MAX_TIME)
     return [(row["valid_id"], row["valid_from"], row["is_own"]) for row in rows]

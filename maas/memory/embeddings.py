@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import structlog
 
+from maas import queries
 from shared.db import CONNECTION_LOST, Database
 from shared.models import Embedder, Embeddings, ModelError, spec_of
 from shared.models.calls import QueryEmbedder
@@ -47,7 +48,7 @@ async def open_query_embedder(
         yield None
         return
     try:
-        has_vectors = await db.value("vectors_are_there")
+        has_vectors = await db.value(queries.vectors_are_there)
         if has_vectors:
             try:
                 await embedder.open()
@@ -120,8 +121,8 @@ class EmbeddingBackfill:
         if progress.scanned_to is not None:
             await self.scan(progress)
             return True
-        horizon = await self._db.value("log_horizon")
-        rows = await self._db.rows("new_turns", self.model, progress.since, PAGE_SIZE)
+        horizon = await self._db.value(queries.log_horizon)
+        rows = await self._db.rows(queries.new_turns, self.model, progress.since, PAGE_SIZE)
         await self._embed([row["id"] for row in rows])
         is_full = len(rows) == PAGE_SIZE
         await self._save(BackfillProgress(None, min(horizon, rows[-1]["created_at"]) if is_full else horizon))
@@ -134,7 +135,7 @@ class EmbeddingBackfill:
 
         `on_done` is called with the number of messages that have become complete.
         """
-        page = await self._db.row("sweep_turns", self.model, progress.scanned_to, PAGE_SIZE)
+        page = await self._db.row(queries.sweep_turns, self.model, progress.scanned_to, PAGE_SIZE)
         assert page is not None
         on_done(page["looked_at"] - len(page["missing"]))
         await self._embed(page["missing"], on_done)
@@ -145,12 +146,12 @@ class EmbeddingBackfill:
     async def restart(self) -> BackfillProgress:
         """Take the lease, also from another process, and begin the scan of all messages again."""
         await self.lease(force=True)
-        await self._db.value("restart_sweep", self.model)
+        await self._db.value(queries.restart_sweep, self.model)
         return await self.lease()
 
     async def lease(self, force: bool = False, length: timedelta = LEASE) -> BackfillProgress:
         """Take or extend the lease and return the progress. Raises BackfillTaken."""
-        row = await self._db.row("lease_embeddings", self.model, self._owner, length, force)
+        row = await self._db.row(queries.lease_embeddings, self.model, self._owner, length, force)
         if row is None:
             raise BackfillTaken
         self._leased_at = asyncio.get_running_loop().time()
@@ -162,13 +163,13 @@ class EmbeddingBackfill:
             await self.lease(length=timedelta())
 
     async def _save(self, progress: BackfillProgress) -> None:
-        await self._db.value("save_fill", self.model, self._owner, progress.scanned_to, progress.since)
+        await self._db.value(queries.save_fill, self.model, self._owner, progress.scanned_to, progress.since)
 
     async def _embed(self, ids: Sequence[UUID], on_done: Callable[[int], None] = lambda count: None) -> None:
         done: set[UUID] = set()
         for start in range(0, len(ids), READ_SIZE):
             # What was said just now is asked about first; there may be an import of hours before it.
-            fresh = [row["id"] for row in await self._db.rows("fresh_turns", self.model, FRESH, READ_SIZE)]
+            fresh = [row["id"] for row in await self._db.rows(queries.fresh_turns, self.model, FRESH, READ_SIZE)]
             await self._embed_some(fresh)
             done.update(fresh)
             some = ids[start : start + READ_SIZE]
@@ -176,7 +177,7 @@ class EmbeddingBackfill:
             on_done(len(some))
 
     async def _embed_some(self, ids: Sequence[UUID]) -> None:
-        rows = await self._db.rows("texts", ids, MAX_TEXT_CHARS) if ids else []
+        rows = await self._db.rows(queries.texts, ids, MAX_TEXT_CHARS) if ids else []
         blank = [row["id"] for row in rows if is_blank(row["content"])]
         texts = [(row["id"], row["content"]) for row in rows if row["id"] not in blank]
         for first in range(0, max(len(texts), 1), self._embedder.batch):
@@ -205,7 +206,7 @@ class EmbeddingBackfill:
                     refused.append(log_id)
         if refused:
             log.info("turns_not_embedded", model=self.model, turns=len(refused))
-            await self._db.value("write_embeddings", self.model, refused, [], 0)
+            await self._db.value(queries.write_embeddings, self.model, refused, [], 0)
 
     async def _request(self, texts: Sequence[str]) -> Embeddings:
         call = partial(self._embedder.embed, texts, "document")
@@ -220,4 +221,4 @@ class EmbeddingBackfill:
 
     async def _write(self, ids: Sequence[UUID], embeddings: Embeddings) -> None:
         flat = list(chain.from_iterable(embeddings.vectors))
-        await self._db.value("write_embeddings", self.model, ids, flat, embeddings.tokens)
+        await self._db.value(queries.write_embeddings, self.model, ids, flat, embeddings.tokens)

@@ -11,8 +11,8 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from asyncpg import Record
 
+from maas import queries
 from shared.db import Database
 from shared.errors import MaasError
 
@@ -42,13 +42,13 @@ async def erase_user(
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_TIMEOUT_S):
-            while rows := await db.rows("answering", user_id):
+            while rows := await db.rows(queries.answering, user_id):
                 for row in rows:
-                    await db.value("cancel_run", row["id"], actor)
+                    await db.value(queries.cancel_run, row["id"], actor)
                 await asyncio.sleep(CANCEL_POLL_INTERVAL_S)
     known_late: int | None = None
-    while (receipt := await db.long_value("erase_user", user_id, actor)) is None:
-        progress = await db.row("erasure", user_id)
+    while (receipt := await db.long_value(queries.erase_user, user_id, actor)) is None:
+        progress = await db.row(queries.erasure, user_id)
         if progress is not None:
             on_progress(progress["deleted"])
             known_late = progress["late_calls"] if known_late is None else known_late
@@ -80,10 +80,10 @@ async def finish_erasures(db: Database) -> int:
     return finished
 
 
-async def _resume(db: Database, user_id: UUID | None) -> Record | None:
+async def _resume(db: Database, user_id: UUID | None) -> queries.ResumeErasureRow | None:
     async with db.transaction() as transaction:
         await transaction.allow_long_statements()
-        return await transaction.row("resume_erasure", SILENCE_S, user_id)
+        return await transaction.row(queries.resume_erasure, SILENCE_S, user_id)
 
 
 async def forget_memory(
@@ -97,7 +97,7 @@ async def forget_memory(
 
     Raises MaasError: `not_found`, also for a memory of another user; `in_use` while the messages are being archived.
     """
-    counts = dict(await db.long_value("forget", memory_id, user_id, actor, is_doubtful_too))
+    counts = dict(await db.long_value(queries.forget, memory_id, user_id, actor, is_doubtful_too))
     verdict = counts.pop("verdict")
     if verdict == "not_found":
         raise MaasError("not_found", f"there is no memory {memory_id}")
@@ -111,7 +111,7 @@ async def answers_from(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return the newest hundred answers made from an origin, such as `{"kind": "document", "id": ...}`, and how many
     there are; `user_id` None: of all users."""
-    rows = await db.rows("answers_from", user_id, dict(origin), MAX_ANSWERS)
+    rows = await db.rows(queries.answers_from, user_id, dict(origin), MAX_ANSWERS)
     return [dict(row) for row in rows], rows[0]["total"] if rows else 0
 
 
@@ -125,8 +125,8 @@ async def forget_origin(
     """
     total: Counter[str] = Counter()
     for origin in origins:
-        for row in await db.rows("memories_from", user_id, dict(origin)):
-            counts = await db.long_value("forget", row["id"], row["user_id"], actor, False)
+        for row in await db.rows(queries.memories_from, user_id, dict(origin)):
+            counts = await db.long_value(queries.forget, row["id"], row["user_id"], actor, False)
             if counts["verdict"] == "forgotten":
                 total.update(answers=1, logs=counts["logs"], records=counts["records"])
             elif counts["verdict"] == "in_use":
@@ -147,11 +147,11 @@ async def purge_expired(db: Database, days: int) -> dict[str, int]:
     Each transaction deletes a batch of one user.
     """
     total: dict[str, int] = {}
-    while counts := await db.long_value("sweep", days):
+    while counts := await db.long_value(queries.sweep, days):
         if not any(counts.values()):
             break
         total = {name: total.get(name, 0) + count for name, count in counts.items()}
-        await db.value("add_metrics", [
+        await db.value(queries.add_metrics, [
             {"name": "words_swept", "events": counts["logs"]}, {"name": "runs_swept", "events": counts["runs"]},
         ])  # fmt: skip
         await asyncio.sleep(PURGE_PAUSE_S)

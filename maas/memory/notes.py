@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
+from maas import queries
 from shared import tokens
 from shared.db import Database
 from shared.text import clean, escape, is_blank, one_line
@@ -114,14 +115,15 @@ async def run_note_command(db: Database, run_id: UUID, user_id: UUID, command: N
         return phrases.empty
     if command.verb == "remember" and len(command.content) > MAX_NOTE_CHARS:
         return phrases.too_long
-    verdict = await db.value("add_note" if command.verb == "remember" else "drop_note", run_id, command.content)
+    query = queries.add_note if command.verb == "remember" else queries.drop_note
+    verdict = await db.value(query, run_id, command.content)
     phrase: str = getattr(phrases, verdict)
     return phrase.replace("{content}", command.content)
 
 
 async def read_notes(db: Database, user_id: UUID) -> list[Note]:
     """Return the notes of a user, oldest first."""
-    return [Note(row["id"], row["content"], row["log_id"]) for row in await db.rows("notes", user_id)]
+    return [Note(row["id"], row["content"], row["log_id"]) for row in await db.rows(queries.notes, user_id)]
 
 
 def newest_notes(notes: Sequence[Note], max_tokens: int = MAX_NOTES_TOKENS) -> list[Note]:

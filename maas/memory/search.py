@@ -7,11 +7,11 @@ query. For that, a background task counts how many messages of a large memory co
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal, TypedDict
 from uuid import UUID
 
 import asyncpg
@@ -19,6 +19,7 @@ import numpy as np
 import structlog
 from asyncpg import Range
 
+from maas import queries
 from maas.memory.candidates import Candidates, Flags
 from maas.memory.corrections import NONE, Correction, read_corrections
 from maas.memory.dates import fit
@@ -114,7 +115,7 @@ async def read_hits(db: Database, user_id: UUID, ranked: Sequence[RankedMessage]
     """Read the content of ranked messages; those erased meanwhile are left out."""
     if not ranked:
         return []
-    rows = {row["id"]: row for row in await db.rows("turns", user_id, [one.id for one in ranked])}
+    rows = {row["id"]: row for row in await db.rows(queries.turns, user_id, [one.id for one in ranked])}
     return [
         Hit(
             id=row["id"], score=round(one.score, 4), coverage=one.coverage,
@@ -128,12 +129,19 @@ async def read_hits(db: Database, user_id: UUID, ranked: Sequence[RankedMessage]
     ]  # fmt: skip
 
 
+class Spoken(TypedDict):
+    """The columns of a message that say who wrote it."""
+
+    speaker: str | None
+    message_type: str
+
+
 def role_of(message_type: str) -> Literal["user", "assistant"]:
     """Return who wrote a message of this type."""
     return "user" if message_type == "user_query" else "assistant"
 
 
-def speaker_of(row: Mapping[str, Any]) -> str:
+def speaker_of(row: Spoken) -> str:
     """Return the name of the speaker of a message, or the role of a speaker without a name."""
     return row["speaker"] or role_of(row["message_type"])
 
@@ -257,7 +265,7 @@ class _MemoryReader:
             estimates = [1 if count is None else count for count in df]  # a term that is not counted is rare
             nearest, spread = await self._meaning.nearest(speakers, size)
             rows = await self._db.rows(
-                "rare_turns", self._user_id, terms, *self._filters.query_args, _rarest(terms, estimates),
+                queries.rare_turns, self._user_id, terms, *self._filters.query_args, _rarest(terms, estimates),
                 weigh(estimates, size), nearest, [Range(band.start, band.end) for band in self._dates] or None,
             )  # fmt: skip
             ids = [one["id"] for one in rows]
@@ -277,10 +285,10 @@ class _MemoryReader:
             row["has_corrections"],
         )  # fmt: skip
 
-    async def _candidates(self, terms: list[str] | None, ids: list[UUID] | None) -> asyncpg.Record:
+    async def _candidates(self, terms: list[str] | None, ids: list[UUID] | None) -> queries.CandidatesRow:
         row = await self._db.row(
-            "candidates", self._user_id, self._query.text, *self._filters.query_args, list(self._query.hints), terms,
-            FULL_READ_MESSAGES, ids, self._meaning.is_wanted or bool(self._query.dates),
+            queries.candidates, self._user_id, self._query.text, *self._filters.query_args,
+            list(self._query.hints), terms, FULL_READ_MESSAGES, ids, self._meaning.is_wanted or bool(self._query.dates),
         )  # fmt: skip
         assert row is not None
         return row
@@ -327,12 +335,12 @@ async def count_due_terms(db: Database) -> int:
 
     A failure does not stop the counts of other users; the first one is raised at the end.
     """
-    now = await db.value("clock")
-    users = [row["user_id"] for row in await db.rows("users_to_count", COUNT_OVERLAP, FULL_READ_MESSAGES)]
+    now = await db.value(queries.clock)
+    users = [row["user_id"] for row in await db.rows(queries.users_to_count, COUNT_OVERLAP, FULL_READ_MESSAGES)]
     failure: asyncpg.PostgresError | None = None
     for user_id in users:
         try:
-            messages = await db.long_value("count_terms", user_id, FULL_READ_MESSAGES)
+            messages = await db.long_value(queries.count_terms, user_id, FULL_READ_MESSAGES)
         except CONNECTION_LOST:
             raise
         except asyncpg.PostgresError as error:
@@ -342,5 +350,5 @@ async def count_due_terms(db: Database) -> int:
             log.info("terms_counted", user_id=str(user_id), turns=messages)
     if failure is not None:
         raise failure
-    await db.value("terms_are_counted", now)
+    await db.value(queries.terms_are_counted, now)
     return len(users)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 import asyncpg
@@ -17,11 +17,13 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
+from maas import queries
 from maas.memory.candidates import Candidates, Flags, differs_from_previous
 from maas.memory.health import MemoryReason
 from maas.memory.query import ParsedQuery, SearchFilter
 from shared.db import CONNECTION_LOST, Database
 from shared.models.calls import NoVector, QueryEmbedder
+from shared.query import Args, Query, Row, array, float4, text, uuid
 
 MAX_NEAREST = 200  # messages of a large memory that are candidates for their meaning alone
 NEAR = 1.0  # standard deviations above the mean from which a message is a candidate for its meaning alone
@@ -112,7 +114,7 @@ class MeaningReader:
         self, speakers: Iterable[str | None], messages: int
     ) -> tuple[list[UUID], tuple[float, float]]:  # fmt: skip
         """Return the nearest of so many messages; mean and standard deviation of the cosines of all."""
-        row = await self._read("nearest", speakers, self._filters.as_of, MAX_NEAREST)
+        row = await self._read(queries.nearest, speakers, self._filters.as_of, MAX_NEAREST)
         if row is not None and self._filters.as_of is None:
             self._note_missing(row["vectors"], messages)
         return (row["ids"], (row["mean"], row["deviation"])) if row is not None and row["ids"] else ([], (0.0, 0.0))
@@ -125,7 +127,7 @@ class MeaningReader:
 
         `messages` is the number of all messages of the user, where all are asked for.
         """
-        row = await self._read("cosines", speakers, ids)
+        row = await self._read(queries.cosines, speakers, ids)
         if row is not None and messages is not None:
             self._note_missing(len(row["ids"] or b"") // UUID_BYTES, messages)
         if row is None or not row["ids"]:
@@ -139,7 +141,9 @@ class MeaningReader:
         if messages - vectors > max(MAX_MISSING, messages // MISSING_SHARE):
             self.reasons.add(MemoryReason.VECTORS_BEHIND)
 
-    async def _read(self, query: str, speakers: Iterable[str | None], *args: Any) -> asyncpg.Record | None:
+    async def _read(
+        self, query: Query[Row, uuid, text, array[float4], *Args], speakers: Iterable[str | None], *args: *Args
+    ) -> Row | None:
         if self._embedder is None:
             return None
         end = asyncio.get_running_loop().time() + self._embedder.timeout

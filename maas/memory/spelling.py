@@ -9,6 +9,7 @@ from uuid import UUID
 
 from rapidfuzz.distance import OSA
 
+from maas import queries
 from shared import tokens
 from shared.db import Database
 
@@ -45,7 +46,7 @@ async def lexemes(db: Database, texts: Sequence[str]) -> list[tuple[str, ...]]:
     found = {text: _lexemes_by_text[text] for text in texts if text in _lexemes_by_text}
     found |= {text: (text,) for text in texts if text.isascii() and text.isdigit() and len(text) <= MAX_CACHED_CHARS}
     missing = [text for text in texts if text not in found]
-    rows = await db.rows("lexemes", missing) if missing else []
+    rows = await db.rows(queries.lexemes, missing) if missing else []
     found |= {text: tuple(row["lexemes"]) for text, row in zip(missing, rows, strict=True)}
     if len(_lexemes_by_text) + len(missing) > MAX_CACHED_TEXTS:
         _lexemes_by_text.clear()
@@ -63,10 +64,10 @@ async def _known_lexemes(
 ) -> dict[str, int]:
     """Return the lexemes of the user that begin with one of the prefixes, with their document frequency."""
     if is_counted:
-        rows = await db.rows("counted_lexemes", user_id, prefixes, max_chars)
+        rows = await db.rows(queries.counted_lexemes, user_id, prefixes, max_chars)
         return {row["term"]: row["turns"] for row in rows}
-    rows = await db.rows("said_lexemes", user_id)
-    return count_lexemes((row["lexemes"] for row in rows), prefixes, max_chars)
+    said = await db.rows(queries.said_lexemes, user_id)
+    return count_lexemes((row["lexemes"] for row in said), prefixes, max_chars)
 
 
 def is_repairable(word: str) -> bool:

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from maas import queries
 from maas.memory.origins import Origin
 from maas.memory.query import NO_FILTER, SearchFilter
 from maas.memory.ranking import RankedMessage
@@ -31,7 +32,9 @@ class Summary:
     score: float = 0.0
 
     @classmethod
-    def from_row(cls, row: Any, score: float = 0.0) -> Summary:
+    def from_row(
+        cls, row: queries.RecordsRow | queries.RecordsAsOfRow | queries.WordlessRecordsRow, score: float = 0.0
+    ) -> Summary:
         return cls(
             row["id"], row["period"], row["summary"], tuple(row["tags"]), tuple(row["raw_log_ids"]),
             row["occurred_at"], score,
@@ -51,9 +54,9 @@ async def summaries_of_messages(
             scores.setdefault(summary_id, one.coverage)
     remaining = max(limit - len(scores), 0)
     if as_of is None:
-        rows = await db.rows("records", user_id, list(scores), remaining)
+        rows = await db.rows(queries.records, user_id, list(scores), remaining)
     else:
-        rows = await db.rows("records_as_of", user_id, list(scores), remaining, as_of)
+        rows = await db.rows(queries.records_as_of, user_id, list(scores), remaining, as_of)
     positions = {summary_id: position for position, summary_id in enumerate(scores)}
     ranked = []
     for row in rows:  # newest first
@@ -74,14 +77,14 @@ def summary_of_best(messages: Sequence[RankedMessage], summaries: Sequence[Summa
 
 async def search_summaries_without_messages(
     db: Database, user_id: UUID, query: str, limit: int, filters: SearchFilter = NO_FILTER
-) -> list[dict[str, Any]]:
+) -> list[queries.WordlessRecordsRow]:
     """Return rows of matching summaries whose messages retention has removed, best first.
 
     A search by messages cannot return these. Of a summary that was merged the parts are found, which say more than the
     whole. `score` (0 to 1) is the share of the query's terms in the summary; a rare term counts for more.
     """
-    _, _, *bounds = filters.query_args
-    return [dict(row) for row in await db.rows("wordless_records", user_id, query, filters.as_of, *bounds, limit)]
+    _, _, since, until, tags = filters.query_args
+    return await db.rows(queries.wordless_records, user_id, query, filters.as_of, since, until, tags, limit)
 
 
 def without_parents(summaries: Sequence[Summary], parts: Sequence[Summary]) -> list[Summary]:
@@ -103,12 +106,12 @@ async def list_memories(
     `before` is the cursor: created_at and id of the last summary on the page before.
     """
     at, last = before or (None, None)
-    return [dict(row) for row in await db.rows("list_memories", user_id, at, last, limit, level)]
+    return [dict(row) for row in await db.rows(queries.list_memories, user_id, at, last, limit, level)]
 
 
 async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None) -> dict[str, Any]:
     """Return the summary or the message of this id, of this user if one is given. Raises MaasError('not_found')."""
-    row = await db.row("memory", memory_id)
+    row = await db.row(queries.memory, memory_id)
     if row is None or user_id not in (None, row["user_id"]):
         raise MaasError("not_found", f"there is no memory {memory_id}")
     return dict(row)
@@ -116,12 +119,12 @@ async def read_memory(db: Database, memory_id: UUID, user_id: UUID | None = None
 
 async def read_history(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages of a memory in order of time, then every summary that was made of them."""
-    return [dict(row) for row in await db.rows("history", memory["user_id"], memory["raw_log_ids"])]
+    return [dict(row) for row in await db.rows(queries.history, memory["user_id"], memory["raw_log_ids"])]
 
 
 async def read_sources(db: Database, memory: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages that a memory was made of, in order of time."""
-    return [dict(row) for row in await db.rows("sources", memory["user_id"], memory["raw_log_ids"])]
+    return [dict(row) for row in await db.rows(queries.sources, memory["user_id"], memory["raw_log_ids"])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +154,18 @@ async def due_groups(
     db: Database, as_of: datetime | None = None, user_id: UUID | None = None, limit: int = 50
 ) -> list[SummaryGroup]:
     """Return the groups due at a moment (now without one), at most `limit` per level; lower levels and older first."""
-    rows = await db.rows("due_groups", as_of, user_id, limit)
+    rows = await db.rows(queries.due_groups, as_of, user_id, limit)
     return [SummaryGroup(row["user_id"], row["level"], row["day"]) for row in rows]
 
 
 async def count_due(db: Database, as_of: datetime | None = None, user_id: UUID | None = None) -> int:
     """Count the groups that are due, without those that become due when these are merged."""
-    return int(await db.value("count_due", as_of, user_id))
+    return int(await db.value(queries.count_due, as_of, user_id))
 
 
 async def read_children(db: Database, group: SummaryGroup) -> list[ChildSummary]:
     """Return the summaries of a group, oldest first."""
-    rows = await db.rows("group_children", group.user_id, group.level, group.day)
+    rows = await db.rows(queries.group_children, group.user_id, group.level, group.day)
     return [
         ChildSummary(row["id"], row["level"], row["time_bucket_start"], row["time_bucket_end"], row["summary"],
               row["is_degraded"], Origin.from_json(row["origins"]), row["messages"])
@@ -184,6 +187,6 @@ async def compact(
     """
     ids = [child.id for child in children]
     summary_id: UUID | None = await db.value(
-        "compact", group.user_id, group.level, group.day, ids, summary, is_degraded, cost
+        queries.compact, group.user_id, group.level, group.day, ids, summary, is_degraded, cost
     )
     return summary_id

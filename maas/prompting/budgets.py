@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
+from maas import queries
 from maas.engine.claims import Run, StageLog
 from maas.engine.spending import MICRO_DOLLARS, next_day
 from maas.engine.stages import Deps
@@ -64,7 +65,7 @@ async def check_budget(spender: Spender, deps: Deps, model: NamedModel) -> None:
     limits = (run_limit, settings.user_daily_tokens, settings.user_daily_dollars)
     if limits == (None, None, None) or model.provider == FREE_PROVIDER:
         return
-    row = await deps.db.row("spent", spender.id, spender.user_id, _unsaved(spender.log.calls))
+    row = await deps.db.row(queries.spent, spender.id, spender.user_id, _unsaved(spender.log.calls))
     assert row is not None
     if run_limit is not None and row["run_tokens"] >= run_limit:
         used = f"has used {row['run_tokens']:,} of {run_limit:,} tokens"

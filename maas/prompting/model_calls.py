@@ -16,6 +16,7 @@ from uuid import UUID
 
 import structlog
 
+from maas import queries
 from maas.engine.claims import LostRun, Run, StageLog
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
@@ -183,7 +184,7 @@ async def pin(run: ModelCaller, deps: Deps) -> None:
     stage_log = run.log
     async with stage_log.pin_lock:  # calls side by side: each may have stored the other's already
         if calls := list(stage_log.calls):
-            if not await deps.db.value("pin_calls", run.id, run.attempt, calls):
+            if not await deps.db.value(queries.pin_calls, run.id, run.attempt, calls):
                 raise LostRun
             stage_log.pinned += calls
             del stage_log.calls[: len(calls)]
@@ -335,7 +336,7 @@ async def _read_earlier_calls(run: ModelCaller, deps: Deps, stage: str) -> None:
     """Read, once a stage, the calls that earlier owners of this run have stored."""
     if not _is_live(run) or run.attempt == 1 or run.log.earlier is not None:
         return
-    rows = await deps.db.rows("kept_calls", run.id, stage)
+    rows = await deps.db.rows(queries.kept_calls, run.id, stage)
     if run.log.earlier is None:  # a call side by side may have read them meanwhile
         run.log.earlier = list(rows)
         run.log.next_round = max(row["round"] + 1 for row in rows) if rows else 0

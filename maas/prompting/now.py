@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
 
+from maas import queries
 from maas.engine.claims import Run
 from maas.engine.stages import Deps
 from maas.prompting.prompts import prompt_language
@@ -116,7 +117,7 @@ async def zone_of(run: Run, deps: Deps) -> tzinfo:
 
 
 async def _read_zone(run: Run, deps: Deps) -> tzinfo:
-    rows = await deps.db.grouped_rows("user_timezones", run.user_id)
+    rows = await deps.db.grouped_rows(queries.user_timezones, run.user_id)
     if rows and (name := rows[0]["timezone"]) is not None:
         try:
             return ZoneInfo(name)

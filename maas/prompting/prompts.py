@@ -10,21 +10,23 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 from uuid import UUID
 
 import structlog
 
+from maas import queries
 from maas.engine.stages import Deps, Prompt
 from maas.prompt_rows import PromptLanguage, row_name
 from maas.prompting.variants import Variant, choose_variant
 from shared import tokens
-from shared.db import SQL, Database, queries
+from shared.db import Database
 from shared.errors import MaasError
 from shared.models import spec_of
 from shared.models.context_window import reported_window, request_limit
 from shared.models.options import options_of
 from shared.plugins import active
+from shared.query import SQL, query_texts
 
 BUILT_IN_ROLES = ("Analyzer", "Assembler", "FinalResponder", "Archivist", "Compactor")
 MemoryProfile = Literal["full", "light", "off"]
@@ -54,9 +56,9 @@ def prompt_files() -> dict[str, Path]:
 
 async def prompt_language(deps: Deps, assistant: str | None, version: str | None = None) -> PromptLanguage:
     """The language of the prompts of an assistant: `prompt_language` of its definition, else MAAS_PROMPT_LANGUAGE."""
-    rows = await deps.db.shared_rows("assistant_prompt_language", assistant, version=version) if assistant else []
-    language: PromptLanguage = (rows[0]["language"] if rows else None) or deps.settings.prompt_language
-    return language
+    rows = await deps.db.shared_rows(queries.assistant_prompt_language, assistant, version=version) if assistant else []
+    language = (rows[0]["language"] if rows else None) or deps.settings.prompt_language
+    return cast(PromptLanguage, language)
 
 
 async def read_prompts(
@@ -69,7 +71,7 @@ async def read_prompts(
     """
     names = {role: (row_name(role, language), row_name(role, "en" if language == "ru" else "ru")) for role in roles}
     wanted = tuple(name for pair in names.values() for name in pair)
-    rows = {row["role_name"]: row for row in await db.shared_rows("prompts", wanted, version=version)}
+    rows = {row["role_name"]: row for row in await db.shared_rows(queries.prompts, wanted, version=version)}
     prompts: dict[str, Prompt] = {}
     for role, (own, other) in names.items():
         row = rows.get(own) or (None if role in BUILT_IN_ROLES and _is_built_in(role, language) else rows.get(other))
@@ -91,7 +93,7 @@ def _is_built_in(role: str, language: PromptLanguage) -> bool:
 
 async def read_role_name(db: Database, assistant: str, user_id: UUID, version: str | None = None) -> str:
     """The name of the role that an assistant answers this user in. Raises MaasError('missing_role')."""
-    rows = await db.shared_rows("assistant_role", assistant, version=version)
+    rows = await db.shared_rows(queries.assistant_role, assistant, version=version)
     if not rows:
         raise MaasError("missing_role", f"there is no active assistant {assistant!r} in the table assistants")
     name: str = rows[0]["role_name"]
@@ -108,9 +110,8 @@ def role_text(prompts: Mapping[str, Prompt], name: str) -> str:
 
 async def read_profile(db: Database, assistant: str, version: str | None = None) -> MemoryProfile:
     """The memory profile of an assistant: `full`, `light` (without model calls) or `off`."""
-    rows = await db.shared_rows("assistant_profile", assistant, version=version)
-    profile: MemoryProfile = rows[0]["memory"] if rows else "full"
-    return profile
+    rows = await db.shared_rows(queries.assistant_profile, assistant, version=version)
+    return cast(MemoryProfile, rows[0]["memory"]) if rows else "full"
 
 
 def seed_prompts(dsn: str) -> int:
@@ -118,10 +119,11 @@ def seed_prompts(dsn: str) -> int:
     import psycopg  # imported here, because every process loads this file and only `maas migrate` needs it
 
     added = 0
+    seed = query_texts()[queries.seed_prompt].encode()
     with psycopg.connect(dsn) as connection, psycopg.RawCursor(connection) as cursor:
         for name, path in prompt_files().items():
             role = name.removesuffix(".ru")
-            cursor.execute(queries()["seed_prompt"].encode(), (role, path.read_text(encoding="utf-8").strip()))
+            cursor.execute(seed, (role, path.read_text(encoding="utf-8").strip()))
             added += max(cursor.rowcount, 0)
     return added
 
@@ -132,7 +134,7 @@ async def payload_limit(deps: Deps, assistant: str, version: str | None = None) 
     An assistant or agent without a model of its own uses the Responder's. Which agent will answer is not known yet, so
     the smallest limit counts. It is smaller where a model is known to take less.
     """
-    rows = await deps.db.shared_rows("assistant_models", assistant, version=version)
+    rows = await deps.db.shared_rows(queries.assistant_models, assistant, version=version)
     models = rows[0]["models"] if rows else [None]
     default_provider = deps.models["FinalResponder"].provider
     providers = {model.partition(":")[0] if model else default_provider for model in models}

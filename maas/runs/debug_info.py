@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import structlog
 
+from maas import queries
 from maas.engine.claims import Run
 from maas.engine.events import EventType, RunEvents
 from maas.engine.stages import Deps
@@ -129,12 +130,13 @@ async def open_debug_log(db: Database, settings: Settings, run: Run, emit: EmitE
     database in the transaction that stores the answer.
     """
     is_asked = settings.layer_logging and run.wants_layers
-    row = await db.row("layers_wanted", run.id) if is_asked else None
+    row = await db.row(queries.layers_wanted, run.id) if is_asked else None
     is_enabled = row is not None and (settings.environment == "development" or row["is_tech_admin"])
     log = DebugLog(emit, is_enabled, is_logged=settings.orchestrator_debug)
     if row is not None and is_enabled:
         await log.info(1, "entry", {"source": row["source"], "kind": run.kind, "at": row["created_at"].isoformat()})
-        waited, built = (_ms(row[first], row[last]) for first, last in (_WAITED, _BUILT))
+        waited = _ms(row["created_at"], row["analyzing_at"])
+        built = _ms(row["analyzing_at"], row["ready_at"])
         await log.info(2, "context", {"memories": row["memories"], "waited_ms": waited, "built_ms": built})
     return log
 
@@ -157,9 +159,6 @@ async def run_events(run: Run, deps: Deps) -> AsyncIterator[RunEvents | None]:
                     with suppress(Exception):
                         await events.flush()
                 raise
-
-
-_WAITED, _BUILT = ("created_at", "analyzing_at"), ("analyzing_at", "ready_at")
 
 
 def _ms(first: datetime | None, last: datetime | None) -> float | None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from heapq import merge
 from typing import Any, Self
 from uuid import UUID
 
+from maas import queries
 from maas.engine.events import event_types
 from maas.engine.states import TERMINAL, Status
 from shared.db import Database
@@ -83,14 +83,14 @@ class EventStream:
     async def _read(self, items: list[tuple[UUID, Cursor]]) -> list[Page | None]:
         cursors = [cursor for _, cursor in items]
         rows = await self._db.rows(
-            "follow_runs", [run_id for run_id, _ in items], [cursor.try_number for cursor in cursors],
+            queries.follow_runs, [run_id for run_id, _ in items], [cursor.try_number for cursor in cursors],
             [cursor.event_number for cursor in cursors], self._types, PAGE_SIZE,
         )  # fmt: skip
         by_number = {row["place"]: row for row in rows}
         return [read_page(row, cursor) if (row := by_number.get(i)) else None for i, cursor in enumerate(cursors, 1)]
 
 
-def read_page(row: Mapping[str, Any], cursor: Cursor) -> Page:
+def read_page(row: queries.FollowRunsRow, cursor: Cursor) -> Page:
     """The page after `cursor` in a row of `follow_runs`."""
     if cursor.try_number < row["try"]:
         cursor = Cursor(row["try"], 0, cursor.event_number)
@@ -103,7 +103,9 @@ def read_page(row: Mapping[str, Any], cursor: Cursor) -> Page:
     ]
     stored = [
         (at, n, kind, payload)
-        for at, n, kind, payload in zip(*(row[name] or () for name in _COLUMNS), strict=True)
+        for at, n, kind, payload in zip(
+            row["moments"] or (), row["numbers"] or (), row["types"] or (), row["payloads"] or (), strict=True
+        )
     ]  # fmt: skip
     has_more = len(stored) == PAGE_SIZE
     events: list[Event] = []
@@ -121,9 +123,6 @@ def read_page(row: Mapping[str, Any], cursor: Cursor) -> Page:
     return Page(events[-1].cursor if events else cursor, tuple(events), has_more, is_over)
 
 
-_COLUMNS = ("moments", "numbers", "types", "payloads")
-
-
 def _time_of(item: tuple[Any, ...]) -> datetime:
     at: datetime = item[0]
     return at
@@ -133,10 +132,13 @@ def _status(status: Status, at: datetime) -> str:
     return _json({"status": status, "at": at.isoformat()})
 
 
-def _end(row: Mapping[str, Any], cursor: Cursor) -> Event:
+def _end(row: queries.FollowRunsRow, cursor: Cursor) -> Event:
     if row["status"] == Status.COMPLETED:
-        fields = ("final_answer", "limited", "memory", "memory_reasons")
-        return Event(cursor, "done", _json({name: row[name] for name in fields}))
+        fields = {
+            "final_answer": row["final_answer"], "limited": row["limited"], "memory": row["memory"],
+            "memory_reasons": row["memory_reasons"],
+        }  # fmt: skip
+        return Event(cursor, "done", _json(fields))
     return Event(cursor, "error", _json({"code": row["error_code"], "message": row["error_message"]}))
 
 

@@ -10,6 +10,7 @@ from difflib import unified_diff
 from typing import Any
 from uuid import UUID
 
+from maas import queries
 from maas.engine.claims import Outcome, Run
 from maas.engine.drafts import Draft, Payload
 from maas.engine.stages import Deps, Stage
@@ -138,11 +139,11 @@ async def _has_begun(db: Database, row: Row, stage: str) -> bool:
         case "final_responder":
             return row["final_context_payload"] is not None
         case _:
-            return row["completed_at"] is not None and bool(await db.rows("recorded_exchange", row["id"]))
+            return row["completed_at"] is not None and bool(await db.rows(queries.recorded_exchange, row["id"]))
 
 
 async def _replay(deps: Deps, stage: Stage, row: Row, name: str) -> Replay:
-    calls = await deps.db.rows("stage_calls", row["id"], name)
+    calls = await deps.db.rows(queries.stage_calls, row["id"], name)
     run, is_changed, notes = await _rebuild_run(deps, row, name)
     outcome, error = Outcome(), None
     try:
@@ -201,7 +202,7 @@ async def _rebuild_run(deps: Deps, row: Row, stage: str) -> tuple[Run, bool | No
 async def _price(db: Database, call: Row) -> int | None:
     """What a call costs at the prices of today."""
     price: int | None = await db.value(
-        "price", call["provider"], call["model"], call["tokens_in"], call.get("cached") or 0, call["tokens_out"]
+        queries.price, call["provider"], call["model"], call["tokens_in"], call.get("cached") or 0, call["tokens_out"]
     )
     return price
 
@@ -213,7 +214,7 @@ async def _recorded(db: Database, row: Row, stage: str) -> str | None:
     if stage != "archivist":
         text: str | None = row[COLUMN_OF[stage]]
         return text
-    record = await db.row("recorded_record", row["id"])
+    record = await db.row(queries.recorded_record, row["id"])
     return None if record is None else _record_text(record["tags"] or [], record["summary"] or "")
 
 

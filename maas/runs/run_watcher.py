@@ -15,6 +15,7 @@ from uuid import UUID
 
 import structlog
 
+from maas import queries
 from maas.engine.listener import NotifyListener, RunChange
 from maas.engine.states import TERMINAL, Status
 from maas.runs.event_stream import END_RANK, Cursor, Event, EventStream, Page
@@ -74,7 +75,7 @@ class RunWatcher:
         with _waiter(self._answer_waiters, run_id) as changed, suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while not self.is_closing:
-                    row = await self._db.row("run_state", run_id)
+                    row = await self._db.row(queries.run_state, run_id)
                     if row is None or Status(row["status"]) in TERMINAL:
                         return
                     await _wait(changed, POLL_INTERVAL_S)
@@ -139,7 +140,7 @@ class RunWatcher:
             self._has_ownerless.clear()
             run_ids, self._ownerless = self._ownerless, set()
             try:
-                rows = await self._db.rows("users_of_runs", list(run_ids))
+                rows = await self._db.rows(queries.users_of_runs, list(run_ids))
             except (MaasError, *CONNECTION_LOST) as error:
                 log.warning("users_not_found", cause=repr(error))
                 self._wake_users()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 from uuid import UUID, uuid4
 
 import asyncpg
 
+from maas import queries
 from maas.conversations import Mode, queue_full, unknown_assistant
 from maas.engine.states import RunKind, Status
 from maas.memory.health import MemoryState
@@ -74,7 +75,7 @@ NO_CONTEXT = ClientContext()
 
 async def read_client_context(db: Database, run_id: UUID, user_id: UUID) -> ClientContext:
     """The context of a run, without messages that are in the user's newest dialogues: memory shows those already."""
-    return await without_known_messages(db, run_id, user_id, await db.value("client_context", run_id))
+    return await without_known_messages(db, run_id, user_id, await db.value(queries.client_context, run_id))
 
 
 async def without_known_messages(
@@ -85,7 +86,7 @@ async def without_known_messages(
     if not context.messages:
         return context
     texts = [one.content.strip(_BLANKS) for one in context.messages]
-    rows = await db.rows("turns_of_words", user_id, run_id, texts, KNOWN_MESSAGES)
+    rows = await db.rows(queries.turns_of_words, user_id, run_id, texts, KNOWN_MESSAGES)
     known = {row["words"] for row in rows}
     return ClientContext(context.system, _unknown(context.messages, [text in known for text in texts]))
 
@@ -160,7 +161,7 @@ class Submitter:
             raise inserted
         if inserted:
             return run_id
-        row = await self._db.row("run_of_key", submission.caller, submission.idempotency_key)
+        row = await self._db.row(queries.run_of_key, submission.caller, submission.idempotency_key)
         if row is None:
             raise MaasError("conflict", "the request was erased while it was being repeated; send it again")
         is_same = (
@@ -179,7 +180,7 @@ class Submitter:
     async def find_repeated(self, submission: Submission) -> UUID | None:
         """The run of an identical request, of this caller and user, that is in flight or has just ended."""
         run_id: UUID | None = await self._db.value(
-            "repeated_run", submission.user_id, submission.caller, submission.source, submission.query,
+            queries.repeated_run, submission.user_id, submission.caller, submission.source, submission.query,
             submission.assistant, submission.conversation_id, submission.metadata, list(submission.attachment_ids),
             submission.context.to_json(), submission.is_remembered, REPEAT_WINDOW_S, ENDED_WINDOW_S,
         )  # fmt: skip
@@ -194,7 +195,7 @@ class Submitter:
     async def _insert(self, items: list[tuple[UUID, Submission]]) -> list[bool | MaasError]:
         submissions = [submission for _, submission in items]
         rows = await self._db.rows(
-            "insert_runs", [run_id for run_id, _ in items], [s.user_id for s in submissions],
+            queries.insert_runs, [run_id for run_id, _ in items], [s.user_id for s in submissions],
             [s.query for s in submissions], [s.assistant for s in submissions],
             [s.conversation_id for s in submissions],
             [s.stored_metadata for s in submissions], [s.source for s in submissions], [s.caller for s in submissions],
@@ -205,7 +206,7 @@ class Submitter:
         verdicts = {row["id"]: row["unfinished"] is None or self._refusal(row) for row in rows}
         return [verdicts.get(run_id, False) for run_id, _ in items]
 
-    def _refusal(self, row: Mapping[str, int]) -> MaasError:
+    def _refusal(self, row: queries.InsertRunsRow) -> MaasError:
         seconds = row["retry_after"]
         advice = f"and {self.queue_limit} may be; wait for one of them and send this again, in {seconds} s perhaps"
         return queue_full(self.queue_limit, f" {advice}", unfinished=row["unfinished"], retry_after=seconds)
@@ -213,7 +214,7 @@ class Submitter:
 
 async def read_run(db: Database, run_id: UUID) -> dict[str, Any]:
     """The whole row. Raises MaasError('not_found')."""
-    row = await db.row("run", run_id)
+    row = await db.row(queries.run, run_id)
     if row is None:
         raise not_found(run_id)
     return dict(row)
@@ -246,15 +247,15 @@ async def list_runs(
         only.until,
     )  # fmt: skip
     if only.text is None:
-        rows = await db.rows("list_runs", *filters)
+        rows = await db.rows(queries.list_runs, *filters)
     else:
-        rows = await db.rows("search_runs", *filters, only.text, MAX_COLLECTED_MESSAGES)
+        rows = await db.rows(queries.search_runs, *filters, only.text, MAX_COLLECTED_MESSAGES)
     return [dict(row) for row in rows]
 
 
 async def cancel_run(db: Database, run_id: UUID, actor: str) -> None:
     """Request the end of a run. Raises MaasError: `not_found`, `already_finished`."""
-    verdict = await db.value("cancel_run", run_id, actor)
+    verdict = await db.value(queries.cancel_run, run_id, actor)
     if verdict == "not_found":
         raise not_found(run_id)
     if verdict == "finished":
@@ -263,7 +264,7 @@ async def cancel_run(db: Database, run_id: UUID, actor: str) -> None:
 
 async def retry_run(db: Database, run_id: UUID, actor: str) -> None:
     """Start a FAILED run or a failed archive again. Raises MaasError: `not_found`, `not_failed`."""
-    verdict = await db.value("retry_run", run_id, actor)
+    verdict = await db.value(queries.retry_run, run_id, actor)
     if verdict == "not_found":
         raise not_found(run_id)
     if verdict == "not_failed":
@@ -313,14 +314,14 @@ class RunAnswer:
 
 async def read_answer(db: Database, run_id: UUID) -> RunAnswer:
     """The answer of the present try. Raises MaasError('not_found')."""
-    row = await db.row("completion", run_id)
+    row = await db.row(queries.completion, run_id)
     if row is None:
         raise not_found(run_id)
     return RunAnswer(
         run_id, Status(row["status"]), row["assistant"], row["conversation_id"], row["created_at"],
         row["final_answer"] or "", row["finish"] == "length", row["error_code"], row["error_message"],
-        tuple(row["sources"] or ()), tuple(row["degraded"]), row["limited"],
-        row["memory"], tuple(row["memory_reasons"]), tuple(row["actions"] or ()), _usage(row),
+        tuple(row["sources"] or ()), tuple(row["degraded"]), cast(Literal["budget", "stopped"] | None, row["limited"]),
+        cast(MemoryState, row["memory"]), tuple(row["memory_reasons"]), tuple(row["actions"] or ()), _usage(row),
     )  # fmt: skip
 
 
@@ -331,15 +332,16 @@ async def list_assistants(db: Database, name: str | None = None) -> dict[str, da
     """
     if not is_storable(name):
         return {}
-    return {row["name"]: row["updated_at"] for row in await db.rows("answering_assistants", OPENAI_SOURCE, name)}
+    return {row["name"]: row["updated_at"] for row in await db.rows(queries.answering_assistants, OPENAI_SOURCE, name)}
 
 
 async def list_inactive_assistants(db: Database) -> dict[str, str]:
     """Names of the built-in assistants that cannot be used because something is not configured, with the reasons."""
-    return {row["name"]: row["inactive_reason"] for row in await db.rows("inactive_assistants", None)}
+    rows = await db.rows(queries.inactive_assistants, None)
+    return {row["name"]: row["inactive_reason"] or "" for row in rows}
 
 
-def _usage(row: Mapping[str, Any]) -> AnswerUsage:
+def _usage(row: queries.CompletionRow) -> AnswerUsage:
     if row["tokens_in"] or row["tokens_out"]:
         return AnswerUsage(row["tokens_in"], row["tokens_out"], row["tokens_cached"])
     payload, answer = row["final_context_payload"] or row["user_query"], row["final_answer"] or ""

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import asyncpg
 
+from maas import queries
 from maas.conversations import queue_full
 from maas.runs.submit import not_found
 from shared.db import Database
@@ -82,7 +83,7 @@ async def insert_task(
         raise MaasError("invalid_request", "steps: hold NUL, half a surrogate pair or more than 100 levels")
     try:
         row = await db.row(
-            "insert_task", user_id, title, fields, parent_run_id, assistant, conversation_id, is_approved,
+            queries.insert_task, user_id, title, fields, parent_run_id, assistant, conversation_id, is_approved,
             (limits or TaskLimits()).to_json(),
         )  # fmt: skip
     except (asyncpg.InvalidParameterValueError, asyncpg.CheckViolationError) as error:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import asyncpg
 
+from maas import queries
 from maas.conversations import Mode, queue_full, unknown_assistant
 from shared.db import Database
 from shared.errors import MaasError
@@ -19,8 +20,8 @@ async def list_assistant_tools(db: Database, assistant: str) -> list[dict[str, A
 
     Raises MaasError('unknown_assistant') if it has none and is not active.
     """
-    rows = await db.rows("assistant_tools", assistant)
-    if not rows and not await db.rows("assistant_definition", assistant):
+    rows = await db.rows(queries.assistant_tools, assistant)
+    if not rows and not await db.rows(queries.assistant_definition, assistant):
         raise await unknown_assistant(db, assistant)
     return [dict(row) for row in rows]
 
@@ -38,7 +39,7 @@ async def insert_call(
         raise MaasError("invalid_request", "arguments: hold NUL, half a surrogate pair or more than 100 levels")
     try:
         row = await db.row(
-            "insert_call", user_id, assistant, tool, dict(arguments), mode, account, source, caller, key,
+            queries.insert_call, user_id, assistant, tool, dict(arguments), mode, account, source, caller, key,
             queue_limit,
         )  # fmt: skip
     except asyncpg.InvalidParameterValueError as error:

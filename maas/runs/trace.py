@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from maas import queries
 from maas.engine.states import ROLE_OF, ArchiveStatus, Status
 from maas.runs.submit import read_run
 from shared.db import Database
@@ -29,7 +30,7 @@ Row = Mapping[str, Any]
 async def read_trace(db: Database, run_id: UUID) -> dict[str, Any]:
     """Read the trace of a run. Raises MaasError('not_found')."""
     run = await read_run(db, run_id)
-    row = await db.row("run_trace", run_id)
+    row = await db.row(queries.run_trace, run_id)
     assert row is not None
     return build_trace(run, {name: _utc(value) for name, value in row.items()}, datetime.now(UTC))
 

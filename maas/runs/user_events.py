@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
+from maas import queries
 from shared.db import Database
 from shared.group_commit import GroupCommit
 
@@ -111,19 +112,20 @@ class UserEventStream:
         cursors = [read.cursor for read in reads]
         lasts = [cursor.last if cursor else None for cursor in cursors]
         rows = await self._db.rows(
-            "follow_users", [read.user_id for read in reads], [cursor and cursor.next_xid for cursor in cursors],
+            queries.follow_users, [read.user_id for read in reads],
+            [cursor.next_xid if cursor else None for cursor in cursors],
             [_array(cursor.in_flight if cursor else ()) for cursor in cursors],
-            [last and last[0] for last in lasts], [last and last[1] for last in lasts],
+            [last[0] if last else None for last in lasts], [last[1] if last else None for last in lasts],
             [_array(read.run_ids) for read in reads],
             [None if read.is_thorough else 1 if read.cursor is None else NEWEST_RUNS for read in reads],
         )  # fmt: skip
-        rows_of: list[list[Mapping[str, Any]]] = [[] for _ in reads]
+        rows_of: list[list[queries.FollowUsersRow]] = [[] for _ in reads]
         for row in rows:
             rows_of[row["place"] - 1].append(row)
         return [to_page(cursor, found) for cursor, found in zip(cursors, rows_of, strict=True)]
 
 
-def to_page(cursor: UserCursor | None, rows: Sequence[Mapping[str, Any]]) -> UserPage:
+def to_page(cursor: UserCursor | None, rows: Sequence[queries.FollowUsersRow]) -> UserPage:
     """The page after `cursor` in rows of `follow_users`."""
     present = UserCursor(rows[0]["next_xid"], frozenset(rows[0]["in_flight"]))
     changed = sorted((row for row in rows if row["id"] is not None), key=lambda row: (row["xid"], row["id"]))
@@ -137,9 +139,12 @@ def to_page(cursor: UserCursor | None, rows: Sequence[Mapping[str, Any]]) -> Use
     return UserPage(present, tuple(events))
 
 
-def _data(row: Mapping[str, Any]) -> str:
-    fields = {name: row[name] for name in ("conversation_id", "kind", "status", "archive_status")}
-    return json.dumps({"request_id": row["id"], **fields, "at": row["updated_at"].isoformat()}, default=str)
+def _data(row: queries.FollowUsersRow) -> str:
+    fields = {
+        "request_id": row["id"], "conversation_id": row["conversation_id"], "kind": row["kind"],
+        "status": row["status"], "archive_status": row["archive_status"], "at": row["updated_at"].isoformat(),
+    }  # fmt: skip
+    return json.dumps(fields, default=str)
 
 
 def _array(values: Collection[object]) -> str:

@@ -13,10 +13,12 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from maas import queries
 from maas.engine.claims import ClaimEnd, Claims, Outcome, Run
 from maas.engine.listener import NotifyListener
 from maas.engine.states import NEXT, Status
-from shared.db import open_database, queries
+from shared.db import open_database
+from shared.query import query_texts
 from tests.sql.engine import insert, run_of
 
 Connection = psycopg.Connection[DictRow]
@@ -29,7 +31,7 @@ async def claims(database: str) -> AsyncIterator[Claims]:
         listener = await NotifyListener.open(database, "test")
         stack.push_async_callback(listener.close)
         owner = await listener.connection.fetchval(
-            queries()["register_engine"], "test", 1, ["analyzer"], 8, timedelta(seconds=60)
+            query_texts()[queries.register_engine], "test", 1, ["analyzer"], 8, timedelta(seconds=60)
         )
         db = await stack.enter_async_context(open_database(database, 4, "test"))
         yield Claims(db, owner, [status for status in Status if status is not Status.FAILED], False, 8, 8)

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from maas import queries
 from maas.http.errors import STATUS
 from maas.memory.erase import erase_user
 from maas.runs.submit import LARGE_REQUEST_CHARS, Submission, Submitter
@@ -23,11 +24,11 @@ async def test_statement_beyond_the_limit_is_one_clear_error(database: str, conn
         with connection.transaction():
             connection.execute("lock table pipeline_runs")
             with pytest.raises(SlowStatement) as caught:
-                await db.row("run", uuid4())
+                await db.row(queries.run, uuid4())
             with pytest.raises(SlowStatement):
                 async with db.transaction() as transaction:
-                    await transaction.row("run", uuid4())
-        assert await db.row("run", uuid4()) is None
+                    await transaction.row(queries.run, uuid4())
+        assert await db.row(queries.run, uuid4()) is None
     assert (STATUS[caught.value.code], caught.value.details) == (503, {"retry_after": 5})
     assert "MAAS_STATEMENT_TIMEOUT" in caught.value.message
 

@@ -14,6 +14,7 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from maas import queries
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.stages import Deps, RoleModels
@@ -68,7 +69,7 @@ async def summarize(
         {"role": role, "content": text, "conversation": "one", "at": f"2026-11-24T10:{n:02}:00Z"}
         for n, (role, text) in enumerate(turn for exchange in exchanges for turn in exchange)
     ]
-    (imported,) = await deps.db.rows("import_turns", user, "by hand", turns, "test")
+    (imported,) = await deps.db.rows(queries.import_turns, user, "by hand", turns, "test")
     if origins is not None:
         answers = "update raw_logs set origins = %s where message_type = 'assistant_response'"
         connection.execute(answers, (Jsonb(origins),))

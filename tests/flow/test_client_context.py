@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from maas import queries
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.drafts import Draft, Payload
@@ -73,7 +74,7 @@ async def test_earlier_messages_stand_in_memory_and_nowhere_else(deps: Deps) -> 
         "- [earlier] user: My boats are Zephyr and &lt;b&gt;Mistral&lt;/b&gt;. Since 1999.",
         "- [earlier] assistant: Which one?", "- [earlier] user: The first one.",
     ]  # fmt: skip
-    logs = await deps.db.rows("recent_turns", run.user_id, 10**10, 100)
+    logs = await deps.db.rows(queries.recent_turns, run.user_id, 10**10, 100)
     assert [one["content"] for one in logs] in ([], ["And the second one?"])
 
 
@@ -96,7 +97,7 @@ async def test_messages_that_are_ours_are_not_shown_twice(deps: Deps) -> None:
     """A short one that was said elsewhere, too, stays between what is not ours."""
     user = uuid4()
     turns = [{"role": "user", "content": text, "at": None} for text in ("I like figs.", "Noted, figs.", "Yes")]
-    await deps.db.rows("import_turns", user, "by hand", turns, "test")
+    await deps.db.rows(queries.import_turns, user, "by hand", turns, "test")
     context = ClientContext("", said("Do I sail?", "Do you?", "Yes", "Then you do.", "I like figs.\n", "Noted, figs."))
     got = await payload(deps, await asked(deps, context, user))
     lines = [line.partition(": ")[2] for line in got.memory.split("\n") if line.startswith("- [earlier] ")]

@@ -15,6 +15,7 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from maas import queries
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.stages import Deps, RoleModels
@@ -90,7 +91,7 @@ async def remember(
             turns.append(
                 {"role": role, "content": content, "at": said.at.isoformat(), "conversation": f"talk {number}"}
             )
-    (imported,) = await deps.db.rows("import_turns", user, "by hand", turns, "test")
+    (imported,) = await deps.db.rows(queries.import_turns, user, "by hand", turns, "test")
     run = a_run(user_id=user, id=imported["run_id"], kind="archive", status=Status.COMPLETED)
     run = replace(run, as_of=datetime.now(UTC))  # nobody has claimed it, so that its calls cannot be stored
     while (item := (await archivist.run(run, deps)).record) is not None:

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from maas import queries
 from maas.knowledge.documents import ingestion_status, tracked
 from maas.knowledge.embedding import embed_some
 from maas.knowledge.ingestion import add_document
@@ -48,7 +49,7 @@ async def embedder(db: Database) -> AsyncIterator[Embedder]:
         server = EmbeddingServer(http)
         server.alike = ("zither", "violin")
         embedder = open_embedder(load_settings(embedding_model="openai:words", openai_base_url=server.url))
-        assert embedder is not None and await db.value("prepare_embeddings")
+        assert embedder is not None and await db.value(queries.prepare_embeddings)
         yield embedder
         await embedder.close()
 
@@ -97,9 +98,9 @@ async def test_a_killed_ingestion_goes_on_where_it_was(stack: Stack, db: Databas
 async def test_busy_is_what_is_being_read_now(stack: Stack, db: Database) -> None:
     """And not what a process has left behind that was killed long ago."""
     user = uuid4()
-    await db.value("expect_documents", user, [{"name": "a.txt", "media_type": "x", "bytes": 1, "track_id": "t"}])
+    await db.value(queries.expect_documents, user, [{"name": "a.txt", "media_type": "x", "bytes": 1, "track_id": "t"}])
     assert not (await ingestion_status(db, user))["busy"]
-    await db.value("mark_document", user, "a.txt", "processing", None)
+    await db.value(queries.mark_document, user, "a.txt", "processing", None)
     assert (await ingestion_status(db, user))["busy"] and not (await ingestion_status(db, uuid4()))["busy"]
     stack.rows("update knowledge_documents set updated_at = now() - interval '6 min' where user_id = %s", user)
     assert not (await ingestion_status(db, user))["busy"]
@@ -147,11 +148,11 @@ async def test_vectors_of_a_text_that_was_replaced_are_dropped(stack: Stack, db:
         pass
     user = uuid4()
     await add(db, user, "a.txt", "The otter sleeps.")
-    (row,) = await db.rows("claim_embedding", "openai:words", MINUTE, 10)
-    assert await db.rows("claim_embedding", "openai:words", MINUTE, 10) == []
+    (row,) = await db.rows(queries.claim_embedding, "openai:words", MINUTE, 10)
+    assert await db.rows(queries.claim_embedding, "openai:words", MINUTE, 10) == []
     await add(db, user, "a.txt", "The heron sleeps.")
     old = (row["document_id"], row["version"], [row["number"]], [1.0, 2.0])
-    assert await db.value("embed_chunks", "openai:words", *old) == 0
+    assert await db.value(queries.embed_chunks, "openai:words", *old) == 0
     assert stack.rows("select from knowledge_embeddings where user_id = %s", user) == []
 
 

@@ -20,6 +20,7 @@ from maas.runs.run_watcher import RunWatcher, watch_user
 from maas.runs.user_events import UserEventStream, UserRead
 from maas.users import NewKey, create_key
 from shared.db import Database, open_database
+from shared.query import AnyQuery
 from tests.polling import poll
 from tests.sql.engine import Engine, insert
 from tests.sse import SseEvent, parse
@@ -309,7 +310,7 @@ def _counted(db: Database) -> list[str]:
     """The names of the statements that this database executes from now on."""
     names, rows = list[str](), db.rows
 
-    async def counting(query: str, *args: object) -> object:
+    async def counting(query: AnyQuery, *args: object) -> object:
         names.append(query)
         return await rows(query, *args)
 

@@ -14,6 +14,7 @@ from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 from structlog.testing import capture_logs
 
+from maas import queries
 from maas.memory.embeddings import PAGE_SIZE, READ_SIZE, BackfillTaken, EmbeddingBackfill, open_query_embedder
 from maas.memory.query import NO_FILTER, SearchFilter, parse_query
 from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, gather_evidence, search
@@ -295,7 +296,7 @@ async def test_a_late_vector_of_an_erased_turn_is_not_written(
     with psycopg.connect(database) as eraser:
         eraser.execute("delete from raw_logs where id = %s", (second,))
         write = asyncio.create_task(
-            db.value("write_embeddings", "m", [first, second, stays], [1.0, 0.0, 0.0, 1.0, 3.0, 4.0], 0)
+            db.value(queries.write_embeddings, "m", [first, second, stays], [1.0, 0.0, 0.0, 1.0, 3.0, 4.0], 0)
         )
         while not connection.execute("select from pg_locks where not granted").fetchall():
             await asyncio.sleep(0.01)

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from maas import queries
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import ClaimCache, Run
 from maas.engine.drafts import Draft, Payload
@@ -77,7 +78,7 @@ async def assembled(run: Run, deps: Deps) -> Payload:
 
 async def imported(deps: Deps, run: Run, *texts: str) -> None:
     turns = [{"role": "user", "content": text, "at": f"2024-05-0{n + 1}T10:00:00Z"} for n, text in enumerate(texts)]
-    await deps.db.rows("import_turns", run.user_id, "by hand", turns, "test")
+    await deps.db.rows(queries.import_turns, run.user_id, "by hand", turns, "test")
 
 
 async def test_analyzer_alone(deps: Deps) -> None:
@@ -96,7 +97,7 @@ async def test_a_draft_shows_what_the_analyzer_has_read(deps: Deps, connection: 
     outcome = await analyzer.run(run, deps)
     connection.execute("delete from raw_logs where content = 'Alma lives by the sea.'")
     turn = {"role": "user", "content": "Alma lives in Porto now.", "at": "2024-04-01T10:00:00Z"}
-    await deps.db.rows("import_turns", run.user_id, "later", [turn], "test")
+    await deps.db.rows(queries.import_turns, run.user_id, "later", [turn], "test")
     advanced = run.advanced(Status.ANALYZED, outcome)
     recovered = replace(advanced, cache=ClaimCache())
 
@@ -297,7 +298,7 @@ async def test_archivist_alone(deps: Deps) -> None:
     """Imported turns, an exchange at a time."""
     run = a_run()
     await imported(deps, run, "My kiln is set up in the barn.", "The first glaze was cobalt.")
-    row = (await deps.db.rows("list_runs", run.user_id, None, None, None, 1, *[None] * 5))[0]
+    row = (await deps.db.rows(queries.list_runs, run.user_id, None, None, None, 1, None, None, None, None, None))[0]
     outcome = await archivist.run(a_run(id=row["id"], kind="archive", status=Status.COMPLETED), deps)
     assert outcome.has_more and outcome.record is not None
     assert "kiln" in outcome.record["summary"] and len(outcome.record["log_ids"]) == 1

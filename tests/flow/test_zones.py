@@ -12,6 +12,7 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from maas import queries
 from maas.builtin_model import BuiltinModel
 from maas.engine.claims import Run
 from maas.engine.stages import Deps, RoleModels
@@ -63,7 +64,7 @@ def deps_in(db: Database, zone: str) -> tuple[Deps, RecordingModel]:
 async def said(db: Database, user: UUID) -> UUID:
     """The run that is to record what was said."""
     turns = [{"role": "user", "content": text, "at": at, "conversation": "c"} for at, text in SAID]
-    (row,) = await db.rows("import_turns", user, "by hand", turns, "test")
+    (row,) = await db.rows(queries.import_turns, user, "by hand", turns, "test")
     return UUID(str(row["run_id"]))
 
 
@@ -99,7 +100,7 @@ async def test_the_archivist_gets_the_days_of_the_bucket(
     user = uuid4()
     run_id = await said(db, user)
     deps, model = deps_in(db, "Pacific/Kiritimati" if is_own else zone)
-    await db.value("configure_engine", {"timezone": deps.settings.timezone})
+    await db.value(queries.configure_engine, {"timezone": deps.settings.timezone})
     if is_own:
         connection.execute("select maas_set_timezone(%s, %s)", (user, zone))
     outcome = await archivist.run(a_run(user, id=run_id, kind="archive", status=Status.COMPLETED), deps)
@@ -134,7 +135,7 @@ async def test_yesterday_is_that_of_the_zone(
     texts = ("The kiln was fired.", "The kiln has cracked.")
     facts = [("2024-01-01T10:00:00Z", "We meet."), *zip(said_at, texts, strict=True)]
     turns = [{"role": "user", "content": text, "at": at, "conversation": "c"} for at, text in facts]
-    await db.rows("import_turns", user, "by hand", turns, "test")
+    await db.rows(queries.import_turns, user, "by hand", turns, "test")
     filters = SearchFilter(as_of=datetime.fromisoformat(now), zone=load_settings(timezone=zone).zone)
     assert (await search(db, user, question, filters=filters))[0].text == texts[best]
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow
 
-from shared.db import queries
+from shared.query import query_texts
 
 Connection = psycopg.Connection[DictRow]
 ACCOUNTS, LEADS = 10, 2000
@@ -81,7 +81,7 @@ def test_no_question_reads_the_leads_of_all_accounts(connection: Connection) -> 
     fill(connection)
     connection.execute("set plan_cache_mode = force_generic_plan")  # as the pool of connections does
     for name, arguments in ASKED.items():
-        connection.execute(f"prepare asked as {queries()[name]}".encode())
+        connection.execute(f"prepare asked as {query_texts()[name]}".encode())
         rows = connection.execute(f"explain execute asked ({arguments})".encode()).fetchall()
         plan = "\n".join(row["QUERY PLAN"] for row in rows)
         whole = [table for table in LARGE if f"Seq Scan on {table} " in plan]

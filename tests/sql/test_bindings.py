@@ -11,7 +11,7 @@ import pytest
 from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row
 
-from shared.db import queries
+from shared.query import query_texts
 from tests.sql.engine import Engine, failed, run_of
 from tests.sql.test_forget import exchange, forget, merge, valid
 
@@ -29,7 +29,7 @@ def engine(connection: Connection) -> Engine:
 def read(connection: Connection) -> Read:
     def run(name: str, *args: object) -> list[dict[str, Any]]:
         with RawCursor(connection, row_factory=dict_row) as cursor:
-            return cursor.execute(queries()[name].encode(), args).fetchall()
+            return cursor.execute(query_texts()[name].encode(), args).fetchall()
 
     return run
 

@@ -13,7 +13,7 @@ from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
-from shared.db import queries
+from shared.query import query_texts
 from tests.sql.engine import Engine, failed
 from tests.sql.traces import tables_with
 
@@ -34,7 +34,7 @@ def read(connection: Connection) -> Read:
 
     def run(name: str, *args: object) -> list[dict[str, Any]]:
         with RawCursor(connection, row_factory=dict_row) as cursor:
-            return cursor.execute(queries()[name].encode(), args).fetchall()
+            return cursor.execute(query_texts()[name].encode(), args).fetchall()
 
     return run
 

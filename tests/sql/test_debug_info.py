@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import psycopg
@@ -45,7 +45,7 @@ async def test_who_gets_layers(
     )
     (claimed,) = Engine(connection).claim()
     async with open_database(database, 2, "test") as db, RunEvents(EventLog(db), run_id, 1) as events:
-        layers = await open_debug_log(db, load_settings(**settings), Run.from_row(claimed), events.emit)
+        layers = await open_debug_log(db, load_settings(**settings), Run.from_row(cast(Any, claimed)), events.emit)
         await layers.info(3, "session")
     assert [one["layer"] for one in layers.all()] == expected
     rows = connection.execute(

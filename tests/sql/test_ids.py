@@ -17,7 +17,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas.http.routes import RESOURCES, all_routes
-from shared.db import queries
+from shared.query import query_texts
 from tests.sql.attempts import ROLES
 
 Connection = psycopg.Connection[DictRow]
@@ -335,9 +335,9 @@ def test_every_function_that_takes_an_id_says_what_binds_it(known: Connection) -
 
 
 def test_every_query_that_takes_an_id_says_what_binds_it(known: Connection) -> None:
-    types = {name: parameters(known, text) for name, text in queries().items()}
+    types = {name: parameters(known, text) for name, text in query_texts().items()}
     lacking = {name for name, found in types.items() if found is None}
-    assert lacking <= {name for name, text in queries().items() if "embedding" in text}
+    assert lacking <= {name for name, text in query_texts().items() if "embedding" in text}
     taking = {name for name, found in types.items() if found and found & IDS}
     assert sorted(taking ^ (QUERIES.keys() - lacking)) == []
 
@@ -345,7 +345,7 @@ def test_every_query_that_takes_an_id_says_what_binds_it(known: Connection) -> N
 @pytest.mark.parametrize("name", sorted(OF_USER))
 def test_a_query_of_a_user_compares_the_user(name: str) -> None:
     """Or hands it to a function that does; null where it may be left out, which a bound caller cannot."""
-    text, number = queries()[name], OF_USER[name]
+    text, number = query_texts()[name], OF_USER[name]
     compared = rf"user_id\s*(=|is not distinct from)\s*\${number}\b"
     handed = rf"maas_\w+\([^;]*\${number}\b"
     assert re.search(compared, text) or re.search(handed, text)
@@ -354,5 +354,5 @@ def test_a_query_of_a_user_compares_the_user(name: str) -> None:
 def test_every_route_with_an_id_checks_its_owner() -> None:
     """What `ROUTE` relies on."""
     assert {route.resource for route in all_routes() if "{id}" in route.path} == set(RESOURCES.values())
-    asked = {name.removeprefix("owner_of_") for name in queries() if name.startswith("owner_of_")}
+    asked = {name.removeprefix("owner_of_") for name in query_texts() if name.startswith("owner_of_")}
     assert asked | {"user"} == set(RESOURCES.values())

@@ -10,6 +10,7 @@ import pytest
 from psycopg import errors
 from psycopg.rows import DictRow
 
+from maas import queries
 from maas.users import NewKey, create_key, is_secret_of, list_keys, revoke_key, split_key
 from shared.db import open_database
 from shared.errors import MaasError
@@ -38,7 +39,7 @@ async def test_only_the_hash_is_kept(database: str, connection: Connection) -> N
         other = await create_key(db, NewKey("another"), "test")
         parts = split_key(key)
         assert parts is not None and len(bytes.fromhex(parts[1])) == 32
-        row = await db.row("find_key", parts[0])
+        row = await db.row(queries.find_key, parts[0])
         assert is_secret_of(row, parts[1]) and not is_secret_of(row, key) and not is_secret_of(None, parts[1])
         strange = split_key(other)
         assert strange is not None and not is_secret_of(row, strange[1])

@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
-from shared.db import queries
+from shared.query import query_texts
 from tests.polling import poll
 from tests.remembering import assert_each_log_stands_once, at, days_ago, levels_of, open_records, remember
 from tests.sql.engine import Engine, failed, insert
@@ -22,7 +22,7 @@ OLD = date(2025, 11, 20)  # a Thursday
 
 def read(connection: Connection, name: str, *args: object) -> list[dict[str, Any]]:
     with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
-        return cursor.execute(queries()[name].encode(), args).fetchall()
+        return cursor.execute(query_texts()[name].encode(), args).fetchall()
 
 
 def due(connection: Connection, user: UUID | None = None, limit: int = 50) -> list[tuple[int, date]]:
@@ -202,7 +202,7 @@ def test_who_imports_waits(connection: Connection) -> None:
     engine = Engine(connection)
     (run,) = engine.claim()
     assert due(connection) == [] == due(connection, user)
-    assert one(connection, queries()["count_due"].replace("$1", "null").replace("$2", "null")) == 0
+    assert one(connection, query_texts()["count_due"].replace("$1", "null").replace("$2", "null")) == 0
     engine.finish(run)
     assert due(connection) == [(1, OLD)]
 
@@ -323,7 +323,7 @@ def test_reads_cost_what_they_find(connection: Connection) -> None:
         ("records_as_of", (f"'{user}'", some, "20", "now()"), "idx_lsm_user"),
         ("group_children", (f"'{user}'", "3", "'2025-11-20'"), "idx_lsm_user"),
     ):
-        text = queries()[name]
+        text = query_texts()[name]
         for number, value in enumerate(values, start=1):
             text = text.replace(f"${number}", value)
         plan = one(connection, f"explain (analyze, buffers, format json) {text}")[0]["Plan"]

@@ -15,10 +15,10 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from shared.db import queries
 from shared.migrate import migrate
 from shared.plugins import sql_folders
 from shared.postgres import EmbeddedPostgres
+from shared.query import query_texts
 from tests.conftest import SQL_FOLDER
 from tests.sql.attempts import Connection, values
 
@@ -90,9 +90,9 @@ def test_nothing_relies_on_the_search_path(known: Connection) -> None:
     call = re.compile(rf"(?<![\w.])({functions})\s*\(")
     folders = (SQL_FOLDER, *sql_folders().values())
     files = [path for folder in folders for path in folder.glob("[fsv]*/*.sql")]
-    texts = {str(path): path.read_text() for path in files} | dict(queries())
+    sources = {str(path): path.read_text() for path in files} | dict(query_texts())
     loose = {}
-    for name, text in texts.items():
+    for name, text in sources.items():
         code = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", text)
         if found := table.findall(code) + call.findall(code):
             loose[name] = found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 from psycopg.rows import DictRow, dict_row
 
 from maas.memory.candidates import Candidates
-from shared.db import queries
+from shared.query import query_texts
 from tests.sql.engine import Engine, insert
 
 Connection = psycopg.Connection[DictRow]
@@ -32,7 +32,7 @@ def read(connection: Connection) -> Read:
 
     def run(name: str, *args: object) -> list[dict[str, Any]]:
         with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
-            return cursor.execute(queries()[name].encode(), args).fetchall()
+            return cursor.execute(query_texts()[name].encode(), args).fetchall()
 
     return run
 
@@ -40,7 +40,7 @@ def read(connection: Connection) -> Read:
 def candidates(read: Read, user: UUID, question: str, before: int = LAST, known_at: str = "9999-01-01") -> Candidates:
     """The messages of a memory that contain a term of the question or are close to one that does."""
     (row,) = read("candidates", user, question, before, known_at, None, None, None, [], None, 2000, None, False)
-    messages = Candidates.from_row(row, is_whole=True)
+    messages = Candidates.from_row(cast(Any, row), is_whole=True)
     return messages.take(messages.near(0, in_any_conversation=False))
 
 

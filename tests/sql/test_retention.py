@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
-from shared.db import queries
+from shared.query import query_texts
 from tests.remembering import at, days_ago, remember
 from tests.sql.engine import Engine, insert, run_of
 
@@ -207,7 +207,7 @@ def wordless(connection: Connection, user: UUID, question: str, as_of: str | Non
     """Level and text of what a search finds of the summaries whose messages are deleted, best first."""
     args = (user, question, as_of, None, None, None, 5)
     with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
-        rows = cursor.execute(queries()["wordless_records"].encode(), args).fetchall()
+        rows = cursor.execute(query_texts()["wordless_records"].encode(), args).fetchall()
     return [(row["level"], row["summary"]) for row in rows]
 
 
@@ -277,7 +277,7 @@ def test_a_search_of_the_finest_summaries_reads_those_of_its_user(connection: Co
     user = connection.execute("select md5('7')::uuid as id").fetchone()
     assert user is not None
     assert len(wordless(connection, user["id"], "bird number 407")) == 5
-    text = queries()["wordless_records"]
+    text = query_texts()["wordless_records"]
     for number, value in enumerate((f"'{user['id']}'", "'bird number 407'", *["null"] * 4, "20"), start=1):
         text = text.replace(f"${number}", value)
     row = connection.execute(f"explain (analyze, buffers, format json) {text}".encode()).fetchone()

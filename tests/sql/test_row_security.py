@@ -10,7 +10,7 @@ import pytest
 from psycopg import RawCursor, errors, sql
 from psycopg.rows import dict_row
 
-from shared.db import queries
+from shared.query import query_texts
 from tests.sql.attempts import ANN, BEN, CLIENTS, MEMORY, ROLES, Connection, become, values
 from tests.sql.engine import run_of
 
@@ -80,8 +80,8 @@ def test_the_client_by_sql_needs_no_more(known: Connection, role: str) -> None:
         become(known, role, ANN)
         for _ in range(2):
             fields = (str(sent), str(ANN), "And now?", "mentor", None, None, "{}", "{}")
-            cursor.execute(queries()["client_insert"].encode(), fields)
-        row = cursor.execute(queries()["client_look"].encode(), (str(sent),)).fetchone()
+            cursor.execute(query_texts()["client_insert"].encode(), fields)
+        row = cursor.execute(query_texts()["client_look"].encode(), (str(sent),)).fetchone()
     assert row is not None and (row["request_id"], row["status"]) == (sent, "NEW")
 
 

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
-from shared.db import queries
 from shared.postgres import EmbeddedPostgres
+from shared.query import query_texts
 from tests.databases import copy_of
 
 Connection = psycopg.Connection[DictRow]
@@ -44,7 +44,7 @@ def large(postgres: EmbeddedPostgres, template: str) -> Iterator[Connection]:
 def search(connection: Connection, prefix: str, user: UUID | None, text: str, most: int) -> list[DictRow]:
     with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
         arguments = (user, None, None, None, 20, None, None, None, None, None, text, most)
-        return cursor.execute(f"{prefix}{queries()['search_runs']}".encode(), arguments).fetchall()
+        return cursor.execute(f"{prefix}{query_texts()['search_runs']}".encode(), arguments).fetchall()
 
 
 @pytest.mark.parametrize("user", [USER, None])

@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 from maas.engine.states import Status, is_legal
 from maas.http import conversations
 from maas.prompting.prompts import prompt_files
-from shared.db import queries
+from shared.query import query_texts
 
 Connection = psycopg.Connection[DictRow]
 COLUMNS = {
@@ -209,7 +209,7 @@ def test_every_column_is_filled(connection: Connection) -> None:
     functions = connection.execute(
         "select pg_get_functiondef(oid) as body from pg_proc where pronamespace = 'maas'::regnamespace order by 1"
     ).fetchall()
-    code = re.sub(r"--[^\n]*", "", "\n".join([*(row["body"] for row in functions), *queries().values()]))
+    code = re.sub(r"--[^\n]*", "", "\n".join([*(row["body"] for row in functions), *query_texts().values()]))
     set_by_triggers = set(re.findall(r"\bnew\.(\w+) :=", code))
     empty: dict[str, set[str]] = {}
     for row in rows:

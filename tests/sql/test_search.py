@@ -12,11 +12,13 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from bench.sentences import sentence
+from maas import queries
 from maas.memory.context import build_context
 from maas.memory.query import MAX_SEQ, MAX_TIME, SearchFilter
 from maas.memory.ranking import rank
 from maas.memory.search import FULL_READ_MESSAGES, count_due_terms, gather_evidence, narrow_evidence, search
-from shared.db import Database, open_database, queries
+from shared.db import Database, open_database
+from shared.query import query_texts
 from tests.remembering import remember
 
 Connection = psycopg.Connection[DictRow]
@@ -83,7 +85,7 @@ async def test_a_large_memory_is_not_read_whole(connection: Connection, db: Data
     assert 0 < len(evidence.candidates) < 100
     connection.execute("analyze raw_logs")
     arguments = [large, ["walrus", "call"], MAX_SEQ, MAX_TIME, None, None, None, ["walrus"], [5.0, 1.0], [], None]
-    query = b"explain (analyze, format json) " + queries()["rare_turns"].encode()
+    query = b"explain (analyze, format json) " + query_texts()["rare_turns"].encode()
     with psycopg.RawCursor(connection, row_factory=dict_row) as cursor:
         plan = cursor.execute(query, arguments).fetchone()
     assert plan is not None
@@ -192,14 +194,14 @@ async def test_no_id_and_no_text_shows_anothers_turn(connection: Connection, lar
         row["id"] for row in connection.execute("select id from raw_logs where user_id = %s", (large,)).fetchall()
     ]
     bounds = (MAX_SEQ, MAX_TIME, None, None, None)
-    found = await db.rows("rare_turns", mine, ["walrus"], *bounds, ["walrus"], [1.0], theirs, None)
-    chosen = await db.row("candidates", mine, "walrus", *bounds, [], None, FULL_READ_MESSAGES, theirs, True)
-    whole = await db.row("candidates", mine, "walrus", *bounds, [], None, FULL_READ_MESSAGES, None, True)
+    found = await db.rows(queries.rare_turns, mine, ["walrus"], *bounds, ["walrus"], [1.0], theirs, None)
+    chosen = await db.row(queries.candidates, mine, "walrus", *bounds, [], None, FULL_READ_MESSAGES, theirs, True)
+    whole = await db.row(queries.candidates, mine, "walrus", *bounds, [], None, FULL_READ_MESSAGES, None, True)
     assert len(found) == 1 and chosen is not None and chosen["ids"] is None
     assert whole is not None and len(whole["ids"]) == 16
-    assert await db.rows("turns", mine, theirs) == []
-    assert await db.rows("counted_lexemes", mine, ["wa", "ze"], 50) == []
-    assert {row["lexemes"] for row in await db.rows("said_lexemes", mine)} == {"'walrus'"}
+    assert await db.rows(queries.turns, mine, theirs) == []
+    assert await db.rows(queries.counted_lexemes, mine, ["wa", "ze"], 50) == []
+    assert {row["lexemes"] for row in await db.rows(queries.said_lexemes, mine)} == {"'walrus'"}
     assert {hit.text for hit in await search(db, mine, "walrus zeppelin Basil' or true --", limit=50)} == {
         "my own walrus"
     }

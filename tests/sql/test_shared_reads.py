@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any, cast
 from uuid import uuid4
 
 import asyncpg
@@ -11,6 +12,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from maas import queries
 from maas.engine.claims import Claims, Outcome, Run
 from maas.engine.states import Status
 from maas.prompting.prompts import read_profile, read_prompts
@@ -34,7 +36,7 @@ def engine(connection: Connection) -> Engine:
 
 
 async def test_many_callers_share_few_connections(db: Database) -> None:
-    pids = set(await asyncio.gather(*(db.value("session") for _ in range(40))))
+    pids = set(await asyncio.gather(*(db.value(queries.session) for _ in range(40))))
     assert 1 <= len(pids) <= SIZE
     is_open, used = db.connections
     assert is_open == len(pids) and used == 0
@@ -43,7 +45,7 @@ async def test_many_callers_share_few_connections(db: Database) -> None:
 async def test_a_cancelled_statement_costs_no_connection(db: Database, connection: Connection) -> None:
     """Neither one that runs, nor a caller that waits for a connection."""
     connection.execute("begin; lock table assistants")
-    reads = [asyncio.create_task(db.rows("assistant_definitions")) for _ in range(SIZE + 3)]
+    reads = [asyncio.create_task(db.rows(queries.assistant_definitions)) for _ in range(SIZE + 3)]
     await asyncio.sleep(0.1)
     for read in reads[1:]:
         read.cancel()
@@ -52,30 +54,30 @@ async def test_a_cancelled_statement_costs_no_connection(db: Database, connectio
     connection.execute("commit")
     assert await reads[0]
     async with asyncio.timeout(10):
-        assert await asyncio.gather(*(db.value("session") for _ in range(10)))
+        assert await asyncio.gather(*(db.value(queries.session) for _ in range(10)))
     assert db.connections[1] == 0
 
 
 async def test_a_failed_statement_costs_no_connection(db: Database) -> None:
     for _ in range(3 * SIZE):
         with pytest.raises(asyncpg.DataError):
-            await db.rows("recent_turns", "no uuid", 1, 1)
-    assert await db.value("session")
+            await db.rows(queries.recent_turns, "no uuid", 1, 1)
+    assert await db.value(queries.session)
 
 
 async def test_a_killed_connection_is_replaced(db: Database, connection: Connection) -> None:
-    pid = await db.value("session")
+    pid = await db.value(queries.session)
     connection.execute("select pg_terminate_backend(%s, 5000)", (pid,))
     await asyncio.sleep(0.1)
-    assert await db.value("session") != pid
+    assert await db.value(queries.session) != pid
 
 
 async def test_unused_connections_return_to_the_pool(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "IDLE_RETURN_S", 0.01)
-    await db.value("session")
+    await db.value(queries.session)
     await asyncio.sleep(0.1)
     assert db._pool._held == 0
-    assert await db.value("session")
+    assert await db.value(queries.session)
 
 
 async def test_calls_of_one_moment_are_one_statement(db: Database, connection: Connection, engine: Engine) -> None:
@@ -86,7 +88,7 @@ async def test_calls_of_one_moment_are_one_statement(db: Database, connection: C
     runs = {run["user_id"]: run for run in engine.claim()}
     for run in runs.values():
         engine.complete(run, f"answer to {run['user_query']}")
-    calls = [db.grouped_rows("exchange_of_run", runs[user]["id"]) for user in users]
+    calls = [db.grouped_rows(queries.exchange_of_run, runs[user]["id"]) for user in users]
     found = [[row["content"] for row in rows] for rows in await asyncio.gather(*calls)]
     assert found == [[f"query {number}", f"answer to query {number}"] for number in range(5)]
 
@@ -106,13 +108,13 @@ async def test_draft_inputs_are_those_of_the_run(db: Database, connection: Conne
         (runs[user]["id"],),
     )
     mine, strangers = await asyncio.gather(
-        *(db.grouped_rows("draft_inputs", runs[who]["id"], who, runs[who]["seq"], 10) for who in (user, other))
+        *(db.grouped_rows(queries.draft_inputs, runs[who]["id"], who, runs[who]["seq"], 10) for who in (user, other))
     )
     assert [row["content"] for row in mine if row["kind"] == "turn"] == ["the first", "an answer"]
     assert [row["content"] for row in mine if row["kind"] == "note"] == ["no meat"]
     assert [row["client"] for row in mine if row["kind"] == "client"] == [{"system": "be brief", "messages": []}]
     assert strangers == []
-    newest = await db.grouped_rows("draft_inputs", runs[user]["id"], user, runs[user]["seq"], 1)
+    newest = await db.grouped_rows(queries.draft_inputs, runs[user]["id"], user, runs[user]["seq"], 1)
     assert [row["content"] for row in newest if row["kind"] == "turn"] == ["an answer"]
 
 
@@ -150,4 +152,4 @@ async def test_a_changed_prompt_counts_for_the_next_stage(db: Database, connecti
 def claim(connection: Connection, engine: Engine) -> Run:
     insert(connection)
     (row,) = engine.claim()
-    return Run.from_row(row)
+    return Run.from_row(cast(Any, row))

@@ -13,6 +13,7 @@ import pytest
 from psycopg import sql
 from psycopg.rows import DictRow
 
+from maas import queries
 from maas.memory.context import build_context
 from maas.memory.search import search
 from maas.memory.transfer.export import write_export
@@ -67,7 +68,7 @@ async def test_it_is_logged_and_nowhere_recalled(
     say(connection, user, SECRET, conversation_id=conversation, **way)
     (run,) = engine.claim()
     engine.complete(run, "It is moored there.")
-    assert await db.rows("exchange_of_run", [run["id"]]) == []
+    assert await db.rows(queries.exchange_of_run, [run["id"]]) == []
     assert engine.step(done=[engine.archived(run)])["ended"] == [run["id"]]
 
     said = logs(connection, user)
@@ -79,19 +80,19 @@ async def test_it_is_logged_and_nowhere_recalled(
     say(connection, user, "The harbour is closed on Monday.")
     engine.finish(*engine.claim())
     last = 2**60
-    assert [row["content"] for row in await db.rows("recent_turns", user, last, 10)] == [
+    assert [row["content"] for row in await db.rows(queries.recent_turns, user, last, 10)] == [
         "an answer", "The harbour is closed on Monday.",
     ]  # fmt: skip
-    assert await db.rows("recent_messages", user, last, conversation, 10) == []
+    assert await db.rows(queries.recent_messages, user, last, conversation, 10) == []
     for is_full in (False, True):
         hits = await search(db, user, "Where is the zeppelin of Alma moored?", is_full=is_full)
         assert not {hit.text for hit in hits} & {SECRET, "It is moored there."}
     context = await build_context(db, user, "Where is the zeppelin of Alma moored?", 4000)
     assert "Lisbon" not in "".join(context.lines)
     if connection.execute("select to_regclass('embeddings') as name").fetchone() != {"name": None}:  # with pgvector
-        (page,) = await db.rows("sweep_turns", "m", UUID(int=0), 100)
+        (page,) = await db.rows(queries.sweep_turns, "m", UUID(int=0), 100)
         assert (page["looked_at"], len(page["missing"])) == (4, 2)
-        assert len(await db.rows("new_turns", "m", run["created_at"], 100)) == 2
+        assert len(await db.rows(queries.new_turns, "m", run["created_at"], 100)) == 2
 
 
 @WAYS

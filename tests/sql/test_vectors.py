@@ -8,7 +8,7 @@ import psycopg
 from psycopg import RawCursor
 from psycopg.rows import DictRow, dict_row, tuple_row
 
-from shared.db import queries
+from shared.query import query_texts
 from tests.sql.attempts import ANN, become, values
 
 Connection = psycopg.Connection[DictRow]
@@ -17,7 +17,7 @@ USERS, TURNS = 50, 400
 
 def plan(connection: Connection, query: str, *args: object) -> str:
     with RawCursor(connection, row_factory=tuple_row) as cursor:
-        cursor.execute(f"explain {queries()[query]}".encode(), args)
+        cursor.execute(f"explain {query_texts()[query]}".encode(), args)
         return "\n".join(line for (line,) in cursor.fetchall())
 
 
@@ -83,6 +83,6 @@ def test_vectors_that_come_later_are_read_by_those_who_search(connection: Connec
     with connection.transaction(force_rollback=True):
         become(connection, "maas_server", None)
         with RawCursor(connection, row_factory=dict_row) as cursor:
-            similar = cursor.execute(queries()["cosines"].encode(), (ANN, "m", [1.0, 0.0], None))
+            similar = cursor.execute(query_texts()["cosines"].encode(), (ANN, "m", [1.0, 0.0], None))
             assert similar.fetchall() == [{"ids": None, "cosines": None}]
     assert values(connection, "select relrowsecurity from pg_class where relname = 'embeddings'") == [True]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -29,7 +29,7 @@ class Sent(NamedTuple):
     speaker: str | None
 
 
-def row(messages: Sequence[Sent], ids: Sequence[UUID] | None = None, extra: int = ELIGIBLE) -> dict[str, object]:
+def row(messages: Sequence[Sent], ids: Sequence[UUID] | None = None, extra: int = ELIGIBLE) -> Any:
     def numbers(values: Iterator[int]) -> bytes:
         return b"".join(struct.pack(">q", value) for value in values)
 
@@ -80,7 +80,7 @@ def test_neighbours_are_those_of_the_conversation(sent: list[Sent]) -> None:
 
 def test_nothing_was_sent() -> None:
     names = ("ids", "record_ids", "seqs", "times", "conversations", "bits", "speakers")
-    found = Candidates.from_row(dict.fromkeys(names), is_whole=True)
+    found = Candidates.from_row(cast(Any, dict.fromkeys(names)), is_whole=True)
     assert len(found) == 0 and found.frequency(3) == [0, 0, 0] and not found.near(1, in_any_conversation=False).any()
 
 

@@ -51,7 +51,8 @@ def read(cursor: UserCursor | None, table: Sequence[dict[str, Any]], present: Us
     visible = [one for one in table if one["xid"] < present.next_xid and one["xid"] not in present.in_flight]
     rows = [one for one in visible if cursor is None or is_unseen(cursor, one)]
     shared = {"next_xid": present.next_xid, "in_flight": sorted(present.in_flight)}
-    return to_page(cursor, [one | shared for one in rows] or [shared | {"id": None}])
+    read: list[Any] = [one | shared for one in rows] or [shared | {"id": None}]
+    return to_page(cursor, read)
 
 
 @given(st.lists(st.tuples(st.integers(1, 8), xids), max_size=30), st.frozensets(xids), st.frozensets(xids), st.data())

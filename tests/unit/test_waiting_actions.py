@@ -14,7 +14,7 @@ ACTION = UUID("00000000-0000-4000-8000-000000000007")
 SEND = Wording(Phrase("Send an email", "Отправить письмо"), Phrase("It leaves your mailbox", "Письмо уйдёт"))
 
 
-def row(arguments: dict[str, Any], wording: dict[str, Any] | None = None, number: int = 1) -> dict[str, Any]:
+def row(arguments: dict[str, Any], wording: dict[str, Any] | None = None, number: int = 1) -> Any:
     worded = stored_wording("send_email", SEND, "Send.", "", None) if wording is None else wording
     return {
         "id": ACTION, "tool": "send_email", "arguments": arguments, "effect": "dangerous", "wording": worded,

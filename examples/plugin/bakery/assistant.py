@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from maas.agents.definition import Definition
 from maas.agents.tools import ToolContext, Toolset, tool
 from maas.engine.stages import Deps
+from shared.query import query_named
 
 CLERK = Definition(
     name="clerk",
@@ -27,12 +28,12 @@ def make_tools(deps: Deps) -> Toolset:
 
     async def verify_order(order: Order, context: ToolContext, _: Any) -> Any:
         """The number of pieces that is stored."""
-        return {"pieces": await deps.db.value("bakery_pieces", context.run_id, order.item)}
+        return {"pieces": await deps.db.value(query_named("bakery_pieces"), context.run_id, order.item)}
 
     @tool(domain="bakery", effect="write", idempotent=True, verify=verify_order)
     async def order(order: Order, context: ToolContext) -> Any:
         """Write down what the user orders. Call it once for each thing, with the number of pieces."""
-        await deps.db.rows("bakery_add_order", context.run_id, context.user_id, order.item, order.pieces)
+        await deps.db.rows(query_named("bakery_add_order"), context.run_id, context.user_id, order.item, order.pieces)
         return {"ordered": f"{order.pieces} x {order.item}"}
 
     return Toolset([order])

@@ -3,6 +3,7 @@
 from maas.cli.invocation import with_database
 from maas.cli.output import Table, show
 from shared.db import Database
+from shared.query import query_named
 from shared.settings import Settings
 
 
@@ -10,7 +11,7 @@ def list_orders() -> None:
     """Print a table of all orders."""
 
     async def read(db: Database, _: Settings) -> list[tuple[str, str, str]]:
-        rows = await db.rows("bakery_orders")
+        rows = await db.rows(query_named("bakery_orders"))
         return [(f"{row['created_at']:%Y-%m-%d}", str(row["pieces"]), row["item"]) for row in rows]
 
     table = Table("day", "pieces", "item")

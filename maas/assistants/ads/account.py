@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from maas.agents.openers import Opener
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
+from maas.assistants.ads import queries
 from maas.engine.stages import Deps
 from maas.user_secrets import UserSecrets
 from shared.db import Database
@@ -89,7 +90,7 @@ async def read_account(db: Database, user_id: UUID, named: str | None) -> Accoun
 
     None if the user has no such account, whoever else may have it.
     """
-    row = await db.row("ads_account", user_id, named)
+    row = await db.row(queries.ads_account, user_id, named)
     if row is None:
         return None
     zone = row["timezone"]

@@ -11,17 +11,17 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-import asyncpg
-
 from maas.agents.executor import run_concurrently
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import AdAccount, account_of, ad_account_of
 from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign, FacebookClient, Insights, Level, Status
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from shared.db import Database
+from shared.query import Query, jsonb, uuid
 
 _VIDEO = ("video_views", "p25", "p50", "p75", "p95")
 NO_CAMPAIGN = "there is no such campaign: take an id from getCampaigns"
@@ -41,7 +41,7 @@ class AdTree:
         """All campaigns of the account; they are kept."""
         with vendor_errors():
             found = await self.facebook.campaigns(self.account.fb_id)
-        await self._keep("ads_keep_campaigns", found)
+        await self._keep(queries.ads_keep_campaigns, found)
         return found
 
     async def adsets(self, campaign_fb_id: str | None = None) -> list[AdSet]:
@@ -50,7 +50,7 @@ class AdTree:
             await self.campaigns()
         with vendor_errors():
             found = await self.facebook.adsets(campaign_fb_id or self.account.fb_id)
-        await self._keep("ads_keep_adsets", found)
+        await self._keep(queries.ads_keep_adsets, found)
         return found
 
     async def ads(self, campaign_fb_id: str | None = None) -> tuple[list[AdSet], list[Ad]]:
@@ -58,8 +58,8 @@ class AdTree:
         with vendor_errors():
             reads = self.adsets(campaign_fb_id), self.facebook.ads(campaign_fb_id or self.account.fb_id)
             adsets, ads = await together(*reads)
-        await self._keep("ads_keep_ads", ads)
-        await self._keep("ads_keep_shown", [one for one in ads if one.creative_fb_id is not None])
+        await self._keep(queries.ads_keep_ads, ads)
+        await self._keep(queries.ads_keep_shown, [one for one in ads if one.creative_fb_id is not None])
         return adsets, ads
 
     async def insights(
@@ -77,7 +77,7 @@ class AdTree:
     async def adset_days(self, adset_fb_ids: Iterable[str], period: Period) -> list[Insights]:
         """The figures of ad sets by day; they are kept."""
         found = [one for fb_id in adset_fb_ids for one in await self.insights("adset", period, fb_id, by_day=True)]
-        await self._keep("ads_keep_adset_days", _days(found))
+        await self._keep(queries.ads_keep_adset_days, _days(found))
         return found
 
     async def all_days(self, period: Period) -> tuple[int, int]:
@@ -85,27 +85,28 @@ class AdTree:
 
         A day that Facebook has restated is changed.
         """
-        await self._keep("ads_keep_adset_days", adsets := _days(await self.insights("adset", period, by_day=True)))
+        adsets = _days(await self.insights("adset", period, by_day=True))
+        await self._keep(queries.ads_keep_adset_days, adsets)
         days = (period.first, period.last)
-        await self._db.rows("ads_sync_direction_days", *self._owner, *days)
+        await self._db.rows(queries.ads_sync_direction_days, *self._owner, *days)
         ads = _days(await self.insights("ad", period, by_day=True), _VIDEO)
-        await self._keep("ads_keep_creative_days", ads)
+        await self._keep(queries.ads_keep_creative_days, ads)
         return len(adsets), len(ads)
 
-    async def find_campaign(self, reference: str) -> asyncpg.Record:
+    async def find_campaign(self, reference: str) -> queries.AdsCampaignRow:
         """The row of a campaign, by an id of ours or of Facebook. Raises ToolFailure if the account has none."""
-        if (row := await self._db.row("ads_campaign", *self._owner, reference)) is None:
+        if (row := await self._db.row(queries.ads_campaign, *self._owner, reference)) is None:
             await self.campaigns()
-            row = await self._db.row("ads_campaign", *self._owner, reference)
+            row = await self._db.row(queries.ads_campaign, *self._owner, reference)
         if row is None:
             raise ToolFailure(NO_CAMPAIGN)
         return row
 
-    async def find_adset(self, reference: str) -> asyncpg.Record:
+    async def find_adset(self, reference: str) -> queries.AdsAdsetRow:
         """The row of an ad set, by an id of ours or of Facebook. Raises ToolFailure if the account has none."""
-        if (row := await self._db.row("ads_adset", *self._owner, reference)) is None:
+        if (row := await self._db.row(queries.ads_adset, *self._owner, reference)) is None:
             await self.adsets()
-            row = await self._db.row("ads_adset", *self._owner, reference)
+            row = await self._db.row(queries.ads_adset, *self._owner, reference)
         if row is None:
             raise ToolFailure(NO_ADSET)
         return row
@@ -119,27 +120,27 @@ class AdTree:
             found = await self._creatives_of(wanted)
         return found
 
-    async def targets(self) -> list[asyncpg.Record]:
+    async def targets(self) -> list[queries.AdsAdsetTargetsRow]:
         """The targets of ad sets that belong to directions with one."""
-        return await self._db.rows("ads_adset_targets", *self._owner)
+        return await self._db.rows(queries.ads_adset_targets, *self._owner)
 
     async def set_status(self, fb_id: str, status: Status) -> None:
         """Start or pause a campaign or an ad set, at Facebook and in its row."""
         with vendor_errors():
             await self.facebook.set_status(fb_id, status)
-        await self._db.rows("ads_set_status", *self._owner, fb_id, status)
+        await self._db.rows(queries.ads_set_status, *self._owner, fb_id, status)
 
     async def set_budget(self, adset_fb_id: str, minor: int) -> None:
         """Set the daily budget of an ad set, at Facebook and in its row."""
         with vendor_errors():
             await self.facebook.set_daily_budget(adset_fb_id, minor)
-        await self._db.rows("ads_set_adset_budget", *self._owner, adset_fb_id, minor)
+        await self._db.rows(queries.ads_set_adset_budget, *self._owner, adset_fb_id, minor)
 
     async def _creatives_of(self, ad_fb_ids: Sequence[str]) -> dict[str, UUID]:
-        rows = await self._db.rows("ads_creatives_of", *self._owner, ad_fb_ids)
+        rows = await self._db.rows(queries.ads_creatives_of, *self._owner, ad_fb_ids)
         return {row["fb_id"]: row["creative_id"] for row in rows}
 
-    async def _keep(self, query: str, found: Sequence[Any]) -> None:
+    async def _keep(self, query: Query[Any, uuid, uuid, jsonb], found: Sequence[Any]) -> None:
         if found:
             await self._db.rows(query, *self._owner, [one if isinstance(one, dict) else asdict(one) for one in found])
 

@@ -14,6 +14,7 @@ import httpx2
 import typer
 
 from maas import user_secrets
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import crm_secret, facebook_secret
 from maas.assistants.ads.clients.amocrm import AmoCrmClient
 from maas.assistants.ads.clients.facebook import AdAccount, FacebookClient
@@ -85,7 +86,7 @@ def list_accounts(user: Owner) -> None:
     """Print no tokens. Raises MaasError."""
     user_id = read_uuid(user, "--user")
     rows = with_database(
-        lambda db, _: db.rows("list_ads_accounts", user_id), command="ads account list", user_id=user_id
+        lambda db, _: db.rows(queries.list_ads_accounts, user_id), command="ads account list", user_id=user_id
     )
     if not rows:
         note("no account; `maas ads account add` adds one")
@@ -172,7 +173,7 @@ async def _add(db: Database, settings: Settings, user_id: UUID, name: str, wante
             raise MaasError("bad_parameter", f"nothing was stored: {error.message}") from error
     shown = (found.fb_id, found.name or found.fb_id, found.currency, found.timezone) if found else (None,) * 4
     try:
-        account_id = UUID(str(await db.value("add_ads_account", user_id, name, *shown, crm_url, whatsapp)))
+        account_id = UUID(str(await db.value(queries.add_ads_account, user_id, name, *shown, crm_url, whatsapp)))
     except asyncpg.CheckViolationError as error:
         raise MaasError("bad_parameter", f"nothing was stored: {error.constraint_name} does not hold") from error
     if found is not None and wanted.token is not None:
@@ -191,7 +192,7 @@ async def _try_facebook(http: httpx2.AsyncClient, settings: Settings, wanted: Co
 
 
 async def _remove(db: Database, user_id: UUID, account_id: UUID) -> None:
-    row = await db.row("remove_ads_account", user_id, account_id)
+    row = await db.row(queries.remove_ads_account, user_id, account_id)
     if row is None:
         raise MaasError("not_found", f"user {user_id} has no account {account_id}; see maas ads account list")
     stored = {one["name"] for one in await user_secrets.list_secrets(db, user_id)}

@@ -13,6 +13,7 @@ from typing import Any
 
 from maas.agents.openers import Opener
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import DOMAINS, account_of, ad_account_of, open_ads
 from maas.assistants.ads.clients.facebook import from_minor
 from maas.assistants.ads.vendors import Vendors, vendor_errors
@@ -39,14 +40,14 @@ def make_context_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     @tool(domain=DOMAIN, effect="read")
     async def user_specs(context: ToolContext) -> Any:
         """The preferences of the user."""
-        rows = await db.rows("user_specs", context.user_id, MAX_SPECS)
+        rows = await db.rows(queries.user_specs, context.user_id, MAX_SPECS)
         return {row["key"]: row["value"] for row in rows}
 
     @tool(domain=DOMAIN, effect="read")
     async def brain_actions(context: ToolContext) -> Any:
         """What an autopilot did with the ads lately."""
         account = account_of(context)
-        rows = await db.rows("recent_brain_actions", context.user_id, account.id, MAX_ACTIONS)
+        rows = await db.rows(queries.recent_brain_actions, context.user_id, account.id, MAX_ACTIONS)
         return [
             {
                 "at": row["at"].astimezone(account.timezone).isoformat(timespec="minutes"),
@@ -68,7 +69,7 @@ def make_context_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         """Whether the ad account can run ads, as Facebook said within the last five minutes, or last said."""
         account = ad_account_of(context)
         shown: dict[str, Any] = {"name": account.name, "currency": account.currency, "timezone": account.timezone.key}
-        row = await db.row("ad_account_status", context.user_id, account.id, STATUS_TTL)
+        row = await db.row(queries.ad_account_status, context.user_id, account.id, STATUS_TTL)
         assert row is not None
         if row["is_fresh"] or not account_of(context).is_connected["ads"]:
             return shown | _status(row)
@@ -80,14 +81,14 @@ def make_context_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
                     raise
             return shown | _status(row)
         status = "ACTIVE" if found.can_run_ads else f"status {found.status}"
-        stored = await db.row("keep_ad_account_status", context.user_id, account.id, found.can_run_ads, status)
+        stored = await db.row(queries.keep_ad_account_status, context.user_id, account.id, found.can_run_ads, status)
         return shown | _status(stored if stored is not None else row)
 
     @tool(domain=DOMAIN, effect="read")
     async def directions(context: ToolContext) -> Any:
         """The directions: status, daily budget, target cost of a lead."""
         account = ad_account_of(context)
-        rows = await db.rows("directions_in_short", context.user_id, account.id, MAX_DIRECTIONS)
+        rows = await db.rows(queries.directions_in_short, context.user_id, account.id, MAX_DIRECTIONS)
         return [
             {
                 "name": row["name"],
@@ -101,7 +102,7 @@ def make_context_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     return [user_specs, brain_actions, integrations, ad_account_status, directions]
 
 
-def _status(row: Mapping[str, Any]) -> dict[str, Any]:
+def _status(row: queries.AdAccountStatusRow | queries.KeepAdAccountStatusRow) -> dict[str, Any]:
     checked_at = row["checked_at"]
     at = None if checked_at is None else checked_at.isoformat(timespec="seconds")
     return {"can_run_ads": row["can_run_ads"], "status": row["status"], "checked_at": at}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
-
-import asyncpg
 
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
 from maas.assistants.ads.period import Period
@@ -22,19 +21,20 @@ NOTES = {
     name: DEFINITIONS[name] for name in ("roi", "qcpl", "cpl", "cpm", "ctr", "creative_qualification_rate", "tier")
 }
 NO_CREATIVE = "there is no such creative: take an id from getCreatives"
-RETENTION = ("p25", "p50", "p75", "p95")
 MAX_TITLE_CHARS = 200
 MAX_ADVICE = 10
 
 
-async def find_creative(db: Database, context: ToolContext, reference: str) -> asyncpg.Record:
+async def find_creative(db: Database, context: ToolContext, reference: str) -> queries.FindCreativesRow:
     """The creative with this id of ours or of Facebook. Raises ToolFailure if the ad account has none."""
     return (await find_creatives(db, context, [reference]))[0]
 
 
-async def find_creatives(db: Database, context: ToolContext, references: Sequence[str]) -> list[asyncpg.Record]:
+async def find_creatives(
+    db: Database, context: ToolContext, references: Sequence[str]
+) -> list[queries.FindCreativesRow]:
     """The creatives with these ids, in their order. Raises ToolFailure if one is unknown."""
-    rows = await db.rows("find_creatives", context.user_id, ad_account_of(context).id, list(references))
+    rows = await db.rows(queries.find_creatives, context.user_id, ad_account_of(context).id, list(references))
     found = {row["reference"]: row for row in rows}
     if len(found) < len(set(references)):
         raise ToolFailure(NO_CREATIVE)
@@ -47,9 +47,9 @@ async def read_creatives(
 ) -> list[CreativeFigures]:  # fmt: skip
     """The creatives of the ad account with their figures of a period, as stored; by default all, the newest first."""
     account = ad_account_of(context)
-    has_revenue = await db.value("ads_has_revenue", context.user_id, account_of(context).id)
+    has_revenue = await db.value(queries.ads_has_revenue, context.user_id, account_of(context).id)
     rows = await db.rows(
-        "creatives", context.user_id, account.id, period.first, period.last, period.start, period.end,
+        queries.creatives, context.user_id, account.id, period.first, period.last, period.start, period.end,
         None if ids is None else list(ids), status, direction_id,
     )  # fmt: skip
     return [CreativeFigures(row, account.currency, has_revenue) for row in rows]
@@ -58,7 +58,7 @@ async def read_creatives(
 class CreativeFigures:
     """A creative and its figures. Where no lead has ever paid, revenue is unknown, and so is the return."""
 
-    def __init__(self, row: Mapping[str, Any], currency: str, has_revenue: bool) -> None:
+    def __init__(self, row: queries.CreativesRow, currency: str, has_revenue: bool) -> None:
         self._row = row
         self._currency = currency
         self.id: UUID = row["id"]
@@ -109,20 +109,33 @@ class CreativeFigures:
         return data | ({"video": video(row)} if row["media_type"] == "video" else {})
 
 
-def title_of(row: Mapping[str, Any]) -> str:
+class Titled(TypedDict):
+    """The column of a creative that names it."""
+
+    title: str
+
+
+class Named(Titled):
+    """The columns of a creative that identify it."""
+
+    id: UUID
+
+
+def title_of(row: Titled) -> str:
     """The title of a creative, without phone numbers."""
     return (mask_phones(row["title"]) or "")[:MAX_TITLE_CHARS]
 
 
-def name_of(row: Mapping[str, Any]) -> dict[str, str]:
+def name_of(row: Named) -> dict[str, str]:
     """The id and the title of a creative, as results have them."""
     return {"id": str(row["id"]), "title": title_of(row)}
 
 
-def video(row: Mapping[str, Any]) -> dict[str, Any]:
+def video(row: queries.CreativesRow | queries.CreativeDaysRow) -> dict[str, Any]:
     """Views of a video and the share of them, in percent, that reached 25, 50, 75 and 95 % of it."""
     views = row["video_views"]
-    shares = {f"retention_{name[1:]}": rounded(rate(row[name], views)) for name in RETENTION}
+    seen = {25: row["p25"], 50: row["p50"], 75: row["p75"], 95: row["p95"]}
+    shares = {f"retention_{percent}": rounded(rate(count, views)) for percent, count in seen.items()}
     return {"video_views": views, **shares}
 
 

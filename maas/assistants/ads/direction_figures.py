@@ -10,6 +10,7 @@ from uuid import UUID
 
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, AdAccount, account_of, ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
 from maas.assistants.ads.metrics import Figures
@@ -43,11 +44,11 @@ class Directions:
 
     async def rows(self) -> list[Row]:
         """All directions, with `adset_fb_ids`."""
-        return [dict(row) for row in await self._db.rows("ads_directions", *self._owner, None)]
+        return [dict(row) for row in await self._db.rows(queries.ads_directions, *self._owner, None)]
 
     async def find(self, reference: str) -> Row:
         """A direction, by its id or that of its ad set. Raises ToolFailure if the account has none."""
-        rows = await self._db.rows("ads_directions", *self._owner, reference)
+        rows = await self._db.rows(queries.ads_directions, *self._owner, reference)
         if not rows:
             raise ToolFailure(NO_DIRECTION)
         return dict(rows[0])
@@ -55,7 +56,7 @@ class Directions:
     async def figures(self, rows: Sequence[Row], period: Period) -> dict[UUID, Figures]:
         """The figures of each direction over a period."""
         if self.tree is None:
-            found = await self._db.rows("ads_direction_figures", *self._owner, period.first, period.last)
+            found = await self._db.rows(queries.ads_direction_figures, *self._owner, period.first, period.last)
             return {one["direction_id"]: _figures(one) for one in found}
         of_adsets = await self.tree.figures("adset", period)
         return {row["id"]: _sum(row, of_adsets) for row in rows}
@@ -64,7 +65,7 @@ class Directions:
         """The figures of a direction by day; days without any are left out. Those of Facebook are kept."""
         if self.tree is None:
             found = await self._db.rows(
-                "ads_direction_days", self.account.user_id, row["id"], period.first, period.last
+                queries.ads_direction_days, self.account.user_id, row["id"], period.first, period.last
             )
             return {one["day"]: _figures(one) for one in found}
         days: dict[date, Figures] = {}
@@ -73,18 +74,18 @@ class Directions:
                 days[one.day] = days.get(one.day, Figures()) + figures_of(one)
         if days:
             kept = [{"day": day, **asdict(of)} for day, of in sorted(days.items())]
-            await self._db.rows("ads_keep_direction_days", self.account.user_id, row["id"], kept)
+            await self._db.rows(queries.ads_keep_direction_days, self.account.user_id, row["id"], kept)
         return days
 
     async def results(self, period: Period) -> dict[UUID, Row]:
         """What became of the leads that came in a period: leads, engaged, qualified, revenue."""
         found = await self._db.rows(
-            "ads_direction_results", self.account.user_id, self.account.id, period.start, period.end
+            queries.ads_direction_results, self.account.user_id, self.account.id, period.start, period.end
         )
         return {one["direction_id"]: dict(one) for one in found if one["direction_id"] is not None}
 
     async def creatives(self, row: Row, limit: int) -> list[Row]:
-        found = await self._db.rows("ads_direction_creatives", self.account.user_id, row["id"], limit)
+        found = await self._db.rows(queries.ads_direction_creatives, self.account.user_id, row["id"], limit)
         return [dict(one) for one in found]
 
     @property
@@ -103,5 +104,5 @@ def _sum(row: Row, of_adsets: Mapping[str, Figures]) -> Figures:
     return sum((of_adsets.get(fb_id, Figures()) for fb_id in row["adset_fb_ids"]), Figures())
 
 
-def _figures(row: Mapping[str, Any]) -> Figures:
+def _figures(row: queries.AdsDirectionFiguresRow | queries.AdsDirectionDaysRow) -> Figures:
     return Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, account_of, read_values
 from maas.assistants.ads.ad_tree import tree_of
 from maas.assistants.ads.clients.amocrm import CrmLead
@@ -75,7 +76,7 @@ class Sync:
 
     async def _accounts(self, only: str | None) -> dict[str, list[str]]:
         """The ids of accounts, each with its ad accounts."""
-        rows = await self._db.rows("list_ads_accounts", self._user_id)
+        rows = await self._db.rows(queries.list_ads_accounts, self._user_id)
         return {
             str(row["id"]): [name for name in row["ad_accounts"] if only in (None, str(row["id"]), name)]
             for row in rows
@@ -117,13 +118,13 @@ class Sync:
         adsets, ads = await tree.ads()
         self._report("ad sets", len(adsets))
         self._report("ads", len(ads))
-        zone, now = tree.account.timezone, await self._db.value("ads_now")
+        zone, now = tree.account.timezone, await self._db.value(queries.ads_now)
         today = now.astimezone(zone).date()
-        synced_to = await self._db.value("ads_synced_to", self._user_id, tree.account.id)
+        synced_to = await self._db.value(queries.ads_synced_to, self._user_id, tree.account.id)
         for first, last in portions(self._first_day(synced_to, today), today):
             counts = await tree.all_days(Period("custom", first, last, zone, today))
             complete = min(last, today - timedelta(days=1))
-            await self._db.value("ads_set_synced_to", self._user_id, tree.account.id, complete)
+            await self._db.value(queries.ads_set_synced_to, self._user_id, tree.account.id, complete)
             self._report("days of ad sets", counts[0])
             self._report("days of ads", counts[1])
 
@@ -140,7 +141,7 @@ class Sync:
         """The stages, and the leads that have changed; the oldest change first."""
         account, crm = account_of(context), self._vendors.crm(context)
         self._report("stages", await keep_stages(self._db, crm, account))
-        synced_to = await self._db.value("ads_crm_synced_to", self._user_id, account.id)
+        synced_to = await self._db.value(queries.ads_crm_synced_to, self._user_id, account.id)
         async for page in crm.leads(synced_to):
             await self._keep_leads(account, page)
 
@@ -152,19 +153,19 @@ class Sync:
             for one in page
         ]  # fmt: skip
         async with self._db.transaction() as transaction:
-            await transaction.value("ads_link_leads", self._user_id, account.id, leads)
-            await transaction.value("ads_keep_leads", self._user_id, account.id, leads)
+            await transaction.value(queries.ads_link_leads, self._user_id, account.id, leads)
+            await transaction.value(queries.ads_keep_leads, self._user_id, account.id, leads)
             last = max(one.updated_at for one in page)
-            await transaction.value("ads_set_crm_synced_to", self._user_id, account.id, last)
+            await transaction.value(queries.ads_set_crm_synced_to, self._user_id, account.id, last)
         self._report("leads", len(leads))
 
     async def _whatsapp(self, context: ToolContext) -> None:
         """Dialogues with new messages, the last changed first; a dialogue's place is noted once it is stored whole."""
         account, whatsapp = account_of(context), self._vendors.whatsapp(context)
-        await self._db.value("ads_keep_whatsapp_state", self._user_id, account.id, await whatsapp.state())
-        rows = await self._db.rows("ads_chats_synced_to", self._user_id, account.id)
+        await self._db.value(queries.ads_keep_whatsapp_state, self._user_id, account.id, await whatsapp.state())
+        rows = await self._db.rows(queries.ads_chats_synced_to, self._user_id, account.id)
         synced = {} if self._days is not None else {row["jid"]: row["synced_to"] for row in rows}
-        oldest = await self._db.value("ads_now") - timedelta(days=self._days or FIRST_DAYS)
+        oldest = await self._db.value(queries.ads_now) - timedelta(days=self._days or FIRST_DAYS)
         for chat in await whatsapp.chats():
             since = synced.get(chat.jid) or oldest
             if chat.updated_at is None or chat.updated_at >= since:
@@ -178,11 +179,11 @@ class Sync:
                  "sent_at": one.sent_at.isoformat()}
                 for one in page
             ]  # fmt: skip
-            await self._db.rows("ads_keep_messages", self._user_id, account.id, chat.jid, messages)
+            await self._db.rows(queries.ads_keep_messages, self._user_id, account.id, chat.jid, messages)
             newest = max([one.sent_at for one in page] + ([newest] if newest else []))
             self._report("messages", len(messages))
         if newest is not None:
-            await self._db.rows("ads_chat_synced", self._user_id, account.id, chat.jid, chat.name or None, newest)
+            await self._db.rows(queries.ads_chat_synced, self._user_id, account.id, chat.jid, chat.name or None, newest)
 
 
 def portions(first: date, last: date) -> list[tuple[date, date]]:

@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from maas import queries as core
 from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.agents.wording import Phrase, Wording
@@ -92,7 +93,7 @@ def make_complex_task_tool(deps: Deps) -> Tool:
 
     async def verify(_: ComplexTask, __: ToolContext, data: Any) -> Any:
         """How many steps of the task are there."""
-        return {"steps": len(await deps.db.rows("task_steps", UUID(data["taskRunId"])))}
+        return {"steps": len(await deps.db.rows(core.task_steps, UUID(data["taskRunId"])))}
 
     @tool(
         name=NAME, domain=DOMAIN, effect="dangerous", timeout=TIMEOUT_S, idempotent=True, reason=REASON, verify=verify,

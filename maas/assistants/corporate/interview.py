@@ -14,6 +14,7 @@ from maas.agents.collector import SlotField, Texts
 from maas.agents.slots import MAX_VALUE_CHARS, SlotSession
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.corporate import queries
 from maas.assistants.corporate.user_tools import REQUIRED, UserArguments, check_user
 from maas.engine.claims import LostRun
 from maas.engine.stages import Deps
@@ -87,7 +88,7 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
 
     async def verify_start(_: Any, context: ToolContext, __: Any) -> Any:
         """The position that the profile has now."""
-        row = await db.row("who_is_user", context.user_id)
+        row = await db.row(queries.who_is_user, context.user_id)
         return {"position": row["position"] if row is not None else None}
 
     async def verify_answers(answers: Answers, _: ToolContext, data: Any) -> Any:
@@ -97,7 +98,7 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
 
     async def verify_end(_: Any, context: ToolContext, __: Any) -> Any:
         """What stands in the user's preferences now."""
-        row = await db.row("who_is_user", context.user_id)
+        row = await db.row(queries.who_is_user, context.user_id)
         assert row is not None
         return {"interview_passed": row["is_interviewed"], "preferences": row["preferences"]}
 
@@ -107,7 +108,7 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
         check_user(arguments, context)
         session = _session(context)
         position = (arguments.position or "").strip() or None
-        known = await db.value("begin_interview", context.run_id, position)
+        known = await db.value(queries.begin_interview, context.run_id, position)
         if known is None:
             raise LostRun
         return {"position": known or None} | session.progress({})
@@ -129,7 +130,7 @@ def make_interview_tools(deps: Deps) -> list[Tool]:
         if session.missing:
             names = ", ".join(slot.name for slot in session.missing)
             raise ToolFailure(f"not yet: {names} must be answered first")
-        if not await db.value("keep_interview", context.run_id, dict(session.values)):
+        if not await db.value(queries.keep_interview, context.run_id, dict(session.values)):
             raise LostRun
         return {"saved": sorted(session.values)}
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.corporate import queries
 from maas.assistants.corporate.mail import find_mail_server, mail_status
 from maas.engine.stages import Deps
 from maas.user_secrets import UserSecrets
@@ -44,7 +45,7 @@ def make_user_tools(deps: Deps) -> list[Tool]:
     db, secrets, server = deps.db, UserSecrets(deps.db), find_mail_server(deps.settings)
 
     async def who(context: ToolContext) -> dict[str, Any]:
-        row = await db.row("who_is_user", context.user_id)
+        row = await db.row(queries.who_is_user, context.user_id)
         assert row is not None
         return dict(row)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from maas import queries as core
+from maas.channels.telegram import queries
 from maas.channels.telegram.client import TelegramClient
 from maas.channels.telegram.settings import TelegramSettings
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
@@ -22,7 +24,7 @@ async def check_bots(settings: Settings, db: Database) -> str:
         for token, assistant in own.telegram_bots:
             me = await TelegramClient(http, own.telegram_base_url, token).get_me()
             names.append(f"{me.username} ({assistant})")
-    rows = await db.rows("telegram_bots") if await db.value("schema_is_there") else []
+    rows = await db.rows(queries.telegram_bots) if await db.value(core.schema_is_there) else []
     if errors := [f"{row['username']}: {row['error']}" for row in rows if row["error"]]:
         raise MaasError("telegram_silent", "; ".join(errors))
     silent = [row["silent_s"] for row in rows if row["silent_s"] is not None]

@@ -7,14 +7,15 @@ What Telegram refuses for a time is sent after that time, for the whole chat.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import structlog
 
+from maas.channels.telegram import queries
 from maas.channels.telegram.bot import Bot
 from maas.channels.telegram.client import MAX_STICKER_BYTES, STICKER_SIDE, Keyboard, RichText
 from maas.channels.telegram.keyed_queue import KeyedQueue
@@ -61,9 +62,9 @@ class Delivery:
     async def load(self) -> None:
         """Take in all replies that are open, such as those of an earlier process."""
         after = 0
-        while rows := await self._db.rows("telegram_open_replies", self._bot.id, after):
+        while rows := await self._db.rows(queries.telegram_open_replies, self._bot.id, after):
             for row in rows:
-                self.put(Reply(**dict(row)))
+                self.put(Reply(**cast(dict[str, Any], row)))
             after = rows[-1]["id"]
 
     def put(self, reply: Reply) -> None:
@@ -81,7 +82,7 @@ class Delivery:
     ) -> None:
         """Show a run that no message asked for: of an action, a button or a task. Once, however often called."""
         reply_id = await self._db.value(
-            "telegram_follow", self._bot.id, chat_id, user_id, run_id, language, reply_to
+            queries.telegram_follow, self._bot.id, chat_id, user_id, run_id, language, reply_to
         )  # fmt: skip
         if reply_id is not None:
             self.put(Reply(reply_id, chat_id, user_id, run_id, None, reply_to, language, is_task=is_task))
@@ -92,33 +93,34 @@ class Delivery:
 
     async def follow_tasks(self) -> None:
         """Show the tasks that answers of this bot have begun."""
-        for row in await self._db.rows("telegram_tasks", self._bot.id):
-            await self.follow(row["chat_id"], row["user_id"], row["run_id"], row["language"], row["reply_to"], True)
+        for row in await self._db.rows(queries.telegram_tasks, self._bot.id):
+            language = cast(Language, row["language"])
+            await self.follow(row["chat_id"], row["user_id"], row["run_id"], language, row["reply_to"], True)
 
     async def show_decisions(self) -> None:
         """Say under each message with buttons what became of its action, and show the run of an approved one."""
-        for row in await self._db.rows("telegram_decided", self._bot.id):
+        for row in await self._db.rows(queries.telegram_decided, self._bot.id):
             if row["action_run_id"] is not None:
-                await self.follow(
-                    row["chat_id"], row["user_id"], row["action_run_id"], row["language"], row["reply_to"]
-                )  # fmt: skip
+                language = cast(Language, row["language"])
+                await self.follow(row["chat_id"], row["user_id"], row["action_run_id"], language, row["reply_to"])
             if row["id"] not in self._deciding:
                 self._deciding.add(row["id"])
                 self._edits.put(row["chat_id"], partial(self._show_decision, row))
 
-    async def _show_decision(self, row: Mapping[str, Any]) -> None:
-        language, chat_id = row["language"], row["chat_id"]
+    async def _show_decision(self, row: queries.TelegramDecidedRow) -> None:
+        language, chat_id, message_id = cast(Language, row["language"]), row["chat_id"], row["message_id"]
+        assert message_id is not None  # of other actions the query has no row
         name = {"failed": "failed_action", "executing": "approved"}.get(row["status"], row["status"])
         content = describe_action(language, row["tool"], row["arguments"], say(language, name))
         try:
-            await edit_message(self._client, self._limits, chat_id, row["message_id"], content, ())
+            await edit_message(self._client, self._limits, chat_id, message_id, content, ())
         except VendorError as error:
             if error.code not in _PERMANENT:
                 log.warning("telegram_outcome_waits", cause=error.message)
                 return
         finally:
             self._deciding.discard(row["id"])
-        await wait_for_postgres(lambda: self._db.value("telegram_set_message", row["id"], "closed", None, None))
+        await wait_for_postgres(lambda: self._db.value(queries.telegram_set_message, row["id"], "closed", None, None))
 
     async def _remove_keyboard(self, chat_id: int, message_id: int) -> None:
         edit = partial(self._client.edit_message_reply_markup, chat_id, message_id)
@@ -283,7 +285,7 @@ class Delivery:
             await self._limits.call(chat_id, send)
 
     async def _end(self, reply: Reply, state: str, error: str | None = None) -> None:
-        await wait_for_postgres(lambda: self._db.value("telegram_end", reply.id, state, error))
+        await wait_for_postgres(lambda: self._db.value(queries.telegram_end, reply.id, state, error))
 
 
 def _now() -> float:

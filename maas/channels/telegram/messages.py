@@ -11,6 +11,7 @@ from uuid import UUID
 
 import structlog
 
+from maas.channels.telegram import queries
 from maas.channels.telegram.bot import Bot
 from maas.channels.telegram.client import Keyboard, RichText, TelegramClient
 from maas.channels.telegram.phrases import Language
@@ -70,7 +71,7 @@ class Messages:
 
     async def load(self) -> None:
         """Read which messages stand in the chat."""
-        rows = await self._db.rows("telegram_messages", self.reply.id)
+        rows = await self._db.rows(queries.telegram_messages, self.reply.id)
         self._parts = {row["part"]: Part(row["id"], row["message_id"], row["shown"]) for row in rows}
 
     async def show(
@@ -124,7 +125,7 @@ class Messages:
     async def place(self, number: int, kind: Kind, action: UUID | None = None) -> bool:
         """Announce a message before it is sent; False if it may have been sent before, or not by this process."""
         if number not in self._parts:
-            row_id = await self._db.value("telegram_place", self.reply.id, number, kind, action)
+            row_id = await self._db.value(queries.telegram_place, self.reply.id, number, kind, action)
             if row_id is None:
                 return False
             self._parts[number] = Part(row_id)
@@ -160,7 +161,7 @@ class Messages:
         """Store what became of a message, however long the database is away; False if it was erased."""
         return bool(
             await wait_for_postgres(
-                lambda: self._db.value("telegram_set_message", part.id, state, message_id, shown)
+                lambda: self._db.value(queries.telegram_set_message, part.id, state, message_id, shown)
             )
         )  # fmt: skip
 

@@ -8,12 +8,13 @@ from typing import Any
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from maas.channels.telegram import queries
 from shared.db import Database
 
 
 async def read_metrics(db: Database) -> list[Collector]:
     """The gauges of the bots as they are now."""
-    return [TelegramGauges(await db.rows("telegram_bots"))]
+    return [TelegramGauges(await db.rows(queries.telegram_bots))]
 
 
 class TelegramGauges(Collector):

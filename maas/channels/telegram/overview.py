@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from rich.console import RenderableType
 
+from maas.channels.telegram import queries
 from maas.cli.output import figures_table, readable_duration, styled
 from shared.db import Database
 
 
 async def read_overview(db: Database) -> list[RenderableType]:
     """A table of the bots; `lost` are messages that may stand empty in a chat, or images that may not have arrived."""
-    rows = await db.rows("telegram_bots")
+    rows = await db.rows(queries.telegram_bots)
     table = figures_table("telegram bot", "last answer", "updates wait", "replies open", "dropped", "lost")
     for row in rows:
         answer = "never" if row["silent_s"] is None else f"{readable_duration(max(0.0, row['silent_s']))} ago"

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import structlog
 
+from maas.channels.telegram import queries
 from maas.channels.telegram.bot import Bot
 from shared.db import CONNECTION_LOST
 from shared.errors import MaasError
@@ -66,7 +67,7 @@ class RateLimits:
             log.warning("telegram_flooded", wait=wait_s)
             if wait_s > LONG_WAIT_S:
                 with suppress(MaasError, *CONNECTION_LOST):
-                    await self._bot.db.value("telegram_delay", self._bot.id, chat_id, wait_s)
+                    await self._bot.db.value(queries.telegram_delay, self._bot.id, chat_id, wait_s)
 
     async def send(self, chat_id: int, send: Callable[[], Awaitable[Result]]) -> Result:
         """Send a new message, as `call`; at most MAX_SENDS at a time."""

@@ -14,6 +14,8 @@ import asyncpg
 import httpx2
 import structlog
 
+from maas import queries as core
+from maas.channels.telegram import queries
 from maas.channels.telegram.bot import KINDS, Bot
 from maas.channels.telegram.client import TelegramClient
 from maas.channels.telegram.delivery import Delivery
@@ -24,9 +26,10 @@ from maas.channels.telegram.webhook import Webhooks
 from maas.runs.event_stream import EventStream
 from maas.runs.run_watcher import RunWatcher
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
-from shared.db import CONNECTION_LOST, Database, connect, open_database, queries, wait_for_postgres
+from shared.db import CONNECTION_LOST, Database, connect, open_database, wait_for_postgres
 from shared.errors import Backoff, MaasError
 from shared.postgres import PostgresUrls
+from shared.query import query_texts
 from shared.settings import Settings
 from shared.vendors import VendorError
 
@@ -78,7 +81,7 @@ async def _open_database(settings: Settings, postgres: PostgresUrls, stack: Asyn
     db = await stack.enter_async_context(
         open_database(postgres.query, settings.pool_size, "maas telegram", statement_timeout=settings.statement_timeout)
     )
-    if not await db.value("schema_is_there"):
+    if not await db.value(core.schema_is_there):
         raise MaasError("no_schema", "the database holds no MaaS schema; run `maas migrate`")
     return db
 
@@ -130,7 +133,7 @@ class _Service:
     async def _serve_with_lock(self) -> None:
         connection = await connect(self._postgres.listen, server_settings={"application_name": "maas telegram lock"})
         try:
-            if not await connection.fetchval(queries()["telegram_lock"], self._bot.id):
+            if not await connection.fetchval(query_texts()[queries.telegram_lock], self._bot.id):
                 if not self._is_announced:
                     log.info("telegram_stands_by", bot=self._bot.username, why="another process serves this bot")
                 self._is_announced = True
@@ -143,7 +146,7 @@ class _Service:
     async def _serve(self, lock: asyncpg.Connection) -> None:
         """Serve until the lock is lost: then nothing more is sent."""
         bot = self._bot
-        next_id = await bot.db.value("telegram_open", bot.id, bot.username, bot.assistant)
+        next_id = await bot.db.value(queries.telegram_open, bot.id, bot.username, bot.assistant)
         delivery = Delivery(bot, self._events, self._watcher)
         handler = UpdateHandler(bot, delivery)
         log.info("telegram_serves", bot=bot.username, assistant=bot.assistant, pid=os.getpid())
@@ -170,7 +173,7 @@ class _Service:
         """Return or raise when the lock is lost."""
         while not lock.is_closed():
             await asyncio.sleep(PING_INTERVAL_S)
-            await lock.fetchval(queries()["ping"], timeout=PING_TIMEOUT_S)
+            await lock.fetchval(query_texts()[core.ping], timeout=PING_TIMEOUT_S)
 
     async def _take_in(self, handler: UpdateHandler, delivery: Delivery, next_id: int | None) -> None:
         await wait_for_postgres(delivery.load)  # what an earlier process has begun goes out first
@@ -192,7 +195,7 @@ class _Service:
             except VendorError as error:
                 log.warning("telegram_silent", bot=bot.username, cause=error.message)
                 with suppress(MaasError, *CONNECTION_LOST):
-                    await bot.db.value("telegram_report", bot.id, error.message)
+                    await bot.db.value(queries.telegram_report, bot.id, error.message)
                 await asyncio.sleep(max(backoff.next_s(), min(error.retry_after or 0.0, MAX_PAUSE_S)))
                 continue
             backoff = Backoff(FIRST_PAUSE_S, MAX_PAUSE_S)
@@ -239,7 +242,7 @@ class _Service:
     async def _keep_clean(self) -> None:
         while True:
             with suppress(MaasError, *CONNECTION_LOST):
-                await self._bot.db.value("telegram_clean")
+                await self._bot.db.value(queries.telegram_clean)
             await asyncio.sleep(CLEAN_INTERVAL_S)
 
     async def _set_commands(self) -> None:

@@ -10,6 +10,8 @@ from uuid import UUID
 
 import structlog
 
+from maas import queries as core
+from maas.channels.telegram import queries
 from maas.channels.telegram.bot import SOURCE, Bot
 from maas.channels.telegram.client import MAX_TEXT_UNITS
 from maas.channels.telegram.delivery import FINGERPRINT_CHARS, Delivery
@@ -60,7 +62,7 @@ class UpdateHandler:
         """Store updates and handle them; one that no database can hold counts as an empty one. Returns as `take`."""
         storable = [map_texts(update, clean) for update in updates]
         try:
-            next_id: int | None = await self._db.value("telegram_take", self._bot.id, storable)
+            next_id: int | None = await self._db.value(queries.telegram_take, self._bot.id, storable)
         except BAD_DATA as error:
             if len(updates) == 1:
                 log.warning("telegram_update_damaged", update_id=updates[0]["update_id"], cause=repr(error))
@@ -75,7 +77,7 @@ class UpdateHandler:
     async def load(self) -> None:
         """Take in all updates that are stored and not handled."""
         after = -1
-        while rows := await self._db.rows("telegram_unhandled", self._bot.id, after):
+        while rows := await self._db.rows(queries.telegram_unhandled, self._bot.id, after):
             for row in rows:
                 self.put(row["payload"])
             after = rows[-1]["update_id"]
@@ -91,7 +93,7 @@ class UpdateHandler:
             try:
                 incoming = read_update(payload, self._bot.id, self._bot.username)
                 if incoming is None:
-                    await self._db.value("telegram_handled", self._bot.id, update_id, None)
+                    await self._db.value(queries.telegram_handled, self._bot.id, update_id, None)
                 else:
                     await self._act(incoming)
                 return
@@ -110,12 +112,12 @@ class UpdateHandler:
     async def _give_up(self, incoming: Incoming | None, update_id: int, cause: str) -> bool:
         """Count a failure; after MAX_FAILURES tell the user and return True."""
         try:
-            failures = await self._db.value("telegram_fail", self._bot.id, update_id, cause)
+            failures = await self._db.value(queries.telegram_fail, self._bot.id, update_id, cause)
             if failures is not None and failures < MAX_FAILURES:
                 return False
             if incoming is not None and failures is not None:
                 await self._notify(incoming, say(incoming.language, "internal"))
-            await self._db.value("telegram_handled", self._bot.id, update_id, cause)
+            await self._db.value(queries.telegram_handled, self._bot.id, update_id, cause)
         except CONNECTION_LOST:
             return False
         return True
@@ -152,7 +154,7 @@ class UpdateHandler:
                 raise
         try:
             row = await self._db.row(
-                "telegram_ask", self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
+                queries.telegram_ask, self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
                 incoming.dialogue, incoming.name, self._bot.assistant, incoming.text or PHOTO_ALONE, incoming.language,
                 incoming.metadata, attachments, self._bot.settings.user_queue_limit,
             )  # fmt: skip
@@ -181,7 +183,7 @@ class UpdateHandler:
     async def _notify(self, incoming: Incoming, text: str) -> None:
         """Have a text shown, which handles the update."""
         row = await self._db.row(
-            "telegram_notice", self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
+            queries.telegram_notice, self._bot.id, incoming.update_id, incoming.chat_id, incoming.answered_message,
             incoming.name, incoming.language, text[: MAX_TEXT_UNITS // 2],
         )  # fmt: skip
         if row is None:
@@ -198,7 +200,7 @@ class UpdateHandler:
         match command:
             case "start":
                 row = await self._db.row(
-                    "telegram_start", self._bot.id, incoming.update_id, incoming.chat_id, incoming.dialogue,
+                    queries.telegram_start, self._bot.id, incoming.update_id, incoming.chat_id, incoming.dialogue,
                     incoming.name, self._bot.assistant, incoming.language, incoming.metadata,
                 )  # fmt: skip
                 assert row is not None
@@ -215,7 +217,7 @@ class UpdateHandler:
         """Execute a command on the conversation of the chat; what to say."""
         language = incoming.language
         user_id = await find_user(self._db, incoming.name, TELEGRAM)
-        row = await self._db.row("chat_status", incoming.dialogue, user_id, self._bot.assistant) if user_id else None
+        row = await self._db.row(core.chat_status, incoming.dialogue, user_id, self._bot.assistant) if user_id else None
         if row is None:
             return say(language, "nothing")
         if command == "clear":
@@ -256,7 +258,7 @@ class UpdateHandler:
             if (name := names.get(error.code)) is None:
                 raise
             verdict = name
-        await self._db.value("telegram_handled", self._bot.id, incoming.update_id, None)
+        await self._db.value(queries.telegram_handled, self._bot.id, incoming.update_id, None)
         self._delivery.decisions.set()
         try:
             await self._bot.client.answer_callback_query(press.query_id, say(incoming.language, verdict))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,6 +11,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas import queries
 from maas.http.admin import admin_of, note_read
 from maas.http.request_input import (
     in_zone,
@@ -124,16 +124,16 @@ async def get_admin_metrics(request: Request) -> Response:
     admin_of(request)
     since, until = _read_span(request)
     db = app_state(request).db
-    rows = await db.rows("admin_metrics", since, until)
-    queue, embedding = await db.row("admin_queue"), await db.row("admin_embedding")
+    rows = await db.rows(queries.admin_metrics, since, until)
+    queue, embedding = await db.row(queries.admin_queue), await db.row(queries.admin_embedding)
     assert queue is not None
     days = [DayFigures(day=row["day"], **_figures(row)) for row in rows if row["day"] is not None]
     metrics = AdminMetrics(
         days=days,
         total=Figures(**_figures(rows[-1])),
         queue=QueueFigures(**queue),
-        engines=[EngineState(**row) for row in await db.rows("admin_engines")],
-        stuck=[StuckRun(**row) for row in await db.rows("admin_stuck", MAX_STUCK)],
+        engines=[EngineState(**row) for row in await db.rows(queries.admin_engines)],
+        stuck=[StuckRun(**row) for row in await db.rows(queries.admin_stuck, MAX_STUCK)],
         embedding=EmbeddingState(**embedding) if embedding is not None else None,
     )
     return json_response(metrics)
@@ -156,7 +156,7 @@ async def get_admin_memories(request: Request) -> Response:
     await note_read(request, "memories_list", user_id)
     at, last = read_cursor(request) or (None, None)
     rows = await app_state(request).db.rows(
-        "admin_memories", user_id, read_parameter(request, "tag", to_storable_text),
+        queries.admin_memories, user_id, read_parameter(request, "tag", to_storable_text),
         read_parameter(request, "level", to_level), at, last, limit,
     )  # fmt: skip
     memories = [AdminMemory(**row) for row in rows]
@@ -168,8 +168,8 @@ async def get_admin_audit(request: Request) -> Response:
     admin_of(request)
     limit = read_limit(request)
     rows = await app_state(request).db.rows(
-        "admin_audit", read_parameter(request, "user_id", UUID), read_parameter(request, "action", to_storable_text),
-        read_parameter(request, "before", _to_audit_id), limit,
+        queries.admin_audit, read_parameter(request, "user_id", UUID),
+        read_parameter(request, "action", to_storable_text), read_parameter(request, "before", _to_audit_id), limit,
     )  # fmt: skip
     cursor = str(rows[-1]["id"]) if len(rows) == limit else None
     return json_response(AuditPage(results=[AuditRow(**row) for row in rows], next=cursor))
@@ -186,9 +186,12 @@ def _read_span(request: Request) -> tuple[datetime, datetime]:
     return max(since, until - timedelta(MAX_DAYS)), until
 
 
-def _figures(row: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("requests", "completed", "failed", "average_ms", "p95_ms", "tokens")
-    return {name: row[name] for name in names} | {"dollars": row["price"] / MICRO_DOLLARS}
+def _figures(row: queries.AdminMetricsRow) -> dict[str, Any]:
+    return {
+        "requests": row["requests"], "completed": row["completed"], "failed": row["failed"],
+        "average_ms": row["average_ms"], "p95_ms": row["p95_ms"], "tokens": row["tokens"],
+        "dollars": row["price"] / MICRO_DOLLARS,
+    }  # fmt: skip
 
 
 def _to_audit_id(text: str) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, StrictBool, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas import queries
 from maas.accounts import create_reset_path
 from maas.http.admin import admin_of, note_read
 from maas.http.auth.authorize import read_body
@@ -102,7 +103,7 @@ async def get_users(request: Request) -> Response:
     _, last = read_cursor(request) or (None, FIRST_USER)
     user_id = _as_user_id(text)
     async with state.shares.reads.hold(principal.name) if text else nullcontext():
-        rows = await state.db.rows("admin_users", text if user_id is None else None, user_id, last, limit)
+        rows = await state.db.rows(queries.admin_users, text if user_id is None else None, user_id, last, limit)
     await note_read(request, "users_list", user_id)
     cursor = f"0_{rows[-1]['user_id']}" if len(rows) == limit and user_id is None else None
     return json_response(AdminUserPage(results=[AdminUser(**row) for row in rows], next=cursor))
@@ -113,8 +114,8 @@ async def put_roles(request: Request) -> Response:
     principal, user_id = admin_of(request), read_id(request, "user")
     body = await read_body(request, RoleChange)
     db = app_state(request).db
-    await db.value("set_admin", user_id, body.is_admin, principal.name)
-    row = await db.row("admin_users", None, user_id, FIRST_USER, 1)
+    await db.value(queries.set_admin, user_id, body.is_admin, principal.name)
+    row = await db.row(queries.admin_users, None, user_id, FIRST_USER, 1)
     assert row is not None
     return json_response(AdminUser(**row))
 
@@ -129,7 +130,7 @@ async def get_keys(request: Request) -> Response:
     """List all keys, the oldest first, without their secrets."""
     admin_of(request)
     rows = await list_keys(app_state(request).db)
-    return json_response(ApiKeyList(results=[ApiKey(**row) for row in rows]))
+    return json_response(ApiKeyList(results=[ApiKey(**cast(dict[str, Any], row)) for row in rows]))
 
 
 async def post_key(request: Request) -> Response:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field, StrictBool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas import queries
 from maas.http.admin import admin_of
 from maas.http.auth.authorize import read_body
 from maas.http.schemas import NUMBER, MessageText, RequestBody, RunAccepted, Schema, json_response
@@ -78,7 +78,7 @@ class PromptTrial(RequestBody):
 async def get_prompts(request: Request) -> Response:
     """List the prompts of all roles."""
     admin_of(request)
-    rows = await app_state(request).db.rows("admin_prompts")
+    rows = await app_state(request).db.rows(queries.admin_prompts)
     return json_response(PromptList(results=[PromptSummary(**row) for row in rows]))
 
 
@@ -92,7 +92,7 @@ async def get_prompt_history(request: Request) -> Response:
     """List the versions of a prompt, newest first."""
     admin_of(request)
     role = await _read_role(request)
-    rows = await app_state(request).db.rows("admin_prompt_history", role, MAX_VERSIONS)
+    rows = await app_state(request).db.rows(queries.admin_prompt_history, role, MAX_VERSIONS)
     return json_response(PromptHistory(results=[PromptVersion(**row) for row in rows]))
 
 
@@ -101,7 +101,7 @@ async def put_prompt(request: Request) -> Response:
     principal, role = admin_of(request), await _read_role(request)
     body = await read_body(request, PromptChange)
     row = await app_state(request).db.row(
-        "set_prompt", role, body.text, body.is_active, body.version, principal.name
+        queries.set_prompt, role, body.text, body.is_active, body.version, principal.name
     )  # fmt: skip
     assert row is not None
     if row["verdict"] == "not_found":
@@ -120,7 +120,7 @@ async def post_trial(request: Request) -> Response:
     """
     principal, role = admin_of(request), await _read_role(request)
     body = await read_body(request, PromptTrial)
-    row = await app_state(request).db.row("insert_trial", body.run_id, role, body.text, principal.name)
+    row = await app_state(request).db.row(queries.insert_trial, body.run_id, role, body.text, principal.name)
     assert row is not None
     match row["verdict"]:
         case "not_found":
@@ -134,7 +134,7 @@ async def post_trial(request: Request) -> Response:
     return json_response(RunAccepted(request_id=row["id"], poll_url=f"/v1/runs/{row['id']}"), 202)
 
 
-def _conflict(edited: int, row: Mapping[str, Any]) -> MaasError:
+def _conflict(edited: int, row: queries.SetPromptRow) -> MaasError:
     saved_by, at = row["actor"] or "somebody", row["changed_at"]
     return MaasError(
         "conflict",
@@ -146,7 +146,7 @@ def _conflict(edited: int, row: Mapping[str, Any]) -> MaasError:
 
 async def _read_prompt(request: Request) -> PromptState:
     role: str = request.path_params["role"]
-    row = await app_state(request).db.row("admin_prompt", role) if "\0" not in role else None
+    row = await app_state(request).db.row(queries.admin_prompt, role) if "\0" not in role else None
     if row is None:
         raise _no_prompt(role)
     return PromptState(**row, variables=list(PLACEHOLDERS.get(split_row_name(role)[0], ())))

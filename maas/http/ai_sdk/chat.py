@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
+from maas import queries
 from maas.conversations import Mode
 from maas.conversations.attachments import store_upload
 from maas.http.ai_sdk.stream import stream_parts
@@ -97,7 +98,7 @@ async def get_ui_stream(request: Request) -> Response:
     run_id: UUID | None = None
     if user_id is not None:
         conversation_id = _conversation_of(user_id, request.path_params["chat"])
-        run_id = await state.db.value("open_run_of_conversation", user_id, conversation_id)
+        run_id = await state.db.value(queries.open_run_of_conversation, user_id, conversation_id)
     return Response(status_code=204) if run_id is None else _stream(request, run_id)
 
 

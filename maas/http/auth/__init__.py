@@ -16,6 +16,7 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
+from maas import queries
 from maas.users import LOCAL_USER, is_secret_of, split_key
 from shared.db import CONNECTION_LOST, Database
 from shared.errors import MaasError
@@ -208,8 +209,8 @@ class KeyAuthenticator:
             f"key:{key_id}", frozenset(row["scopes"]), row["user_id"], row["prefix"], row["per_minute"]
         )  # fmt: skip
 
-    async def _find(self, key_id: str) -> asyncpg.Record | None:
-        return await self._db.row("find_key", key_id)
+    async def _find(self, key_id: str) -> queries.FindKeyRow | None:
+        return await self._db.row(queries.find_key, key_id)
 
     def _touch(self, key_id: str) -> None:
         now = self._clock()
@@ -219,7 +220,7 @@ class KeyAuthenticator:
 
     async def _write_touch(self, key_id: str) -> None:
         try:
-            await self._db.value("touch_key", key_id)
+            await self._db.value(queries.touch_key, key_id)
         except (asyncpg.PostgresError, *CONNECTION_LOST) as error:
             log.warning("key_use_not_noted", key=key_id, cause=repr(error))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from maas import queries
 from maas.http.auth import Principal, TTLCache
 from shared.db import Database
 
@@ -36,4 +37,4 @@ class AccessAudit:
 
     async def _write(self, access: Access) -> None:
         details = json.loads(access.details)
-        await self._db.value("note_audit", access.action, access.user_id, None, details, access.actor)
+        await self._db.value(queries.note_audit, access.action, access.user_id, None, details, access.actor)

@@ -16,6 +16,7 @@ from maas.http.request_input import read_id, read_json, read_parameter, validate
 from maas.http.state import app_state, until_sent
 from maas.users import has_name_prefix
 from shared.errors import MaasError
+from shared.query import query_named
 
 Resource = Literal["run", "conversation", "action", "attachment", "memory", "user", "document"]
 Model = TypeVar("Model", bound=BaseModel)
@@ -147,7 +148,7 @@ async def _check_owner(request: Request, resource: Resource) -> None:
         await check_user(request, read_id(request, resource))
     elif principal.is_bound or principal.is_administrator:
         resource_id = read_id(request, resource)
-        owner = await app_state(request).db.value(f"owner_of_{resource}", resource_id)
+        owner = await app_state(request).db.value(query_named(f"owner_of_{resource}"), resource_id)
         if owner == EVERYBODY and request.method == "GET":
             return
         if principal.is_bound and (owner is None or not await serves(request, owner)):

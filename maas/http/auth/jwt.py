@@ -13,6 +13,7 @@ import jwt
 import structlog
 from starlette.requests import Request
 
+from maas import queries
 from maas.accounts import signing_secret
 from maas.http.auth import KeyAuthenticator, Principal, TTLCache, Unauthenticated, read_credential
 from shared.db import Database
@@ -181,10 +182,10 @@ class JwtAuthenticator:
             raise Unauthenticated("session")
 
     async def _is_session_open(self, key: tuple[UUID, UUID]) -> bool:
-        return await self._db.row("auth_session", *key) is not None
+        return await self._db.row(queries.auth_session, *key) is not None
 
     async def _find_admins(self, _: None) -> frozenset[UUID]:
-        return frozenset(row["user_id"] for row in await self._db.rows("admins"))
+        return frozenset(row["user_id"] for row in await self._db.rows(queries.admins))
 
 
 def parse_subject(subject: object) -> UUID:

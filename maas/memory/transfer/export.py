@@ -19,9 +19,11 @@ from pydantic import (
     model_validator,
 )
 
+from maas import queries
 from maas.memory.dates import to_utc
 from shared.db import Database
 from shared.images import SanitizedImage, sanitize_image
+from shared.query import query_named
 from shared.text import visible_json
 
 PARTS = ("logs", "records", "corrections", "conversations", "messages", "notes", "attachments", "actions", "runs")
@@ -41,16 +43,16 @@ async def write_export(
     counts: Counter[str] = Counter()
     async with db.transaction(isolation="repeatable_read", readonly=True) as snapshot:
         await snapshot.allow_long_statements()
-        await snapshot.value("use_utc")
-        out.write((await snapshot.value("export_header", user_id)).encode() + b"\n")
+        await snapshot.value(queries.use_utc)
+        out.write((await snapshot.value(queries.export_header, user_id)).encode() + b"\n")
         for part in PARTS:
             prefetch = 1 if part == LARGE_PART else PREFETCH_ROWS
-            queries = [f"export_{part}", *(["export_tool_messages"] if part == "messages" and with_tool_calls else [])]
-            for query in queries:
-                async for row in snapshot.stream(query, user_id, prefetch=prefetch):
+            names = [f"export_{part}", *(["export_tool_messages"] if part == "messages" and with_tool_calls else [])]
+            for name in names:
+                async for row in snapshot.stream(query_named(name), user_id, prefetch=prefetch):
                     out.write(visible_json(row["line"]).encode() + b"\n")
                     counts[part] += 1
-    await db.value("note_audit", "export", user_id, None, counts, actor)
+    await db.value(queries.note_audit, "export", user_id, None, counts, actor)
     return counts
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import asyncpg
 
+from maas import queries
 from maas.memory.transfer.formats import MESSAGES, RowBatch, is_export, read_batches
 from maas.memory.transfer.ndjson import import_error
 from shared.db import Database, Transaction
@@ -69,9 +70,9 @@ async def import_file(
                 await _import(transaction, user_id, batch, name, result, is_operator)
             if is_restored:
                 await _finish_restore(transaction, user_id, name, result)
-            await transaction.value("check_memory", user_id)
+            await transaction.value(queries.check_memory, user_id)
             counts = {"logs": result.added, "known": result.known, "records": result.records, "others": result.others}
-            await transaction.value("note_audit", "import", user_id, None, counts, actor)
+            await transaction.value(queries.note_audit, "import", user_id, None, counts, actor)
     return result
 
 
@@ -86,7 +87,7 @@ async def _import(
             result.run_ids += [imported.run_id] if imported.run_id is not None else []
             return
         keeps_ids = is_operator and batch.exported_user_id == user_id
-        added = await transaction.value("restore_rows", batch.table, user_id, batch.rows, keeps_ids, batch.image)
+        added = await transaction.value(queries.restore_rows, batch.table, user_id, batch.rows, keeps_ids, batch.image)
     except REFUSALS as error:
         raise import_error(batch.where, str(error)) from error
     if batch.table == "raw_logs":
@@ -101,7 +102,7 @@ async def _import(
 async def _finish_restore(transaction: Transaction, user_id: UUID, name: str, result: ImportResult) -> None:
     """Add a run that archives the restored messages without a summary."""
     try:
-        run_id = await transaction.value("settle_restore", user_id, f"words of {name} that no record covered")
+        run_id = await transaction.value(queries.settle_restore, user_id, f"words of {name} that no record covered")
     except REFUSALS as error:
         raise import_error(name, str(error)) from error
     result.run_ids += [run_id] if run_id is not None else []
@@ -110,7 +111,7 @@ async def _finish_restore(transaction: Transaction, user_id: UUID, name: str, re
 async def import_batch(db: Database | Transaction, user_id: UUID, batch: RowBatch, name: str) -> ImportedBatch:
     """Add the messages of a batch that are not known yet, and one run of kind archive for them."""
     label = f"import of {batch.length} turns from {name}"
-    row = await db.row("import_portion", user_id, label, batch.rows, "import")
+    row = await db.row(queries.import_portion, user_id, label, batch.rows, "import")
     assert row is not None
     return ImportedBatch(row["run_id"], row["added"], row["known"])
 
@@ -120,7 +121,7 @@ async def remember(db: Database, user_id: UUID, messages: Sequence[dict[str, Any
 
     A message whose external_id is known is not added again; the id returned for it is that of the existing one.
     """
-    row = await db.row("remember", user_id, messages)
+    row = await db.row(queries.remember, user_id, messages)
     assert row is not None
     return row["run_id"], row["log_ids"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
 from pydantic import ConfigDict, Field, StrictBool
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.contextvars import bind_contextvars
 
+from maas.assistants.ads import queries
 from maas.conversations import Mode
 from maas.engine.events import EventType
 from maas.engine.states import Status
@@ -139,7 +140,7 @@ async def read_own_account(
     """
     if user_account_id is None and ad_account_id is None:
         return None
-    account: str | None = await db.value("own_account", user_id, user_account_id, ad_account_id)
+    account: str | None = await db.value(queries.own_account, user_id, user_account_id, ad_account_id)
     if account is None:
         name = user_account_id if ad_account_id is None else ad_account_id
         raise MaasError("not_found", f"there is no account {name} of this user")
@@ -199,7 +200,7 @@ async def _last_line(db: Database, run_id: UUID, kind: str, data: Mapping[str, A
 
 async def _to_answer(db: Database, completion: RunAnswer) -> BrainAnswer:
     """Raises MaasError('not_found') for a run that was erased."""
-    row = await db.row("brain_answer", completion.run_id)
+    row = await db.row(queries.brain_answer, completion.run_id)
     if row is None:
         raise MaasError("not_found", f"there is no run {completion.run_id}")
     default_agent = ORCHESTRATOR if row["routing"] == "meta_tools" else completion.assistant
@@ -207,7 +208,7 @@ async def _to_answer(db: Database, completion: RunAnswer) -> BrainAnswer:
         conversation_id=completion.conversation_id,
         response=completion.answer,
         executed_actions=row["actions"],
-        mode=row["mode"],
+        mode=cast(Mode, row["mode"]),
         agent=row["agent"] or default_agent,
         metadata=BrainMetadata(iterations=row["iterations"], tokens=row["tokens"], run_id=completion.run_id),
     )

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas.assistants.ads import queries
 from maas.http.auth.authorize import principal_of, read_body
 from maas.http.request_input import read_id
 from maas.http.schemas import STORABLE_PATTERN, RequestBody, Schema, json_response
@@ -30,7 +31,7 @@ class Specs(Schema):
 
 async def get_specs(request: Request) -> Response:
     """Return the preferences of a user."""
-    rows = await app_state(request).db.rows("user_specs", read_id(request, "user"), MAX_SPECS)
+    rows = await app_state(request).db.rows(queries.user_specs, read_id(request, "user"), MAX_SPECS)
     return json_response(Specs(specs={row["key"]: row["value"] for row in rows}))
 
 
@@ -38,5 +39,5 @@ async def put_specs(request: Request) -> Response:
     """Replace the preferences of a user."""
     user_id = read_id(request, "user")
     specs = (await read_body(request, NewSpecs)).specs
-    await app_state(request).db.value("set_specs", user_id, specs, principal_of(request).name)
+    await app_state(request).db.value(queries.set_specs, user_id, specs, principal_of(request).name)
     return json_response(Specs(specs=dict(sorted(specs.items()))))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from starlette.requests import Request
 from starlette.responses import Response
 
+from maas import queries as core
 from maas.assistants.ads.routes.brain import (
     ASSISTANT,
     BrainBody,
@@ -85,7 +86,7 @@ async def post_telegram_chat(request: Request) -> Response:
     """Send a message of a private chat to an assistant and wait for its answer; the chat is the user."""
     body = await read_body(request, TelegramMessage)
     state, principal, key = app_state(request), principal_of(request), read_idempotency_key(request)
-    if not await state.db.rows("assistant_definition", body.assistant):
+    if not await state.db.rows(core.assistant_definition, body.assistant):
         raise await unknown_assistant(state.db, body.assistant)
     known = await _find_user(request, body.telegram_chat_id)
     if known is None and (principal.is_bound or body.ad_account_id is not None):
@@ -142,8 +143,11 @@ async def _read_status(request: Request, chat_id: str, assistant: str) -> Telegr
     """Raises MaasError('not_found') for a chat that has no conversation with the assistant, or is not the caller's."""
     db, user_id = app_state(request).db, await _find_user(request, chat_id)
     known = user_id is not None and is_storable(assistant)
-    row = await db.row("chat_status", chat_id, user_id, assistant) if known else None
+    row = await db.row(core.chat_status, chat_id, user_id, assistant) if known else None
     if user_id is None or row is None:
         raise MaasError("not_found", _UNKNOWN)
-    fields = {name: row[name] for name in TelegramStatus.model_fields if name in row}
-    return TelegramStatus(telegram_chat_id=chat_id, conversation_id=row["id"], **fields)
+    return TelegramStatus(
+        telegram_chat_id=chat_id, conversation_id=row["id"], mode=cast(Mode, row["mode"]),
+        is_processing=row["is_processing"], message_count=row["message_count"], last_agent=row["last_agent"],
+        last_domain=row["last_domain"],
+    )  # fmt: skip

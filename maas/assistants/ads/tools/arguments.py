@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJso
 
 from maas.agents.tool_calls import ToolFailure
 from maas.agents.tools import ToolContext
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.clients.facebook import from_minor, minor_units
 from maas.assistants.ads.metrics import compare_to_target, rounded
@@ -70,7 +71,7 @@ class DirectionArguments(BaseModel):
 
 async def period_of(db: Database, arguments: PeriodArguments, context: ToolContext, default: PeriodName) -> Period:
     """The period of a call, in the zone of its account. Raises ToolFailure if it begins after today."""
-    return resolve(arguments, account_of(context).timezone, await db.value("ads_now"), default)
+    return resolve(arguments, account_of(context).timezone, await db.value(queries.ads_now), default)
 
 
 def minor_of(amount: Decimal, currency: str) -> int:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from maas.agents.tool_calls import ToolAnswer
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.clients.facebook import Status
 from maas.assistants.ads.tools.arguments import (
@@ -100,8 +101,10 @@ def make_campaign_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         minor = minor_of(arguments.daily_budget, currency)
         row = await tree.find_adset(arguments.adset_id)
         await tree.set_budget(row["fb_id"], minor)
-        data = {"id": row["fb_id"], "name": row["name"], "currency": currency}
-        data |= {
+        data = {
+            "id": row["fb_id"],
+            "name": row["name"],
+            "currency": currency,
             "daily_budget": money(minor, currency),
             "daily_budget_before": money(row["daily_budget_minor"], currency),
         }
@@ -118,7 +121,7 @@ async def _set_adset(tree: AdTree, arguments: AdSetArguments, status: Status) ->
     return await _set_status(tree, await tree.find_adset(arguments.adset_id), status)
 
 
-async def _set_status(tree: AdTree, row: Any, status: Status) -> ToolAnswer:
+async def _set_status(tree: AdTree, row: queries.AdsCampaignRow | queries.AdsAdsetRow, status: Status) -> ToolAnswer:
     await tree.set_status(row["fb_id"], status)
     data = {"id": row["fb_id"], "name": row["name"], "status": status, "status_before": row["status"]}
     return ToolAnswer(data, {row["name"] or row["fb_id"]: row["fb_id"]})

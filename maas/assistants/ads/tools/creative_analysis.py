@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from maas.agents.tool_calls import ToolAnswer, ToolFailure, tag_safe_json
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.creatives import find_creative, name_of, read_creatives, title_of
 from maas.assistants.ads.period import PeriodArguments
@@ -54,7 +55,7 @@ def make_creative_analysis(deps: Deps) -> list[Tool]:
 
     async def verify_analysis(_: Any, context: ToolContext, data: Any) -> Any:
         """The stored analysis."""
-        rows = await db.rows("creative_analyses", context.user_id, data["creative"]["id"], 1)
+        rows = await db.rows(queries.creative_analyses, context.user_id, data["creative"]["id"], 1)
         return {"verified": bool(rows) and rows[0]["score"] == data["score"]}
 
     @tool(
@@ -70,7 +71,7 @@ def make_creative_analysis(deps: Deps) -> list[Tool]:
         verdict = mask_phones(analysis.verdict) or ""
         model = str((reply.raw or {}).get("model") or "model")
         stored = await db.row(
-            "keep_creative_analysis", context.user_id, creative["id"], analysis.score, verdict, advice, model
+            queries.keep_creative_analysis, context.user_id, creative["id"], analysis.score, verdict, advice, model
         )
         if stored is None:
             raise ToolFailure("the creative is gone: nothing was stored")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.agents.wording import Preview
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.creatives import find_creative, name_of, title_of
@@ -91,7 +92,7 @@ async def _launch(db: Database, tree: AdTree, context: ToolContext, arguments: L
     with vendor_errors():
         ad_id = await tree.facebook.create_ad(tree.account.fb_id, adset["fb_id"], creative["fb_creative_id"], name)
     await db.rows(
-        "keep_launched_ad", context.user_id, tree.account.id, adset["fb_id"], ad_id, name, "ACTIVE",
+        queries.keep_launched_ad, context.user_id, tree.account.id, adset["fb_id"], ad_id, name, "ACTIVE",
         creative["id"], direction["id"],
     )  # fmt: skip
     data = {"ad_id": ad_id, "ad_name": mask_phones(name), "creative": name_of(creative)}
@@ -112,14 +113,14 @@ async def _pause_all(db: Database, tree: AdTree, context: ToolContext, reference
     if counts["failed"] == len(outcomes):
         raise ToolFailure(f"no ad was paused: {outcomes[0]['message']}")
     if not counts["failed"]:
-        await db.rows("set_creative_status", context.user_id, creative["id"], "paused")
+        await db.rows(queries.set_creative_status, context.user_id, creative["id"], "paused")
     data["failed"] = counts["failed"]
     return ToolAnswer(data, entities={one["name"]: one["id"] for one in outcomes})
 
 
 async def find_running_direction(db: Database, context: ToolContext, reference: str) -> Mapping[str, Any]:
     """The direction with this id, if it runs ads. Raises ToolFailure."""
-    rows = await db.rows("ads_directions", context.user_id, ad_account_of(context).id, reference)
+    rows = await db.rows(queries.ads_directions, context.user_id, ad_account_of(context).id, reference)
     if not rows:
         raise ToolFailure(NO_DIRECTION)
     row: Mapping[str, Any] = rows[0]
@@ -137,7 +138,7 @@ async def _running_ads(
     await tree.campaigns()
     await tree.adsets()
     await tree.ads()
-    rows = await db.rows("creative_ads", context.user_id, tree.account.id, creative["id"])
+    rows = await db.rows(queries.creative_ads, context.user_id, tree.account.id, creative["id"])
     return [row for row in rows if row["status"] == "ACTIVE" and adset_fb_id in (None, row["adset_fb_id"])]
 
 
@@ -149,5 +150,5 @@ async def _pause(db: Database, context: ToolContext, tree: AdTree, ad: Mapping[s
     except ToolFailure as failure:
         outcome = "in_doubt" if isinstance(failure, ToolDoubt) else "failed"
         return shown | {"outcome": outcome, "message": failure.message}
-    await db.rows("set_ad_status", context.user_id, ad["id"], "PAUSED")
+    await db.rows(queries.set_ad_status, context.user_id, ad["id"], "PAUSED")
     return shown | {"outcome": "paused"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -12,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from maas.agents.tool_calls import ToolAnswer
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.creatives import (
     NOTES,
@@ -69,7 +69,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         row = await find_creative(db, context, arguments.creative_id)
         period = await period_of(db, arguments, context, "all")
         (one,) = await read_creatives(db, context, period, ids=[row["id"]])
-        ads = await db.rows("creative_ads", context.user_id, ad_account_of(context).id, row["id"])
+        ads = await db.rows(queries.creative_ads, context.user_id, ad_account_of(context).id, row["id"])
         state = {
             "has_transcript": row["transcript"] is not None,
             "is_uploaded": row["fb_creative_id"] is not None,
@@ -90,7 +90,7 @@ def make_creative_details(deps: Deps) -> list[Tool]:
         row = await find_creative(db, context, arguments.creative_id)
         period = await period_of(db, arguments, context, "last_30d")
         (one,) = await read_creatives(db, context, period, ids=[row["id"]])
-        days = await db.rows("creative_days", context.user_id, row["id"], period.first, period.last)
+        days = await db.rows(queries.creative_days, context.user_id, row["id"], period.first, period.last)
         is_video = row["media_type"] == "video"
         data = {
             "period": period.shown(),
@@ -125,11 +125,11 @@ def make_creative_records(deps: Deps) -> list[Tool]:
     async def get_creative_analysis(arguments: CreativeArguments, context: ToolContext) -> Any:
         """Show what the last analysis said of a creative: score of 0 to 100, verdict, recommendations."""
         row = await find_creative(db, context, arguments.creative_id)
-        rows = await db.rows("creative_analyses", context.user_id, row["id"], 1)
+        rows = await db.rows(queries.creative_analyses, context.user_id, row["id"], 1)
         entity = {title_of(row): str(row["id"])}
         if not rows:
-            data = {"creative": name_of(row), "analysis": None, "hint": "triggerCreativeAnalysis makes one"}
-            return ToolAnswer(data, entities=entity)
+            none = {"creative": name_of(row), "analysis": None, "hint": "triggerCreativeAnalysis makes one"}
+            return ToolAnswer(none, entities=entity)
         newest = rows[0]
         advice = [mask_phones(str(one)) or "" for one in newest["recommendations"]]
         analysis = {
@@ -147,7 +147,7 @@ def make_creative_records(deps: Deps) -> list[Tool]:
         """List the risk of creatives, 0 to 100, that their cost of a lead grows, as a scoring agent sees it."""
         creative_id = await _id_of(db, arguments.creative_id, context)
         account = ad_account_of(context)
-        rows = await db.rows("creative_risks", context.user_id, account.id, creative_id, arguments.limit)
+        rows = await db.rows(queries.creative_risks, context.user_id, account.id, creative_id, arguments.limit)
         scores = [
             {
                 **name_of(row), "risk_score": row["risk_score"], "factors": row["factors"],
@@ -162,7 +162,7 @@ def make_creative_records(deps: Deps) -> list[Tool]:
         """List tests of creatives with their budgets and results."""
         creative_id, account = await _id_of(db, arguments.creative_id, context), ad_account_of(context)
         rows = await db.rows(
-            "creative_tests", context.user_id, account.id, creative_id, None, arguments.status, arguments.limit
+            queries.creative_tests, context.user_id, account.id, creative_id, None, arguments.status, arguments.limit
         )
         tests = [
             {
@@ -188,14 +188,14 @@ async def _id_of(db: Database, reference: str | None, context: ToolContext) -> U
     return found
 
 
-def _ad(row: Mapping[str, Any]) -> dict[str, Any]:
+def _ad(row: queries.CreativeAdsRow) -> dict[str, Any]:
     return {
         "id": str(row["id"]), "name": mask_phones(row["name"]), "status": row["status"], "adset": row["adset"],
         "adset_status": row["adset_status"], "campaign": row["campaign"], "direction": row["direction"],
     }  # fmt: skip
 
 
-def _day(row: Mapping[str, Any], *, is_video: bool) -> dict[str, Any]:
+def _day(row: queries.CreativeDaysRow, *, is_video: bool) -> dict[str, Any]:
     figures = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
     return {"day": row["day"].isoformat(), **figures.shown(), **(video(row) if is_video else {})}
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
 from maas.assistants.ads.creatives import find_creative, name_of, title_of
@@ -77,7 +78,7 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
         """Stop a running test and store what it has shown."""
         test_id = as_uuid(arguments.test_id)
         account = ad_account_of(context)
-        rows = await db.rows("creative_tests", context.user_id, account.id, None, test_id, "running", 1)
+        rows = await db.rows(queries.creative_tests, context.user_id, account.id, None, test_id, "running", 1)
         if test_id is None or not rows:
             raise ToolFailure(NO_TEST)
         test = rows[0]
@@ -86,7 +87,7 @@ def make_creative_trials(deps: Deps, vendors: Vendors) -> list[Tool]:
         if test["fb_adset_id"] is not None:
             await tree.set_status(test["fb_adset_id"], "PAUSED")
             result = await _figures(db, tree, test)
-        await db.rows("end_creative_test", context.user_id, test_id, result)
+        await db.rows(queries.end_creative_test, context.user_id, test_id, result)
         title = str(mask_phones(test["title"]))
         data = {"test_id": str(test_id), "title": title, "adset_id": test["fb_adset_id"], "currency": account.currency}
         return ToolAnswer(data | {"result": result}, entities={f"test of {title}": str(test_id)})
@@ -98,13 +99,14 @@ async def _start(db: Database, tree: AdTree, context: ToolContext, arguments: St
     creative = await find_creative(db, context, arguments.creative_id)
     if creative["fb_creative_id"] is None:
         raise ToolFailure(NOT_UPLOADED)
-    reference = arguments.direction_id or (creative["direction_id"] and str(creative["direction_id"]))
-    if reference is None:
+    own = creative["direction_id"]
+    reference = arguments.direction_id or ("" if own is None else str(own))
+    if not reference:
         raise ToolFailure("the creative belongs to no direction: name the direction whose audience tests it")
     direction = await find_running_direction(db, context, reference)
     budget, dollars = _budget(arguments.budget, tree.account.currency)
     adset = await tree.find_adset(direction["fb_adset_id"])
-    test = await db.row("begin_creative_test", context.user_id, creative["id"], direction["id"], dollars, budget)
+    test = await db.row(queries.begin_creative_test, context.user_id, creative["id"], direction["id"], dollars, budget)
     if test is None:
         raise ToolFailure("a test of this creative is running already: stop it first, see getCreativeTests")
     adset_id, ad_id = await _create(db, tree, context, creative, adset, budget, test["id"])
@@ -129,8 +131,8 @@ def _budget(asked: Decimal | None, currency: str) -> tuple[int, Decimal | None]:
 
 
 async def _create(
-    db: Database, tree: AdTree, context: ToolContext, creative: Mapping[str, Any], adset: Mapping[str, Any],
-    budget: int, test_id: UUID,
+    db: Database, tree: AdTree, context: ToolContext, creative: queries.FindCreativesRow,
+    adset: queries.AdsAdsetRow, budget: int, test_id: UUID,
 ) -> tuple[str, str]:  # fmt: skip
     """Create the ad set and the ad of a test. A failure that is sure ends the test; its ad set, if any, is paused."""
     account, name = tree.account.fb_id, f"Test: {title_of(creative)}"
@@ -138,18 +140,18 @@ async def _create(
     try:
         with vendor_errors():
             adset_id = await tree.facebook.create_adset(account, adset["campaign_fb_id"], name, budget, adset["fb_id"])
-        await db.rows("keep_creative_test", context.user_id, test_id, adset_id, None)
+        await db.rows(queries.keep_creative_test, context.user_id, test_id, adset_id, None)
         with vendor_errors():
-            ad_id = await tree.facebook.create_ad(account, adset_id, creative["fb_creative_id"], name)
+            ad_id = await tree.facebook.create_ad(account, adset_id, creative["fb_creative_id"] or "", name)
     except ToolDoubt:
         raise
     except ToolFailure as failure:
-        await db.rows("fail_creative_test", context.user_id, test_id)
+        await db.rows(queries.fail_creative_test, context.user_id, test_id)
         if adset_id is not None:
             with vendor_errors():
                 await tree.facebook.set_status(adset_id, "PAUSED")
         raise ToolFailure(f"{failure.message}. The test was not started") from failure
-    await db.rows("keep_creative_test", context.user_id, test_id, adset_id, ad_id)
+    await db.rows(queries.keep_creative_test, context.user_id, test_id, adset_id, ad_id)
     return adset_id, ad_id
 
 
@@ -157,7 +159,7 @@ async def _figures(db: Database, tree: AdTree, test: Mapping[str, Any]) -> dict[
     """What the test's ad set has brought since it began."""
     zone = tree.account.timezone
     first = test["started_at"].astimezone(zone).date()
-    today = (await db.value("ads_now")).astimezone(zone).date()
+    today = (await db.value(queries.ads_now)).astimezone(zone).date()
     period = Period("custom", min(first, today), today, zone, today)
     rows = await tree.insights("adset", period, test["fb_adset_id"])
     return sum((figures_of(one) for one in rows), Figures()).shown() | {"period": period.shown()}

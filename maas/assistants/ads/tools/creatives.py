@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 
 from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.creatives import NOTES, CreativeFigures, find_creatives, read_creatives, recommend
 from maas.assistants.ads.metrics import ctr
@@ -86,7 +87,7 @@ def make_creative_tools(deps: Deps) -> list[Tool]:
 async def _direction(db: Database, context: ToolContext, reference: str | None) -> UUID | None:
     if reference is None:
         return None
-    rows = await db.rows("ads_directions", context.user_id, ad_account_of(context).id, reference)
+    rows = await db.rows(queries.ads_directions, context.user_id, ad_account_of(context).id, reference)
     if not rows:
         raise ToolFailure(NO_DIRECTION)
     found: UUID = rows[0]["id"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -11,6 +10,7 @@ from pydantic import Field
 
 from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.metrics import DEFINITIONS, rate, rounded
@@ -59,10 +59,9 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         if arguments.creative_id is not None and (creative_id := as_uuid(arguments.creative_id)) is None:
             raise ToolFailure("creative_id is no id: take one from getROIReport or getCreatives")
         wanted = arguments.is_qualified, arguments.is_engaged, arguments.stage_id, creative_id, arguments.temperature
-        owner = account.user_id, account.id
+        args = account.user_id, account.id, period.start, period.end, *wanted
         counts, rows = await together(
-            db.row("ads_count_leads", *owner, period.start, period.end, *wanted),
-            db.rows("ads_leads", *owner, period.start, period.end, *wanted, arguments.limit),
+            db.row(queries.ads_count_leads, *args), db.rows(queries.ads_leads, *args, arguments.limit)
         )  # fmt: skip
         items = [_lead(row, account.timezone) for row in rows]
         data = {
@@ -77,7 +76,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         """Show one lead: stage, temperature, messages, revenue, and which creative and direction brought it."""
         account = account_of(context)
         reference = arguments.lead_id
-        row = await db.row("ads_lead", account.user_id, account.id, reference, as_uuid(reference))
+        row = await db.row(queries.ads_lead, account.user_id, account.id, reference, as_uuid(reference))
         if row is None:
             raise ToolFailure(NO_LEAD)
         lead = _lead(row, account.timezone) | {
@@ -97,7 +96,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         account = account_of(context)
         period = await period_of(db, arguments, context, "all")
         ends = account.user_id, account.id, period.start, period.end
-        row, stages = await together(db.row("ads_sales_quality", *ends), db.rows("ads_stage_counts", *ends))
+        row, stages = await together(db.row(queries.ads_sales_quality, *ends), db.rows(queries.ads_stage_counts, *ends))
         names = ("leads", "engaged", "qualified_crm", "paid")
         counts = [row[name] for name in names]
         steps = [
@@ -123,7 +122,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         """
         account = account_of(context)
         period = await period_of(db, arguments, context, "all")
-        row = await db.row("ads_sales_quality", account.user_id, account.id, period.start, period.end)
+        row = await db.row(queries.ads_sales_quality, account.user_id, account.id, period.start, period.end)
         assert row is not None
         count, count_all_time = row["qualified_crm"], row["qualified_crm_all_time"]
         data = {
@@ -145,7 +144,7 @@ def make_crm_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     return [get_leads, get_lead_details, get_funnel_stats, get_sales_quality, *make_stage_tools(deps, vendors)]
 
 
-def _lead(row: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
+def _lead(row: queries.AdsLeadsRow | queries.AdsLeadRow, zone: ZoneInfo) -> dict[str, Any]:
     last = row["last_message_at"]
     return {
         "id": str(row["id"]), "name": mask_phones(row["name"]), "phone": mask_phone(row["phone"]),
@@ -159,7 +158,7 @@ def _lead(row: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _pipelines(stages: list[Mapping[str, Any]], leads: int) -> list[dict[str, Any]]:
+def _pipelines(stages: list[queries.AdsStageCountsRow], leads: int) -> list[dict[str, Any]]:
     """The stages of each pipeline in their order; `name` is None for those that the CRM has not named yet."""
     found: defaultdict[tuple[str | None, str | None], list[dict[str, Any]]] = defaultdict(list)
     for row in stages:

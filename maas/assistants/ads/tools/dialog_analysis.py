@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from maas.agents.tool_calls import ToolAnswer, ToolFailure, tag_safe_json
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.dialogs import (
@@ -73,7 +74,7 @@ def make_dialog_analysis(deps: Deps) -> list[Tool]:
         summary = mask_phones(analysis.summary) or ""
         advice = [mask_phones(one) or "" for one in analysis.recommendations]
         await db.rows(
-            "ads_keep_summary", account.user_id, account.id, row["jid"], summary, analysis.temperature,
+            queries.ads_keep_summary, account.user_id, account.id, row["jid"], summary, analysis.temperature,
             row["last_message_at"],
         )  # fmt: skip
         dialog = dialog_of(row, account.timezone) | {"temperature": analysis.temperature, "is_summary_current": True}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -11,6 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.period import PeriodArguments
@@ -61,8 +61,8 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         period = await period_of(db, arguments, context, "all")
         owner, wanted = (account.user_id, account.id), arguments.temperature
         counts, rows = await together(
-            db.row("ads_count_dialogs", *owner, period.start, period.end, wanted),
-            db.rows("ads_dialogs", *owner, period.start, period.end, wanted, arguments.limit),
+            db.row(queries.ads_count_dialogs, *owner, period.start, period.end, wanted),
+            db.rows(queries.ads_dialogs, *owner, period.start, period.end, wanted, arguments.limit),
         )
         items = [dialog_of(row, account.timezone) for row in rows]
         data = {
@@ -86,7 +86,12 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
         """Find dialogues by words of their summaries, which analyzeDialog writes; of all time."""
         account = account_of(context)
         rows = await db.rows(
-            "ads_search_summaries", account.user_id, account.id, arguments.query, arguments.temperature, arguments.limit
+            queries.ads_search_summaries,
+            account.user_id,
+            account.id,
+            arguments.query,
+            arguments.temperature,
+            arguments.limit,
         )
         items = [_summary(row, account.timezone) for row in rows]
         data = {
@@ -98,13 +103,13 @@ def make_dialog_tools(deps: Deps) -> list[Tool]:
     return [get_dialogs, get_dialog_messages, search_dialog_summaries]
 
 
-async def find_dialog(db: Database, context: ToolContext, reference: str) -> dict[str, Any]:
+async def find_dialog(db: Database, context: ToolContext, reference: str) -> queries.AdsDialogRow:
     """The dialogue of the account with this id, lead or phone number. Raises ToolFailure."""
     account = account_of(context)
-    row = await db.row("ads_dialog", account.user_id, account.id, as_uuid(reference), digits_of(reference))
+    row = await db.row(queries.ads_dialog, account.user_id, account.id, as_uuid(reference), digits_of(reference))
     if row is None:
         raise ToolFailure(NO_DIALOG)
-    return dict(row)
+    return row
 
 
 async def read_messages(
@@ -112,7 +117,9 @@ async def read_messages(
 ) -> list[dict[str, Any]]:
     """The newest messages but `skip`, the oldest of them first, without phone numbers."""
     account = account_of(context)
-    rows = await db.rows("ads_dialog_messages", account.user_id, account.id, jid, skip, limit, MAX_MESSAGE_CHARS + 1)
+    rows = await db.rows(
+        queries.ads_dialog_messages, account.user_id, account.id, jid, skip, limit, MAX_MESSAGE_CHARS + 1
+    )
     return [
         {
             "from": "client" if row["direction"] == "in" else "business",
@@ -132,7 +139,7 @@ def digits_of(reference: str) -> str | None:
     return digits if is_number and len(digits) in PHONE_DIGITS else None
 
 
-def dialog_of(row: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
+def dialog_of(row: queries.AdsDialogsRow | queries.AdsDialogRow, zone: ZoneInfo) -> dict[str, Any]:
     """What models see of a dialogue."""
     return {
         "id": str(row["id"]), "name": mask_phones(row["name"]), "phone": mask_phone(row["phone"]),
@@ -142,7 +149,7 @@ def dialog_of(row: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _summary(row: Mapping[str, Any], zone: ZoneInfo) -> dict[str, Any]:
+def _summary(row: queries.AdsSearchSummariesRow, zone: ZoneInfo) -> dict[str, Any]:
     return {
         "id": str(row["id"]) if row["id"] else None, "name": mask_phones(row["name"]),
         "phone": mask_phone(row["phone"]), "lead_id": str(row["lead_id"]) if row["lead_id"] else None,

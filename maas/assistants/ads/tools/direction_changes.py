@@ -8,6 +8,7 @@ from pydantic import Field
 
 from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.direction_figures import Directions, Row, directions_of
 from maas.assistants.ads.metrics import rounded
@@ -79,7 +80,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         if (fb_id := row["fb_adset_id"]) is None:
             raise ToolFailure(NO_ADSET)
         await tree.set_budget(fb_id, minor)
-        await db.rows("ads_set_direction_budget", directions.account.user_id, row["id"], minor)
+        await db.rows(queries.ads_set_direction_budget, directions.account.user_id, row["id"], minor)
         before = money(row["daily_budget_minor"], currency)
         data = _head(row) | {
             "currency": currency,
@@ -98,7 +99,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         row = await directions.find(arguments.direction_id)
         currency = directions.ad_account.currency
         await db.rows(
-            "ads_set_direction_target", directions.account.user_id, row["id"], arguments.target_cpl, currency
+            queries.ads_set_direction_target, directions.account.user_id, row["id"], arguments.target_cpl, currency
         )  # fmt: skip
         before = {"target_cpl_before": rounded(row["target_cpl"]), "target_currency_before": row["target_cpl_currency"]}
         data = _head(row) | {"target_cpl": rounded(arguments.target_cpl), "target_currency": currency} | before
@@ -113,7 +114,7 @@ def make_direction_changes(deps: Deps, vendors: Vendors) -> list[Tool]:
         directions, row, tree = await _open(db, vendors, arguments, context)
         if (fb_id := row["fb_adset_id"]) is not None:
             await tree.set_status(fb_id, "PAUSED")
-        await db.rows("ads_set_direction_status", directions.account.user_id, row["id"], "PAUSED")
+        await db.rows(queries.ads_set_direction_status, directions.account.user_id, row["id"], "PAUSED")
         data = _head(row) | {"status": "PAUSED", "status_before": row["status"]}
         return ToolAnswer(data, {row["name"]: data["id"]})
 

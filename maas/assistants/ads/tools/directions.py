@@ -7,6 +7,7 @@ from typing import Any
 
 from maas.agents.tool_calls import ToolAnswer
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.direction_figures import Directions, Row, directions_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl, qcpl, rank, roi, rounded, tier
@@ -105,7 +106,7 @@ async def _read(deps: Deps, directions: Directions, rows: list[Row], period: Per
     account = directions.account
     return await together(
         directions.figures(rows, period), directions.results(period),
-        deps.db.value("ads_has_revenue", account.user_id, account.id),
+        deps.db.value(queries.ads_has_revenue, account.user_id, account.id),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from maas.agents.tool_calls import ToolAnswer, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.agents.wording import Change, Preview
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, account_of
 from maas.assistants.ads.clients.amocrm import AmoCrmClient
 from maas.assistants.ads.phones import mask_phones
@@ -49,7 +50,7 @@ def make_stage_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     async def preview_stage(arguments: StageArguments, context: ToolContext) -> Preview:
         account, reference = account_of(context), arguments.lead_id
-        lead = await db.row("ads_lead", account.user_id, account.id, reference, as_uuid(reference))
+        lead = await db.row(queries.ads_lead, account.user_id, account.id, reference, as_uuid(reference))
         if lead is None:
             raise ToolFailure(NO_LEAD)
         stage = await _find_stage(db, vendors.crm(context), account, arguments, lead["pipeline_id"])
@@ -64,7 +65,7 @@ def make_stage_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         """Move a lead to another stage of the CRM's funnel."""
         account, crm = account_of(context), vendors.crm(context)
         reference = arguments.lead_id
-        lead = await db.row("ads_lead", account.user_id, account.id, reference, as_uuid(reference))
+        lead = await db.row(queries.ads_lead, account.user_id, account.id, reference, as_uuid(reference))
         if lead is None:
             raise ToolFailure(NO_LEAD)
         if not (crm_id := lead["crm_lead_id"] or "").isdecimal():
@@ -72,7 +73,7 @@ def make_stage_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
         stage = await _find_stage(db, crm, account, arguments, lead["pipeline_id"])
         with vendor_errors():
             await crm.set_stage(int(crm_id), int(stage["stage_id"]), int(stage["pipeline_id"]))
-        await db.rows("ads_set_lead_stage", account.user_id, lead["id"], stage["pipeline_id"], stage["stage_id"])
+        await db.rows(queries.ads_set_lead_stage, account.user_id, lead["id"], stage["pipeline_id"], stage["stage_id"])
         name = mask_phones(lead["name"]) or str(lead["id"])
         data = {
             "id": str(lead["id"]), "name": name, "crm_id": crm_id, "stage_id": stage["stage_id"],
@@ -97,7 +98,7 @@ async def _find_stage(
     if found:
         named = ", ".join(f"{one['pipeline_id']} ({one['pipeline_name']})" for one in found[:MAX_STAGES])
         raise ToolFailure(f"several pipelines have this stage: send pipeline_id, one of {named}")
-    rows = await db.rows("ads_stages", account.user_id, account.id)
+    rows = await db.rows(queries.ads_stages, account.user_id, account.id)
     named = ", ".join(f"{one['stage_id']} ({one['name']})" for one in rows[:MAX_STAGES])
     raise ToolFailure(f"there is no such stage; the stages are {named or 'unknown'}")
 
@@ -111,14 +112,14 @@ async def keep_stages(db: Database, crm: AmoCrmClient, account: Account) -> int:
          "name": one.name, "place": place}
         for place, one in enumerate(stages)
     ]  # fmt: skip
-    await db.rows("ads_keep_stages", account.user_id, account.id, kept)
+    await db.rows(queries.ads_keep_stages, account.user_id, account.id, kept)
     return len(kept)
 
 
 async def _stages(db: Database, account: Account, arguments: StageArguments) -> list[dict[str, Any]]:
     """The known stages with this id or name."""
     wanted = arguments.stage_id.strip().casefold()
-    rows = [dict(one) for one in await db.rows("ads_stages", account.user_id, account.id)]
+    rows: list[dict[str, Any]] = [dict(one) for one in await db.rows(queries.ads_stages, account.user_id, account.id)]
     return [
         one
         for one in rows

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
 from maas.agents.tools import Tool, ToolContext, tool
 from maas.agents.wording import Preview
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.clients.evolution import EvolutionClient
 from maas.assistants.ads.phones import mask_phone, mask_phones
@@ -73,7 +74,7 @@ def make_mailing_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
 
     async def verify_mailing(_: Any, context: ToolContext, data: Any) -> Any:
         """What was noted of each recipient of this run."""
-        states = [row["state"] for row in await db.rows("ads_sends", context.user_id, context.run_id)]
+        states = [row["state"] for row in await db.rows(queries.ads_sends, context.user_id, context.run_id)]
         counts = {state: states.count(state) for state in ("sent", "failed", "sending")}
         return {"verified": (counts["sent"], counts["sending"]) == (data["sent"], 0), **counts}
 
@@ -107,7 +108,7 @@ async def _find_recipients(db: Database, context: ToolContext, references: list[
     """Each person once, in the order asked for. Raises ToolFailure if one is nobody of the account."""
     account = account_of(context)
     ids, digits = [as_uuid(one) for one in references], [digits_of(one) for one in references]
-    rows = await db.rows("ads_recipients", account.user_id, account.id, ids, digits)
+    rows = await db.rows(queries.ads_recipients, account.user_id, account.id, ids, digits)
     found: dict[str, Recipient] = {}
     for place, row in enumerate(rows, 1):
         jid, number = row["jid"], row["phone_digits"]
@@ -128,7 +129,7 @@ async def _send(
     mailing = Mailing()
     ids = context.user_id, context.run_id
     for place, one in enumerate(recipients):
-        if not await db.value("ads_begin_send", *ids, one.number):
+        if not await db.value(queries.ads_begin_send, *ids, one.number):
             await _note_begun(db, context, one, mailing)
             continue
         try:
@@ -139,19 +140,19 @@ async def _send(
                 mailing.unknown.append(one)
             else:
                 mailing.failed.append((one, problem))
-                await db.rows("ads_end_send", *ids, one.number, "failed", None, problem)
+                await db.rows(queries.ads_end_send, *ids, one.number, "failed", None, problem)
             if error.code not in OF_ONE_RECIPIENT:
                 mailing.stopped, mailing.not_sent = problem, recipients[place + 1 :]
                 break
         else:
             mailing.sent.append(one)
-            await db.rows("ads_end_send", *ids, one.number, "sent", message_id, None)
+            await db.rows(queries.ads_end_send, *ids, one.number, "sent", message_id, None)
     return mailing
 
 
 async def _note_begun(db: Database, context: ToolContext, one: Recipient, mailing: Mailing) -> None:
     """Put a recipient where an earlier try of this run left him. Raises ToolFailure if the run does not exist."""
-    rows = await db.rows("ads_sends", context.user_id, context.run_id)
+    rows = await db.rows(queries.ads_sends, context.user_id, context.run_id)
     row = next((row for row in rows if row["number"] == one.number), None)
     if row is None:
         raise ToolFailure("mailings are sent within runs only: ask the assistant for it")

@@ -10,6 +10,7 @@ from typing import Any
 
 from maas.agents.tools import ToolContext
 from maas.agents.wording import Change, Preview
+from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import tree_of
 from maas.assistants.ads.creatives import find_creative, title_of
 from maas.assistants.ads.direction_figures import directions_of
@@ -69,7 +70,7 @@ class Previews:
         return Preview(_name(row), (Change(STATUS, row["status"], status),))
 
 
-def _name(row: Any) -> str:
+def _name(row: queries.AdsCampaignRow | queries.AdsAdsetRow) -> str:
     return str(row["name"] or row["fb_id"])
 
 

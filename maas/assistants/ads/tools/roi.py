@@ -11,6 +11,7 @@ from uuid import UUID
 
 from maas.agents.tool_calls import ToolAnswer
 from maas.agents.tools import Tool, ToolContext, tool
+from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.ad_tree import sums_of, together, tree_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
@@ -119,15 +120,15 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
             of_ads = sums_of(await tree.insights("ad", period))
             of_creatives = await tree.creatives_of(of_ads)
         creatives, has_revenue, rows = await together(
-            db.rows("ads_creatives", *owner), db.value("ads_has_revenue", account.user_id, account.id),
-            db.rows("ads_creative_results", account.user_id, account.id, period.start, period.end),
+            db.rows(queries.ads_creatives, *owner), db.value(queries.ads_has_revenue, account.user_id, account.id),
+            db.rows(queries.ads_creative_results, account.user_id, account.id, period.start, period.end),
         )  # fmt: skip
         figures: defaultdict[UUID | None, Figures] = defaultdict(Figures)
         if is_live:
             for fb_id, one in of_ads.items():
                 figures[of_creatives.get(fb_id)] += one
         else:
-            for row in await db.rows("ads_creative_figures", *owner, period.first, period.last):
+            for row in await db.rows(queries.ads_creative_figures, *owner, period.first, period.last):
                 figures[row["creative_id"]] = Figures(row["spend"], row["impressions"], row["clicks"], row["leads"])
         results = {row["creative_id"]: _results(row, has_revenue) for row in rows}
         nothing = Results(revenue=Decimal(0) if has_revenue else None)
@@ -154,7 +155,7 @@ def make_roi_tools(deps: Deps, vendors: Vendors) -> list[Tool]:
     return [get_roi_report]
 
 
-def _results(row: Mapping[str, Any], has_revenue: bool) -> Results:
+def _results(row: queries.AdsCreativeResultsRow, has_revenue: bool) -> Results:
     return Results(row["leads"], row["engaged"], row["qualified"], row["revenue"] if has_revenue else None)
 
 

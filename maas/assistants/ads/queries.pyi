@@ -1,0 +1,632 @@
+"""The queries of sql/queries: their rows and arguments. Written by tests/sql/test_query_types.py with RECORD=1."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Never, TypedDict
+from uuid import UUID
+
+from shared import query as pg
+from shared.query import Query, Value
+
+# ads.sql
+
+class AdsAccountRow(TypedDict):
+    user_account_id: UUID | Any
+    name: str | Any
+    ad_account_id: UUID | Any
+    fb_id: str | Any
+    ad_account_name: str | Any
+    currency: str | Any
+    timezone: str | Any
+    crm_url: str | Any
+    instance: str | Any
+    has_facebook_token: bool | Any
+    has_crm_token: bool | Any
+    has_campaigns: bool | Any
+    has_directions: bool | Any
+    has_creatives: bool | Any
+    has_leads: bool | Any
+    has_messages: bool | Any
+
+ads_account: Query[AdsAccountRow, pg.uuid, pg.text]
+
+class UserSpecsRow(TypedDict):
+    key: str
+    value: str
+    updated_at: datetime
+
+user_specs: Query[UserSpecsRow, pg.uuid, pg.int8]
+
+set_specs: Value[None, Never, pg.uuid, pg.jsonb, pg.text]
+
+class RecentBrainActionsRow(TypedDict):
+    at: datetime
+    action: str | Any
+    entity: str | Any
+    reason: str | Any
+
+recent_brain_actions: Query[RecentBrainActionsRow, pg.uuid, pg.uuid, pg.int8]
+
+class AdAccountStatusRow(TypedDict):
+    can_run_ads: bool | None
+    status: str | None
+    checked_at: datetime | None
+    is_fresh: bool | Any
+
+ad_account_status: Query[AdAccountStatusRow, pg.uuid, pg.uuid, pg.interval]
+
+class KeepAdAccountStatusRow(TypedDict):
+    can_run_ads: bool | None
+    status: str | None
+    checked_at: datetime | None
+
+keep_ad_account_status: Query[KeepAdAccountStatusRow, pg.uuid, pg.uuid, pg.bool_, pg.text]
+
+class DirectionsInShortRow(TypedDict):
+    name: str
+    status: str
+    daily_budget_minor: int | None
+    target_cpl: Decimal | None
+    target_cpl_currency: str | None
+
+directions_in_short: Query[DirectionsInShortRow, pg.uuid, pg.uuid, pg.int8]
+
+class OwnAccountRow(TypedDict):
+    id: str | Any
+
+own_account: Value[str, OwnAccountRow, pg.uuid, pg.text, pg.text]
+
+class AddAdsAccountRow(TypedDict):
+    id: UUID | Any
+
+add_ads_account: Value[UUID, AddAdsAccountRow, pg.uuid, pg.text, pg.text, pg.text, pg.text, pg.text, pg.text, pg.text]
+
+class ListAdsAccountsRow(TypedDict):
+    id: UUID | Any
+    name: str | Any
+    is_default: bool | Any
+    ad_accounts: list[str] | Any
+    crm: str | Any
+    whatsapp: str | Any
+
+list_ads_accounts: Query[ListAdsAccountsRow, pg.uuid]
+
+class RemoveAdsAccountRow(TypedDict):
+    ad_accounts: list[str] | Any
+
+remove_ads_account: Value[list[str], RemoveAdsAccountRow, pg.uuid, pg.uuid]
+
+# ads_creatives.sql
+
+class CreativesRow(TypedDict):
+    id: UUID | Any
+    title: str | Any
+    media_type: str | Any
+    status: str | Any
+    fb_creative_id: str | None
+    created_at: datetime | Any
+    direction_id: UUID | Any
+    direction: str | Any
+    target_cpl: Decimal | None
+    target_cpl_currency: str | None
+    spend: Decimal | Any
+    impressions: int | Any
+    clicks: int | Any
+    leads: int | Any
+    video_views: int | Any
+    p25: int | Any
+    p50: int | Any
+    p75: int | Any
+    p95: int | Any
+    local_leads: int | Any
+    engaged: int | Any
+    qualified: int | Any
+    revenue: Decimal | Any
+    score: int | Any
+    risk_score: int | Any
+
+creatives: Query[
+    CreativesRow,
+    pg.uuid,
+    pg.uuid,
+    pg.date,
+    pg.date,
+    pg.timestamptz,
+    pg.timestamptz,
+    pg.array[pg.uuid],
+    pg.text,
+    pg.uuid,
+]
+
+class FindCreativesRow(TypedDict):
+    reference: str | Any
+    id: UUID
+    title: str
+    media_type: str
+    status: str
+    direction_id: UUID | None
+    fb_creative_id: str | None
+    fb_video_id: str | None
+    transcript: str | None
+    transcript_language: str | None
+    created_at: datetime
+
+find_creatives: Query[FindCreativesRow, pg.uuid, pg.uuid, pg.array[pg.text]]
+
+class CreativeDaysRow(TypedDict):
+    day: date
+    spend: Decimal
+    impressions: int
+    clicks: int
+    leads: int
+    video_views: int
+    p25: int
+    p50: int
+    p75: int
+    p95: int
+
+creative_days: Query[CreativeDaysRow, pg.uuid, pg.uuid, pg.date, pg.date]
+
+class CreativeAdsRow(TypedDict):
+    id: UUID | Any
+    fb_id: str | Any
+    name: str | Any
+    status: str | Any
+    adset_id: UUID | Any
+    adset_fb_id: str | Any
+    adset: str | Any
+    adset_status: str | Any
+    campaign: str | Any
+    direction_id: UUID | Any
+    direction: str | Any
+
+creative_ads: Query[CreativeAdsRow, pg.uuid, pg.uuid, pg.uuid]
+
+class CreativeAnalysesRow(TypedDict):
+    score: int
+    verdict: str
+    recommendations: Any
+    model: str
+    analyzed_at: datetime
+    total: int | Any
+
+creative_analyses: Query[CreativeAnalysesRow, pg.uuid, pg.uuid, pg.int8]
+
+class CreativeRisksRow(TypedDict):
+    id: UUID
+    title: str
+    risk_score: int
+    factors: Any
+    scored_at: datetime
+    scores: int | Any
+
+creative_risks: Query[CreativeRisksRow, pg.uuid, pg.uuid, pg.uuid, pg.int8]
+
+class CreativeTestsRow(TypedDict):
+    id: UUID | Any
+    creative_id: UUID | Any
+    title: str | Any
+    status: str | Any
+    budget_usd: Decimal | None
+    budget_minor: int | None
+    started_at: datetime | Any
+    stopped_at: datetime | None
+    result: Any
+    fb_adset_id: str | None
+    fb_ad_id: str | None
+    direction: str | Any
+    total: int | Any
+
+creative_tests: Query[CreativeTestsRow, pg.uuid, pg.uuid, pg.uuid, pg.uuid, pg.text, pg.int8]
+
+class KeepCreativeAnalysisRow(TypedDict):
+    id: UUID
+    score: int
+    verdict: str
+    analyzed_at: datetime
+
+keep_creative_analysis: Query[KeepCreativeAnalysisRow, pg.uuid, pg.uuid, pg.int4, pg.text, pg.jsonb, pg.text]
+
+class KeepLaunchedAdRow(TypedDict):
+    ad_id: UUID
+
+keep_launched_ad: Value[UUID, KeepLaunchedAdRow, pg.uuid, pg.uuid, pg.text, pg.text, pg.text, pg.text, pg.uuid, pg.uuid]
+
+set_ad_status: Value[None, Never, pg.uuid, pg.uuid, pg.text]
+
+set_creative_status: Value[None, Never, pg.uuid, pg.uuid, pg.text]
+
+class BeginCreativeTestRow(TypedDict):
+    id: UUID
+    started_at: datetime
+
+begin_creative_test: Query[BeginCreativeTestRow, pg.uuid, pg.uuid, pg.uuid, pg.numeric, pg.int8]
+
+keep_creative_test: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text]
+
+fail_creative_test: Value[None, Never, pg.uuid, pg.uuid]
+
+class EndCreativeTestRow(TypedDict):
+    id: UUID
+
+end_creative_test: Value[UUID, EndCreativeTestRow, pg.uuid, pg.uuid, pg.jsonb]
+
+# ads_dialogs.sql
+
+class AdsCountDialogsRow(TypedDict):
+    count: int | Any
+    count_all_time: int | Any
+
+ads_count_dialogs: Query[AdsCountDialogsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz, pg.text]
+
+class AdsDialogsRow(TypedDict):
+    id: UUID | Any
+    jid: str | Any
+    name: str | Any
+    phone: str | Any
+    lead_id: UUID | None
+    messages_in: int | Any
+    messages_out: int | Any
+    last_message_at: datetime | None
+    is_summary_current: bool | Any
+    temperature: str | Any
+
+ads_dialogs: Query[AdsDialogsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz, pg.text, pg.int8]
+
+class AdsDialogRow(TypedDict):
+    id: UUID | Any
+    jid: str | Any
+    name: str | Any
+    phone: str | Any
+    lead_id: UUID | None
+    messages_in: int | Any
+    messages_out: int | Any
+    last_message_at: datetime | None
+    is_summary_current: bool | Any
+    temperature: str | Any
+
+ads_dialog: Query[AdsDialogRow, pg.uuid, pg.uuid, pg.uuid, pg.text]
+
+class AdsDialogMessagesRow(TypedDict):
+    direction: str
+    text: str | Any
+    sent_at: datetime
+
+ads_dialog_messages: Query[AdsDialogMessagesRow, pg.uuid, pg.uuid, pg.text, pg.int8, pg.int8, pg.int4]
+
+class AdsSearchSummariesRow(TypedDict):
+    id: UUID | Any
+    summary: str | Any
+    updated_at: datetime | Any
+    name: str | Any
+    phone: str | Any
+    lead_id: UUID | None
+    last_message_at: datetime | None
+    words: int | Any
+    found: int | Any
+    temperature: str | Any
+
+ads_search_summaries: Query[AdsSearchSummariesRow, pg.uuid, pg.uuid, pg.text, pg.text, pg.int8]
+
+ads_keep_summary: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.text, pg.timestamptz]
+
+class AdsRecipientsRow(TypedDict):
+    chat_id: UUID | Any
+    jid: str | Any
+    lead_id: UUID | Any
+    phone_digits: str | None
+    name: str | Any
+
+ads_recipients: Query[AdsRecipientsRow, pg.uuid, pg.uuid, pg.array[pg.uuid], pg.array[pg.text]]
+
+ads_begin_send: Value[bool, Never, pg.uuid, pg.uuid, pg.text]
+
+ads_end_send: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.text, pg.text]
+
+class AdsSendsRow(TypedDict):
+    number: str
+    state: str
+    problem: str | None
+
+ads_sends: Query[AdsSendsRow, pg.uuid, pg.uuid]
+
+# ads_directions.sql
+
+class AdsDirectionsRow(TypedDict):
+    id: UUID
+    name: str
+    status: str
+    fb_adset_id: str | None
+    daily_budget_minor: int | None
+    target_cpl: Decimal | None
+    target_cpl_currency: str | None
+    key_stage_ids: list[str]
+    adset_fb_ids: list[str] | Any
+
+ads_directions: Query[AdsDirectionsRow, pg.uuid, pg.uuid, pg.text]
+
+class AdsDirectionFiguresRow(TypedDict):
+    direction_id: UUID
+    spend: Decimal | Any
+    impressions: int | Any
+    clicks: int | Any
+    leads: int | Any
+
+ads_direction_figures: Query[AdsDirectionFiguresRow, pg.uuid, pg.uuid, pg.date, pg.date]
+
+class AdsDirectionDaysRow(TypedDict):
+    day: date
+    spend: Decimal
+    impressions: int
+    clicks: int
+    leads: int
+
+ads_direction_days: Query[AdsDirectionDaysRow, pg.uuid, pg.uuid, pg.date, pg.date]
+
+class AdsDirectionResultsRow(TypedDict):
+    direction_id: UUID | Any
+    leads: int | Any
+    engaged: int | Any
+    qualified: int | Any
+    revenue: Decimal | Any
+
+ads_direction_results: Query[AdsDirectionResultsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz]
+
+class AdsDirectionCreativesRow(TypedDict):
+    id: UUID
+    title: str
+    media_type: str
+    status: str
+    total: int | Any
+
+ads_direction_creatives: Query[AdsDirectionCreativesRow, pg.uuid, pg.uuid, pg.int8]
+
+ads_set_direction_status: Value[None, Never, pg.uuid, pg.uuid, pg.text]
+
+ads_set_direction_budget: Value[None, Never, pg.uuid, pg.uuid, pg.int8]
+
+ads_set_direction_target: Value[None, Never, pg.uuid, pg.uuid, pg.numeric, pg.text]
+
+# ads_facebook.sql
+
+ads_now: Value[datetime, Never]
+
+ads_keep_campaigns: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_adsets: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_ads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_shown: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_adset_days: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_direction_days: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+class AdsCampaignRow(TypedDict):
+    id: UUID
+    fb_id: str
+    name: str
+    status: str
+    objective: str | None
+    daily_budget_minor: int | None
+
+ads_campaign: Query[AdsCampaignRow, pg.uuid, pg.uuid, pg.text]
+
+class AdsAdsetRow(TypedDict):
+    id: UUID
+    fb_id: str
+    name: str
+    status: str
+    daily_budget_minor: int | None
+    campaign_fb_id: str
+
+ads_adset: Query[AdsAdsetRow, pg.uuid, pg.uuid, pg.text]
+
+ads_set_status: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text]
+
+ads_set_adset_budget: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.int8]
+
+class AdsAdsetTargetsRow(TypedDict):
+    fb_id: str
+    direction: str
+    target_cpl: Decimal | None
+    target_cpl_currency: str | None
+
+ads_adset_targets: Query[AdsAdsetTargetsRow, pg.uuid, pg.uuid]
+
+class AdsCreativesOfRow(TypedDict):
+    fb_id: str
+    creative_id: UUID
+
+ads_creatives_of: Query[AdsCreativesOfRow, pg.uuid, pg.uuid, pg.array[pg.text]]
+
+# ads_leads.sql
+
+class AdsCreativesRow(TypedDict):
+    id: UUID | Any
+    title: str | Any
+    status: str | Any
+    direction: str | Any
+    target_cpl: Decimal | None
+    target_cpl_currency: str | None
+
+ads_creatives: Query[AdsCreativesRow, pg.uuid, pg.uuid]
+
+class AdsCreativeFiguresRow(TypedDict):
+    creative_id: UUID
+    spend: Decimal | Any
+    impressions: int | Any
+    clicks: int | Any
+    leads: int | Any
+
+ads_creative_figures: Query[AdsCreativeFiguresRow, pg.uuid, pg.uuid, pg.date, pg.date]
+
+class AdsCreativeResultsRow(TypedDict):
+    creative_id: UUID | None
+    leads: int | Any
+    engaged: int | Any
+    qualified: int | Any
+    revenue: Decimal | Any
+
+ads_creative_results: Query[AdsCreativeResultsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz]
+
+class AdsHasRevenueRow(TypedDict):
+    coalesce: bool | Any
+
+ads_has_revenue: Value[bool, AdsHasRevenueRow, pg.uuid, pg.uuid]
+
+class AdsSalesQualityRow(TypedDict):
+    leads: int | Any
+    leads_all_time: int | Any
+    qualified_crm: int | Any
+    qualified_crm_all_time: int | Any
+    engaged: int | Any
+    engaged_all_time: int | Any
+    with_messages: int | Any
+    with_messages_all_time: int | Any
+    key_stage: int | Any
+    paid: int | Any
+    revenue: Decimal | Any
+
+ads_sales_quality: Query[AdsSalesQualityRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz]
+
+class AdsStageCountsRow(TypedDict):
+    pipeline_id: str | None
+    stage_id: str | None
+    pipeline_name: str | Any
+    name: str | Any
+    leads: int | Any
+    engaged: int | Any
+    qualified: int | Any
+    revenue: Decimal | Any
+
+ads_stage_counts: Query[AdsStageCountsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz]
+
+class AdsCountLeadsRow(TypedDict):
+    count: int | Any
+    count_all_time: int | Any
+
+ads_count_leads: Query[
+    AdsCountLeadsRow, pg.uuid, pg.uuid, pg.timestamptz, pg.timestamptz, pg.bool_, pg.bool_, pg.text, pg.uuid, pg.text
+]
+
+class AdsLeadsRow(TypedDict):
+    id: UUID | Any
+    name: str | None
+    phone: str | None
+    stage_id: str | None
+    stage: str | Any
+    pipeline: str | Any
+    is_qualified: bool | Any
+    is_engaged: bool | Any
+    messages_in: int | Any
+    last_message_at: datetime | None
+    revenue: Decimal | Any
+    created_at: datetime | Any
+    creative: str | Any
+    creative_id: UUID | None
+    temperature: str | Any
+
+ads_leads: Query[
+    AdsLeadsRow,
+    pg.uuid,
+    pg.uuid,
+    pg.timestamptz,
+    pg.timestamptz,
+    pg.bool_,
+    pg.bool_,
+    pg.text,
+    pg.uuid,
+    pg.text,
+    pg.int8,
+]
+
+class AdsLeadRow(TypedDict):
+    id: UUID | Any
+    name: str | None
+    phone: str | None
+    crm_lead_id: str | None
+    fb_lead_id: str | None
+    pipeline_id: str | None
+    stage_id: str | None
+    stage: str | Any
+    pipeline: str | Any
+    is_qualified: bool | Any
+    is_engaged: bool | Any
+    reached_key_stage: bool | Any
+    messages_in: int | Any
+    last_message_at: datetime | None
+    revenue: Decimal | Any
+    created_at: datetime | Any
+    updated_at: datetime | Any
+    creative: str | Any
+    creative_id: UUID | None
+    direction: str | Any
+    direction_id: UUID | Any
+    key_stage_ids: list[str] | Any
+    summary: str | Any
+    messages_out: int | Any
+    temperature: str | Any
+
+ads_lead: Query[AdsLeadRow, pg.uuid, pg.uuid, pg.text, pg.uuid]
+
+class AdsStagesRow(TypedDict):
+    pipeline_id: str
+    stage_id: str
+    pipeline_name: str
+    name: str
+
+ads_stages: Query[AdsStagesRow, pg.uuid, pg.uuid]
+
+ads_keep_stages: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_set_lead_stage: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text]
+
+# ads_sync.sql
+
+class AdsSyncedToRow(TypedDict):
+    synced_to: date | None
+
+ads_synced_to: Value[date, AdsSyncedToRow, pg.uuid, pg.uuid]
+
+ads_set_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.date]
+
+ads_sync_direction_days: Value[None, Never, pg.uuid, pg.uuid, pg.date, pg.date]
+
+ads_keep_creative_days: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+class AdsCrmSyncedToRow(TypedDict):
+    synced_to: datetime | None
+
+ads_crm_synced_to: Value[datetime, AdsCrmSyncedToRow, pg.uuid, pg.uuid]
+
+ads_link_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_keep_leads: Value[None, Never, pg.uuid, pg.uuid, pg.jsonb]
+
+ads_set_crm_synced_to: Value[None, Never, pg.uuid, pg.uuid, pg.timestamptz]
+
+ads_keep_whatsapp_state: Value[None, Never, pg.uuid, pg.uuid, pg.text]
+
+class AdsChatsSyncedToRow(TypedDict):
+    jid: str
+    synced_to: datetime | None
+
+ads_chats_synced_to: Query[AdsChatsSyncedToRow, pg.uuid, pg.uuid]
+
+ads_keep_messages: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.jsonb]
+
+ads_chat_synced: Value[None, Never, pg.uuid, pg.uuid, pg.text, pg.text, pg.timestamptz]
+
+# brain.sql
+
+class BrainAnswerRow(TypedDict):
+    mode: str | Any
+    agent: str | Any
+    routing: str | Any
+    actions: Any
+    iterations: int | Any
+    tokens: int | Any
+
+brain_answer: Query[BrainAnswerRow, pg.uuid]
