@@ -4,28 +4,36 @@ create or replace function maas.maas_add_calls(p_calls jsonb) returns void langu
 begin
   with owned as materialized (
     select r.user_id, r.try, r.kind, c.*, coalesce(c.cached, 0) as tokens_cached, coalesce(c.images, 0) as drawn,
-      maas.maas_price(c.provider, c.model, c.tokens_in, coalesce(c.cached, 0), c.tokens_out, coalesce(c.images, 0)) as price
-    from jsonb_to_recordset(p_calls) as c(run_id uuid, attempt int, stage text, round int, provider text, model text,
-      role_name text, prompt_version int, request_hash text, reply text, calls jsonb, parts jsonb, finish text, attempts int,
+      maas.maas_price(
+        c.provider, c.model, c.tokens_in, coalesce(c.cached, 0), c.tokens_out, coalesce(c.images, 0)) as price
+    from jsonb_to_recordset(p_calls) as c(
+      run_id uuid, attempt int, stage text, round int, provider text, model text, role_name text, prompt_version int,
+      request_hash text, reply text, calls jsonb, parts jsonb, finish text, attempts int,
       tokens_in int, tokens_out int, cached int, images int, ms real, error text)
     join maas.pipeline_runs r on r.id = c.run_id and r.attempt = c.attempt
     for key share of r  -- waits for an erasure in progress; a foreign key would refuse the whole batch
   ), noted as (
-    insert into maas.llm_calls (run_id, try, stage, round, attempt, provider, model, role_name, prompt_version, request_hash,
+    insert into maas.llm_calls (
+      run_id, try, stage, round, attempt, provider, model, role_name, prompt_version, request_hash,
       reply, calls, parts, finish, attempts, tokens_in, tokens_out, tokens_cached, images, price, ms, error)
     select run_id, try, stage, round, attempt, provider, model, role_name, prompt_version, request_hash,
       reply, calls, parts, finish, attempts, tokens_in, tokens_out, tokens_cached, drawn, price, ms, error
     from owned
-    on conflict (run_id, try, stage, round) do update set attempt = excluded.attempt, request_hash = excluded.request_hash,
-      provider = excluded.provider, model = excluded.model, reply = excluded.reply, calls = excluded.calls, parts = excluded.parts,
-      finish = excluded.finish, attempts = llm_calls.attempts + excluded.attempts, ms = excluded.ms, error = excluded.error,
+    on conflict (run_id, try, stage, round) do update set
+      attempt = excluded.attempt, request_hash = excluded.request_hash,
+      provider = excluded.provider, model = excluded.model, reply = excluded.reply, calls = excluded.calls,
+      parts = excluded.parts, finish = excluded.finish, attempts = llm_calls.attempts + excluded.attempts,
+      ms = excluded.ms, error = excluded.error,
       tokens_in = llm_calls.tokens_in + excluded.tokens_in, tokens_out = llm_calls.tokens_out + excluded.tokens_out,
-      tokens_cached = llm_calls.tokens_cached + excluded.tokens_cached, images = llm_calls.images + excluded.images, price = llm_calls.price + excluded.price
+      tokens_cached = llm_calls.tokens_cached + excluded.tokens_cached, images = llm_calls.images + excluded.images,
+      price = llm_calls.price + excluded.price
   )
   insert into maas.token_usage (user_id, day, tokens, price)
   select user_id, maas.maas_day(now()), sum(tokens_in + tokens_out), coalesce(sum(price), 0) from owned
-  where tokens_in + tokens_out + drawn > 0 and kind <> 'trial' group by user_id order by user_id  -- in one order, so that two batches never deadlock
-  on conflict (user_id, day) do update set tokens = token_usage.tokens + excluded.tokens, price = token_usage.price + excluded.price;
+  where tokens_in + tokens_out + drawn > 0 and kind <> 'trial'
+  group by user_id order by user_id  -- in one order, so that two batches never deadlock
+  on conflict (user_id, day) do update
+    set tokens = token_usage.tokens + excluded.tokens, price = token_usage.price + excluded.price;
 end
 $$;
 comment on function maas.maas_add_calls is 'Writes model calls, with their price, of runs that the caller still owns';
@@ -44,14 +52,19 @@ create or replace function maas.maas_add_usage(p_user uuid, p_provider text, p_m
 returns void language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into maas.token_usage (user_id, day, tokens, price)
   select p_user, maas.maas_day(now()), p_in + p_out, coalesce(maas.maas_price(p_provider, p_model, p_in, 0, p_out), 0)
-  where p_in + p_out > 0 and exists (select from maas.lsm_storage where user_id = p_user)  -- not of a user who was just erased
-  on conflict (user_id, day) do update set tokens = token_usage.tokens + excluded.tokens, price = token_usage.price + excluded.price
+  -- not of a user who was just erased
+  where p_in + p_out > 0 and exists (select from maas.lsm_storage where user_id = p_user)
+  on conflict (user_id, day) do update
+    set tokens = token_usage.tokens + excluded.tokens, price = token_usage.price + excluded.price
 $$;
-comment on function maas.maas_add_usage is 'Counts model calls that belong to no run, those of the Compactor, among what their user has used today';
+comment on function maas.maas_add_usage is
+  'Counts model calls that belong to no run, those of the Compactor, among what their user has used today';
 
-create or replace function maas.maas_price(p_provider text, p_model text, p_in int, p_cached int, p_out int, p_images int default 0)
+create or replace function maas.maas_price(
+  p_provider text, p_model text, p_in int, p_cached int, p_out int, p_images int default 0)
 returns bigint language sql stable as $$
-  select round((p_in - least(p_cached, p_in)) * p.input + least(p_cached, p_in) * coalesce(p.cached, p.input) + p_out * p.output
+  select round(
+    (p_in - least(p_cached, p_in)) * p.input + least(p_cached, p_in) * coalesce(p.cached, p.input) + p_out * p.output
     + case p_images when 0 then 0 else p_images * p.image * 1000000 end)::bigint
   from maas.model_prices p where p.provider = p_provider and p_model like p.model order by length(p.model) desc limit 1
 $$;

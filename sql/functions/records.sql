@@ -12,42 +12,55 @@ create or replace function maas.maas_write_records(p_items jsonb) returns void l
 declare
   zone text := (select value from maas.engine_settings where key = 'timezone');
 begin
-  -- p_items: {run_id, archiver, user_id, log_ids, tags, summary, degraded, began}. run_id is null for imported exchanges.
-  -- log_ids null means all messages of the run. A blank summary means small talk: no row. Archived messages are skipped.
+  -- p_items: {run_id, archiver, user_id, log_ids, tags, summary, degraded, began}. run_id is null for imported
+  -- exchanges. log_ids null means all messages of the run. A blank summary means small talk: no row. Archived messages
+  -- are skipped.
   with items as materialized (
-    select i.*, s.*, coalesce(
-      (select l.id from maas.lsm_storage l where l.run_id = i.run_id and l.user_id is not distinct from i.user_id and l.superseded_at is null), gen_random_uuid()) as record_id
+    select i.*, s.*, coalesce((
+      select l.id from maas.lsm_storage l
+      where l.run_id = i.run_id and l.user_id is not distinct from i.user_id and l.superseded_at is null),
+      gen_random_uuid()) as record_id
     from jsonb_to_recordset(p_items) as i(
-      run_id uuid, archiver uuid, user_id uuid, log_ids uuid[], tags text[], summary text, degraded boolean, began timestamptz)
+      run_id uuid, archiver uuid, user_id uuid, log_ids uuid[], tags text[], summary text, degraded boolean,
+      began timestamptz)
     cross join lateral (
       select min(g.occurred_at) as first_at, max(g.occurred_at) as last_at, max(g.known_at) as known_at,
         array_agg(g.id order by g.occurred_at, g.seq) as logs, maas.maas_merge_origins(array_agg(g.origins)) as origins
-      from unnest(coalesce(i.log_ids, array(select o.id from maas.raw_logs o where o.run_id = i.run_id and o.user_id is not distinct from i.user_id))) as u(id)
-      cross join lateral (select * from maas.raw_logs r where r.id = u.id offset 0) g  -- one index probe per id, never a scan
+      from unnest(coalesce(i.log_ids, array(
+        select o.id from maas.raw_logs o
+        where o.run_id = i.run_id and o.user_id is not distinct from i.user_id))) as u(id)
+      -- one index probe per id, never a scan
+      cross join lateral (select * from maas.raw_logs r where r.id = u.id offset 0) g
       where g.user_id = i.user_id and g.archived_at is null
     ) s
   ), written as (
-    insert into maas.lsm_storage as l (id, user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
+    insert into maas.lsm_storage as l (
+      id, user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids,
       is_degraded, occurred_at, known_at, origins)
-    select i.record_id, i.user_id, i.run_id, (i.first_at at time zone z.own)::date, (i.last_at at time zone z.own)::date,
+    select i.record_id, i.user_id, i.run_id,
+      (i.first_at at time zone z.own)::date, (i.last_at at time zone z.own)::date,
       i.tags, i.summary, i.logs, coalesce(i.degraded, false), i.last_at, i.known_at, i.origins
     from items i
-    cross join lateral (select coalesce((select p.timezone from maas.user_profiles p where p.user_id = i.user_id), zone) as own) z
+    cross join lateral (
+      select coalesce((select p.timezone from maas.user_profiles p where p.user_id = i.user_id), zone) as own) z
     where i.summary <> '' and i.logs is not null
     on conflict (run_id, uuid_send(user_id)) where superseded_at is null do update set
       time_bucket_start = excluded.time_bucket_start, time_bucket_end = excluded.time_bucket_end, tags = excluded.tags,
       summary = excluded.summary, raw_log_ids = excluded.raw_log_ids, is_provisional = false,
-      is_degraded = excluded.is_degraded, occurred_at = excluded.occurred_at, known_at = excluded.known_at, origins = excluded.origins
+      is_degraded = excluded.is_degraded, occurred_at = excluded.occurred_at, known_at = excluded.known_at,
+      origins = excluded.origins
       where l.is_provisional
   ), forgotten as (
     delete from maas.lsm_storage l using items i
-    where l.run_id = i.run_id and l.superseded_at is null and l.user_id is not distinct from i.user_id and l.is_provisional and (i.summary = '' or i.logs is null)
+    where l.run_id = i.run_id and l.superseded_at is null and l.user_id is not distinct from i.user_id
+      and l.is_provisional and (i.summary = '' or i.logs is null)
   )
   update maas.raw_logs g set archived_at = now(), archived_run_id = i.archiver, archive_owed = false,
     record_id = case when i.summary <> '' then i.record_id end,
     -- In the dialogue, a query that waited while others were answered was said when it was claimed.
     occurred_at = case when g.message_type = 'user_query' and g.run_id = i.run_id and exists (
-        select from maas.raw_logs p where p.user_id = g.user_id and p.occurred_at > g.occurred_at and p.occurred_at < i.began)
+        select from maas.raw_logs p
+        where p.user_id = g.user_id and p.occurred_at > g.occurred_at and p.occurred_at < i.began)
       then i.began else g.occurred_at end
   from items i cross join lateral unnest(i.logs) as u(id)
   where g.id = u.id;
@@ -64,7 +77,8 @@ create or replace function maas.maas_record_failures(p_runs uuid[]) returns void
 $$;
 comment on function maas.maas_record_failures is 'Writes summaries of what the user said in failed runs';
 
-create or replace function maas.maas_archive_exchange(p_owner int, p_run uuid, p_attempt int, p_item jsonb, p_calls jsonb)
+create or replace function maas.maas_archive_exchange(
+  p_owner int, p_run uuid, p_attempt int, p_item jsonb, p_calls jsonb)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   target_user uuid;
@@ -76,11 +90,13 @@ begin
   end if;
   perform maas.maas_add_calls(p_calls);
   update maas.pipeline_runs set losses = 0, deaths = 0 where id = p_run and losses > 0;
-  perform maas.maas_write_records(jsonb_build_array(p_item || jsonb_build_object('run_id', null, 'archiver', p_run, 'user_id', target_user)));
+  perform maas.maas_write_records(jsonb_build_array(
+    p_item || jsonb_build_object('run_id', null, 'archiver', p_run, 'user_id', target_user)));
   return true;
 end
 $$;
-comment on function maas.maas_archive_exchange is 'Writes the summary of one imported exchange; false if the caller no longer owns the run';
+comment on function maas.maas_archive_exchange is
+  'Writes the summary of one imported exchange; false if the caller no longer owns the run';
 
 create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) returns uuid[] language sql stable as $$
   select array(
@@ -88,4 +104,5 @@ create or replace function maas.maas_hidden_runs(p_user uuid, p_seq bigint) retu
     union all
     select id from maas.pipeline_runs where queue_state = -2 and user_id = p_user and kind in ('ask', 'action', 'task'))
 $$;
-comment on function maas.maas_hidden_runs is 'Requests with this seq or a higher one, and those in the inbox: no answer may use them';
+comment on function maas.maas_hidden_runs is
+  'Requests with this seq or a higher one, and those in the inbox: no answer may use them';

@@ -1,20 +1,24 @@
 -- All triggers of pipeline_runs, in the order in which they fire.
 --
--- Postgres fires triggers of one kind by name. No two of one kind depend on each other here: what must happen in an order is one
--- function. A bare run pays for run_intake, the insert notifications and one notification per change of status.
+-- Postgres fires triggers of one kind by name. No two of one kind depend on each other here: what must happen in an
+-- order is one function. A bare run pays for run_intake, the insert notifications and one notification per change of
+-- status.
 
 -- Before insert -------------------------------------------------------------------------------------------------------
 
-create or replace function maas.run_intake() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.run_intake()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if new.status in ('ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED') then
     new.status := 'NEW';  -- a client cannot skip a stage; an unknown status is left to the CHECK
   end if;
   new.is_remembered := (
-    select coalesce(new.is_remembered, true) and (new.kind = 'archive' or a.definition->>'memory' is distinct from 'off')
+    select coalesce(new.is_remembered, true)
+      and (new.kind = 'archive' or a.definition->>'memory' is distinct from 'off')
     from maas.assistants a where a.name = new.assistant and a.is_active);
   if new.is_remembered is null then
-    raise foreign_key_violation using message = format('assistant: there is no active assistant "%s"', new.assistant) || coalesce((
+    raise foreign_key_violation using
+      message = format('assistant: there is no active assistant "%s"', new.assistant) || coalesce((
         select ': ' || a.inactive_reason from maas.assistants a where a.name = new.assistant and not a.is_active), ''),
       hint = 'select name from assistants where is_active', table = 'pipeline_runs', column = 'assistant';
   end if;
@@ -24,23 +28,26 @@ begin
   new.queue_key := case
     when new.kind = 'archive' then md5('archive:' || new.user_id)::uuid
     when new.kind in ('task', 'trial') then new.id
-    when (select value from maas.engine_settings where key = 'blocking_scope') = 'global' then '00000000-0000-0000-0000-000000000000'
+    when (select value from maas.engine_settings where key = 'blocking_scope') = 'global'
+      then '00000000-0000-0000-0000-000000000000'
     else new.user_id
   end;
   new.seq := nextval('maas.run_seq');
   new.queue_state := -2; new.owner := null; new.attempt := 0; new.losses := 0; new.deaths := 0; new.try := 1;
   new.cancel_requested_at := null; new.archive_status := 'PENDING'; new.degraded := '{}';
   new.limited := null; new.memory_reasons := '{}';
-  new.analysis_result := null; new.sources := null; new.draft_context := null; new.final_context_payload := null; new.final_answer := null;
-  new.error_code := null; new.error_message := null;
+  new.analysis_result := null; new.sources := null; new.draft_context := null; new.final_context_payload := null;
+  new.final_answer := null; new.error_code := null; new.error_message := null;
   new.created_at := now(); new.updated_at := now();
   new.claimed_at := null; new.analyzing_at := null; new.analyzed_at := null; new.assembling_at := null;
-  new.ready_at := null; new.responding_at := null; new.completed_at := null; new.failed_at := null; new.archived_at := null; new.not_before := null; new.answer_by := null;
+  new.ready_at := null; new.responding_at := null; new.completed_at := null; new.failed_at := null;
+  new.archived_at := null; new.not_before := null; new.answer_by := null;
   return new;
 end
 $$;
 comment on function maas.run_intake is
-  'Gives every new run a clean start, whatever the client sets: status NEW, inbox, its queue_key; refuses unknown assistants';
+  'Gives every new run a clean start, whatever the client sets: status NEW, inbox, its queue_key; '
+  'refuses unknown assistants';
 
 create or replace trigger run_intake before insert on maas.pipeline_runs
   for each row execute function maas.run_intake();
@@ -51,7 +58,9 @@ declare
   stranger record;
 begin
   if cardinality(new.attachment_ids) > 10 then
-    raise check_violation using message = format('attachment_ids: %s are too many, a request takes at most 10', cardinality(new.attachment_ids)),
+    raise check_violation using
+      message = format(
+        'attachment_ids: %s are too many, a request takes at most 10', cardinality(new.attachment_ids)),
       hint = 'send several requests', table = 'pipeline_runs', column = 'attachment_ids';
   end if;
   select n.id into stranger from unnest(new.attachment_ids) n(id)
@@ -79,9 +88,12 @@ begin
     case new.source when 'telegram' then 'telegram' else 'web' end, maas.maas_default_mode(new.assistant))
   on conflict (id) do nothing;
   if not exists (
-    select from maas.chat_conversations where id = new.conversation_id and user_id = new.user_id and assistant = new.assistant) then
+    select from maas.chat_conversations
+    where id = new.conversation_id and user_id = new.user_id and assistant = new.assistant) then
     raise foreign_key_violation using
-      message = format('conversation_id: %s is no conversation of this user with the assistant "%s"', new.conversation_id, new.assistant),
+      message = format(
+        'conversation_id: %s is no conversation of this user with the assistant "%s"',
+        new.conversation_id, new.assistant),
       hint = 'take a new id, or leave it out', table = 'pipeline_runs', column = 'conversation_id';
   end if;
   if new.kind in ('ask', 'action') then
@@ -96,7 +108,8 @@ begin
 end
 $$;
 comment on function maas.join_conversation is
-  'Creates the conversation of a run unless it exists, refuses one of another user or assistant, and adds the query to its messages';
+  'Creates the conversation of a run unless it exists, refuses one of another user or assistant, '
+  'and adds the query to its messages';
 
 create or replace trigger join_conversation after insert on maas.pipeline_runs
   for each row when (new.conversation_id is not null) execute function maas.join_conversation();
@@ -110,19 +123,22 @@ begin
 end
 $$;
 comment on function maas.notify_pipeline_change is
-  'Sends {id, status, operation, archive_status} to the channel pipeline_events, which any login can hear. A hint; the table is the truth';
+  'Sends {id, status, operation, archive_status} to the channel pipeline_events, which any login can hear. '
+  'A hint; the table is the truth';
 
 create or replace trigger on_pipeline_change after insert on maas.pipeline_runs
   for each row execute function maas.notify_pipeline_change();
 
 -- After insert: each statement ----------------------------------------------------------------------------------------
 
-create or replace function maas.log_queries() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.log_queries()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into maas.raw_logs (user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at)
   select user_id, id, 'user_query', user_query,
     coalesce(conversation_id::text, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD')),
-    jsonb_build_object('request_id', id, 'timestamp', created_at), is_remembered, case when not is_remembered then created_at end
+    jsonb_build_object('request_id', id, 'timestamp', created_at), is_remembered,
+    case when not is_remembered then created_at end
   from inserted where kind in ('ask', 'action') order by seq;
   return null;
 end
@@ -132,7 +148,8 @@ comment on function maas.log_queries is 'Writes queries to raw_logs in the trans
 create or replace trigger log_queries after insert on maas.pipeline_runs
   referencing new table as inserted for each statement execute function maas.log_queries();
 
-create or replace function maas.notify_engines() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.notify_engines()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('pipeline_wakeup', '');
   return null;
@@ -163,7 +180,8 @@ begin
     return new;
   end if;
   raise check_violation using message = format('status: illegal transition %s -> %s', old.status, new.status),
-    hint = case when old.status = 'FAILED' then 'select maas_retry_run(id)' else 'set maas.maintenance = on, if you must' end,
+    hint = case when old.status = 'FAILED'
+      then 'select maas_retry_run(id)' else 'set maas.maintenance = on, if you must' end,
     table = 'pipeline_runs', column = 'status';
 end
 $$;
@@ -174,18 +192,21 @@ create or replace trigger refuse_transition before update of status on maas.pipe
     maas.maas_is_legal(old.status, new.status) and (new.status <> 'NEW' or new.try = old.try + 1)))
   execute function maas.refuse_transition();
 
-create or replace function maas.skip_archive() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.skip_archive()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   new.archive_status := 'SKIPPED';
   new.archived_at := null;
   return new;
 end
 $$;
-comment on function maas.skip_archive is 'Leaves a trial, and a note command, which was answered without a draft, without a summary';
+comment on function maas.skip_archive is
+  'Leaves a trial, and a note command, which was answered without a draft, without a summary';
 
 create or replace trigger skip_archive before update of archive_status on maas.pipeline_runs
-  for each row when (new.archive_status = 'ARCHIVED' and old.archive_status = 'ARCHIVING' and (new.kind = 'trial' or new.kind = 'ask'
-    and new.draft_context is null and new.analysis_result->>'fast_path' = 'memory_command'))
+  for each row when (new.archive_status = 'ARCHIVED' and old.archive_status = 'ARCHIVING' and (
+    new.kind = 'trial'
+    or new.kind = 'ask' and new.draft_context is null and new.analysis_result->>'fast_path' = 'memory_command'))
   execute function maas.skip_archive();
 
 create or replace function maas.touch_updated_at()
@@ -198,9 +219,11 @@ $$;
 comment on function maas.touch_updated_at is 'Sets updated_at unless the statement does';
 
 create or replace trigger touch_updated_at before update on maas.pipeline_runs
-  for each row when (new.updated_at = old.updated_at and old.updated_at <> now()) execute function maas.touch_updated_at();
+  for each row when (new.updated_at = old.updated_at and old.updated_at <> now())
+  execute function maas.touch_updated_at();
 
-create or replace function maas.end_failed_run() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.end_failed_run()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   new.cancel_requested_at := coalesce(new.cancel_requested_at, now());
   perform pg_notify('pipeline_wakeup', '');
@@ -208,14 +231,17 @@ begin
 end
 $$;
 comment on function maas.end_failed_run is
-  'A run that an UPDATE of others sets to FAILED leaves the queue by the next maas_step, as one that is cancelled, and is logged there';
+  'A run that an UPDATE of others sets to FAILED leaves the queue by the next maas_step, as one that is cancelled, '
+  'and is logged there';
 
 create or replace trigger end_failed_run before update of status on maas.pipeline_runs
-  for each row when (new.status = 'FAILED' and old.status <> 'FAILED' and new.queue_state < 2) execute function maas.end_failed_run();
+  for each row when (new.status = 'FAILED' and old.status <> 'FAILED' and new.queue_state < 2)
+  execute function maas.end_failed_run();
 
 -- After update --------------------------------------------------------------------------------------------------------
 
-create or replace function maas.count_failure() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.count_failure()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if old.status <> 'FAILED' and new.status = 'FAILED' then
     perform maas.maas_add_metrics(jsonb_build_array(jsonb_build_object('name', 'runs_finished', 'events', 1,
@@ -233,22 +259,26 @@ create or replace trigger count_failure after update of status, archive_status o
     or old.archive_status <> 'FAILED' and new.archive_status = 'FAILED')
   execute function maas.count_failure();
 
-create or replace function maas.settle_steps() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.settle_steps()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   update maas.tool_executions set status = 'in_doubt' where run_id = new.id and effect <> 'read' and status = 'started';
-  update maas.task_steps s set status = 'in_doubt', ended_at = clock_timestamp(), result = jsonb_build_object('success', false,
-    'error_code', 'in_doubt', 'message', 'it was begun and nobody knows whether it took effect')
+  update maas.task_steps s set status = 'in_doubt', ended_at = clock_timestamp(), result = jsonb_build_object(
+    'success', false, 'error_code', 'in_doubt',
+    'message', 'it was begun and nobody knows whether it took effect')
   where s.run_id = new.id and s.status = 'running' and exists (
     select from maas.tool_executions e left join maas.tools t on t.name = e.tool
     where e.run_id = new.id and e.call_id = 'step-' || s.number and e.effect <> 'read' and e.status = 'in_doubt'
       and t.is_idempotent is not true);
-  update maas.task_steps set status = 'pending' where run_id = new.id and status = 'running';  -- nothing came of it: a retry begins it anew
+  -- nothing came of it: a retry begins it anew
+  update maas.task_steps set status = 'pending' where run_id = new.id and status = 'running';
   return null;
 end $$;
 comment on function maas.settle_steps is
   'The step that was running when its task was ended: in_doubt if it was a write, else pending';
 create or replace trigger settle_steps after update of status on maas.pipeline_runs
-  for each row when (new.kind = 'task' and old.status <> 'FAILED' and new.status = 'FAILED') execute function maas.settle_steps();
+  for each row when (new.kind = 'task' and old.status <> 'FAILED' and new.status = 'FAILED')
+  execute function maas.settle_steps();
 
 -- One notification for an update that changes both columns; UPDATE OF alone would fire for unchanged values, too.
 create or replace trigger on_pipeline_status_change after update of status, archive_status on maas.pipeline_runs
@@ -258,50 +288,65 @@ create or replace trigger on_pipeline_status_change after update of status, arch
 create or replace function maas.maas_actions_of(p_run uuid) returns jsonb language sql stable as $$
   select jsonb_agg(x.action order by x.place, x.at, x.id) from (
     select jsonb_build_object('id', a.id, 'tool', a.tool_name, 'arguments', a.tool_args,
-      'fingerprint', maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash)) as action, 1 as place, a.created_at as at, a.id::text as id
+      'fingerprint', maas.maas_fingerprint_action(a.tool_name, a.tool_version, a.args_hash)) as action,
+      1 as place, a.created_at as at, a.id::text as id
     from maas.chat_pending_actions a where a.run_id = p_run
     union all
     select jsonb_build_object('tool', e.tool, 'arguments', e.arguments, 'status', e.status,
-      'verification', case jsonb_typeof(e.result) when 'object' then e.result->'verification' end), 2, e.created_at, e.id::text
+      'verification', case jsonb_typeof(e.result) when 'object' then e.result->'verification' end),
+      2, e.created_at, e.id::text
     from maas.tool_executions e where e.run_id = p_run and e.effect <> 'read' and e.status <> 'started') x
 $$;
 comment on function maas.maas_actions_of is
-  'What a run proposed: {id, tool, arguments, fingerprint}, then the writes that it made: {tool, arguments, status, verification}; null if there are none';
+  'What a run proposed: {id, tool, arguments, fingerprint}, then the writes that it made: '
+  '{tool, arguments, status, verification}; null if there are none';
 
 create or replace function maas.maas_tokens_of(p_run uuid, p_try int) returns int language sql stable as $$
-  select least(sum(c.tokens_in::bigint + c.tokens_out), 2147483647)::int from maas.llm_calls c where c.run_id = p_run and c.try = p_try
+  select least(sum(c.tokens_in::bigint + c.tokens_out), 2147483647)::int
+  from maas.llm_calls c where c.run_id = p_run and c.try = p_try
 $$;
-comment on function maas.maas_tokens_of is 'Tokens, in and out, of all model calls of a try so far; null if it made none';
+comment on function maas.maas_tokens_of is
+  'Tokens, in and out, of all model calls of a try so far; null if it made none';
 
-create or replace function maas.store_answer() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.store_answer()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if new.kind in ('ask', 'action', 'task') then
     -- A task was told to nobody before its report: title and report are logged together, as an exchange of their own.
-    insert into maas.raw_logs (user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at, origins)
+    insert into maas.raw_logs (
+      user_id, run_id, message_type, content, conversation, metadata, is_remembered, archived_at, origins)
     select new.user_id, new.id, m.message_type, m.content,
       coalesce(new.conversation_id::text, to_char(new.created_at at time zone 'UTC', 'YYYY-MM-DD')),
-      jsonb_build_object('request_id', new.id, 'timestamp', now()), new.is_remembered, case when not new.is_remembered then now() end,
-      case m.place when 1 then '[]' else maas.maas_answer_origins(new.id, new.user_id, new.conversation_id, new.sources, new.user_query, new.final_answer) end
-    from (values (1, 'user_query', new.user_query), (2, 'assistant_response', new.final_answer)) m(place, message_type, content)
+      jsonb_build_object('request_id', new.id, 'timestamp', now()), new.is_remembered,
+      case when not new.is_remembered then now() end,
+      case m.place when 1 then '[]' else maas.maas_answer_origins(
+        new.id, new.user_id, new.conversation_id, new.sources, new.user_query, new.final_answer) end
+    from (values
+      (1, 'user_query', new.user_query), (2, 'assistant_response', new.final_answer)) m(place, message_type, content)
     where m.place = 2 or new.kind = 'task' order by m.place
     on conflict do nothing;
   end if;
   if new.conversation_id is not null then
     insert into maas.chat_messages (conversation_id, user_id, run_id, role, content, agent, actions, tokens_used)
-    select c.id, new.user_id, new.id, 'assistant', new.final_answer, new.agent, maas.maas_actions_of(new.id), maas.maas_tokens_of(new.id, new.try)
+    select c.id, new.user_id, new.id, 'assistant', new.final_answer, new.agent,
+      maas.maas_actions_of(new.id), maas.maas_tokens_of(new.id, new.try)
     from maas.chat_conversations c where c.id = new.conversation_id and c.user_id = new.user_id;
     if new.agent is not null or new.domain is not null then
       -- Do not wait for a client that holds the row: the columns keep their value until the next answer.
-      perform from maas.chat_conversations where id = new.conversation_id and user_id = new.user_id for no key update skip locked;
+      perform from maas.chat_conversations
+      where id = new.conversation_id and user_id = new.user_id for no key update skip locked;
       if found then
-        update maas.chat_conversations set last_agent = coalesce(new.agent, last_agent), last_domain = coalesce(new.domain, last_domain)
+        update maas.chat_conversations
+        set last_agent = coalesce(new.agent, last_agent), last_domain = coalesce(new.domain, last_domain)
         where id = new.conversation_id;
       end if;
     end if;
   end if;
   -- Debug information was asked for and allowed if there are events of it.
-  if new.metadata->'debugLayers' = 'true' and exists (select from maas.run_events e where e.run_id = new.id and e.type = 'layer') then
-    perform maas.maas_add_event(new.id, 'layer', jsonb_build_object('type', 'layer', 'layer', 11, 'name', 'stored', 'status', 'info',
+  if new.metadata->'debugLayers' = 'true'
+    and exists (select from maas.run_events e where e.run_id = new.id and e.type = 'layer') then
+    perform maas.maas_add_event(new.id, 'layer', jsonb_build_object(
+      'type', 'layer', 'layer', 11, 'name', 'stored', 'status', 'info',
       'timestamp', (1000 * extract(epoch from clock_timestamp()))::bigint, 'data', jsonb_build_object(
         'messages', (select count(*) from maas.chat_messages m where m.run_id = new.id),
         'model_calls', (select count(*) from maas.llm_calls c where c.run_id = new.id and c.try = new.try),
@@ -311,7 +356,8 @@ begin
   return null;
 end $$;
 comment on function maas.store_answer is
-  'Writes an answer to raw_logs and to the messages of its conversation, notes there which agent gave it, and tells the last debug layer';
+  'Writes an answer to raw_logs and to the messages of its conversation, notes there which agent gave it, '
+  'and tells the last debug layer';
 create or replace trigger store_answer after update of final_answer on maas.pipeline_runs
   for each row when (old.final_answer is null and new.final_answer is not null
     and (new.kind in ('ask', 'action', 'task') or new.conversation_id is not null))
