@@ -22,6 +22,7 @@ from starlette.routing import Route
 from bench.sentences import sentence
 from shared import tokens
 
+_QUERY = re.compile(r"<query>\n(.*)\n</query>", re.DOTALL)
 _LABEL = re.compile(r"^(#[\w-]+): ", re.MULTILINE)
 _WANTED = re.compile(r"Call (?P<name>\w+) (?P<count>\d+) times\.(?: (?P<arguments>\{.*\}))?")
 _SLOW = re.compile(r"slow-(\d+)")
@@ -32,7 +33,8 @@ _KEPT = 5  # lines of memory that the Assembler names
 def choice(prompt: str) -> str:
     """The Analyzer's reply: memory is needed, the first record fits."""
     record = next(iter(_LABEL.findall(prompt)), "none")
-    return json.dumps({"about": "person", "record": record, "keywords": prompt.split()[-4:]}, ensure_ascii=False)
+    words = found[1].split()[:4] if (found := _QUERY.search(prompt)) else []
+    return json.dumps({"about": "person", "record": record, "keywords": words}, ensure_ascii=False)
 
 
 def reply(role: str, prompt: str) -> str:

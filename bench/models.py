@@ -141,26 +141,34 @@ async def exchanges(bench: Bench, url: str, count: int) -> tuple[list[Figure], l
 async def first_text(bench: Bench, url: str, talks: int) -> list[Figure]:
     """How long a person waits for the first text where all models write 60 tokens a second and every stage is asked."""
     seconds: list[float] = []
+    async with openai.AsyncOpenAI(api_key="none", base_url=url) as client:
+        model = f"{ROLES['RESPONDER']}@{TOKENS_PER_S}"
+        alone = [
+            await _seconds_to_text(client, model, "somebody", sentence(number)) for number in range(ANSWERS_A_TALK)
+        ]
     async with open_system(bench, server=True, orchestrators=1, **_environment(url, TOKENS_PER_S)) as system:
         async with openai.AsyncOpenAI(api_key="none", base_url=f"http://127.0.0.1:{system.port}/v1") as client:
             for _ in range(talks):
                 user = str(uuid4())
                 for number in range(ANSWERS_A_TALK):
-                    seconds.append(await _seconds_to_text(client, user, sentence(number)))
+                    seconds.append(await _seconds_to_text(client, "mentor", user, sentence(number)))
                     await system.wait_archived()  # a person reads the answer meanwhile
         written = await system.connection.fetchval(WRITTEN_BEFORE)
     return [
         Figure("tokens written before an answer", "", written / len(seconds), limit=120),
-        Figure("the first text of an answer, median", "s", statistics.median(seconds), limit=1.2),
+        Figure("the first text of the Responder alone, median", "s", statistics.median(alone)),
+        Figure(
+            "what comes on top of it, median", "s", statistics.median(seconds) - statistics.median(alone), limit=1.2
+        ),
         Figure("the first text of an answer, the last of ten", "s", sorted(seconds)[-1 - len(seconds) // 10]),
     ]
 
 
-async def _seconds_to_text(client: openai.AsyncOpenAI, user: str, text: str) -> float:
+async def _seconds_to_text(client: openai.AsyncOpenAI, model: str, user: str, text: str) -> float:
     """Ask, read the whole answer, and return when its first text was there."""
     began, first = time.perf_counter(), 0.0
     messages: Any = [{"role": "user", "content": f"{text} What else do you know of it?"}]
-    async for chunk in await client.chat.completions.create(model="mentor", messages=messages, user=user, stream=True):
+    async for chunk in await client.chat.completions.create(model=model, messages=messages, user=user, stream=True):
         if not first and chunk.choices and chunk.choices[0].delta.content:
             first = time.perf_counter() - began
     return first

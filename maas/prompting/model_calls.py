@@ -142,7 +142,8 @@ async def ask_or_fall_back(
     except ValueError as error:
         cause = f"no usable reply: {error}"
     log.warning("stage_degraded", stage=stage, cause=cause)
-    reply = await _call(run, deps, deps.models.builtin, stage, prompt, request, budget)
+    options = options_of(deps.settings, request.role, spec_of(deps.models.builtin))
+    reply = await _call(run, deps, deps.models.builtin, options, stage, prompt, request, budget)
     return parse(reply.text), True
 
 
@@ -216,7 +217,7 @@ async def _call_within_window(
     has_memory = request.role == ROLE_WITH_MEMORY
     for cuts_left in reversed(range(MAX_MEMORY_CUTS + 1)):
         try:
-            return await _call(run, deps, model, stage, prompt, request, end - time.monotonic(), listener)
+            return await _call(run, deps, model, options, stage, prompt, request, end - time.monotonic(), listener)
         except ModelError as error:
             if error.code == "context_exceeded":
                 learn(model, request, error, *([MEMORY_SHARE] if has_memory else ()))
@@ -229,11 +230,10 @@ async def _call_within_window(
 
 
 async def _call(
-    run: ModelCaller, deps: Deps, model: Model, stage: str, prompt: Prompt, request: Request, budget: float,
-    listener: StreamListener | None = None,
+    run: ModelCaller, deps: Deps, model: Model, options: ModelOptions, stage: str, prompt: Prompt, request: Request,
+    budget: float, listener: StreamListener | None = None,
 ) -> Reply:  # fmt: skip
     began = time.monotonic()
-    options = options_of(deps.settings, request.role, spec_of(model))
     request_hash = fingerprint(model, request)
     await _read_earlier_calls(run, deps, stage)
     if (stored := _take_stored_reply(run, request_hash)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -58,6 +59,7 @@ _WORDS: Mapping[Language, _Words] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=256)  # every stage of a run asks for the same one
 def now_line(at: datetime, zone: tzinfo, language: Language) -> str:
     """One line that names yesterday, today and tomorrow in `zone`, with weekday and date, the time and the zone."""
     words, moment = _WORDS[language], _within(at).astimezone(zone)
