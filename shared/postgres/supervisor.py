@@ -31,6 +31,7 @@ START_TIMEOUT_S = 100.0
 FIRST_START_TIMEOUT_S = 10.0
 PORT_TIMEOUT_S = 1.0
 TERMINATE_TIMEOUT_S = 10.0
+REPORT_TIMEOUT_S = 5.0
 POLL_INTERVAL_S = 2.0
 BUSY_POLL_INTERVAL_S = 0.1
 FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
@@ -81,7 +82,10 @@ class Supervisor:
 
     def _report_error(self, code: str, message: str) -> None:
         log.error("%s: %s", code, message)
+        deadline = time.monotonic() + REPORT_TIMEOUT_S
         self._poll(0)
+        while not self.socket.users and time.monotonic() < deadline:  # who started this process may connect late
+            self._poll(BUSY_POLL_INTERVAL_S)
         self.socket.send({"error": {"code": code, "message": message}}, *self.socket.users)
 
     def _first_start(self) -> None:

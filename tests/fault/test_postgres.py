@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import pytest
 
 from shared.errors import MaasError
 from shared.postgres import acquire
+from shared.postgres.installation import DataDir
+from shared.postgres.supervisor_socket import SupervisorConnection, connect_supervisor
 from tests.fault.holder import NOBODY, Holder, alive, left_of
 from tests.polling import poll
 
@@ -376,3 +379,20 @@ def test_a_folder_of_another_version(known: Path, hold: Start) -> None:
     said = hold().said
     assert said["code"] == "data_dir_version"
     assert "Postgres 12" in said["message"]
+
+
+def test_an_error_waits_for_a_process_that_connects_late(
+    known: Path, hold: Start, pg_bin: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended(hold())
+    (known / "postgres" / "cluster" / "data" / "PG_VERSION").write_text("12\n")
+
+    def connect_late(folder: DataDir, timeout_s: float) -> SupervisorConnection | None:
+        time.sleep(0.5)
+        return connect_supervisor(folder, timeout_s)
+
+    monkeypatch.setattr("shared.postgres.connect_supervisor", connect_late)
+    monkeypatch.setattr("shared.postgres.BUSY_TIMEOUT_S", 5.0)
+    with pytest.raises(MaasError, match="Postgres 12") as caught:
+        acquire(known, bin_dir=pg_bin)
+    assert caught.value.code == "data_dir_version"
