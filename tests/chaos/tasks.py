@@ -1,5 +1,7 @@
 """Tasks under kill -9: an orchestrator is killed every second, and SQL counts what became of each step.
 
+A slow machine may need more than a second to start one: the next is killed after a step has ended since the last kill.
+
 `python -m tests.chaos.tasks [--tasks N] [--out FILE.json]`; the exit status is 1 when a step was done twice, was lost,
 or is in doubt without a reason.
 """
@@ -66,7 +68,7 @@ def steps_of_a_task() -> list[dict[str, Any]]:
 
 
 def hold_task_trial(stack: Stack, tasks: int, orchestrators: int = 2, interval: float = 1.0) -> TaskVerdict:
-    """Insert the tasks, kill an orchestrator every `interval` seconds until nearly all are over, and count."""
+    """Insert the tasks, kill an orchestrator every `interval` seconds or later until nearly all are over, and count."""
     with psycopg.connect(stack.dsn, autocommit=True, row_factory=dict_row) as connection:
         connection.execute(statements()["task_tables"].encode())
         definition = json.dumps({"toolset": ["marks"]})
@@ -83,21 +85,22 @@ def hold_task_trial(stack: Stack, tasks: int, orchestrators: int = 2, interval: 
             assert row is not None and row["verdict"] == "inserted"
         processes += [stack.launch("main.py", **SETTINGS) for _ in range(orchestrators - 1)]
         began = moved = time.monotonic()
-        kills, left = 0, tasks
+        kills, left, left_at_kill = 0, tasks * STEPS, tasks * STEPS
         for beat in count():
             time.sleep(max(0.0, began + (beat + 1) * interval - time.monotonic()))
             unfinished = _value(connection, "unfinished_tasks")
+            steps_left = _value(connection, "unfinished_steps")
             if unfinished == 0:
                 break
-            if unfinished != left:
-                left, moved = unfinished, time.monotonic()
+            if steps_left != left:
+                left, moved = steps_left, time.monotonic()
             if time.monotonic() - moved > STANDSTILL_S:
                 break
-            if unfinished > max(2, tasks // 50):
+            if unfinished > max(2, tasks // 50) and left < left_at_kill:
                 place = kills % orchestrators
                 stack.stop(processes[place], signal.SIGKILL)
                 processes[place] = stack.launch("main.py", **SETTINGS)
-                kills += 1
+                kills, left_at_kill = kills + 1, left
         seconds = time.monotonic() - began
         for process in processes:
             stack.stop(process)

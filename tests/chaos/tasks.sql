@@ -12,6 +12,9 @@ select verdict from maas_insert_task(%s, %s, %s, p_assistant => 'worker');
 -- name: unfinished_tasks
 select count(*) as n from pipeline_runs where kind = 'task' and queue_state < 2;
 
+-- name: unfinished_steps
+select count(*) as n from task_steps where status not in ('done', 'in_doubt', 'skipped');
+
 -- name: task_verdict
 with steps as materialized (
   select s.*, (select count(*) from chaos_marks m where m.run_id = s.run_id and m.number = s.number) as marks from task_steps s
