@@ -22,13 +22,13 @@ import uvloop
 from bench.command import prepare_output, run_command
 from bench.report import Figure, hold_gates, machine, percentiles, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
-from maas.agents.executor import Executor, Permissions
-from maas.agents.openers import OpenDomains, bind_openers
-from maas.agents.tool_calls import ToolResult
-from maas.agents.tools import ToolContext, Toolset
 from maas.assistants.ads.toolset import OPENERS, make_tools
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
+from maas.tools.calls import ToolResult
+from maas.tools.executor import Executor, Permissions
+from maas.tools.openers import OpenDomains, bind_openers
+from maas.tools.tool import ToolContext, Toolset
 from shared.db import Database, connect, open_database
 from shared.errors import MaasError
 from shared.models import ToolCall

@@ -28,8 +28,8 @@ from bench.processes import Deadline, Processes
 from bench.report import Figure, hold_gates, machine, print_figures, write_json
 from bench.sandbox import open_sandbox, server_version
 from bench.system import Bench, System, free_port, open_system, wait_for_port
-from maas.agents.tools import Tool, ToolContext, Toolset, tool
 from maas.engine.stages import Deps
+from maas.tools.tool import Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError
 from shared.settings import load_settings
 

@@ -21,7 +21,6 @@ import structlog
 import uvloop
 
 from maas import queries
-from maas.agents.openers import bind_openers
 from maas.agents.runtime import Runtime, Toolbox
 from maas.assistants.registry import built_in, load_openers, load_servers, load_tools, register, sync_tools
 from maas.builtin_model import PROVIDERS, BuiltinModel
@@ -36,6 +35,7 @@ from maas.memory.erase import keep_erasing, keep_purging
 from maas.memory.search import keep_terms_counted
 from maas.runs.replay import Replay
 from maas.runs.replay import replay as replay_stages
+from maas.tools.openers import bind_openers
 from maas.user_secrets import UserSecrets
 from shared import log, tracing
 from shared.db import Database, open_database, wait_for_postgres

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import ToolContext, Toolset, tool
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import ToolContext, Toolset, tool
 from tests.toolbox import Line
 
 DOMAIN = "shop"

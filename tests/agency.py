@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from maas.agents.tool_calls import ToolAnswer
-from maas.agents.tools import ToolContext, Toolset, tool
+from maas.tools.calls import ToolAnswer
+from maas.tools.tool import ToolContext, Toolset, tool
 from tests.model_server import ModelServer
 from tests.polling import poll
 from tests.stack import Stack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maas.agents.tools import ToolContext, Toolset, tool
+from maas.tools.tool import ToolContext, Toolset, tool
 from shared.models import Message, Request
 from tests.toolbox import Line, verify_line, wait_for_go, write_line
 

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from maas.agents.slots import SlotSession
-from maas.agents.tool_calls import ToolAnswer, ToolFailure
-from maas.agents.tools import ToolContext, Toolset, tool
+from maas.tools.calls import ToolAnswer, ToolFailure
+from maas.tools.tool import ToolContext, Toolset, tool
 from tests.toolbox import wait_for_go
 
 

@@ -228,7 +228,7 @@ def _import_everything() -> None:
 
 def _make_schemas() -> None:
     """Make the schemas of tools' arguments, which take as long as the rest of an orchestrator's start."""
-    tools = importlib.import_module("maas.agents.tools")
+    tools = importlib.import_module("maas.tools.tool")
     models = list(BaseModel.__subclasses__())
     for model in models:
         models += model.__subclasses__()

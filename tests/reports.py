@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from maas.agents.tools import Toolset, tool
+from maas.tools.tool import Toolset, tool
 
 
 class Which(BaseModel):

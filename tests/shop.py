@@ -12,16 +12,16 @@ from psycopg import sql
 from psycopg.rows import DictRow
 
 from maas.agents.approvals import approved_fingerprints
-from maas.agents.executor import Executor, Permissions
-from maas.agents.openers import OpenDomains, bind_openers
-from maas.agents.tool_calls import ToolResult
-from maas.agents.tools import Mode, ToolContext, Toolset
 from maas.assistants.ads.account import OPENERS
 from maas.assistants.ads.tools.campaigns import make_campaign_tools
 from maas.assistants.ads.tools.crm import make_crm_tools
 from maas.assistants.ads.tools.directions import make_direction_tools
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolResult
+from maas.tools.executor import Executor, Permissions
+from maas.tools.openers import OpenDomains, bind_openers
+from maas.tools.tool import Mode, ToolContext, Toolset
 from shared.models import ToolCall
 from tests.standins.running import Running
 

@@ -12,10 +12,10 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from maas import queries
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import ToolContext, Toolset, tool
 from maas.engine.stages import Deps
 from maas.runs.tasks import TaskStep, insert_task
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import ToolContext, Toolset, tool
 
 
 class Line(BaseModel):

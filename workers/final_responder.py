@@ -10,9 +10,8 @@ from time import monotonic
 import structlog
 
 from maas import queries
-from maas.agents.dialogue_language import dialogue_language
 from maas.agents.runtime import open_assistant
-from maas.agents.waiting_actions import with_waiting_actions
+from maas.conversations.language import dialogue_language
 from maas.engine.claims import Deferred, Outcome, Run
 from maas.engine.drafts import Draft, Payload
 from maas.engine.events import RunEvents
@@ -25,6 +24,7 @@ from maas.prompting.model_calls import ask
 from maas.prompting.now import with_now
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from maas.runs.debug_info import debug_log, run_events
+from maas.tools.waiting_actions import with_waiting_actions
 from shared import tokens
 from shared.errors import MaasError
 from shared.marks import MarkFilter, numbers_in, numbers_of_lines

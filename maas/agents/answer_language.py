@@ -8,8 +8,8 @@ from dataclasses import replace
 import structlog
 
 from maas.agents.definition import Definition
-from maas.agents.dialogue_language import Spoken
 from maas.agents.tool_loop import ResponderModel
+from maas.conversations.language import Spoken
 from shared.models import Message, Request
 from shared.text import clean, is_blank
 

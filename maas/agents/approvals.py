@@ -13,19 +13,19 @@ import structlog
 
 from maas import queries
 from maas.agents.definition import Definition
-from maas.agents.dialogue_language import Spoken, dialogue_language
-from maas.agents.executor import Executor, Permissions
-from maas.agents.openers import OpenDomains
-from maas.agents.tool_calls import ToolResult, fingerprint, read_arguments, refused
-from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import ResponderModel
-from maas.agents.tool_models import RunModels
-from maas.agents.tools import Tool, ToolContext, Toolset
-from maas.agents.waiting_actions import describe_in_line, values_in_line
+from maas.conversations.language import Spoken, dialogue_language
 from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
+from maas.tools.calls import ToolResult, fingerprint, read_arguments, refused
+from maas.tools.executor import Executor, Permissions
+from maas.tools.ledger import CallLog, add_messages
+from maas.tools.models import RunModels
+from maas.tools.openers import OpenDomains
+from maas.tools.tool import Tool, ToolContext, Toolset
+from maas.tools.waiting_actions import describe_in_line, values_in_line
 from shared import tokens
 from shared.errors import MaasError
 from shared.json import json_object

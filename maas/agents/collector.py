@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from maas.agents.dialogue_language import Spoken
 from maas.agents.optional_slots import OptionalMode
 from maas.agents.slots import Slot, declared
+from maas.conversations.language import Spoken
 from shared.errors import MaasError
 
 Word = Annotated[str, Field(min_length=1, max_length=50)]

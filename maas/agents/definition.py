@@ -10,10 +10,10 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from maas.agents.collector import Collector, Word
-from maas.agents.executor import MAX_CALLS
 from maas.agents.optional_slots import TOOL as OPTIONAL_TOOL
-from maas.agents.tools import Mode, Toolset
 from maas.prompting.variants import Variant, choose_variant
+from maas.tools.executor import MAX_CALLS
+from maas.tools.tool import Mode, Toolset
 from shared.errors import MaasError, problems_of
 from shared.models.registry import check_access
 from shared.settings import Settings

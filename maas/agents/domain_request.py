@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from maas.agents.dialogue_language import Spoken
-from maas.agents.tool_calls import ToolResult, tag_safe_json
+from maas.conversations.language import Spoken
+from maas.tools.calls import ToolResult, tag_safe_json
 
 RECOMMENDATIONS = "recommendations"
 

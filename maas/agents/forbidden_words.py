@@ -7,9 +7,9 @@ from dataclasses import replace
 import structlog
 
 from maas.agents.definition import Definition
-from maas.agents.dialogue_language import dialogue_language
-from maas.agents.phrases import find_phrases
 from maas.agents.tool_loop import ResponderModel
+from maas.conversations.language import dialogue_language
+from maas.conversations.phrases import find_phrases
 from shared.models import Message, Request
 from shared.text import clean, is_blank
 

@@ -16,19 +16,19 @@ from typing import Annotated, Any
 import structlog
 from pydantic import BaseModel, Field
 
-from maas.agents.bounds import MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_body, fit_together
 from maas.agents.definition import Agent
-from maas.agents.dialogue_language import dialogue_language
 from maas.agents.domain_request import domain_request
-from maas.agents.executor import run_concurrently
-from maas.agents.openers import OpenedDomain
-from maas.agents.tool_calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut
-from maas.agents.tool_ledger import add_messages
 from maas.agents.tool_loop import AnswerContext, final_text, tell
-from maas.agents.tools import Tool, Toolset, tool
+from maas.conversations.language import dialogue_language
 from maas.engine.claims import LostRun
 from maas.prompting.budgets import OverBudget
 from maas.runs.debug_info import debug_log
+from maas.tools.bounds import MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_body, fit_together
+from maas.tools.calls import HANDLER_CODES, MAX_DATA_BYTES, ToolFailure, ToolResult, cut
+from maas.tools.executor import run_concurrently
+from maas.tools.ledger import add_messages
+from maas.tools.openers import OpenedDomain
+from maas.tools.tool import Tool, Toolset, tool
 from shared import tokens
 from shared.db import CONNECTION_LOST
 from shared.models import Message, Reply, ToolCall

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel
 
-from maas.agents.dialogue_language import Spoken
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
+from maas.conversations.language import Spoken
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
 
 if TYPE_CHECKING:
     from maas.agents.slots import Slot, SlotSession

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 from maas import queries
 from maas.agents.definition import Definition
-from maas.agents.executor import Executor, Permissions
-from maas.agents.openers import OpenDomains
-from maas.agents.tool_ledger import CallLog
-from maas.agents.tool_models import RunModels
-from maas.agents.tools import Mode, ToolContext, Toolset
 from maas.engine.claims import Outcome, Run
 from maas.engine.stages import Deps
+from maas.tools.executor import Executor, Permissions
+from maas.tools.ledger import CallLog
+from maas.tools.models import RunModels
+from maas.tools.openers import OpenDomains
+from maas.tools.tool import Mode, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.models import ToolCall
 

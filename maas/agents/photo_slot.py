@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
-from maas.agents.dialogue_language import Spoken
+from maas.conversations.language import Spoken
 
 CHAT = "assistant_chat"
 WAIT_PHOTO = "assistant_wait_photo"

@@ -13,14 +13,14 @@ import structlog
 
 from maas import queries
 from maas.agents.definition import Agent, transfer_name
-from maas.agents.executor import Executor, run_concurrently
-from maas.agents.phrases import holds, words_of
 from maas.agents.slot_loop import collect
 from maas.agents.slot_step import SlotStep
-from maas.agents.tool_calls import ToolFailure
 from maas.agents.tool_loop import AnswerContext, LoopResult, fenced_json, tell
-from maas.agents.tools import Tool, Toolset, tool
+from maas.conversations.phrases import holds, words_of
 from maas.runs.debug_info import debug_log
+from maas.tools.calls import ToolFailure
+from maas.tools.executor import Executor, run_concurrently
+from maas.tools.tool import Tool, Toolset, tool
 from shared.json import json_object
 from shared.models import Message, ModelError, Reply, Request, ToolCall
 from shared.text import is_blank

@@ -16,32 +16,32 @@ from maas.agents.answer_language import in_own_language
 from maas.agents.approvals import execute_approved, narrate_outcome
 from maas.agents.definition import Definition, read_definition, within
 from maas.agents.forbidden_words import without_forbidden_words
-from maas.agents.mcp_client import McpServer
-from maas.agents.mcp_client.naming import check_names, is_named, names_without_prefix
 from maas.agents.meta_tools import answer_by_meta_tools
-from maas.agents.openers import BoundOpener, OpenDomains
 from maas.agents.own_calls import execute_own_call
 from maas.agents.routing import answer_by_classifier, answer_by_handoff
 from maas.agents.slot_loop import CheckedReply, answer_with_slots
 from maas.agents.slot_step import press
 from maas.agents.tasks import TaskWork
-from maas.agents.tool_ledger import CallLog
 from maas.agents.tool_loop import AnswerContext, ResponderModel, ToolReply
-from maas.agents.tools import Mode, ToolContext, Toolset
 from maas.conversations.actions import find_pressed_button
 from maas.engine.claims import Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.variants import MAIN
 from maas.runs.debug_info import debug_log
+from maas.tools.ledger import CallLog
+from maas.tools.mcp_client import McpServer
+from maas.tools.mcp_client.naming import check_names, is_named, names_without_prefix
+from maas.tools.openers import BoundOpener, OpenDomains
+from maas.tools.tool import Mode, ToolContext, Toolset
 from maas.user_secrets import UserSecrets
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Reply, Request
 
 if TYPE_CHECKING:
-    from maas.agents.mcp_client.connection import McpConnection
-    from maas.agents.mcp_client.user_connections import UserConnections
+    from maas.tools.mcp_client.connection import McpConnection
+    from maas.tools.mcp_client.user_connections import UserConnections
 
 
 CONNECT_WAIT_S = 15.0
@@ -131,8 +131,8 @@ class Toolbox:
     def _open_connections(self, servers: Sequence[McpServer], secrets: UserSecrets | None) -> tuple[McpConnection, ...]:
         if not servers:
             return ()
-        from maas.agents.mcp_client.connection import McpConnection  # the SDK takes most of a second to import
-        from maas.agents.mcp_client.user_connections import UserConnections
+        from maas.tools.mcp_client.connection import McpConnection  # the SDK takes most of a second to import
+        from maas.tools.mcp_client.user_connections import UserConnections
 
         connections = []
         for server in servers:

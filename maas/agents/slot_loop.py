@@ -7,14 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from maas.agents.answer_language import in_own_language
-from maas.agents.bounds import MAX_DIALOGUE_TOKENS, fit_round
 from maas.agents.definition import Definition
-from maas.agents.executor import Executor
 from maas.agents.forbidden_words import without_forbidden_words
 from maas.agents.optional_slots import OPTIONAL_QUESTIONS
 from maas.agents.slot_step import SlotStep, agent_of, dialogue_tools
-from maas.agents.tool_calls import ToolResult
-from maas.agents.tool_ledger import add_messages
 from maas.agents.tool_loop import (
     NO_WORDS,
     AnswerContext,
@@ -24,8 +20,12 @@ from maas.agents.tool_loop import (
     result_message,
     tell,
 )
-from maas.agents.tools import Tool, Toolset
 from maas.runs.debug_info import debug_log
+from maas.tools.bounds import MAX_DIALOGUE_TOKENS, fit_round
+from maas.tools.calls import ToolResult
+from maas.tools.executor import Executor
+from maas.tools.ledger import add_messages
+from maas.tools.tool import Tool, Toolset
 from shared import tokens
 from shared.errors import MaasError
 from shared.models import Reply, Request

@@ -8,25 +8,25 @@ from typing import Any, Self
 
 from maas import queries
 from maas.agents import photo_slot
-from maas.agents.bounds import MAX_CONTEXT_TOKENS, fit_together
 from maas.agents.collector import Collector
-from maas.agents.consent import read_decision
 from maas.agents.definition import Agent, Definition
-from maas.agents.dialogue_language import dialogue_language
-from maas.agents.executor import Executor, Permissions
-from maas.agents.openers import OpenDomains
 from maas.agents.optional_slots import OPTIONAL_QUESTIONS
 from maas.agents.photo_slot import KEEP_PHOTO, NEW_PHOTO
 from maas.agents.slots import SlotSession
-from maas.agents.tool_calls import ToolResult
-from maas.agents.tool_ledger import CallLog, add_messages
 from maas.agents.tool_loop import AnswerContext, ResponderModel, fenced_json, final_text
-from maas.agents.tool_models import RunModels
-from maas.agents.tools import Mode, Tool, ToolContext, Toolset
 from maas.conversations.attachments import find_photo
+from maas.conversations.language import dialogue_language
 from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import EventType, RunEvents
 from maas.engine.stages import Deps
+from maas.tools.bounds import MAX_CONTEXT_TOKENS, fit_together
+from maas.tools.calls import ToolResult
+from maas.tools.consent import read_decision
+from maas.tools.executor import Executor, Permissions
+from maas.tools.ledger import CallLog, add_messages
+from maas.tools.models import RunModels
+from maas.tools.openers import OpenDomains
+from maas.tools.tool import Mode, Tool, ToolContext, Toolset
 from shared.models import Request, ToolCall
 from shared.text import is_blank
 

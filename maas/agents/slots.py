@@ -11,11 +11,11 @@ from typing import Any, Self
 from uuid import UUID
 
 from maas import queries
-from maas.agents.dialogue_language import Spoken
 from maas.agents.optional_slots import TOOL, OptionalMode, OptionalSlots, offer_question
 from maas.agents.photo_slot import WHICH_PHOTO, PhotoSlot
-from maas.agents.tool_calls import ToolResult, tag_safe_json
+from maas.conversations.language import Spoken
 from maas.engine.claims import LostRun, Run
+from maas.tools.calls import ToolResult, tag_safe_json
 from shared.db import Database
 from shared.errors import MaasError
 from shared.text import clean, is_blank, one_line

@@ -1,6 +1,6 @@
 """A typed yes or no decides the one action that the last answer of the conversation showed to its user.
 
-Three must agree: code finds that the user's message is a plain yes or no, see maas.agents.consent; the last answer
+Three must agree: code finds that the user's message is a plain yes or no, see maas.tools.consent; the last answer
 showed exactly one action, as it is now; and the model, which knows what the message answers, calls the tool that it is
 offered for this, before it has read any result. No text that a model or a tool writes can decide an action.
 """
@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from maas import queries
-from maas.agents.consent import read_decision
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import Tool, tool
-from maas.agents.wording import subject_of
 from maas.conversations.actions import Decision
 from maas.engine.claims import LostRun, Run
+from maas.tools.calls import ToolFailure
+from maas.tools.consent import read_decision
+from maas.tools.tool import Tool, tool
+from maas.tools.wording import subject_of
 from shared.db import Database
 
 CONFIRM, REJECT = "confirm_pending", "reject_pending"

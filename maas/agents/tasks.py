@@ -16,20 +16,20 @@ import structlog
 
 from maas import queries
 from maas.agents.approvals import approved_fingerprints
-from maas.agents.dialogue_language import Language, dialogue_language
-from maas.agents.executor import Executor, Permissions
-from maas.agents.openers import OpenDomains
-from maas.agents.tool_calls import MAX_DATA_BYTES, ToolResult, cut, refused, to_json
-from maas.agents.tool_ledger import CallLog, ToolLedger
 from maas.agents.tool_loop import STAGE
-from maas.agents.tool_models import RunModels
-from maas.agents.tools import Mode, Tool, ToolContext, Toolset
+from maas.conversations.language import Language, dialogue_language
 from maas.engine.claims import LostRun, Outcome, Run, Yielded
 from maas.engine.events import EventType, RunEvents
 from maas.engine.stages import Deps, Prompt, failure_message
 from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
+from maas.tools.calls import MAX_DATA_BYTES, ToolResult, cut, refused, to_json
+from maas.tools.executor import Executor, Permissions
+from maas.tools.ledger import CallLog, ToolLedger
+from maas.tools.models import RunModels
+from maas.tools.openers import OpenDomains
+from maas.tools.tool import Mode, Tool, ToolContext, Toolset
 from shared import tokens
 from shared.db import Database
 from shared.errors import MaasError

@@ -10,17 +10,10 @@ from typing import Any
 import structlog
 
 from maas import queries
-from maas.agents.bounds import MAX_CONTEXT_TOKENS, MAX_DIALOGUE_TOKENS, fit_round, fit_together
 from maas.agents.definition import Agent, Definition, Preamble
-from maas.agents.dialogue_language import Language, dialogue_language
-from maas.agents.executor import CountCall, Executor, Permissions, RecordResult
-from maas.agents.openers import OpenDomains
 from maas.agents.spoken_decision import find_pending_decision
-from maas.agents.tool_calls import ToolResult, tag_safe_json
-from maas.agents.tool_ledger import CallLog, add_messages
-from maas.agents.tool_models import RunModels
-from maas.agents.tools import Mode, Tool, ToolContext, Toolset
 from maas.agents.written_calls import ask_with_tools
+from maas.conversations.language import Language, dialogue_language
 from maas.engine.claims import LostRun, Run
 from maas.engine.drafts import Payload
 from maas.engine.events import RunEvents
@@ -31,6 +24,13 @@ from maas.prompting.now import with_now
 from maas.prompting.prompts import prompt_language, read_prompts, role_text
 from maas.prompting.trimming import condense
 from maas.runs.debug_info import debug_log
+from maas.tools.bounds import MAX_CONTEXT_TOKENS, MAX_DIALOGUE_TOKENS, fit_round, fit_together
+from maas.tools.calls import ToolResult, tag_safe_json
+from maas.tools.executor import CountCall, Executor, Permissions, RecordResult
+from maas.tools.ledger import CallLog, add_messages
+from maas.tools.models import RunModels
+from maas.tools.openers import OpenDomains
+from maas.tools.tool import Mode, Tool, ToolContext, Toolset
 from shared import tokens
 from shared.db import Database
 from shared.models import Message, Reply, Request, ToolCall, spec_of

@@ -15,14 +15,14 @@ from pydantic import ValidationError
 
 from maas import queries
 from maas.agents.definition import Definition, bad_assistant, read_definition
-from maas.agents.mcp_client import McpServer, read_servers
-from maas.agents.openers import Opener
 from maas.agents.runtime import Toolbox
-from maas.agents.tool_schema import wrong_tool
-from maas.agents.tools import Tool, Toolset
 from maas.assistants import mentor
 from maas.engine.stages import Deps
 from maas.prompting.prompts import read_prompts
+from maas.tools.mcp_client import McpServer, read_servers
+from maas.tools.openers import Opener
+from maas.tools.schema import wrong_tool
+from maas.tools.tool import Tool, Toolset
 from shared.db import Database
 from shared.errors import MaasError, problems_of
 from shared.log import mask

@@ -15,9 +15,7 @@ import uvloop
 from pydantic import SecretStr
 
 from maas import queries
-from maas.agents.mcp_client import McpServer
 from maas.agents.runtime import Toolbox
-from maas.agents.tools import Toolset
 from maas.assistants.registry import load_servers
 from maas.builtin_model import PROVIDERS
 from maas.cli.call_ledger import describe_calls
@@ -27,6 +25,8 @@ from maas.cli.output import Table, note, show, styled, write
 from maas.engine.listener import NotifyListener
 from maas.memory.embeddings import PGVECTOR_HINT
 from maas.prompting.prompts import BUILT_IN_ROLES, read_prompts
+from maas.tools.mcp_client import McpServer
+from maas.tools.tool import Toolset
 from shared import log
 from shared.db import Database, open_database
 from shared.errors import Advice, MaasError

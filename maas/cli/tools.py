@@ -10,11 +10,11 @@ import typer
 
 from maas import queries
 from maas.agents.approvals import approved_fingerprints
-from maas.agents.executor import Executor, Permissions
-from maas.agents.tool_calls import ToolResult
-from maas.agents.tools import ToolContext
 from maas.cli.invocation import LOCAL_USER, User, composition_of, read_uuid, with_database
 from maas.cli.output import Table, note, show, styled, write_json
+from maas.tools.calls import ToolResult
+from maas.tools.executor import Executor, Permissions
+from maas.tools.tool import ToolContext
 from shared.db import Database, ReadOnlyDatabase
 from shared.errors import MaasError
 from shared.models import ToolCall

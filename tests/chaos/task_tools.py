@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 from pydantic import BaseModel
 
-from maas.agents.tools import ToolContext, Toolset, tool
+from maas.tools.tool import ToolContext, Toolset, tool
 from tests.chaos.witness import statements
 
 CALL_S = 0.02

@@ -20,10 +20,10 @@ from structlog.testing import capture_logs
 from werkzeug import Request, Response
 
 from bench.processes import children_of
-from maas.agents.mcp_client import read_servers
 from maas.agents.runtime import Toolbox
-from maas.agents.tool_calls import ToolDoubt, ToolFailure
-from maas.agents.tools import ToolContext, Toolset
+from maas.tools.calls import ToolDoubt, ToolFailure
+from maas.tools.mcp_client import read_servers
+from maas.tools.tool import ToolContext, Toolset
 from tests.http_server import HTTPServer
 from tests.polling import NotWithin, apoll, poll
 from tests.stack import NOBODY, ROOT, free_port

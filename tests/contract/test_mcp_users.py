@@ -20,11 +20,11 @@ import pytest
 from psycopg.rows import DictRow
 from structlog.testing import capture_logs
 
-from maas.agents.mcp_client import read_servers
-from maas.agents.mcp_client.user_connections import MAX_OPENING
 from maas.agents.runtime import Toolbox
-from maas.agents.tool_calls import ToolDoubt, ToolFailure
-from maas.agents.tools import ToolContext, Toolset
+from maas.tools.calls import ToolDoubt, ToolFailure
+from maas.tools.mcp_client import read_servers
+from maas.tools.mcp_client.user_connections import MAX_OPENING
+from maas.tools.tool import ToolContext, Toolset
 from maas.user_secrets import UserSecrets
 from shared.db import open_database
 from tests.contract.test_mcp import EVERYTHING, TIMEOUT_S, everything, listening
@@ -281,7 +281,7 @@ async def test_the_least_recently_used_gives_its_place(
     connection: Database, database: str, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A busy one never does: a user for whom there is no place gets a failure, and no call is made."""
-    monkeypatch.setattr("maas.agents.mcp_client.user_connections.PLACE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("maas.tools.mcp_client.user_connections.PLACE_TIMEOUT_S", 0.5)
     first, second, third = uuid4(), uuid4(), uuid4()
     async with opened(database, connection, port, max_connections=2) as box:
         box.connect(first, second, third)

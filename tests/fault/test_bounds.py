@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from bench.tokens import real
-from maas.agents.bounds import MAX_CONTEXT_TOKENS, MAX_DIALOGUE_TOKENS, MAX_RESULT_TOKENS
+from maas.tools.bounds import MAX_CONTEXT_TOKENS, MAX_DIALOGUE_TOKENS, MAX_RESULT_TOKENS
 from tests.agency import ADVISER, Agency
 from tests.model_server import ModelServer
 from tests.stack import Stack

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from maas.agents.tool_calls import MAX_FINAL_CHARS, ToolAnswer
+from maas.tools.calls import MAX_FINAL_CHARS, ToolAnswer
 from tests.agency import ADVISER, CHOOSING, FINAL, SELLER, Agency
 from tests.model_server import ModelServer
 from tests.stack import Stack

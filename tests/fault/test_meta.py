@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.agents.waiting_actions import MARK
+from maas.tools.waiting_actions import MARK
 from tests import sse
 from tests.agency import ADVISER, SELLER, Agency
 from tests.model_server import ModelServer

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.agents.waiting_actions import MARK
 from maas.prompting.now import now_line
+from maas.tools.waiting_actions import MARK
 from tests.fault.test_actions import approve, finish
 from tests.fault.test_dialogues import kill, lines
 from tests.model_server import ModelServer

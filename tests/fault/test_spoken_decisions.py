@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.agents.waiting_actions import MARK
+from maas.tools.waiting_actions import MARK
 from tests.fault.test_actions import ask, finish, last_prompt, state
 from tests.fault.test_dialogues import kill, lines, settings
 from tests.model_server import ModelServer

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from maas.agents.tools import Mode
+from maas.tools.tool import Mode
 from tests.shop import TOKEN, Connection, Shop
 from tests.standins.running import Running
 

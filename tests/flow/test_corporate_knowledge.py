@@ -12,9 +12,6 @@ from uuid import UUID, uuid4
 import pytest
 from structlog.testing import capture_logs
 
-from maas.agents.executor import Executor, Permissions
-from maas.agents.tool_calls import MAX_DATA_BYTES, ToolResult, size
-from maas.agents.tools import ToolContext, Toolset
 from maas.assistants.corporate.knowledge import KnowledgeQuery
 from maas.assistants.corporate.knowledge_tools import Backends, make_backends, make_knowledge_tools
 from maas.assistants.corporate.lightrag import LightragBackend
@@ -23,6 +20,9 @@ from maas.assistants.corporate.own_knowledge import OwnBackend, listed, quoted
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
 from maas.knowledge.search import Found, Passage
+from maas.tools.calls import MAX_DATA_BYTES, ToolResult, size
+from maas.tools.executor import Executor, Permissions
+from maas.tools.tool import ToolContext, Toolset
 from shared.db import Database, open_database
 from shared.models import ToolCall
 from shared.settings import load_settings

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.agents.tools import Toolset
 from maas.assistants.ads.toolset import make_tools
+from maas.tools.tool import Toolset
 from tests.shop import TOKEN, Shop
 from tests.standins.running import Running
 

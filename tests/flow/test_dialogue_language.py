@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from maas.agents.dialogue_language import Language, dialogue_language
+from maas.conversations.language import Language, dialogue_language
 from shared.db import open_database
 
 Connection = psycopg.Connection[DictRow]

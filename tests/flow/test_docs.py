@@ -18,13 +18,13 @@ import psycopg
 import pytest
 
 from maas.agents.definition import read_definition
-from maas.agents.mcp_client import read_servers
-from maas.agents.mcp_client.naming import names_without_prefix
-from maas.agents.tools import Toolset
 from maas.assistants.registry import load_openers, load_tools
 from maas.cli.invocation import LOCAL_USER
 from maas.engine.stages import Deps
 from maas.memory.ranking import WEIGHTS
+from maas.tools.mcp_client import read_servers
+from maas.tools.mcp_client.naming import names_without_prefix
+from maas.tools.tool import Toolset
 from shared.settings import load_settings
 from tests.aimock import FOLDER, missing
 from tests.polling import poll

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from maas.agents.waiting_actions import MARK
+from maas.tools.waiting_actions import MARK
 from tests.fault.test_actions import finish
 from tests.fault.test_dialogues import lines
 from tests.model_server import ModelServer

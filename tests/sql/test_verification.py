@@ -8,14 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from maas.agents.executor import UNVERIFIED, Executor, Permissions
 from maas.agents.slots import SlotSession
-from maas.agents.tool_calls import ToolResult
-from maas.agents.tools import ToolContext, Toolset, tool
 from maas.assistants.registry import built_in, load_tools
 from maas.assistants.stickers.definition import ASSISTANT
 from maas.builtin_model import BuiltinModel
 from maas.engine.stages import Deps, RoleModels
+from maas.tools.calls import ToolResult
+from maas.tools.executor import UNVERIFIED, Executor, Permissions
+from maas.tools.tool import ToolContext, Toolset, tool
 from shared.db import Database, open_database
 from shared.errors import MaasError
 from shared.models import ToolCall
@@ -73,7 +73,7 @@ async def test_results_of_sticker_tools_carry_it(database: str) -> None:
 @pytest.mark.parametrize("found", ["raises", "hangs", "nothing", "not json"])
 async def test_a_look_that_fails_is_no_failure_of_the_write(found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told as not verified, and the write is not made again."""
-    monkeypatch.setattr("maas.agents.executor.VERIFY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("maas.tools.executor.VERIFY_TIMEOUT_S", 0.05)
     made: list[int] = []
 
     async def look(_: object, __: ToolContext, data: object) -> object:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from maas.agents.tool_calls import ToolFailure, WrongArguments, read_arguments
-from maas.agents.tools import ToolContext, tool
 from maas.assistants.ads.period import Period, PeriodArguments, months_before, resolve
+from maas.tools.calls import ToolFailure, WrongArguments, read_arguments
+from maas.tools.tool import ToolContext, tool
 
 ALMATY, NEW_YORK = ZoneInfo("Asia/Almaty"), ZoneInfo("America/New_York")
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)

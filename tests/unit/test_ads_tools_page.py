@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from maas.agents.tools import Tool
 from maas.assistants.ads.account import DOMAINS
 from maas.assistants.ads.toolset import make_tools
 from maas.engine.stages import Deps
+from maas.tools.tool import Tool
 from shared.settings import Settings, load_settings
 from tests.stack import ROOT
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from maas.agents.definition import Agent, read_definition
 from maas.agents.routing import TAKEN_OVER, by_keywords, without_calls
-from maas.agents.tools import Toolset, tool
+from maas.tools.tool import Toolset, tool
 from shared.errors import MaasError
 from shared.models import Message, ToolCall
 from shared.text import is_blank

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maas.agents.bounds import MAX_RESULT_TOKENS, fit_body, fit_together
-from maas.agents.tool_calls import refused, size, succeeded, tag_safe_json
+from maas.tools.bounds import MAX_RESULT_TOKENS, fit_body, fit_together
+from maas.tools.calls import refused, size, succeeded, tag_safe_json
 from shared import tokens
 
 ROWS = [{"id": number, "name": f"Кампания {number}", "spend": 12.5 * number} for number in range(400)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from shared.plugins import installed
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = ("maas/engine", "maas/agents", "maas/http", "maas/cli", "maas/memory", "maas/runs", "shared", "sql")
+CORE = [f"maas/{name}" for name in ("engine", "agents", "tools", "http", "cli", "memory", "runs")] + ["shared", "sql"]
 SUFFIXES = (".py", ".sql", ".md")
 OF_PLUGINS = re.compile(
     r"sticker|telegram|corporate|lightrag|interview|facebook|amocrm|whatsapp|evolution|brain|\bfb_"
@@ -18,9 +18,9 @@ OF_PLUGINS = re.compile(
 # What is left: columns and values that clients know by these names, and words by which people say what they mean.
 _ACCOUNT, _CHAT = {"ad_account"}, {"telegram"}
 EXCEPTIONS: dict[str, set[str]] = {
-    "maas/agents/consent.py": {"adset"},
-    "maas/agents/tool_words.py": {"ads", "adset", "campaign", "creative"},
-    "maas/agents/waiting_actions.py": {"adset", "campaign", "creative"},
+    "maas/tools/consent/__init__.py": {"adset"},
+    "maas/tools/words.py": {"ads", "adset", "campaign", "creative"},
+    "maas/tools/waiting_actions.py": {"adset", "campaign", "creative"},
     "maas/http/conversations.py": _CHAT,
     "maas/memory/transfer/export.py": _ACCOUNT | _CHAT,
     "sql/functions/actions.sql": _ACCOUNT,

@@ -12,10 +12,10 @@ import pytest
 from pydantic import BaseModel
 from structlog.testing import capture_logs
 
-from maas.agents.executor import Executor, Permissions
 from maas.agents.meta_tools import Domain, Respond, meta_tools
-from maas.agents.tool_calls import MAX_RESULT_BYTES, ToolResult
-from maas.agents.tools import Effect, Mode, Tool, ToolContext, Toolset
+from maas.tools.calls import MAX_RESULT_BYTES, ToolResult
+from maas.tools.executor import Executor, Permissions
+from maas.tools.tool import Effect, Mode, Tool, ToolContext, Toolset
 from shared import tokens
 from shared.models import ToolCall
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from maas.agents.tool_schema import plain_schema
 from maas.conversations.actions import check_arguments
+from maas.tools.schema import plain_schema
 from shared.errors import MaasError
 
 

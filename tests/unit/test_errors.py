@@ -12,11 +12,11 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
 from maas.agents.definition import read_definition
-from maas.agents.tool_calls import WrongArguments, read_arguments
-from maas.agents.tools import ToolContext, tool
 from maas.http import memories, runs
 from maas.http.request_input import validate
 from maas.memory.transfer.formats import read_export
+from maas.tools.calls import WrongArguments, read_arguments
+from maas.tools.tool import ToolContext, tool
 from shared.errors import MaasError, Problem, problems_of
 from shared.settings import load_settings
 

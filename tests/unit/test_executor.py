@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, field_validator
 from structlog.testing import capture_logs
 
-from maas.agents.executor import Executor, Permissions
-from maas.agents.tool_calls import (
+from maas.tools.calls import (
     MAX_DATA_BYTES,
     MAX_RESULT_BYTES,
     ToolAnswer,
@@ -27,7 +26,8 @@ from maas.agents.tool_calls import (
     read_arguments,
     size,
 )
-from maas.agents.tools import Effect, Mode, Tool, ToolContext, Toolset
+from maas.tools.executor import Executor, Permissions
+from maas.tools.tool import Effect, Mode, Tool, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.models import ToolCall
 

@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from maas.agents.executor import Executor, Permissions, Via
 from maas.agents.meta_tools import Domain, meta_tools
-from maas.agents.tool_calls import ToolResult, fingerprint
-from maas.agents.tools import Effect, Mode, Tool, ToolContext, Toolset, decide
+from maas.tools.calls import ToolResult, fingerprint
+from maas.tools.executor import Executor, Permissions, Via
+from maas.tools.tool import Effect, Mode, Tool, ToolContext, Toolset, decide
 from shared.models import ToolCall
 
 CONTEXT = ToolContext(UUID(int=1), UUID(int=2))

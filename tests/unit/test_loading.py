@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from maas.agents.tools import ToolContext, Toolset, tool
 from maas.assistants.registry import load_openers, load_tools
 from maas.engine.stages import Deps
+from maas.tools.tool import ToolContext, Toolset, tool
 from shared.errors import MaasError
 from shared.settings import load_settings
 

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from maas.agents.executor import Executor, Permissions
-from maas.agents.mcp_client import MAX_TOOLS, McpServer, content_data, convert_tools, effect_of, read_servers
-from maas.agents.mcp_client.naming import fit_name
 from maas.agents.runtime import Toolbox
-from maas.agents.tool_calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, WrongArguments, read_arguments, size
-from maas.agents.tools import Effect, Tool, ToolContext, Toolset
+from maas.tools.calls import MAX_DATA_BYTES, ToolDoubt, ToolFailure, WrongArguments, read_arguments, size
+from maas.tools.executor import Executor, Permissions
+from maas.tools.mcp_client import MAX_TOOLS, McpServer, content_data, convert_tools, effect_of, read_servers
+from maas.tools.mcp_client.naming import fit_name
+from maas.tools.tool import Effect, Tool, ToolContext, Toolset
 from shared.errors import MaasError
 from shared.log import mask
 from shared.models import ToolCall

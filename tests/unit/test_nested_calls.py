@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel
 
-from maas.agents.executor import Executor, Permissions
-from maas.agents.tool_calls import ToolFailure, ToolResult
-from maas.agents.tools import Mode, Tool, ToolContext, Toolset, tool
 from maas.engine.claims import LostRun
+from maas.tools.calls import ToolFailure, ToolResult
+from maas.tools.executor import Executor, Permissions
+from maas.tools.tool import Mode, Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError
 from shared.models import ToolCall
 

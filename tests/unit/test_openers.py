@@ -14,12 +14,12 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from maas.agents import openers
-from maas.agents.executor import Executor, Permissions
 from maas.agents.meta_tools import Domain, meta_tools
-from maas.agents.openers import MAX_VALUES, MAX_VALUES_BYTES, BoundOpener, OpenDomains
-from maas.agents.tool_calls import MAX_DATA_BYTES, ToolFailure, ToolResult
-from maas.agents.tools import Effect, Mode, Need, Tool, ToolContext, Toolset, tool
+from maas.tools import openers
+from maas.tools.calls import MAX_DATA_BYTES, ToolFailure, ToolResult
+from maas.tools.executor import Executor, Permissions
+from maas.tools.openers import MAX_VALUES, MAX_VALUES_BYTES, BoundOpener, OpenDomains
+from maas.tools.tool import Effect, Mode, Need, Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError
 from shared.models import ToolCall
 

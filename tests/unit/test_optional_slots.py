@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from maas.agents.optional_slots import OPTIONAL_QUESTIONS, Choice, OptionalMode, OptionalSlots, offer_question
 from maas.agents.slots import Slot, SlotSession
-from maas.agents.tool_calls import ToolFailure, ToolResult, refused, succeeded
-from maas.agents.tools import ToolContext
+from maas.tools.calls import ToolFailure, ToolResult, refused, succeeded
+from maas.tools.tool import ToolContext
 from shared.models import ToolCall
 
 CITY = Slot("city", "City", "Which city?")

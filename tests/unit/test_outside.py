@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from maas.agents.mcp_client import MAX_REPLY_BYTES
 from maas.assistants.corporate.lightrag_client import LIGHTRAG_LIMITS, STATE_LIMITS
 from maas.channels.telegram.client import TELEGRAM_LIMITS
 from maas.cli.up import MAX_HEALTH_BYTES
 from maas.knowledge.reader import MAX_OUTPUT_BYTES
+from maas.tools.mcp_client import MAX_REPLY_BYTES
 from shared.bounded_http import (
     CONTAINER_BYTES,
     MAX_EVENT_BYTES,
@@ -42,12 +42,12 @@ OPENERS = {
 }  # fmt: skip
 # The places that have them, and what limits each.
 PLACES = {
-    ("maas/agents/mcp_client/connection.py", "HttpClient"): "MAX_REPLY_BYTES",
-    ("maas/agents/mcp_client/connection.py", "streamable_http_client"): "by HttpClient",
-    ("maas/agents/mcp_client/connection.py", "Client"): "by its transports",
-    ("maas/agents/mcp_client/connection.py", "connect_read_pipe"): "lines of 64 KiB",
-    ("maas/agents/mcp_client/http_client.py", "HttpClient(AsyncClient)"): "MAX_REPLY_BYTES",
-    ("maas/agents/mcp_client/pipes.py", "open_process"): "MAX_REPLY_BYTES a line",
+    ("maas/tools/mcp_client/connection.py", "HttpClient"): "MAX_REPLY_BYTES",
+    ("maas/tools/mcp_client/connection.py", "streamable_http_client"): "by HttpClient",
+    ("maas/tools/mcp_client/connection.py", "Client"): "by its transports",
+    ("maas/tools/mcp_client/connection.py", "connect_read_pipe"): "lines of 64 KiB",
+    ("maas/tools/mcp_client/http_client.py", "HttpClient(AsyncClient)"): "MAX_REPLY_BYTES",
+    ("maas/tools/mcp_client/pipes.py", "open_process"): "MAX_REPLY_BYTES a line",
     ("maas/knowledge/reader.py", "create_subprocess_exec"): "MAX_OUTPUT_BYTES",
     ("maas/cli/found_servers.py", "build_opener"): "MAX_REPLY_BYTES",
     ("maas/cli/up.py", "urlopen"): "MAX_HEALTH_BYTES",

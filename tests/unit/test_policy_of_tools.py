@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from maas.agents.tools import Decision, Effect, Mode, decide
+from maas.tools.tool import Decision, Effect, Mode, decide
 
 ALLOWED: list[tuple[Effect, Mode, Decision]] = [
     ("read", "auto", "run"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from maas.agents.mcp_client import McpServer
-from maas.agents.mcp_client.program import UNPRIVILEGED_ID, program_of
 from maas.cli.up import without_keys
+from maas.tools.mcp_client import McpServer
+from maas.tools.mcp_client.program import UNPRIVILEGED_ID, program_of
 from server import drop_keys
 from shared.settings import load_settings
 

@@ -274,7 +274,7 @@ def loaded_by(program: str) -> list[str]:
 def test_http_process_loads_no_model_and_no_stage(module: str) -> None:
     loaded = loaded_by(f"import {module}")
     assert module in loaded
-    apart = ("composition", "agents", "assistants", "builtin_model", "cli", "client", "mcp_server")
+    apart = ("composition", "agents", "tools", "assistants", "builtin_model", "cli", "client", "mcp_server")
     barred = (*SDKS, "workers", "main", *(f"maas.{name}" for name in apart), "mcp")
     providers = tuple(f"shared.models.{name}" for name in ("openai", "gemini", "anthropic", "e5"))
     assert not [name for name in loaded if below(name, barred + providers)]

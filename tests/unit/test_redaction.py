@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maas.agents.tool_calls import MAX_DIAGNOSTIC_BYTES, diagnostic, size
+from maas.tools.calls import MAX_DIAGNOSTIC_BYTES, diagnostic, size
 from shared.json import is_storable
 from shared.log import redact
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from maas.agents.consent import MAX_CHARS, Subject, read_decision, subject_words
-from maas.agents.wording import subject_of
+from maas.tools.consent import MAX_CHARS, Subject, read_decision, subject_words
+from maas.tools.wording import subject_of
 
 DATA = Path(__file__).parent.parent / "data"
 WANTED = {"yes": "approve", "no": "reject", "other": None}

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from maas.agents.photo_slot import CHAT, WAIT_PHOTO
 from maas.agents.slots import SlotSession
-from maas.agents.tool_calls import ToolFailure, ToolResult, refused, succeeded
 from maas.assistants.stickers.definition import ASSISTANT
 from maas.assistants.stickers.tools import StickerParams, image_prompt, update_sticker_params
 from maas.prompting.prompts import built_in_text
+from maas.tools.calls import ToolFailure, ToolResult, refused, succeeded
 from shared.models import ToolCall
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from maas.agents.tool_calls import MAX_ARGUMENT_CHARS, WrongArguments, fingerprint, read_arguments
-from maas.agents.tool_schema import plain_schema
-from maas.agents.tools import Effect, NoArguments, Tool, ToolContext, Toolset, tool
+from maas.tools.calls import MAX_ARGUMENT_CHARS, WrongArguments, fingerprint, read_arguments
+from maas.tools.schema import plain_schema
+from maas.tools.tool import Effect, NoArguments, Tool, ToolContext, Toolset, tool
 from shared.errors import MaasError
 
 WORDS = {

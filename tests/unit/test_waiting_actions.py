@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from maas.agents.waiting_actions import MARK, MAX_ARGUMENTS, MAX_VALUE_CHARS, _closed, describe
-from maas.agents.wording import Change, Phrase, Preview, Wording, stored_wording
+from maas.tools.waiting_actions import MARK, MAX_ARGUMENTS, MAX_VALUE_CHARS, _closed, describe
+from maas.tools.wording import Change, Phrase, Preview, Wording, stored_wording
 
 ACTION = UUID("00000000-0000-4000-8000-000000000007")
 SEND = Wording(Phrase("Send an email", "Отправить письмо"), Phrase("It leaves your mailbox", "Письмо уйдёт"))

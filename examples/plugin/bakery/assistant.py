@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from maas.agents.definition import Definition
-from maas.agents.tools import ToolContext, Toolset, tool
 from maas.engine.stages import Deps
+from maas.tools.tool import ToolContext, Toolset, tool
 from shared.query import query_named
 
 CLERK = Definition(

@@ -13,11 +13,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
 
-from maas.agents.openers import Opener
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import ToolContext
 from maas.assistants.ads import queries
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolFailure
+from maas.tools.openers import Opener
+from maas.tools.tool import ToolContext
 from maas.user_secrets import UserSecrets
 from shared.db import Database
 

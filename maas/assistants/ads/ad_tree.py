@@ -11,15 +11,15 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from maas.agents.executor import run_concurrently
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import ToolContext
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import AdAccount, account_of, ad_account_of
 from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign, FacebookClient, Insights, Level, Status
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.vendors import Vendors, vendor_errors
+from maas.tools.calls import ToolFailure
+from maas.tools.executor import run_concurrently
+from maas.tools.tool import ToolContext
 from shared.db import Database
 from shared.query import Query, jsonb, uuid
 

@@ -11,13 +11,13 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from maas.agents.openers import Opener
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import DOMAINS, account_of, ad_account_of, open_ads
 from maas.assistants.ads.clients.facebook import from_minor
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
+from maas.tools.openers import Opener
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.vendors import VendorError
 
 DOMAIN = "account"

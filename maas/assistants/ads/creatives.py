@@ -7,14 +7,14 @@ from decimal import Decimal
 from typing import Any, TypedDict
 from uuid import UUID
 
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import ToolContext
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, Tier, cpl, qcpl, rank, rate, roi, rounded, tier
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import versus_target
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import ToolContext
 from shared.db import Database
 
 NOTES = {

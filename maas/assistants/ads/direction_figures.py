@@ -8,14 +8,14 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import ToolContext
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, AdAccount, account_of, ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
 from maas.assistants.ads.metrics import Figures
 from maas.assistants.ads.period import Period
 from maas.assistants.ads.vendors import Vendors
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import ToolContext
 from shared.db import Database
 
 NO_DIRECTION = "there is no such direction: take an id from getDirections"

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, model_validator
 
-from maas.agents.tool_calls import ToolFailure
+from maas.tools.calls import ToolFailure
 
 PeriodName = Literal[
     "today", "yesterday", "last_7d", "last_14d", "last_30d", "last_90d", "last_6m", "last_12m", "all"

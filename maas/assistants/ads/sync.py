@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID, uuid4
 
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import ToolContext
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, account_of, read_values
 from maas.assistants.ads.ad_tree import tree_of
@@ -21,6 +19,8 @@ from maas.assistants.ads.clients.evolution import Chat, ChatMessage
 from maas.assistants.ads.period import FACEBOOK_MONTHS, Period, months_before
 from maas.assistants.ads.tools.lead_stage import keep_stages
 from maas.assistants.ads.vendors import Vendors
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import ToolContext
 from shared.db import Database
 from shared.errors import MaasError
 from shared.group_commit import BAD_DATA

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from maas.agents.openers import Opener
-from maas.agents.tools import Tool
 from maas.assistants.ads import account, context
 from maas.assistants.ads.tools.campaigns import make_campaign_tools
 from maas.assistants.ads.tools.creative_analysis import make_creative_analysis
@@ -18,6 +16,8 @@ from maas.assistants.ads.tools.directions import make_direction_tools
 from maas.assistants.ads.tools.mailing import make_mailing_tools
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
+from maas.tools.openers import Opener
+from maas.tools.tool import Tool
 
 OPENERS: dict[str, Opener] = {**account.OPENERS, **context.OPENERS}
 

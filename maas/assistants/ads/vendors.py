@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 import httpx2
 
-from maas.agents.tool_calls import ToolDoubt, ToolFailure
-from maas.agents.tools import ToolContext
 from maas.assistants.ads.account import CRM_TOKEN, FACEBOOK_TOKEN, account_of
 from maas.assistants.ads.clients.amocrm import AmoCrmClient
 from maas.assistants.ads.clients.evolution import EvolutionClient
 from maas.assistants.ads.clients.facebook import FacebookClient
 from maas.assistants.ads.settings import AdsSettings
+from maas.tools.calls import ToolDoubt, ToolFailure
+from maas.tools.tool import ToolContext
 from shared.bounded_http import MAX_VENDOR_REPLY_BYTES, open_bounded
 from shared.settings import Settings
 from shared.vendors import VendorError

@@ -14,9 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from maas import queries as core
-from maas.agents.tool_calls import ToolAnswer, ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
-from maas.agents.wording import Phrase, Wording
 from maas.assistants.corporate.plan import (
     MAX_PROMPT_CHARS,
     MAX_STEPS,
@@ -38,6 +35,9 @@ from maas.assistants.corporate.planning import (
 from maas.engine.stages import Deps
 from maas.prompting.prompts import read_prompts
 from maas.runs.tasks import TaskStep, insert_task
+from maas.tools.calls import ToolAnswer, ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Phrase, Wording
 from shared.models import Request
 
 DECOMPOSER = "TaskDecomposer"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from maas.agents.tools import Tool
 from maas.assistants.corporate.complex_task import make_complex_task_tool
 from maas.assistants.corporate.planning import make_planning_tool
 from maas.engine.stages import Deps
+from maas.tools.tool import Tool
 
 
 def make_delegation_tools(deps: Deps) -> list[Tool]:

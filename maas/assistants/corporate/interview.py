@@ -12,12 +12,12 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from maas.agents.collector import SlotField, Texts
 from maas.agents.slots import MAX_VALUE_CHARS, SlotSession
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.corporate import queries
 from maas.assistants.corporate.user_tools import REQUIRED, UserArguments, check_user
 from maas.engine.claims import LostRun
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
 
 DOMAIN = "onboarding"
 COMPLETION = "completeInitialInterview"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-from maas.agents.tool_calls import cut
 from maas.assistants.corporate.lightrag_client import Mode
+from maas.tools.calls import cut
 from shared.text import clean, one_line, shorten
 
 MAX_RESPONSE_BYTES = 18_000  # these and those below: of JSON, together less than a tool may return

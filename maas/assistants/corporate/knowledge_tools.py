@@ -14,14 +14,14 @@ from uuid import UUID
 import structlog
 from pydantic import BaseModel, Field, StringConstraints
 
-from maas.agents.tool_calls import ToolAnswer, ToolFailure, cut
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.corporate.knowledge import MAX_DOCUMENTS_BYTES, KnowledgeBackend, KnowledgeQuery
 from maas.assistants.corporate.lightrag import KnowledgeBusy, LightragBackend
 from maas.assistants.corporate.lightrag_client import Mode
 from maas.assistants.corporate.own_knowledge import OwnBackend
 from maas.assistants.corporate.settings import CorporateSettings
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer, ToolFailure, cut
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.vendors import VendorError
 
 DOMAIN = "knowledge"

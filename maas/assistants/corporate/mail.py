@@ -6,9 +6,9 @@ import os
 from typing import Literal
 from uuid import UUID
 
-from maas.agents.mcp_client import McpServer, read_servers
-from maas.agents.wording import Phrase, Wording
 from maas.assistants.corporate.settings import CorporateSettings
+from maas.tools.mcp_client import McpServer, read_servers
+from maas.tools.wording import Phrase, Wording
 from maas.user_secrets import UserSecrets
 from shared.log import hide
 from shared.settings import Settings

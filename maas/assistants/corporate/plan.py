@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from maas.agents.tool_calls import WrongArguments, read_arguments
-from maas.agents.tools import Tool, Toolset
+from maas.tools.calls import WrongArguments, read_arguments
+from maas.tools.tool import Tool, Toolset
 from shared.errors import problems_of
 from shared.json import is_too_deep, json_object, json_parts
 from shared.text import clean, one_line, shorten

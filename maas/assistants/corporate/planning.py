@@ -13,9 +13,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from maas.agents.bounds import MAX_RESULT_TOKENS, fit_round
-from maas.agents.tool_calls import ToolAnswer, ToolFailure, ToolResult, refused, tag_safe_json
-from maas.agents.tools import OtherTools, Tool, ToolContext, tool
 from maas.assistants.corporate.plan import (
     MAX_PLANNED_CALLS,
     MIN_MASS_ITEMS,
@@ -32,6 +29,9 @@ from maas.assistants.corporate.plan import (
 from maas.assistants.corporate.settings import CorporateSettings
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.prompts import read_prompts
+from maas.tools.bounds import MAX_RESULT_TOKENS, fit_round
+from maas.tools.calls import ToolAnswer, ToolFailure, ToolResult, refused, tag_safe_json
+from maas.tools.tool import OtherTools, Tool, ToolContext, tool
 from shared.errors import MaasError
 from shared.json import json_object
 from shared.models import Message, Reply, Request, ToolCall, ToolSpec

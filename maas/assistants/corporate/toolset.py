@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from maas.agents.tools import Tool
 from maas.assistants.corporate.delegation import make_delegation_tools
 from maas.assistants.corporate.interview import make_interview_tools
 from maas.assistants.corporate.knowledge_tools import make_knowledge_tools
 from maas.assistants.corporate.user_tools import make_user_tools
 from maas.engine.stages import Deps
+from maas.tools.tool import Tool
 
 
 def make_tools(deps: Deps) -> list[Tool]:

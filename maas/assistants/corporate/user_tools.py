@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.corporate import queries
 from maas.assistants.corporate.mail import find_mail_server, mail_status
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
 from maas.user_secrets import UserSecrets
 
 INFO_TOOL, STATUS_TOOL = "getCurrentUserInfo", "checkInterviewStatus"

@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field
 
 from maas.agents.photo_slot import WAIT_PHOTO
 from maas.agents.slots import SlotSession
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import MAX_TIMEOUT_S, ToolContext, Toolset, tool
 from maas.assistants.stickers.definition import DOMAIN
 from maas.conversations.attachments import find_generated, read_content, store_generated
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import MAX_TIMEOUT_S, ToolContext, Toolset, tool
 from shared.errors import MaasError
 from shared.models import Image, ModelError
 

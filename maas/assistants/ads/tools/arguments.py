@@ -9,13 +9,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from maas.agents.tool_calls import ToolFailure
-from maas.agents.tools import ToolContext
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.clients.facebook import from_minor, minor_units
 from maas.assistants.ads.metrics import compare_to_target, rounded
 from maas.assistants.ads.period import Period, PeriodArguments, PeriodName, resolve
+from maas.tools.calls import ToolFailure
+from maas.tools.tool import ToolContext
 from shared.db import Database
 
 MAX_MONEY = 10**9

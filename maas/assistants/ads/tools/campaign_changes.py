@@ -6,8 +6,6 @@ from typing import Any
 
 from pydantic import Field
 
-from maas.agents.tool_calls import ToolAnswer
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import AdTree, tree_of
 from maas.assistants.ads.clients.facebook import Status
@@ -28,6 +26,8 @@ from maas.assistants.ads.tools.wordings import (
 )
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer
+from maas.tools.tool import Tool, ToolContext, tool
 
 DOMAIN = "ads"
 

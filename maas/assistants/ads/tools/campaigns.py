@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from maas.agents.tool_calls import ToolAnswer
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads.ad_tree import AdTree, figures_of, together, tree_of
 from maas.assistants.ads.clients.facebook import Ad, AdSet, Campaign
 from maas.assistants.ads.metrics import DEFINITIONS, Figures, cpl
@@ -28,6 +26,8 @@ from maas.assistants.ads.tools.campaign_changes import make_campaign_changes
 from maas.assistants.ads.tools.roi import make_roi_tools
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer
+from maas.tools.tool import Tool, ToolContext, tool
 
 DOMAIN = "ads"
 TIMEOUT_S = 60.0  # large accounts have many pages

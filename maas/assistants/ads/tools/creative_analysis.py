@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from maas.agents.tool_calls import ToolAnswer, ToolFailure, tag_safe_json
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.creatives import find_creative, name_of, read_creatives, title_of
@@ -18,6 +16,8 @@ from maas.assistants.ads.tools.arguments import period_of
 from maas.assistants.ads.tools.creative_details import CreativeArguments
 from maas.engine.stages import Deps
 from maas.prompting.prompts import read_prompts
+from maas.tools.calls import ToolAnswer, ToolFailure, tag_safe_json
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
 from shared.json import json_object
 from shared.models import Message, Request

@@ -9,9 +9,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
-from maas.agents.wording import Preview
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, tree_of
@@ -24,6 +21,9 @@ from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import LAUNCH_CREATIVE, PAUSE_CREATIVE
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer, ToolDoubt, ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Preview
 from shared.db import Database
 
 DOMAIN = "creative"

@@ -9,8 +9,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
-from maas.agents.tool_calls import ToolAnswer
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.creatives import (
@@ -27,6 +25,8 @@ from maas.assistants.ads.period import PeriodArguments
 from maas.assistants.ads.phones import mask_phones
 from maas.assistants.ads.tools.arguments import DaysArguments, Reference, entities, money, period_of
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
 from shared.text import shorten
 

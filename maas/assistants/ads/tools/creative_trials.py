@@ -9,8 +9,6 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.ad_tree import AdTree, figures_of, tree_of
@@ -24,6 +22,8 @@ from maas.assistants.ads.tools.previews import Previews
 from maas.assistants.ads.tools.wordings import START_TEST, STOP_TEST
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer, ToolDoubt, ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
 
 DOMAIN = "creative"

@@ -9,8 +9,6 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
-from maas.agents.tool_calls import ToolAnswer, ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import ad_account_of
 from maas.assistants.ads.creatives import NOTES, CreativeFigures, find_creatives, read_creatives, recommend
@@ -18,6 +16,8 @@ from maas.assistants.ads.metrics import ctr
 from maas.assistants.ads.period import Period, PeriodArguments
 from maas.assistants.ads.tools.arguments import ListArguments, Reference, entities, period_of
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer, ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
 
 DOMAIN = "creative"

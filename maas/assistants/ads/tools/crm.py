@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from maas.agents.tool_calls import ToolAnswer, ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.ad_tree import together
@@ -20,6 +18,8 @@ from maas.assistants.ads.tools.arguments import ListArguments, Reference, as_uui
 from maas.assistants.ads.tools.lead_stage import NO_LEAD, LeadArguments, make_stage_tools
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer, ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.text import shorten
 
 DOMAIN = "crm"

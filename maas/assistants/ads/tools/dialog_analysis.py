@@ -6,8 +6,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
-from maas.agents.tool_calls import ToolAnswer, ToolFailure, tag_safe_json
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.phones import mask_phones
@@ -21,6 +19,8 @@ from maas.assistants.ads.tools.dialogs import (
 )
 from maas.engine.stages import Deps
 from maas.prompting.prompts import read_prompts
+from maas.tools.calls import ToolAnswer, ToolFailure, tag_safe_json
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.json import json_object
 from shared.models import Message, Request
 

@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from maas.agents.tool_calls import ToolAnswer, ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.ad_tree import together
@@ -18,6 +16,8 @@ from maas.assistants.ads.phones import mask_phone, mask_phones
 from maas.assistants.ads.tools.arguments import ListArguments, Reference, as_uuid, entities, period_of
 from maas.assistants.ads.tools.crm import TEMPERATURES
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer, ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
 from shared.db import Database
 from shared.text import shorten
 

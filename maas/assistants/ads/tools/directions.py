@@ -5,8 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from maas.agents.tool_calls import ToolAnswer
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import together
 from maas.assistants.ads.direction_figures import Directions, Row, directions_of
@@ -24,6 +22,8 @@ from maas.assistants.ads.tools.arguments import (
 from maas.assistants.ads.tools.direction_changes import make_direction_changes
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer
+from maas.tools.tool import Tool, ToolContext, tool
 
 DOMAIN = "ads"
 TIMEOUT_S = 60.0

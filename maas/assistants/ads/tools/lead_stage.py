@@ -6,9 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from maas.agents.tool_calls import ToolAnswer, ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
-from maas.agents.wording import Change, Preview
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import Account, account_of
 from maas.assistants.ads.clients.amocrm import AmoCrmClient
@@ -17,6 +14,9 @@ from maas.assistants.ads.tools.arguments import Reference, as_uuid
 from maas.assistants.ads.tools.wordings import MOVE_LEAD, STAGE
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer, ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Change, Preview
 from shared.db import Database
 
 DOMAIN = "crm"

@@ -7,9 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from maas.agents.tool_calls import ToolAnswer, ToolDoubt, ToolFailure
-from maas.agents.tools import Tool, ToolContext, tool
-from maas.agents.wording import Preview
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of
 from maas.assistants.ads.clients.evolution import EvolutionClient
@@ -19,6 +16,9 @@ from maas.assistants.ads.tools.dialogs import DOMAIN, digits_of
 from maas.assistants.ads.tools.wordings import SEND_BULK
 from maas.assistants.ads.vendors import Vendors, vendor_errors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer, ToolDoubt, ToolFailure
+from maas.tools.tool import Tool, ToolContext, tool
+from maas.tools.wording import Preview
 from shared.db import Database
 from shared.vendors import VendorError
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from maas.agents.tools import ToolContext
-from maas.agents.wording import Change, Preview
 from maas.assistants.ads import queries
 from maas.assistants.ads.ad_tree import tree_of
 from maas.assistants.ads.creatives import find_creative, title_of
@@ -18,6 +16,8 @@ from maas.assistants.ads.metrics import rounded
 from maas.assistants.ads.tools.arguments import money
 from maas.assistants.ads.tools.wordings import BUDGET, STATUS, TARGET
 from maas.assistants.ads.vendors import Vendors
+from maas.tools.tool import ToolContext
+from maas.tools.wording import Change, Preview
 from shared.db import Database
 
 

@@ -9,8 +9,6 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from maas.agents.tool_calls import ToolAnswer
-from maas.agents.tools import Tool, ToolContext, tool
 from maas.assistants.ads import queries
 from maas.assistants.ads.account import account_of, ad_account_of
 from maas.assistants.ads.ad_tree import sums_of, together, tree_of
@@ -19,6 +17,8 @@ from maas.assistants.ads.period import Period
 from maas.assistants.ads.tools.arguments import ListArguments, entities, period_of, versus_target
 from maas.assistants.ads.vendors import Vendors
 from maas.engine.stages import Deps
+from maas.tools.calls import ToolAnswer
+from maas.tools.tool import Tool, ToolContext, tool
 
 TIMEOUT_S = 60.0
 _METRICS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maas.agents.wording import Phrase, Wording
+from maas.tools.wording import Phrase, Wording
 
 STATUS = Phrase("status", "статус")
 BUDGET = Phrase("budget of a day", "бюджет в день")

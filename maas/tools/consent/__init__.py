@@ -11,12 +11,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from maas.agents import consent_words as words
-from maas.agents import tool_words
-from maas.agents.consent_values import MAX_NAME_WORDS, in_russian_letters, plain_values
-from maas.agents.consent_vocabulary import Class, Item, Vocabulary
-from maas.agents.phrases import is_form, words_of
 from maas.conversations.actions import Decision
+from maas.conversations.phrases import is_form, words_of
+from maas.tools import words as tool_words
+from maas.tools.consent import words
+from maas.tools.consent.values import MAX_NAME_WORDS, in_russian_letters, plain_values
+from maas.tools.consent.vocabulary import Class, Item, Vocabulary
 
 MAX_CHARS = 120  # of a message that decides
 MAX_WORDS = 20

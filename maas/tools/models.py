@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import monotonic
 
-from maas.agents.dialogue_language import dialogue_language
-from maas.agents.tool_calls import ToolFailure
+from maas.conversations.language import dialogue_language
 from maas.engine.claims import Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompt_rows import PromptLanguage
@@ -14,6 +13,7 @@ from maas.prompting.budgets import DayBudgetSpent, spent_answer
 from maas.prompting.model_calls import ask, draw_image, pin
 from maas.prompting.now import with_now
 from maas.prompting.prompts import prompt_language
+from maas.tools.calls import ToolFailure
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request
 

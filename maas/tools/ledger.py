@@ -7,7 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from maas import queries
-from maas.agents.tool_calls import (
+from maas.engine.claims import LostRun, Run, ToolUse
+from maas.engine.events import EventType, RunEvents
+from maas.tools.calls import (
     HANDLER_CODES,
     MAX_ARGUMENT_CHARS,
     ToolResult,
@@ -16,9 +18,7 @@ from maas.agents.tool_calls import (
     refused,
     size,
 )
-from maas.agents.tools import Tool
-from maas.engine.claims import LostRun, Run, ToolUse
-from maas.engine.events import EventType, RunEvents
+from maas.tools.tool import Tool
 from shared.db import Database
 from shared.json import json_object
 from shared.log import mask

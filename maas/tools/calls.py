@@ -13,8 +13,8 @@ from uuid import UUID
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
-from maas.agents.tools import Tool
 from maas.conversations.actions import argument_problems
+from maas.tools.tool import Tool
 from shared.errors import MaasError, problems_of
 from shared.json import MAX_JSON_DEPTH, is_storable, is_too_deep, json_object, json_parts, map_texts, parse_json
 from shared.log import Secrets, conceal, redact

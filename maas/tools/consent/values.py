@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from maas.agents.phrases import words_of
+from maas.conversations.phrases import words_of
 
 MAX_NAME_CHARS, MAX_NAME_WORDS = 60, 5
 _MAX_VALUE_CHARS = 200  # of a text that is read

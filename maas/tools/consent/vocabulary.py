@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from maas.agents import consent_words as words
-from maas.agents import tool_words
-from maas.agents.phrases import is_form
+from maas.conversations.phrases import is_form
+from maas.tools import words as tool_words
+from maas.tools.consent import words
 
 MIN_TYPO_CHARS = 6  # of a word that may be misspelt
 _REPEATED = re.compile(r"(.)\1+")

@@ -17,14 +17,14 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from maas.agents.tool_schema import Schema, plain_schema, wrong_tool
-from maas.agents.wording import Preview, Wording
 from maas.prompt_rows import PromptLanguage
+from maas.tools.schema import Schema, plain_schema, wrong_tool
+from maas.tools.wording import Preview, Wording
 from shared.errors import MaasError
 from shared.models import Image, Reply, Request, ToolSpec
 
 if TYPE_CHECKING:
-    from maas.agents.tool_calls import ToolResult
+    from maas.tools.calls import ToolResult
 
 Effect = Literal["read", "write", "dangerous"]
 Mode = Literal["auto", "plan", "ask"]
@@ -64,7 +64,7 @@ class ToolContext:
     `values`, which may hold access tokens, never appear in logs. `account_id` is for openers: the account that the
     request or its conversation names. A client wrote it, so an opener checks that it is the user's. `models` is None
     for a call by hand, outside of a run. `others` are the tools that this one may call, see
-    maas.agents.nested_calls; None where it may call none.
+    maas.tools.nested_calls; None where it may call none.
     """
 
     user_id: UUID

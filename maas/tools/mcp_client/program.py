@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maas.agents.mcp_client import McpServer
+    from maas.tools.mcp_client import McpServer
 
 UNPRIVILEGED_ID = 61_100  # user and group of a program that root starts: systemd and Debian assign this id to nobody
 _PR_SET_NO_NEW_PRIVS = 38

@@ -18,9 +18,9 @@ from uuid import UUID
 import anyio
 import structlog
 
-from maas.agents.mcp_client import McpServer
-from maas.agents.mcp_client.connection import McpConnection, SessionLost, root_cause
-from maas.agents.tool_calls import ToolFailure
+from maas.tools.calls import ToolFailure
+from maas.tools.mcp_client import McpServer
+from maas.tools.mcp_client.connection import McpConnection, SessionLost, root_cause
 from maas.user_secrets import UserSecret, UserSecrets
 from shared.db import UNAVAILABLE
 from shared.errors import MaasError

@@ -7,7 +7,8 @@ from typing import Any
 
 import structlog
 
-from maas.agents.tool_calls import (
+from maas.engine.stages import failure_message
+from maas.tools.calls import (
     MAX_DATA_BYTES,
     ToolArguments,
     ToolDoubt,
@@ -16,9 +17,8 @@ from maas.agents.tool_calls import (
     refused,
     to_json,
 )
-from maas.agents.tools import Tool, ToolContext
-from maas.agents.wording import Preview, stored_wording
-from maas.engine.stages import failure_message
+from maas.tools.tool import Tool, ToolContext
+from maas.tools.wording import Preview, stored_wording
 from shared.errors import MaasError
 from shared.json import map_texts
 from shared.log import conceal, mask

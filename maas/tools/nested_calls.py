@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from maas.agents.tool_calls import ToolResult
-from maas.agents.tools import Toolset
+from maas.tools.calls import ToolResult
+from maas.tools.tool import Toolset
 from shared.models import ToolCall
 
 Run = Callable[[Sequence[ToolCall]], Awaitable[list[ToolResult]]]

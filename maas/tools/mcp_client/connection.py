@@ -25,12 +25,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, ToolListChangedNotification
 
-from maas.agents.mcp_client import MAX_REPLY_BYTES, CallRemote, McpServer, content_data, convert_tools
-from maas.agents.mcp_client.http_client import REFUSED_CODE, TOO_LARGE_CODE, HttpClient, call_in_progress
-from maas.agents.mcp_client.pipes import open_pipes
-from maas.agents.mcp_client.program import program_of
-from maas.agents.tool_calls import ToolDoubt, ToolFailure
-from maas.agents.tools import Tool
+from maas.tools.calls import ToolDoubt, ToolFailure
+from maas.tools.mcp_client import MAX_REPLY_BYTES, CallRemote, McpServer, content_data, convert_tools
+from maas.tools.mcp_client.http_client import REFUSED_CODE, TOO_LARGE_CODE, HttpClient, call_in_progress
+from maas.tools.mcp_client.pipes import open_pipes
+from maas.tools.mcp_client.program import program_of
+from maas.tools.tool import Tool
 from shared.json import map_texts
 from shared.log import conceal, mask
 from shared.process import close_to_others

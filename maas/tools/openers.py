@@ -18,10 +18,10 @@ import structlog
 from pydantic import SecretBytes, SecretStr
 
 from maas import queries
-from maas.agents.tool_calls import ToolFailure, refused
-from maas.agents.tools import Need, ToolContext
 from maas.engine.stages import Deps
 from maas.runs.debug_info import debug_log
+from maas.tools.calls import ToolFailure, refused
+from maas.tools.tool import Need, ToolContext
 from shared.db import Database
 from shared.log import Secrets, is_secret_name, mask
 from shared.text import shorten

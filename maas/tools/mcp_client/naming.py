@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from maas.agents.tools import SEPARATOR, Toolset
+from maas.tools.tool import SEPARATOR, Toolset
 from shared.errors import MaasError
 
 if TYPE_CHECKING:
-    from maas.agents.mcp_client import McpServer
+    from maas.tools.mcp_client import McpServer
 
 SETTING = "MAAS_MCP_SERVERS"
 MAX_TOOL_NAME_CHARS = 64

@@ -14,10 +14,9 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import structlog
 
-from maas.agents.call_failures import advice_on, approval_required, crashed_body, failed_body, word_call
-from maas.agents.nested_calls import NestedCalls, NestedLog
-from maas.agents.openers import OpenDomains, OpenedDomain
-from maas.agents.tool_calls import (
+from maas.engine.claims import LostRun
+from maas.runs.debug_info import debug_log
+from maas.tools.calls import (
     HANDLER_CODES,
     ToolAnswer,
     ToolArguments,
@@ -31,9 +30,10 @@ from maas.agents.tool_calls import (
     size,
     succeeded,
 )
-from maas.agents.tools import Mode, Tool, ToolContext, Toolset, Verify, decide
-from maas.engine.claims import LostRun
-from maas.runs.debug_info import debug_log
+from maas.tools.failures import advice_on, approval_required, crashed_body, failed_body, word_call
+from maas.tools.nested_calls import NestedCalls, NestedLog
+from maas.tools.openers import OpenDomains, OpenedDomain
+from maas.tools.tool import Mode, Tool, ToolContext, Toolset, Verify, decide
 from shared import tracing
 from shared.errors import MaasError
 from shared.log import concealing

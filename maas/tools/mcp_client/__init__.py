@@ -17,17 +17,17 @@ from uuid import UUID
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from maas.agents.mcp_client.naming import MAX_TOOL_NAME_CHARS, bad_setting, tool_name
-from maas.agents.tool_calls import ToolFailure, size, to_json
-from maas.agents.tool_schema import plain_schema, wrong_tool
-from maas.agents.tools import (
+from maas.tools.calls import ToolFailure, size, to_json
+from maas.tools.mcp_client.naming import MAX_TOOL_NAME_CHARS, bad_setting, tool_name
+from maas.tools.schema import plain_schema, wrong_tool
+from maas.tools.tool import (
     DEFAULT_TIMEOUT_S,
     MAX_TIMEOUT_S,
     Effect,
     Tool,
     ToolContext,
 )
-from maas.agents.wording import Wording
+from maas.tools.wording import Wording
 from shared.errors import problems_of
 from shared.json import map_texts, parse_json
 from shared.log import conceal, hide

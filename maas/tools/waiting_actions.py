@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from maas import queries
-from maas.agents.dialogue_language import Spoken, dialogue_language
-from maas.agents.wording import in_language
+from maas.conversations.language import Spoken, dialogue_language
 from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
 from maas.engine.stages import Deps
+from maas.tools.wording import in_language
 from shared.text import clean, shorten, visible_line
 
 MARK = "⏸"

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maas.agents.consent import Subject, subject_words
-from maas.agents.consent_values import amounts_of, currencies_of, names_of, times_of
-from maas.agents.dialogue_language import Spoken
-from maas.agents.tool_words import OBJECTS, VERBS
+from maas.conversations.language import Spoken
+from maas.tools.consent import Subject, subject_words
+from maas.tools.consent.values import amounts_of, currencies_of, names_of, times_of
+from maas.tools.words import OBJECTS, VERBS
 
 
 @dataclass(frozen=True, slots=True)
