@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import time
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -233,19 +232,16 @@ def test_a_message_waits_for_the_server(stack: Stack, visit: Visitor, word: str)
     assert len(stack.rows("select from pipeline_runs where user_query ~ %s", word)) == 1
 
 
-def test_an_operators_update_is_seen_soon(stack: Stack, visit: Visitor, word: str) -> None:
+def test_an_operators_update_is_seen(stack: Stack, visit: Visitor, word: str) -> None:
+    """How soon is measured by bench.web."""
     page = visit("history")
-    page.wait_for_timeout(500)
     run = stack.ask(LOCAL_USER, f"Something about {word}.")
-    expect(page.get_by_text(f"Something about {word}.")).to_be_visible(timeout=2000)
+    expect(page.get_by_text(f"Something about {word}.")).to_be_visible()
     stack.wait_archived(run)
-    page.wait_for_timeout(500)
-    began = time.monotonic()
     stack.rows(
         "update pipeline_runs set final_answer = 'changed by hand', archive_status = 'FAILED' where id = %s", run
     )
-    expect(page.get_by_text("changed by hand")).to_be_visible(timeout=2000)
-    assert time.monotonic() - began < 2
+    expect(page.get_by_text("changed by hand")).to_be_visible()
 
 
 def test_a_page_calls_nothing_but_its_server(stack: Stack, visit: Visitor) -> None:

@@ -59,9 +59,10 @@ async def test_the_next_attempt_finds_the_last_one_gone(dialect: Dialect, holdin
         )
     assert (caught.value.code, caught.value.attempts) == ("timeout", 2)
     async with asyncio.timeout(5):
-        while holding.events.count("ended") < 2:
+        while "begun" not in holding.events or len(holding.events) % 2:
             await asyncio.sleep(0.02)
-    assert holding.events == ["begun", "ended"] * 2
+    seen = len(holding.events) // 2  # one where the first attempt ended before it had connected
+    assert holding.events == ["begun", "ended"] * seen and seen <= 2
     await model.close()
 
 
