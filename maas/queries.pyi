@@ -658,6 +658,8 @@ call_failures: Query[CallFailuresRow]
 class StepRow(TypedDict):
     verdict: str | Any
     id: UUID | Any
+    error_code: str | Any
+    error_message: str | Any
     attempt: int | Any
     seq: int | Any
     kind: str | Any
@@ -672,7 +674,7 @@ class StepRow(TypedDict):
     draft_context: str | Any
     final_context_payload: str | Any
     time_left: float | Any
-    note: str | Any
+    assistants_version: str | Any
     wants_layers: bool | Any
 
 step: Query[

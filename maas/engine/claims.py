@@ -163,7 +163,7 @@ class Run:
             user_id=row["user_id"], user_query=row["user_query"], assistant=row["assistant"],
             conversation_id=row["conversation_id"], created_at=row["created_at"], analysis=row["analysis_result"],
             draft=row["draft_context"], payload=row["final_context_payload"],
-            waited=row["waited"], time_left=row["time_left"], assistants_version=row["note"],
+            waited=row["waited"], time_left=row["time_left"], assistants_version=row["assistants_version"],
             wants_layers=row["wants_layers"],
         )  # fmt: skip
 
@@ -312,8 +312,8 @@ class Claims:
             rows = await self._step(capacity, (), held)
         for row in rows:
             if row["verdict"] == "cancelled":
-                reason = {"code": row["kind"], "cause": row["note"]}
-                log.warning("run_failed", run_id=str(row["id"]), status=row["status"], **reason)
+                reason = {"code": row["error_code"], "cause": row["error_message"]}
+                log.warning("run_failed", run_id=str(row["id"]), status=Status.FAILED, **reason)
         return Step(
             claimed=tuple(Run.from_row(row) for row in rows if row["verdict"] == "claimed"),
             to_cancel=tuple(row["id"] for row in rows if row["verdict"] == "cancel"),

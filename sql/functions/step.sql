@@ -1,190 +1,263 @@
--- The heart of the engine: maas_step and maas_advance.
+-- The heart of the engine: maas_step, by maas_end_runs, maas_cancel_runs and maas_claim_runs; and maas_advance.
 --
--- A plan is made once per session, often while the queue is empty, and must hold when it is full. So these functions set
--- the planner's costs so that a plan costs the rows that it touches: a probe by key is then always the cheapest.
+-- A plan is made once per session, often while the queue is empty, and must hold when it is full. So maas_step, whose
+-- settings hold in what it calls, and maas_advance set the planner's costs so that a plan costs the rows that it
+-- touches: a probe by key is then always the cheapest.
 
 create or replace function maas.maas_step(p_owner int, p_statuses text[], p_capacity int, p_done jsonb default '[]',
   p_is_alone boolean default false, p_assistants text[] default '{}', p_users uuid[] default '{}',
   p_assistant_share int default null, p_user_share int default null)
-returns table (verdict text, id uuid, attempt int, seq bigint, kind varchar, status varchar, user_id uuid, user_query text, assistant varchar, conversation_id uuid, created_at timestamptz, waited float8, analysis_result jsonb, draft_context text, final_context_payload text, time_left float8, note text, wants_layers boolean) language plpgsql security definer set search_path = pg_catalog, pg_temp
+returns table (verdict text, id uuid, cancelled maas.cancelled_run, claimed maas.claimed_run)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
   set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
   set cpu_index_tuple_cost = 0 set cpu_tuple_cost = 1 as $$
-#variable_conflict use_column
 declare
   now_at timestamptz;
-  ended uuid[] := '{}';       -- runs of p_done that the caller still owned
-  records jsonb;
-  failures uuid[] := '{}';
-  codes text[];               -- of failures, their error_code
-  reasons text[];             -- of failures, their error_message
-  freed uuid[] := '{}';       -- keys that lost their head
-  takes_new boolean;          -- whether runs are taken from the inbox
-  full_users uuid[];          -- users who hold their share
-  waiting_elsewhere boolean := false;
-  is_due boolean := false;    -- whether the time of a deferred run has come
-  today date;
-  most int;                   -- limit of runs in flight in all orchestrators together
-  version text;               -- of the assistants and prompts
+  ended uuid[];                               -- runs of p_done that the caller still owned
+  freed uuid[] := '{}';                       -- keys that lost their head
+  is_runnable boolean := false;               -- whether a run of p_done may be claimed again
+  cancelled_now maas.cancelled_run[] := '{}';
+  has_more_cancelled boolean := false;
+  is_due boolean;                             -- whether the time of a deferred run has come
 begin
   perform maas.maas_lock_engine();
   now_at := clock_timestamp();  -- after the lock, so that it is later than what a concurrent step wrote
 
   -- An owner whose runs were or will be recovered by maas_reap claims nothing more.
-  if not exists (select from maas.engines where owner = p_owner and lease_until > maas.maas_now()) then
+  if not exists (select from maas.engines e where e.owner = p_owner and e.lease_until > maas.maas_now()) then
     p_capacity := 0;
   end if;
 
   if jsonb_array_length(p_done) > 0 then
-    if jsonb_path_exists(p_done, '$[*].calls[0]') then
-      -- Model calls first: they are fenced by the owner, which the next statement clears.
-      perform maas.maas_add_calls((select jsonb_agg(c) from jsonb_array_elements(p_done) d, jsonb_array_elements(d->'calls') c));
-    end if;
-    with done as materialized (
-      -- the owner is joined: filtering by it makes the planner scan the table
-      select *, p_owner as owner
-      from jsonb_to_recordset(p_done) as d(id uuid, attempt int, outcome text, code text, message text, item jsonb, wait float8, time_left float8, limited text)
-    ), u as (
-      update maas.pipeline_runs r set
-        queue_state = case when d.outcome in ('released', 'deferred') or (d.outcome = 'failed' and r.status = 'COMPLETED') then 0 else 2 end,
-        owner = null,
-        status = case when d.outcome = 'failed' and r.status <> 'COMPLETED' then 'FAILED' else r.status end,
-        error_code = case d.outcome when 'failed' then d.code else r.error_code end,
-        error_message = case d.outcome when 'failed' then d.message else r.error_message end,
-        failed_at = case d.outcome when 'failed' then now_at else r.failed_at end,
-        degraded = case when (d.item->>'degraded')::boolean then r.degraded || 'Archivist'::text else r.degraded end,
-        limited = coalesce(d.limited, r.limited),
-        archive_status = case when d.outcome = 'archived' then 'ARCHIVED' when d.outcome = 'archive_failed' then 'FAILED'
-          when d.outcome = 'failed' and r.status <> 'COMPLETED' then 'SKIPPED' else 'PENDING' end,
-        archived_at = case d.outcome when 'archived' then now_at end,
-        not_before = case d.outcome when 'deferred' then now_at + make_interval(secs => d.wait) end,
-        answer_by = case d.outcome when 'deferred' then coalesce(r.answer_by, now_at + make_interval(secs => d.time_left)) else r.answer_by end,
-        updated_at = now_at
-      from done d where r.id = d.id and r.owner = d.owner and r.attempt = d.attempt
-      returning r.id, r.queue_key, r.user_id, r.kind, r.queue_state, r.status, r.analyzing_at, d.outcome, d.item
-    )
-    select coalesce(array_agg(u.id), '{}'),
-      coalesce(array_agg(u.queue_key) filter (where u.queue_state = 2), '{}'),
-      coalesce(array_agg(u.id) filter (where u.status = 'FAILED'), '{}'),
-      coalesce(jsonb_agg(u.item || jsonb_build_object(
-          'run_id', u.id, 'archiver', u.id, 'user_id', u.user_id, 'began', u.analyzing_at))
-        filter (where u.outcome = 'archived' and u.kind in ('ask', 'action', 'task')), '[]'),
-      coalesce(bool_or(u.queue_state = 0 and u.outcome <> 'deferred'), false)
-    into ended, freed, failures, records, waiting_elsewhere from u;
-    if jsonb_array_length(records) > 0 then
-      perform maas.maas_write_records(records);
-    end if;
-    if cardinality(failures) > 0 then
-      perform maas.maas_record_failures(failures);
-    end if;
-    if jsonb_path_exists(p_done, '$[*] ? (@.outcome == "archive_failed")') then
-      update maas.raw_logs g set archive_owed = true from jsonb_to_recordset(p_done) as d(id uuid, outcome text)
-      where d.outcome = 'archive_failed' and d.id = any(ended) and g.run_id = d.id
-        and g.user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = d.id) and g.archived_at is null;
-      delete from maas.lsm_storage l using jsonb_to_recordset(p_done) as d(id uuid, outcome text)  -- the summary will not be written
-      where d.outcome = 'archive_failed' and d.id = any(ended) and l.run_id = d.id and l.superseded_at is null
-        and l.user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = d.id) and l.is_provisional;
-    end if;
-    if jsonb_path_exists(p_done, '$[*] ? (@.outcome == "deferred" && @.message != null)') then
-      perform maas.maas_add_event(d.id, 'deferred', jsonb_build_object(
-        'until', now_at + make_interval(secs => d.wait), 'code', d.code, 'cause', d.message))
-      from jsonb_to_recordset(p_done) as d(id uuid, outcome text, code text, message text, wait float8)
-      where d.outcome = 'deferred' and d.message is not null and d.id = any(ended);
-    end if;
-    return query select 'ended', e, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
-      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text, null::boolean
-    from unnest(ended) e;
+    select e.ended, e.freed, e.is_runnable into ended, freed, is_runnable
+    from maas.maas_end_runs(p_owner, p_done, now_at) e;
+    return query select 'ended', e, null::maas.cancelled_run, null::maas.claimed_run from unnest(ended) e;
   end if;
 
-  -- Runs that were cancelled before they were claimed.
-  if exists (select from maas.pipeline_runs where cancel_requested_at is not null and queue_state < 2) then
-    with u as (
-      -- A run that somebody set to FAILED keeps the reason that was given; its owner drops it.
-      update maas.pipeline_runs r set queue_state = 2, status = 'FAILED', owner = null,
-        error_code = case when r.status <> 'FAILED' then 'cancelled' else coalesce(r.error_code, 'cancelled') end,
-        error_message = case when r.status <> 'FAILED' then 'cancelled before it was answered' else coalesce(r.error_message, 'set to FAILED') end,
-        failed_at = now_at, archive_status = 'SKIPPED', not_before = null, updated_at = now_at
-      where r.id in (  -- in portions, so that thousands hold up nobody
-        select c.id from maas.pipeline_runs c where c.cancel_requested_at is not null and c.queue_state < 2
-          and (c.queue_state < 1 and c.status <> 'COMPLETED' or c.queue_state = 1 and c.status = 'FAILED') order by c.id limit 500)
-      returning r.id, r.queue_key, r.error_code, r.error_message
-    ), ended_now as (
-      select coalesce(array_agg(u.id), '{}') as ids, coalesce(array_agg(u.queue_key), '{}') as keys,
-        coalesce(array_agg(u.error_code::text), '{}') as codes, coalesce(array_agg(u.error_message), '{}') as reasons from u
-    )
-    select freed || t.keys, t.ids, t.codes, t.reasons into freed, failures, codes, reasons from ended_now t;
-    perform maas.maas_record_failures(failures);
-    if cardinality(failures) >= 500 then
+  if exists (select from maas.pipeline_runs r where r.cancel_requested_at is not null and r.queue_state < 2) then
+    cancelled_now := array(select c from maas.maas_cancel_runs(now_at) c);
+    freed := freed || array(select c.queue_key from unnest(cancelled_now) c);
+    has_more_cancelled := cardinality(cancelled_now) >= 500;
+    if has_more_cancelled then
       p_capacity := 0;  -- the next step claims, when none is left that was cancelled
     end if;
-    return query select 'cancelled', f.id, null::int, null::bigint, f.code::varchar, 'FAILED'::varchar, null::uuid, null::text,
-      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8,
-      f.reason, null::boolean from unnest(failures, codes, reasons) f(id, code, reason);
-    return query select 'cancel', r.id, null::int, null::bigint, null::varchar, null::varchar, null::uuid, null::text,
-      null::varchar, null::uuid, null::timestamptz, null::float8, null::jsonb, null::text, null::text, null::float8, null::text, null::boolean
-    from maas.pipeline_runs r
-    where r.cancel_requested_at is not null and r.queue_state = 1 and r.owner = p_owner and r.status <> 'COMPLETED';
+    return query select 'cancelled', c.id, c, null::maas.claimed_run from unnest(cancelled_now) c;
+    return query select 'cancel', r.id, null::maas.cancelled_run, null::maas.claimed_run from maas.pipeline_runs r
+      where r.cancel_requested_at is not null and r.queue_state = 1 and r.owner = p_owner and r.status <> 'COMPLETED';
   end if;
 
-  is_due := p_capacity > 0 and exists (select from maas.pipeline_runs where queue_state = 0 and not_before <= now_at);
-  if cardinality(freed) = 0 and not waiting_elsewhere and not is_due and (p_capacity <= 0 or (
-    not exists (select from maas.pipeline_runs where queue_state = -2)
-    and not exists (select from maas.pipeline_runs where queue_state = 0 and not_before is null))) then
-    return;
+  is_due := p_capacity > 0
+    and exists (select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before <= now_at);
+  if cardinality(freed) > 0 or is_runnable or is_due or p_capacity > 0 and (
+    exists (select from maas.pipeline_runs r where r.queue_state = -2)
+    or exists (select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null))
+  then
+    return query select c.verdict, c.id, null::maas.cancelled_run, c.claimed
+      from maas.maas_claim_runs(p_owner, p_statuses, p_capacity, p_is_alone, p_assistants, p_users, p_assistant_share,
+        p_user_share, freed, is_due, has_more_cancelled, now_at) c;
   end if;
-  select (now_at at time zone max(value) filter (where key = 'timezone'))::date,
-    nullif(max(value) filter (where key = 'max_in_flight'), '')::int, max(value) filter (where key = 'assistants_version')
+  if is_runnable or cardinality(freed) > 0 then
+    perform pg_notify('pipeline_wakeup', '')
+    where exists (select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null);
+  end if;
+end
+$$;
+comment on function maas.maas_step is
+  'Finish, take the inbox, promote, claim: one commit. verdict: ended; cancelled, with why; cancel: the caller is to '
+  'stop this run; claimed, with the run; more: the caller should call again. p_assistants, p_users: of each run that the '
+  'caller holds; it claims no run beyond p_assistant_share and p_user_share';
+
+create or replace function maas.maas_end_runs(p_owner int, p_done jsonb, p_now timestamptz,
+  out ended uuid[], out freed uuid[], out is_runnable boolean)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  records jsonb;
+  failures uuid[];
+begin
+  if jsonb_path_exists(p_done, '$[*].calls[0]') then
+    -- Model calls first: they are fenced by the owner, which the next statement clears.
+    perform maas.maas_add_calls((
+      select jsonb_agg(c) from jsonb_array_elements(p_done) d, jsonb_array_elements(d->'calls') c));
+  end if;
+  with done as materialized (
+    -- the owner is joined: filtering by it makes the planner scan the table
+    select *, p_owner as owner
+    from jsonb_to_recordset(p_done) as d(id uuid, attempt int, outcome text, code text, message text, item jsonb,
+      wait float8, time_left float8, limited text)
+  ), u as (
+    update maas.pipeline_runs r set
+      queue_state = case
+        when d.outcome in ('released', 'deferred') or (d.outcome = 'failed' and r.status = 'COMPLETED') then 0
+        else 2 end,
+      owner = null,
+      status = case when d.outcome = 'failed' and r.status <> 'COMPLETED' then 'FAILED' else r.status end,
+      error_code = case d.outcome when 'failed' then d.code else r.error_code end,
+      error_message = case d.outcome when 'failed' then d.message else r.error_message end,
+      failed_at = case d.outcome when 'failed' then p_now else r.failed_at end,
+      degraded = case when (d.item->>'degraded')::boolean then r.degraded || 'Archivist'::text else r.degraded end,
+      limited = coalesce(d.limited, r.limited),
+      archive_status = case
+        when d.outcome = 'archived' then 'ARCHIVED'
+        when d.outcome = 'archive_failed' then 'FAILED'
+        when d.outcome = 'failed' and r.status <> 'COMPLETED' then 'SKIPPED'
+        else 'PENDING' end,
+      archived_at = case d.outcome when 'archived' then p_now end,
+      not_before = case d.outcome when 'deferred' then p_now + make_interval(secs => d.wait) end,
+      answer_by = case d.outcome
+        when 'deferred' then coalesce(r.answer_by, p_now + make_interval(secs => d.time_left))
+        else r.answer_by end,
+      updated_at = p_now
+    from done d where r.id = d.id and r.owner = d.owner and r.attempt = d.attempt
+    returning r.id, r.queue_key, r.user_id, r.kind, r.queue_state, r.status, r.analyzing_at, d.outcome, d.item
+  )
+  select coalesce(array_agg(u.id), '{}'),
+    coalesce(array_agg(u.queue_key) filter (where u.queue_state = 2), '{}'),
+    coalesce(array_agg(u.id) filter (where u.status = 'FAILED'), '{}'),
+    coalesce(jsonb_agg(u.item || jsonb_build_object(
+        'run_id', u.id, 'archiver', u.id, 'user_id', u.user_id, 'began', u.analyzing_at))
+      filter (where u.outcome = 'archived' and u.kind in ('ask', 'action', 'task')), '[]'),
+    coalesce(bool_or(u.queue_state = 0 and u.outcome <> 'deferred'), false)
+  into ended, freed, failures, records, is_runnable from u;
+  if jsonb_array_length(records) > 0 then
+    perform maas.maas_write_records(records);
+  end if;
+  if cardinality(failures) > 0 then
+    perform maas.maas_record_failures(failures);
+  end if;
+  if jsonb_path_exists(p_done, '$[*] ? (@.outcome == "archive_failed")') then
+    update maas.raw_logs g set archive_owed = true from jsonb_to_recordset(p_done) as d(id uuid, outcome text)
+    where d.outcome = 'archive_failed' and d.id = any(ended) and g.run_id = d.id
+      and g.user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = d.id)
+      and g.archived_at is null;
+    -- the summary will not be written
+    delete from maas.lsm_storage l using jsonb_to_recordset(p_done) as d(id uuid, outcome text)
+    where d.outcome = 'archive_failed' and d.id = any(ended) and l.run_id = d.id and l.superseded_at is null
+      and l.user_id is not distinct from (select r.user_id from maas.pipeline_runs r where r.id = d.id)
+      and l.is_provisional;
+  end if;
+  if jsonb_path_exists(p_done, '$[*] ? (@.outcome == "deferred" && @.message != null)') then
+    perform maas.maas_add_event(d.id, 'deferred', jsonb_build_object(
+      'until', p_now + make_interval(secs => d.wait), 'code', d.code, 'cause', d.message))
+    from jsonb_to_recordset(p_done) as d(id uuid, outcome text, code text, message text, wait float8)
+    where d.outcome = 'deferred' and d.message is not null and d.id = any(ended);
+  end if;
+end
+$$;
+comment on function maas.maas_end_runs is
+  'Part of maas_step: how claims ended, fenced by owner and attempt. freed: the keys of the runs that are finished';
+
+create or replace function maas.maas_cancel_runs(p_now timestamptz) returns setof maas.cancelled_run
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  runs maas.cancelled_run[];
+begin
+  with u as (
+    -- A run that somebody set to FAILED keeps the reason that was given; its owner drops it.
+    update maas.pipeline_runs r set queue_state = 2, status = 'FAILED', owner = null,
+      error_code = case when r.status <> 'FAILED' then 'cancelled' else coalesce(r.error_code, 'cancelled') end,
+      error_message = case
+        when r.status <> 'FAILED' then 'cancelled before it was answered'
+        else coalesce(r.error_message, 'set to FAILED') end,
+      failed_at = p_now, archive_status = 'SKIPPED', not_before = null, updated_at = p_now
+    where r.id in (  -- in portions, so that thousands hold up nobody
+      select c.id from maas.pipeline_runs c
+      where c.cancel_requested_at is not null and c.queue_state < 2
+        and (c.queue_state < 1 and c.status <> 'COMPLETED' or c.queue_state = 1 and c.status = 'FAILED')
+      order by c.id limit 500)
+    returning r.id, r.queue_key, r.error_code, r.error_message
+  )
+  select coalesce(array_agg(row(u.id, u.queue_key, u.error_code, u.error_message)::maas.cancelled_run), '{}')
+  into runs from u;
+  perform maas.maas_record_failures(array(select c.id from unnest(runs) c));
+  return query select * from unnest(runs);
+end
+$$;
+comment on function maas.maas_cancel_runs is
+  'Part of maas_step: makes runs FAILED that were cancelled before they were claimed, at most 500';
+
+create or replace function maas.maas_claim_runs(p_owner int, p_statuses text[], p_capacity int, p_is_alone boolean,
+  p_assistants text[], p_users uuid[], p_assistant_share int, p_user_share int, p_freed uuid[], p_is_due boolean,
+  p_has_more_cancelled boolean, p_now timestamptz)
+returns table (verdict text, id uuid, claimed maas.claimed_run)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  takes_new boolean;  -- whether runs are taken from the inbox
+  full_users uuid[];  -- users who hold their share
+  today date;
+  most int;           -- limit of runs in flight in all orchestrators together
+  version text;       -- of the assistants and prompts
+begin
+  select (p_now at time zone max(value) filter (where key = 'timezone'))::date,
+    nullif(max(value) filter (where key = 'max_in_flight'), '')::int,
+    max(value) filter (where key = 'assistants_version')
   into today, most, version from maas.engine_settings;
   if most is not null and p_capacity > 0 then
-    p_capacity := least(p_capacity, most - (select count(*)::int from maas.pipeline_runs where queue_state = 1));
+    p_capacity := least(
+      p_capacity, most - (select count(*)::int from maas.pipeline_runs r where r.queue_state = 1));
   end if;
   takes_new := p_capacity > 0 and 'NEW' = any(p_statuses) and not p_is_alone;
   full_users := array(select u.id from unnest(p_users) u(id) group by u.id having count(*) >= p_user_share);
 
-  -- A share: no assistant and no user holds more places of the caller than that. p_assistants and p_users have an element for
-  -- each run that it holds. The runnable runs of an assistant that has its share are not read, however many they are.
+  -- A share: no assistant and no user holds more places of the caller than that. p_assistants and p_users have an
+  -- element for each run that it holds. The runnable runs of an assistant that has its share are not read, however
+  -- many they are.
   return query with recursive held_assistants as materialized (
     select a.name, count(*)::int as held from unnest(p_assistants) a(name) group by a.name
   ), names(name) as (  -- one index probe per assistant that has runnable runs
-    (select r.assistant from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null order by r.assistant limit 1)
+    (select r.assistant from maas.pipeline_runs r
+      where r.queue_state = 0 and r.not_before is null
+      order by r.assistant limit 1)
     union all
-    select (select r.assistant from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null and r.assistant > n.name
+    select (
+      select r.assistant from maas.pipeline_runs r
+      where r.queue_state = 0 and r.not_before is null and r.assistant > n.name
       order by r.assistant limit 1)
     from names n where n.name is not null
   ), ready as materialized (
     select r.* from names n left join held_assistants h on h.name = n.name cross join lateral (
       select r.id, r.seq as turn, r.assistant, r.user_id from maas.pipeline_runs r
-      where r.queue_state = 0 and r.not_before is null and r.assistant = n.name and r.status = any(p_statuses) and (r.losses > 1) = p_is_alone
-        and r.user_id <> all(full_users)
+      where r.queue_state = 0 and r.not_before is null and r.assistant = n.name and r.status = any(p_statuses)
+        and (r.losses > 1) = p_is_alone and r.user_id <> all(full_users)
       order by r.seq limit greatest(least(p_capacity, p_assistant_share - coalesce(h.held, 0)), 0)) r
     where n.name is not null
     order by r.turn limit greatest(p_capacity, 0)
   ), due as materialized (
     select r.id, r.seq as turn, r.assistant, r.user_id from maas.pipeline_runs r
-    where is_due and r.queue_state = 0 and r.not_before <= now_at and r.status = any(p_statuses) and (r.losses > 1) = p_is_alone
+    where p_is_due and r.queue_state = 0 and r.not_before <= p_now and r.status = any(p_statuses)
+      and (r.losses > 1) = p_is_alone
     order by r.not_before limit greatest(p_capacity, 16)
   ), portion as materialized (
     -- Bounded by free capacity: a flood is taken in portions.
     select case when takes_new then greatest(16, p_capacity - (select count(*)::int from ready)) else 0 end as taking
   ), inbox as materialized (
     select i.id, i.queue_key, i.assistant, i.user_id, nextval('maas.run_seq') as turn
-    from (select id, queue_key, assistant, user_id from maas.pipeline_runs where queue_state = -2 order by seq limit (select taking from portion)) i
+    from (
+      select r.id, r.queue_key, r.assistant, r.user_id from maas.pipeline_runs r
+      where r.queue_state = -2
+      order by r.seq limit (select taking from portion)) i
   ), keys as materialized (
     -- every key that may get a new head: its longest waiting run, its new runs in order, and whether the key is free
-    select k.ids, k.turns, k.assistants, k.users, w.id as waiting_id, w.seq as waiting_turn, w.assistant as waiting_assistant,
-      w.user_id as waiting_user, h.is_taken is null as is_free
+    select k.ids, k.turns, k.assistants, k.users, w.id as waiting_id, w.seq as waiting_turn,
+      w.assistant as waiting_assistant, w.user_id as waiting_user, h.is_taken is null as is_free
     from (
       select i.queue_key, array_agg(i.id order by i.turn) filter (where i.id is not null) as ids,
         array_agg(i.turn order by i.turn) filter (where i.id is not null) as turns,
         array_agg(i.assistant order by i.turn) filter (where i.id is not null) as assistants,
         array_agg(i.user_id order by i.turn) filter (where i.id is not null) as users
-      from (select queue_key, id, turn, assistant, user_id from inbox union all select f, null, null, null, null from unnest(freed) f) i
+      from (
+        select queue_key, id, turn, assistant, user_id from inbox
+        union all
+        select f, null, null, null, null from unnest(p_freed) f) i
       group by i.queue_key
     ) k left join lateral (
-      select w.id, w.seq, w.assistant, w.user_id from maas.pipeline_runs w where w.queue_key = k.queue_key and w.queue_state = -1
+      select w.id, w.seq, w.assistant, w.user_id from maas.pipeline_runs w
+      where w.queue_key = k.queue_key and w.queue_state = -1
       order by w.seq limit 1) w on true
     left join lateral (
-      select true as is_taken from maas.pipeline_runs h where h.queue_key = k.queue_key and h.queue_state in (0, 1) limit 1) h on true
+      select true as is_taken from maas.pipeline_runs h
+      where h.queue_key = k.queue_key and h.queue_state in (0, 1) limit 1) h on true
   ), candidates as (
     select coalesce(k.waiting_id, k.ids[1]) as id, coalesce(k.waiting_turn, k.turns[1]) as turn,
       case when k.waiting_id is null then k.assistants[1] else k.waiting_assistant end as assistant,
@@ -193,43 +266,58 @@ begin
     from keys k where k.is_free and coalesce(k.waiting_id, k.ids[1]) is not null
     union all
     select r.id, r.turn, r.assistant, r.user_id, true, false from ready r
-    union all
-    select d.id, d.turn, d.assistant, d.user_id, true, true from due d  -- what is due and finds no place becomes runnable
-  ), of_users as (  -- the earliest of each user, then of each assistant, then of all, behind those that the caller holds
-    select c.*, c.is_held or c.is_for_me and (p_user_share is null
+    union all  -- what is due and finds no place becomes runnable
+    select d.id, d.turn, d.assistant, d.user_id, true, true from due d
+  ), of_users as (
+    -- the earliest of each user, then of each assistant, then of all, behind those that the caller holds
+    select c.*, c.is_held or c.is_for_me and (
+      p_user_share is null
       or row_number() over (partition by c.user_id order by not c.is_for_me, c.turn) <= p_user_share) as fits
     from (
       select c.*, false as is_held from candidates c
       union all
-      select null, -1, h.assistant, h.user_id, true, false, true from unnest(p_assistants, p_users) h(assistant, user_id)) c
+      select null, -1, h.assistant, h.user_id, true, false, true
+      from unnest(p_assistants, p_users) h(assistant, user_id)) c
   ), of_assistants as (
-    select c.id, c.turn, c.moves, c.is_for_me, c.is_held, c.fits and (p_assistant_share is null
+    select c.id, c.turn, c.moves, c.is_for_me, c.is_held, c.fits and (
+      p_assistant_share is null
       or row_number() over (partition by c.assistant order by not c.fits, c.turn) <= p_assistant_share) as fits
     from of_users c
   ), ranked as materialized (
-    select c.id, c.turn, c.moves, c.is_for_me, c.fits and row_number() over (order by not c.fits, c.turn) <= p_capacity as is_mine
+    select c.id, c.turn, c.moves, c.is_for_me,
+      c.fits and row_number() over (order by not c.fits, c.turn) <= p_capacity as is_mine
     from of_assistants c where not c.is_held
   ), plan as materialized (
     select r.id, case when r.is_mine then 1 else 0 end as queue_state, r.turn from ranked r where r.is_mine or r.moves
     union all
-    select u.id, -1, u.turn from keys k cross join lateral unnest(k.ids, k.turns) with ordinality as u(id, turn, place)
+    select u.id, -1, u.turn
+    from keys k cross join lateral unnest(k.ids, k.turns) with ordinality as u(id, turn, place)
     where not (k.is_free and k.waiting_id is null and u.place = 1)
   ), moved as (
     update maas.pipeline_runs r set
       queue_state = p.queue_state, seq = p.turn,
-      status = case when p.queue_state < 1 then r.status when r.status = 'NEW' then 'ANALYZING' when r.status = 'READY' then 'RESPONDING' else r.status end,
-      archive_status = case when p.queue_state = 1 and r.status = 'COMPLETED' then 'ARCHIVING' else r.archive_status end,
+      status = case
+        when p.queue_state < 1 then r.status
+        when r.status = 'NEW' then 'ANALYZING'
+        when r.status = 'READY' then 'RESPONDING'
+        else r.status end,
+      archive_status = case
+        when p.queue_state = 1 and r.status = 'COMPLETED' then 'ARCHIVING'
+        else r.archive_status end,
       owner = case when p.queue_state = 1 then p_owner end,
       attempt = r.attempt + (p.queue_state = 1)::int,
-      -- Not now_at: rows inserted since are claimed, too.
+      -- Not p_now: rows inserted since are claimed, too.
       claimed_at = case when p.queue_state = 1 then clock_timestamp() else r.claimed_at end,
       analyzing_at = case when p.queue_state = 1 and r.status = 'NEW' then clock_timestamp() else r.analyzing_at end,
-      responding_at = case when p.queue_state = 1 and r.status = 'READY' then clock_timestamp() else r.responding_at end,
+      responding_at = case
+        when p.queue_state = 1 and r.status = 'READY' then clock_timestamp()
+        else r.responding_at end,
       not_before = null,
-      updated_at = now_at
+      updated_at = p_now
     from plan p where r.id = p.id
-    returning r.id, r.queue_state, r.attempt, r.seq, r.kind, r.status, r.user_id, r.user_query, r.assistant, r.conversation_id,
-      r.created_at, r.try, r.analysis_result, r.draft_context, r.final_context_payload, r.answer_by, r.metadata
+    returning r.id, r.queue_state, r.attempt, r.seq, r.kind, r.status, r.user_id, r.user_query, r.assistant,
+      r.conversation_id, r.created_at, r.try, r.analysis_result, r.draft_context, r.final_context_payload, r.answer_by,
+      r.metadata
   ), traces as (
     -- A provisional summary of the query, without a model call; the Archivist's replaces it.
     insert into maas.lsm_storage (user_id, run_id, time_bucket_start, time_bucket_end, tags, summary, is_provisional)
@@ -237,30 +325,31 @@ begin
     from moved m where m.queue_state = 1 and m.status = 'ANALYZING' and m.kind in ('ask', 'action')
     on conflict (run_id, uuid_send(user_id)) where superseded_at is null do nothing
   )
-  select 'claimed', m.id, m.attempt, m.seq, m.kind, m.status, m.user_id, m.user_query, m.assistant, m.conversation_id,
-    m.created_at, case m.try when 1 then extract(epoch from now_at - m.created_at) end::float8, m.analysis_result,
-    m.draft_context, m.final_context_payload, extract(epoch from m.answer_by - now_at)::float8, version,
-    coalesce(m.metadata->'debugLayers' = 'true', false)
+  select 'claimed', m.id, row(
+    m.attempt, m.seq, m.kind, m.status, m.user_id, m.user_query, m.assistant, m.conversation_id, m.created_at,
+    case m.try when 1 then extract(epoch from p_now - m.created_at) end::float8,
+    m.analysis_result, m.draft_context, m.final_context_payload, extract(epoch from m.answer_by - p_now)::float8,
+    version, coalesce(m.metadata->'debugLayers' = 'true', false))::maas.claimed_run
   from moved m where m.queue_state = 1
   union all
-  select 'more', null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
   -- The inbox holds more, more is due or was cancelled; or a share kept runs out of a place that others may still take.
+  select 'more', null, null::maas.claimed_run
   from portion p where p.taking > 0 and p.taking = (select count(*) from inbox)
     or (select count(*) from due) = greatest(p_capacity, 16)
-    or cardinality(failures) >= 500
-    or (select count(*) filter (where r.is_mine) between 1 and p_capacity - 1 and bool_or(r.is_for_me and not r.is_mine) from ranked r);
-
-  if waiting_elsewhere or cardinality(freed) > 0 then
-    perform pg_notify('pipeline_wakeup', '') where exists (select from maas.pipeline_runs where queue_state = 0 and not_before is null);
-  end if;
+    or p_has_more_cancelled
+    or (
+      select count(*) filter (where r.is_mine) between 1 and p_capacity - 1 and bool_or(r.is_for_me and not r.is_mine)
+      from ranked r);
 end
 $$;
-comment on function maas.maas_step is
-  'Finish, take the inbox, promote, claim: one commit. verdict: ended, cancelled (kind is the error_code, note says why), cancel, claimed (note is the version of assistants and prompts, wants_layers whether debug information was asked for), more. p_assistants, p_users: of each run that the caller holds; it claims no run beyond p_assistant_share and p_user_share';
+comment on function maas.maas_claim_runs is
+  'Part of maas_step: take the inbox in order, promote the next run of every key of p_freed, claim. more: call again';
 
-create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[], p_wrote text[],
-  p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]', p_limited text[] default null, p_gaps text[] default null)
-returns table (id uuid, is_cancelled boolean, assistants_version text) language plpgsql security definer set search_path = pg_catalog, pg_temp
+create or replace function maas.maas_advance(p_owner int, p_ids uuid[], p_attempts int[], p_statuses text[],
+  p_wrote text[], p_sources text[], p_degraded text[], p_calls jsonb, p_messages jsonb default '[]',
+  p_limited text[] default null, p_gaps text[] default null)
+returns table (id uuid, is_cancelled boolean, assistants_version text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off
   set jit = off set plan_cache_mode = force_generic_plan set random_page_cost = 0 set cpu_operator_cost = 0
   set cpu_index_tuple_cost = 0 set cpu_tuple_cost = 1 as $$
@@ -303,4 +392,5 @@ begin
 end
 $$;
 comment on function maas.maas_advance is
-  'Moves runs to their next status and stores what their stage wrote, with an answer the tool calls before it; a run missing from the result was lost: drop the work';
+  'Moves runs to their next status and stores what their stage wrote, with an answer the tool calls before it; a run '
+  'missing from the result was lost: drop the work';

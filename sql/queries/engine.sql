@@ -1,7 +1,8 @@
 -- Calls of the engine's functions, and settings of its connections.
 
 -- name: step
-select * from maas.maas_step($1, $2::text[], $3, $4::jsonb, $5, $6::text[], $7::uuid[], $8, $9);
+select s.verdict, s.id, (s.cancelled).error_code, (s.cancelled).error_message, (s.claimed).*
+from maas.maas_step($1, $2::text[], $3, $4::jsonb, $5, $6::text[], $7::uuid[], $8, $9) s;
 
 -- name: advance
 select id, is_cancelled, assistants_version from maas.maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb,

@@ -112,6 +112,30 @@ create index idx_pipeline_runs_unfinished on maas.pipeline_runs (user_id) where 
 create index idx_pipeline_runs_user_id on maas.pipeline_runs (user_id, seq);
 create index idx_pipeline_runs_waiting on maas.pipeline_runs (queue_key, seq) where queue_state = -1;
 
+create type maas.claimed_run as (
+  attempt int,
+  seq bigint,
+  kind varchar,
+  status varchar,
+  user_id uuid,
+  user_query text,
+  assistant varchar,
+  conversation_id uuid,
+  created_at timestamptz,
+  waited float8,
+  analysis_result jsonb,
+  draft_context text,
+  final_context_payload text,
+  time_left float8,
+  assistants_version text,
+  wants_layers boolean
+);
+comment on type maas.claimed_run is
+  'What an orchestrator learns of a run that it has claimed. waited: seconds since the insert, null after the first '
+  'attempt; time_left: seconds for the answer, null unless it was deferred; wants_layers: debug information was asked for';
+create type maas.cancelled_run as (id uuid, queue_key uuid, error_code varchar, error_message text);
+comment on type maas.cancelled_run is 'A run that was cancelled before it was claimed, and why';
+
 create table maas.run_events (
   run_id uuid not null references maas.pipeline_runs on delete cascade,
   n int not null,

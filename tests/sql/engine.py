@@ -43,7 +43,7 @@ class Engine:
     ) -> dict[str, list[Any]]:
         """One step; {"claimed": [run], "ended": [id], "cancelled": [id], "cancel": [id], "more": [None]}."""
         rows = self.connection.execute(
-            "select * from maas_step(%s, %s, %s, %s, %s)",
+            "select verdict, id, (claimed).* from maas_step(%s, %s, %s, %s, %s)",
             (self.owner, statuses or ALL, capacity, Jsonb(done or []), is_alone),
         ).fetchall()
         found: dict[str, list[Any]] = {"claimed": [], "ended": [], "cancelled": [], "cancel": [], "more": []}

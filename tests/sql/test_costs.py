@@ -79,6 +79,7 @@ def test_a_bare_run_pays_for_the_queue_alone(connection: Connection, engine: Eng
     of_runs = {"run_intake": 50, "notify_pipeline_change": 50 * (len(("NEW", *NEXT, "ARCHIVED")))}
     of_runs["maas_is_legal"] = 50 * len(NEXT)
     of_batches = {"log_queries": 1, "notify_engines": 1, "maas_step": 2, "maas_lock_engine": 2}
+    of_batches |= {"maas_claim_runs": 2, "maas_end_runs": 1}
     assert {row["name"]: row["calls"] for row in calls} == of_runs | of_batches | {"maas_advance": 250}
     tables = connection.execute(
         """select relname::text as name, n_tup_ins + n_tup_upd + n_tup_del as written,

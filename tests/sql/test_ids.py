@@ -92,6 +92,8 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "maas_failures_in_a_row": (CLAIM, "the user and the conversation of the run"),
     "maas_decide_by_words": (CLAIM, "by run and attempt; an action of its user and conversation"),
     "maas_step": (CLAIM, "by owner, run and attempt; words and records of the run's user"),
+    "maas_end_runs": (INSIDE, "maas_step: by owner, run and attempt"),
+    "maas_claim_runs": (INSIDE, "maas_step: runs of all users, by their queue keys"),
     "maas_write_embeddings": (CLAIM, "a vector belongs to the user of its turn"),
     "maas_add_metrics": (ALL, "counters without users"),
     "maas_format_call": (ALL, "formats what it is given"),

@@ -30,7 +30,7 @@ class Orchestrator:
             del self.held[run["id"]]
         while True:
             rows = self.engine.connection.execute(
-                "select * from maas_step(%s, %s, %s, %s, false, %s, %s::uuid[], %s, %s)",
+                "select verdict, id, (claimed).* from maas_step(%s, %s, %s, %s, false, %s, %s::uuid[], %s, %s)",
                 (
                     self.engine.owner, ALL, PLACES - len(self.held), Jsonb(done),
                     [run["assistant"] for run in self.held.values()], [run["user_id"] for run in self.held.values()],
