@@ -10,35 +10,53 @@
 create table maas.pipeline_runs (
   -- the request
   id uuid primary key default gen_random_uuid(),
-  seq bigint not null default 0,
   user_id uuid not null,
   user_query text not null,
-  queue_key uuid not null,
   assistant varchar(50) not null default 'mentor',
   conversation_id uuid,
   kind varchar(10) not null default 'ask' check (kind in ('ask', 'archive', 'action', 'task', 'trial')),
+  mode varchar(10) check (mode in ('auto', 'plan', 'ask')),
+  attachment_ids uuid[] not null default '{}',
+  client_context jsonb,
+  is_remembered boolean not null default true,
   source varchar(20) not null default 'sql',
   metadata jsonb,
   caller text not null default '',
   idempotency_key text,
   -- what the stages wrote
-  status varchar(50) not null default 'NEW' check (status in ('NEW', 'ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED')),
+  status varchar(50) not null default 'NEW' check (status in (
+    'NEW', 'ANALYZING', 'ANALYZED', 'ASSEMBLING', 'READY', 'RESPONDING', 'COMPLETED', 'FAILED')),
   analysis_result jsonb,
   sources jsonb,
+  memory_reasons text[] not null default '{}',
+  memory varchar(12) not null generated always as (
+    case
+      when 'search_failed' = any(memory_reasons) then 'unavailable'
+      when memory_reasons = '{}' then 'ok'
+      else 'degraded' end) stored,
   draft_context text,
   final_context_payload text,
+  agent text,
+  domain text,
   final_answer text,
+  limited varchar(10) check (limited in ('budget', 'stopped')),
+  degraded text[] not null default '{}',
   error_code varchar(50),
   error_message text,
-  degraded text[] not null default '{}',
+  archive_status varchar(10) not null default 'PENDING' check (archive_status in (
+    'PENDING', 'ARCHIVING', 'ARCHIVED', 'SKIPPED', 'FAILED')),
   -- the queue
   queue_state smallint not null default -2 check (queue_state between -2 and 2),
+  queue_key uuid not null,
+  seq bigint not null default 0,
   owner int,
   attempt int not null default 0,
-  deaths int not null default 0,
   try int not null default 1,
+  losses smallint not null default 0,
+  deaths int not null default 0,
+  not_before timestamptz,
+  answer_by timestamptz,
   cancel_requested_at timestamptz,
-  archive_status varchar(10) not null default 'PENDING' check (archive_status in ('PENDING', 'ARCHIVING', 'ARCHIVED', 'SKIPPED', 'FAILED')),
   -- times
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -51,20 +69,6 @@ create table maas.pipeline_runs (
   completed_at timestamptz,
   failed_at timestamptz,
   archived_at timestamptz,
-  -- more of the queue, the request and the stages
-  losses smallint not null default 0,
-  mode varchar(10) check (mode in ('auto', 'plan', 'ask')),
-  attachment_ids uuid[] not null default '{}',
-  agent text,
-  domain text,
-  not_before timestamptz,
-  answer_by timestamptz,
-  client_context jsonb,
-  is_remembered boolean not null default true,
-  limited varchar(10) check (limited in ('budget', 'stopped')),
-  memory_reasons text[] not null default '{}',
-  memory varchar(12) not null generated always as (
-    case when 'search_failed' = any(memory_reasons) then 'unavailable' when memory_reasons = '{}' then 'ok' else 'degraded' end) stored,
   -- limits; JSON from clients may have 100 levels, because some parsers fail beyond
   constraint client_context_exceeds_512_kib check (octet_length(client_context::text) <= 524288),
   constraint metadata_exceeds_100_levels check (not metadata @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")'),
