@@ -51,8 +51,9 @@ class Plugin:
     `events`: the types of events of its tools, each with the name of its part in a stream for user interfaces.
     `settings`: a class of settings. `routes`: a tuple of routes. `tags`: what the groups of these routes are.
     `checks`: by the name that `maas doctor` prints, a function of the settings and the database that returns what it
-    found. `metrics`: a function of the database that returns collectors of Prometheus. `overview`: a function of the
-    database that returns what `maas top` shows.
+    found. `exports`: queries of its folder `sql/queries`, by name, that return a user's rows for an export, each as a
+    `line` of JSON. `metrics`: a function of the database that returns collectors of Prometheus. `overview`: a function
+    of the database that returns what `maas top` shows.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Plugin:
     routes: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     checks: str | None = None
+    exports: tuple[str, ...] = ()
     metrics: str | None = None
     overview: str | None = None
 
@@ -126,6 +128,11 @@ def events_of_plugins() -> dict[str, str]:
     Raises MaasError.
     """
     return {kind: part for plugin in active() for kind, part in plugin.events.items()}
+
+
+def exports_of_plugins() -> list[tuple[str, str]]:
+    """The names of the plugins that are on, each with a query that returns a user's rows. Raises MaasError."""
+    return [(plugin.name, query) for plugin in active() for query in plugin.exports]
 
 
 def tags_of_plugins() -> dict[str, str]:

@@ -56,6 +56,17 @@ def test_the_plugin_works(database: str, tmp_path: Path, site: Path) -> None:
         listed = maas(stack, "orders", **installed)
         assert listed.returncode == 0 and listed.stdout.split()[-3:] == ["2", "rye", "bread"], listed
 
+        file = tmp_path / "user.ndjson"
+        exported = maas(stack, "export", str(user), "--out", str(file), **installed)
+        assert exported.returncode == 0, exported
+        rows = [line for line in map(json.loads, file.read_text().splitlines()) if line.get("type") == "plugin"]
+        assert [(row["plugin"], row["query"], row["row"]["item"]) for row in rows] == [
+            ("bakery", "bakery_export", "rye bread")
+        ]
+        imported = maas(stack, "import", str(file), "--user", str(uuid4()), **installed)
+        assert imported.returncode == 0, imported
+        assert maas(stack, "export", str(user), **installed, MAAS_PLUGINS="").stdout.count('"plugin"') == 0
+
         off = maas(stack, "orders", **installed, MAAS_PLUGINS="stickers")
         assert off.returncode == 2 and "No such command 'orders'" in off.stderr
         assert "orders" not in maas(stack, "--help", **installed, MAAS_PLUGINS="").stdout

@@ -7,5 +7,6 @@ PLUGIN = Plugin(
     package=__name__,
     assistants={"clerk": "assistant:CLERK"},
     tools="assistant:make_tools",
+    exports=("bakery_export",),
     commands=(Command("orders", "commands:list_orders", "List the orders of the bakery, newest first."),),
 )

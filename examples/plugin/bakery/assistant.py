@@ -10,11 +10,7 @@ from maas.tools.tool import ToolContext, Toolset, tool
 from shared.query import query_named
 
 CLERK = Definition(
-    name="clerk",
-    role_prompt="Clerk",
-    title="The bakery",
-    description="Takes orders for bread and cake.",
-    toolset=("bakery",),
+    name="clerk", role_prompt="Clerk", title="The bakery", description="Takes orders for bread.", toolset=("bakery",)
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections import Counter
 from datetime import date, datetime
 from typing import Annotated, Any, BinaryIO, ClassVar, Literal
@@ -23,10 +24,12 @@ from maas import queries
 from maas.memory.dates import to_utc
 from shared.db import Database
 from shared.images import SanitizedImage, sanitize_image
+from shared.plugins import exports_of_plugins
 from shared.query import query_named
 from shared.text import visible_json
 
 PARTS = ("logs", "records", "corrections", "conversations", "messages", "notes", "attachments", "actions", "runs")
+PLUGIN_TYPE = "plugin"  # of the rows of all plugins
 LARGE_PART = "attachments"  # its rows are read one at a time
 PREFETCH_ROWS = 100
 
@@ -52,6 +55,11 @@ async def write_export(
                 async for row in snapshot.stream(query_named(name), user_id, prefetch=prefetch):
                     out.write(visible_json(row["line"]).encode() + b"\n")
                     counts[part] += 1
+        for plugin, name in exports_of_plugins():
+            async for row in snapshot.stream(query_named(name), user_id, prefetch=PREFETCH_ROWS):
+                line = {"type": PLUGIN_TYPE, "plugin": plugin, "query": name, "row": json.loads(row["line"])}
+                out.write(visible_json(json.dumps(line, ensure_ascii=False)).encode() + b"\n")
+                counts["plugins"] += 1
     await db.value(queries.note_audit, "export", user_id, None, counts, actor)
     return counts
 
@@ -245,4 +253,4 @@ ROW_TYPES: dict[str, type[ExportRow]] = {
     "message": MessageRow, "note": NoteRow,
     "attachment": AttachmentRow,
 }  # fmt: skip
-SKIPPED_TYPES = frozenset({"run", "action"})  # exported for reading, not imported
+SKIPPED_TYPES = frozenset({"run", "action", PLUGIN_TYPE})  # exported for reading, not imported
