@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from shared.errors import MaasError
 from shared.plugins import Plugin, _find, active, installed
 from shared.settings import load_settings
 
+ROOT = Path(__file__).resolve().parents[2]
 OURS = ["ads", "corporate", "stickers", "telegram"]
 
 
@@ -155,3 +157,16 @@ def test_a_wrong_plugin_is_named(
     assert caught.value.code == "bad_plugin" and words in caught.value.message
     monkeypatch.setenv("MAAS_PLUGINS", "stickers")
     assert names() == ["stickers"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_each_has_a_page_that_names_its_files(name: str) -> None:
+    folder = installed()[name].folder
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/.*]+(?:\.py|\.md|/))`", text)
+    missing = [path for path in named if not list(folder.glob(path)) and not list(ROOT.glob(path))]
+    assert named and [path for path in missing if not list(ROOT.glob(f"tests/*/{path}"))] == []
+    assert {path.name for path in folder.glob("*.py")} - {Path(path).name for path in named} <= {
+        "__init__.py",
+        "queries.py",
+    }
