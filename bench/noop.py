@@ -14,9 +14,9 @@ import sys
 import uvloop
 
 from maas.builtin_model import BuiltinModel
-from maas.engine.claims import Outcome, Run
 from maas.engine.drafts import Draft, Payload
 from maas.engine.orchestrator import Orchestrator
+from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, RoleModels, Stage
 from maas.engine.supervision import Quarantine
 from shared import log

@@ -13,7 +13,7 @@ import structlog
 
 from maas import queries
 from maas.builtin_model.analyzer import MIN_CANDIDATE_SCORE, time_scope
-from maas.engine.claims import Outcome, Run
+from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.memory.context import message_line
 from maas.memory.dates import local, named_moment

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 from maas import queries
 from maas.builtin_model.statements import check_summary, holds_statement, with_lost_facts
 from maas.builtin_model.summaries import archive
-from maas.engine.claims import Outcome, Run
+from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps
 from maas.memory.dates import local
 from maas.memory.origins import Origin, foreign, mark_of, merged, with_mark

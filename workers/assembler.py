@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from maas.builtin_model.language import content_words
-from maas.engine.claims import Outcome, Run
 from maas.engine.drafts import Draft, Payload
+from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.memory.excerpts import question_stems, stems
 from maas.prompt_rows import is_filled, row_name

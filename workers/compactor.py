@@ -15,7 +15,7 @@ import structlog
 
 from maas import queries
 from maas.builtin_model.merged_texts import DayRecords, MergedReply, fields_of, word_limit
-from maas.engine.claims import StageLog
+from maas.engine.run import StageLog
 from maas.engine.stages import Deps
 from maas.memory.origins import merged, with_mark
 from maas.memory.summaries import ChildSummary, SummaryGroup, compact, count_due, due_groups, read_children

@@ -11,8 +11,8 @@ import asyncpg
 import structlog
 
 from maas import queries
-from maas.engine.claims import Outcome, Run
 from maas.engine.drafts import MARKS_RULE, Draft, Payload
+from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.memory.context import (
     MemoryContext,

@@ -12,9 +12,9 @@ import structlog
 from maas import queries
 from maas.agents.runtime import open_assistant
 from maas.conversations.language import dialogue_language
-from maas.engine.claims import Deferred, Outcome, Run
 from maas.engine.drafts import Draft, Payload
 from maas.engine.events import RunEvents
+from maas.engine.run import Deferred, Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.engine.states import RunKind
 from maas.prompt_rows import row_name, split_row_name

@@ -15,8 +15,8 @@ from maas import queries
 from maas.agents.definition import Definition
 from maas.agents.tool_loop import ResponderModel
 from maas.conversations.language import Spoken, dialogue_language
-from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
+from maas.engine.run import LostRun, Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text
 from maas.tools.calls import ToolResult, fingerprint, read_arguments, refused

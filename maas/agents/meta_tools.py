@@ -20,7 +20,7 @@ from maas.agents.definition import Agent
 from maas.agents.domain_request import domain_request
 from maas.agents.tool_loop import AnswerContext, final_text, tell
 from maas.conversations.language import dialogue_language
-from maas.engine.claims import LostRun
+from maas.engine.run import LostRun
 from maas.prompting.budgets import OverBudget
 from maas.runs.debug_info import debug_log
 from maas.tools.bounds import MAX_QUESTION_TOKENS, MAX_RESULT_TOKENS, fit_body, fit_together

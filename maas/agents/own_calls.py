@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from maas import queries
 from maas.agents.definition import Definition
-from maas.engine.claims import Outcome, Run
+from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps
 from maas.tools.executor import Executor, Permissions
 from maas.tools.ledger import CallLog

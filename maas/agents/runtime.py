@@ -24,8 +24,8 @@ from maas.agents.slot_step import press
 from maas.agents.tasks import TaskWork
 from maas.agents.tool_loop import AnswerContext, ResponderModel, ToolReply
 from maas.conversations.actions import find_pressed_button
-from maas.engine.claims import Outcome, Run
 from maas.engine.events import RunEvents
+from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.variants import MAIN
 from maas.runs.debug_info import debug_log

@@ -16,8 +16,8 @@ from maas.agents.slots import SlotSession
 from maas.agents.tool_loop import AnswerContext, ResponderModel, fenced_json, final_text
 from maas.conversations.attachments import find_photo
 from maas.conversations.language import dialogue_language
-from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import EventType, RunEvents
+from maas.engine.run import LostRun, Outcome, Run
 from maas.engine.stages import Deps
 from maas.tools.bounds import MAX_CONTEXT_TOKENS, fit_together
 from maas.tools.calls import ToolResult

@@ -14,7 +14,7 @@ from maas import queries
 from maas.agents.optional_slots import TOOL, OptionalMode, OptionalSlots, offer_question
 from maas.agents.photo_slot import WHICH_PHOTO, PhotoSlot
 from maas.conversations.language import Spoken
-from maas.engine.claims import LostRun, Run
+from maas.engine.run import LostRun, Run
 from maas.tools.calls import ToolResult, tag_safe_json
 from shared.db import Database
 from shared.errors import MaasError

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from maas import queries
 from maas.conversations.actions import Decision
-from maas.engine.claims import LostRun, Run
+from maas.engine.run import LostRun, Run
 from maas.tools.calls import ToolFailure
 from maas.tools.consent import read_decision
 from maas.tools.tool import Tool, tool

@@ -18,8 +18,8 @@ from maas import queries
 from maas.agents.approvals import approved_fingerprints
 from maas.agents.tool_loop import STAGE
 from maas.conversations.language import Language, dialogue_language
-from maas.engine.claims import LostRun, Outcome, Run, Yielded
 from maas.engine.events import EventType, RunEvents
+from maas.engine.run import LostRun, Outcome, Run, Yielded
 from maas.engine.stages import Deps, Prompt, failure_message
 from maas.prompting.model_calls import ask, pin
 from maas.prompting.now import with_now

@@ -14,9 +14,9 @@ from maas.agents.definition import Agent, Definition, Preamble
 from maas.agents.spoken_decision import find_pending_decision
 from maas.agents.written_calls import ask_with_tools
 from maas.conversations.language import Language, dialogue_language
-from maas.engine.claims import LostRun, Run
 from maas.engine.drafts import Payload
 from maas.engine.events import RunEvents
+from maas.engine.run import LostRun, Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.distances import with_distances
 from maas.prompting.model_calls import ask, pin

@@ -13,7 +13,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from maas import queries
-from maas.engine.claims import LostRun
+from maas.engine.run import LostRun
 from shared.db import Database
 from shared.group_commit import GroupCommit
 from shared.json import map_texts

@@ -11,7 +11,7 @@ import asyncpg
 import structlog
 
 from maas import queries
-from maas.engine.claims import Run, ToolUse
+from maas.engine.run import Run, ToolUse
 from shared.db import CONNECTION_LOST, Database
 
 # Upper limits in seconds.

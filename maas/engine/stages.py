@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from maas.engine.claims import Outcome, Run
 from maas.engine.events import EventLog, RunEvents
+from maas.engine.run import Outcome, Run
 from shared.db import Database
 from shared.errors import MaasError
 from shared.models import Model, ModelError, Reply, Request

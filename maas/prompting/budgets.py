@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from maas import queries
-from maas.engine.claims import Run, StageLog
+from maas.engine.run import Run, StageLog
 from maas.engine.spending import MICRO_DOLLARS, next_day
 from maas.engine.stages import Deps
 from maas.engine.states import RunKind

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
-from maas.engine.claims import Run
 from maas.engine.drafts import Payload
+from maas.engine.run import Run
 from maas.engine.stages import Deps
 from maas.prompting.now import Language, distance, today_of
 from maas.prompting.prompts import prompt_language

@@ -17,7 +17,7 @@ from uuid import UUID
 import structlog
 
 from maas import queries
-from maas.engine.claims import LostRun, Run, StageLog
+from maas.engine.run import LostRun, Run, StageLog
 from maas.engine.stages import Deps, Prompt
 from maas.prompting.budgets import DayBudgetSpent, OverBudget, check_budget
 from maas.prompting.memory_room import ROLE_WITH_MEMORY, fit_request

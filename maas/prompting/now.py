@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import structlog
 
 from maas import queries
-from maas.engine.claims import Run
+from maas.engine.run import Run
 from maas.engine.stages import Deps
 from maas.prompting.prompts import prompt_language
 from shared.models import Request

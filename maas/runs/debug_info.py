@@ -13,8 +13,8 @@ from typing import Any, Literal
 import structlog
 
 from maas import queries
-from maas.engine.claims import Run
 from maas.engine.events import EventType, RunEvents
+from maas.engine.run import Run
 from maas.engine.stages import Deps
 from shared.db import Database
 from shared.log import redact

@@ -11,8 +11,8 @@ from typing import Any
 from uuid import UUID
 
 from maas import queries
-from maas.engine.claims import Outcome, Run
 from maas.engine.drafts import Draft, Payload
+from maas.engine.run import Outcome, Run
 from maas.engine.stages import Deps, Stage
 from maas.engine.states import ROLE_OF, Status
 from maas.prompting.prompts import prompt_language, read_prompts, read_role_name, role_text

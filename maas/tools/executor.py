@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import structlog
 
-from maas.engine.claims import LostRun
+from maas.engine.run import LostRun
 from maas.runs.debug_info import debug_log
 from maas.tools.calls import (
     HANDLER_CODES,

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from maas import queries
-from maas.engine.claims import LostRun, Run, ToolUse
 from maas.engine.events import EventType, RunEvents
+from maas.engine.run import LostRun, Run, ToolUse
 from maas.tools.calls import (
     HANDLER_CODES,
     MAX_ARGUMENT_CHARS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from maas.conversations.language import dialogue_language
-from maas.engine.claims import Run
+from maas.engine.run import Run
 from maas.engine.stages import Deps, Prompt
 from maas.prompt_rows import PromptLanguage
 from maas.prompting.budgets import DayBudgetSpent, spent_answer

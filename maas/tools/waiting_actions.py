@@ -14,8 +14,8 @@ from typing import Any
 
 from maas import queries
 from maas.conversations.language import Spoken, dialogue_language
-from maas.engine.claims import LostRun, Outcome, Run
 from maas.engine.events import RunEvents
+from maas.engine.run import LostRun, Outcome, Run
 from maas.engine.stages import Deps
 from maas.tools.wording import in_language
 from shared.text import clean, shorten, visible_line

@@ -14,8 +14,9 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas import queries
-from maas.engine.claims import ClaimEnd, Claims, Outcome, Run
+from maas.engine.claims import ClaimEnd, Claims
 from maas.engine.listener import NotifyListener
+from maas.engine.run import Outcome, Run
 from maas.engine.states import NEXT, Status
 from shared.db import open_database
 from shared.query import query_texts

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from maas.engine.claims import LostRun
 from maas.engine.events import EventLog, EventType
+from maas.engine.run import LostRun
 from shared.db import open_database
 from tests.model_server import ModelServer
 from tests.polling import poll

@@ -12,8 +12,8 @@ import pytest
 
 from maas import queries
 from maas.builtin_model import BuiltinModel
-from maas.engine.claims import Run
 from maas.engine.drafts import Draft, Payload
+from maas.engine.run import Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.runs.submit import ClientContext, ClientMessage, Submission, Submitter

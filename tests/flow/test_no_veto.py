@@ -14,8 +14,8 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas.builtin_model import BuiltinModel
-from maas.engine.claims import Run
 from maas.engine.drafts import Draft
+from maas.engine.run import Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.prompting.model_calls import MAX_THOUGHT_TOKENS

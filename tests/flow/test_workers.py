@@ -15,8 +15,8 @@ from psycopg.rows import DictRow
 
 from maas import queries
 from maas.builtin_model import BuiltinModel
-from maas.engine.claims import ClaimCache, Run
 from maas.engine.drafts import Draft, Payload
+from maas.engine.run import ClaimCache, Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from shared import tokens

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from maas import queries
 from maas.builtin_model import BuiltinModel
-from maas.engine.claims import Run
+from maas.engine.run import Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.memory.context import build_context

@@ -10,8 +10,8 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from maas.engine.claims import Run
 from maas.engine.events import EventLog, RunEvents
+from maas.engine.run import Run
 from maas.runs.debug_info import open_debug_log
 from shared.db import open_database
 from shared.settings import load_settings

@@ -13,8 +13,8 @@ import pytest
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from maas.engine.claims import LostRun
 from maas.engine.events import MAX_TEXT_CHARS, EventLog, EventType, RunEvents
+from maas.engine.run import LostRun
 from shared.db import open_database
 from tests.polling import apoll
 from tests.sql.engine import Engine, insert, released

@@ -13,7 +13,8 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas import queries
-from maas.engine.claims import Claims, Outcome, Run
+from maas.engine.claims import Claims
+from maas.engine.run import Outcome, Run
 from maas.engine.states import Status
 from maas.prompting.prompts import read_profile, read_prompts
 from shared import connections

@@ -11,8 +11,8 @@ import pytest
 from psycopg.rows import DictRow
 
 from maas.builtin_model import BuiltinModel
-from maas.engine.claims import Run
 from maas.engine.drafts import Payload
+from maas.engine.run import Run
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status
 from maas.prompting.distances import with_distances

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from maas.engine.claims import Run
+from maas.engine.run import Run
 from maas.engine.spending import Spending, next_day
 from maas.engine.stages import Deps, RoleModels
 from maas.engine.states import Status

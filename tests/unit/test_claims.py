@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from maas.engine.claims import Outcome, Run
 from maas.engine.drafts import Draft
+from maas.engine.run import Outcome, Run
 from maas.engine.states import Status
 
 WORKING = [Status.ANALYZING, Status.ANALYZED, Status.ASSEMBLING, Status.RESPONDING]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from maas.engine.claims import ToolUse
 from maas.engine.metrics import BUCKETS, Metrics
+from maas.engine.run import ToolUse
 
 MODEL = {"model": "m", "provider": "openai"}
 LABELS = MODEL | {"finish": "stop"}

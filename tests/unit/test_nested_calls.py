@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel
 
-from maas.engine.claims import LostRun
+from maas.engine.run import LostRun
 from maas.tools.calls import ToolFailure, ToolResult
 from maas.tools.executor import Executor, Permissions
 from maas.tools.tool import Mode, Tool, ToolContext, Toolset, tool

@@ -14,7 +14,7 @@ from maas.agents.collector import SlotField, Texts
 from maas.agents.slots import MAX_VALUE_CHARS, SlotSession
 from maas.assistants.corporate import queries
 from maas.assistants.corporate.user_tools import REQUIRED, UserArguments, check_user
-from maas.engine.claims import LostRun
+from maas.engine.run import LostRun
 from maas.engine.stages import Deps
 from maas.tools.calls import ToolFailure
 from maas.tools.tool import Tool, ToolContext, tool
