@@ -1,7 +1,8 @@
 -- Conversations, their messages and rolling summary, the agents that speak in them, and notes.
 
 create or replace function maas.maas_default_mode(p_assistant text) returns text language sql stable as $$
-  select case when a.definition->>'default_mode' in ('auto', 'plan', 'ask') then a.definition->>'default_mode' else 'auto' end
+  select case when a.definition->>'default_mode' in ('auto', 'plan', 'ask')
+    then a.definition->>'default_mode' else 'auto' end
   from maas.assistants a where a.name = p_assistant
 $$;
 comment on function maas.maas_default_mode is 'The mode in which a new conversation with this assistant begins';
@@ -9,11 +10,13 @@ comment on function maas.maas_default_mode is 'The mode in which a new conversat
 create or replace function maas.maas_title(p_text text) returns text language sql immutable as $$
   select nullif(left(btrim(regexp_replace(left(p_text, 1000), '\s+', ' ', 'g')), 80), '') where p_text !~ '^\s*/\w'
 $$;
-comment on function maas.maas_title is 'The title of a conversation after its first message; null for a command or a blank beginning';
+comment on function maas.maas_title is
+  'The title of a conversation after its first message; null for a command or a blank beginning';
 
 create or replace function maas.maas_create_conversation(p_user uuid, p_assistant text, p_mode text default null,
   p_queue_limit int default null)
-returns table (verdict text, id uuid, run_id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+returns table (verdict text, id uuid, run_id uuid)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   opening text;
@@ -24,7 +27,8 @@ begin
     return;
   end if;
   if opening is not null and p_queue_limit <= (
-    select count(*) from maas.pipeline_runs r where r.user_id = p_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
+    select count(*) from maas.pipeline_runs r
+    where r.user_id = p_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
     return query select 'queue_full', null::uuid, null::uuid;
     return;
   end if;
@@ -32,7 +36,8 @@ begin
   insert into maas.chat_conversations as c (user_id, assistant, mode)
   values (p_user, p_assistant, coalesce(p_mode, maas.maas_default_mode(p_assistant))) returning c.id into id;
   if opening is not null then
-    insert into maas.pipeline_runs as r (user_id, user_query, assistant, conversation_id) values (p_user, opening, p_assistant, id)
+    insert into maas.pipeline_runs as r (user_id, user_query, assistant, conversation_id)
+    values (p_user, opening, p_assistant, id)
     returning r.id into run_id;
   end if;
   return next;
@@ -41,7 +46,8 @@ $$;
 comment on function maas.maas_create_conversation is
   'Returns created, unknown_assistant or queue_full; run_id is the opening request where the assistant speaks first';
 
-create or replace function maas.maas_chat_conversation(p_chat text, p_user uuid, p_assistant text, p_ad_account text default null)
+create or replace function maas.maas_chat_conversation(
+  p_chat text, p_user uuid, p_assistant text, p_ad_account text default null)
 returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   known uuid;
@@ -64,7 +70,8 @@ begin
 end
 $$;
 comment on function maas.maas_chat_conversation is
-  'The open conversation of a chat with an assistant, the same for concurrent callers; opens one if there is none, and gives it the account. Null: no active assistant';
+  'The open conversation of a chat with an assistant, the same for concurrent callers; '
+  'opens one if there is none, and gives it the account. Null: no active assistant';
 
 create or replace function maas.maas_clear_conversation(p_id uuid)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -81,10 +88,12 @@ begin
 end
 $$;
 comment on function maas.maas_clear_conversation is
-  'Deletes the messages and the summary of a conversation; returns how many users and assistants wrote, null if there is no such conversation. raw_logs is kept';
+  'Deletes the messages and the summary of a conversation; '
+  'returns how many users and assistants wrote, null if there is no such conversation. raw_logs is kept';
 
 create or replace function maas.maas_text_tail(p_text text, p_chars int) returns text language sql immutable as $$
-  select case when char_length(p_text) <= p_chars then p_text else '…' || regexp_replace(right(p_text, p_chars - 1), '^\S*', '') end
+  select case when char_length(p_text) <= p_chars then p_text
+    else '…' || regexp_replace(right(p_text, p_chars - 1), '^\S*', '') end
 $$;
 comment on function maas.maas_text_tail is 'At most p_chars characters from the end, beginning at a word';
 
@@ -103,26 +112,34 @@ begin
   folded := array(
     select m.run_id from (
       select c.run_id, r.queue_state, row_number() over (order by r.seq desc, c.created_at desc) as place
-      from maas.chat_messages c join maas.pipeline_runs r on r.id = c.run_id and r.user_id is not distinct from target_user and r.queue_state > 0
-      where c.conversation_id = p_id and c.user_id is not distinct from target_user and c.role in ('user', 'assistant') and not c.is_folded) m
+      from maas.chat_messages c
+      join maas.pipeline_runs r on r.id = c.run_id and r.user_id is not distinct from target_user and r.queue_state > 0
+      where c.conversation_id = p_id and c.user_id is not distinct from target_user and c.role in ('user', 'assistant')
+        and not c.is_folded) m
     group by m.run_id, m.queue_state
-    having m.queue_state = 2 and (min(m.place) > p_keep or m.run_id = any(p_cut)));  -- while in_flight its summary is not written yet
+    -- while in_flight its summary is not written yet
+    having m.queue_state = 2 and (min(m.place) > p_keep or m.run_id = any(p_cut)));
   select string_agg(l.summary, ' ' order by l.occurred_at, l.created_at) into summaries
   from maas.lsm_storage l where l.user_id is not distinct from target_user
-    and l.id in (select g.record_id from maas.raw_logs g where g.run_id = any(folded) and g.user_id is not distinct from target_user);
+    and l.id in (
+      select g.record_id from maas.raw_logs g
+      where g.run_id = any(folded) and g.user_id is not distinct from target_user);
   update maas.chat_messages set is_folded = true where conversation_id = p_id and run_id = any(folded);
-  update maas.chat_conversations set rolling_summary = maas.maas_text_tail(concat_ws(' ', nullif(rolling_summary, ''), summaries), 2000)
+  update maas.chat_conversations
+  set rolling_summary = maas.maas_text_tail(concat_ws(' ', nullif(rolling_summary, ''), summaries), 2000)
   where id = p_id and summaries is not null;
   return found;
 end
 $$;
 comment on function maas.maas_fold_conversation is
-  'Adds to the rolling summary the summaries of exchanges before the last p_keep messages, and of the runs p_cut whose messages a draft shows truncated, each once; returns whether there were any';
+  'Adds to the rolling summary the summaries of exchanges before the last p_keep messages, '
+  'and of the runs p_cut whose messages a draft shows truncated, each once; returns whether there were any';
 
 create or replace function maas.maas_keep_start(p_run uuid, p_attempt int, p_results jsonb)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  perform from maas.pipeline_runs r where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  perform from maas.pipeline_runs r
+  where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
     return false;
   end if;
@@ -132,12 +149,14 @@ begin
 end
 $$;
 comment on function maas.maas_keep_start is
-  'Stores what the opening tools gave to a run for its conversation, unless that is stored; false if the caller no longer owns the run';
+  'Stores what the opening tools gave to a run for its conversation, unless that is stored; '
+  'false if the caller no longer owns the run';
 
 create or replace function maas.maas_active_agent(p_conversation uuid) returns text language sql stable as $$
   select coalesce(
     (select m.agent from maas.chat_messages m
-     where m.conversation_id = c.id and m.user_id is not distinct from c.user_id and m.role = 'assistant' and m.agent is not null
+     where m.conversation_id = c.id and m.user_id is not distinct from c.user_id and m.role = 'assistant'
+       and m.agent is not null
      order by m.created_at desc, m.id desc limit 1), c.last_agent)
   from maas.chat_conversations c where c.id = p_conversation
 $$;
@@ -146,26 +165,32 @@ comment on function maas.maas_active_agent is 'The agent that gave the last answ
 create or replace function maas.maas_add_tool_messages(p_owner int, p_ids uuid[], p_attempts int[], p_messages jsonb)
 returns void language sql as $$
   -- The rows of the runs are locked, so that whoever takes one over finds these messages or writes its own.
-  insert into maas.chat_messages (conversation_id, user_id, run_id, role, content, agent, tool_calls, tool_call_id, tool_name, tool_result,
+  insert into maas.chat_messages (
+    conversation_id, user_id, run_id, role, content, agent, tool_calls, tool_call_id, tool_name, tool_result,
     tokens_used, created_at)
-  select r.conversation_id, r.user_id, r.id, 'tool', m.content, m.agent, m.tool_calls, m.tool_call_id, m.tool_name, m.tool_result,
-    m.tokens_used, clock_timestamp() + m.place * interval '1 microsecond'
-  from rows from (jsonb_to_recordset(p_messages) as (run_id uuid, content text, agent text, tool_calls jsonb, tool_call_id text,
-    tool_name text, tool_result jsonb, tokens_used int)) with ordinality
+  select r.conversation_id, r.user_id, r.id, 'tool', m.content, m.agent, m.tool_calls, m.tool_call_id, m.tool_name,
+    m.tool_result, m.tokens_used, clock_timestamp() + m.place * interval '1 microsecond'
+  from rows from (
+    jsonb_to_recordset(p_messages) as (
+      run_id uuid, content text, agent text, tool_calls jsonb, tool_call_id text,
+      tool_name text, tool_result jsonb, tokens_used int)) with ordinality
     as m(run_id, content, agent, tool_calls, tool_call_id, tool_name, tool_result, tokens_used, place)
   join unnest(p_ids, p_attempts) as t(id, attempt) on t.id = m.run_id
   join lateral (
     select r.id, r.user_id, r.conversation_id from maas.pipeline_runs r
-    where r.id = t.id and r.owner = p_owner and r.attempt = t.attempt and r.status = 'RESPONDING' for no key update of r) r on true
+    where r.id = t.id and r.owner = p_owner and r.attempt = t.attempt and r.status = 'RESPONDING'
+    for no key update of r) r on true
   where exists (select from maas.chat_conversations c where c.id = r.conversation_id and c.user_id = r.user_id)
 $$;
 comment on function maas.maas_add_tool_messages is
-  'Adds tool calls and their results to the messages of conversations, before the answers that the caller stores in the same transaction';
+  'Adds tool calls and their results to the messages of conversations, '
+  'before the answers that the caller stores in the same transaction';
 
 create or replace function maas.maas_set_agent(p_run uuid, p_attempt int, p_agent text, p_domain text)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  update maas.pipeline_runs set agent = p_agent, domain = p_domain where id = p_run and attempt = p_attempt and owner is not null;
+  update maas.pipeline_runs set agent = p_agent, domain = p_domain
+  where id = p_run and attempt = p_attempt and owner is not null;
   return found;
 end
 $$;
@@ -175,8 +200,12 @@ create or replace function maas.fill_attachment_ids()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   new.attachment_ids := case new.role
-    when 'user' then coalesce((select r.attachment_ids from maas.pipeline_runs r where r.id = new.run_id and r.user_id is not distinct from new.user_id), '{}')
-    else array(select a.id from maas.attachments a where a.run_id = new.run_id and a.user_id is not distinct from new.user_id order by a.created_at, a.id)
+    when 'user' then coalesce((
+      select r.attachment_ids from maas.pipeline_runs r
+      where r.id = new.run_id and r.user_id is not distinct from new.user_id), '{}')
+    else array(
+      select a.id from maas.attachments a where a.run_id = new.run_id and a.user_id is not distinct from new.user_id
+      order by a.created_at, a.id)
   end;
   return new;
 end
@@ -188,13 +217,16 @@ create or replace trigger fill_attachment_ids before insert on maas.chat_message
   for each row when (new.run_id is not null and new.attachment_ids = '{}' and new.role in ('user', 'assistant'))
   execute function maas.fill_attachment_ids();
 
-create or replace function maas.delete_copies() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.delete_copies()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   is_swept boolean := current_setting('maas.retention', true) = 'on';
-  outdated uuid[];  -- conversations whose rolling summary may contain deleted text: it is made again from the remaining summaries
+  -- conversations whose rolling summary may contain deleted text: it is made again from the remaining summaries
+  outdated uuid[];
 begin
   delete from maas.user_notes n using gone g
-  where not coalesce(is_swept, false) and n.run_id = g.run_id and n.user_id is not distinct from g.user_id and g.message_type = 'user_query';
+  where not coalesce(is_swept, false) and n.run_id = g.run_id and n.user_id is not distinct from g.user_id
+    and g.message_type = 'user_query';
   with dropped as (
     delete from maas.chat_messages m using gone g
     where m.run_id = g.run_id and m.user_id is not distinct from g.user_id
@@ -222,7 +254,8 @@ declare
   former_run uuid;  -- the run that added it before
 begin
   select user_id into target_user from maas.pipeline_runs where id = p_run for key share;
-  select run_id into former_run from maas.user_notes where user_id = target_user and maas.maas_note_key(content) = maas.maas_note_key(p_words);
+  select run_id into former_run from maas.user_notes
+  where user_id = target_user and maas.maas_note_key(content) = maas.maas_note_key(p_words);
   if found then
     return case when former_run = p_run then 'noted' else 'known' end;
   end if;
@@ -232,12 +265,14 @@ begin
   if (select count(*) from maas.user_notes where user_id = target_user) >= 200 then
     return 'full';
   end if;
-  insert into maas.user_notes (user_id, run_id, content) select target_user, p_run, p_words where target_user is not null on conflict do nothing;
+  insert into maas.user_notes (user_id, run_id, content)
+  select target_user, p_run, p_words where target_user is not null on conflict do nothing;
   return 'noted';
 end
 $$;
 comment on function maas.maas_add_note is
-  'Returns noted, known, full (a user has at most 200 notes) or off (the run is not to be remembered). Repeatable within a run';
+  'Returns noted, known, full (a user has at most 200 notes) or off (the run is not to be remembered). '
+  'Repeatable within a run';
 
 create or replace function maas.maas_drop_note(p_run uuid, p_words text)
 returns text language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -247,7 +282,8 @@ begin
   if found then
     perform maas.maas_add_event(p_run, 'note_dropped', '{}');
   end if;
-  return case when exists (select from maas.run_events where run_id = p_run and type = 'note_dropped') then 'forgotten' else 'unknown' end;
+  return case when exists (select from maas.run_events where run_id = p_run and type = 'note_dropped')
+    then 'forgotten' else 'unknown' end;
 end
 $$;
 comment on function maas.maas_drop_note is

@@ -1,12 +1,14 @@
 -- Forgetting a memory.
 --
--- Deleting a summary or a message deletes its messages and every summary made of them. An answer that used it may repeat it: the
--- runs that used it are known from their sources or their query. Answers that repeat it (maas_repeating_answers) are deleted, too,
--- and so are answers that used those and repeat it. The other runs are doubtful: the result names them, and forgotten_memories
--- keeps their ids, so that a second call with p_doubtful deletes their answers.
+-- Deleting a summary or a message deletes its messages and every summary made of them. An answer that used it may
+-- repeat it: the runs that used it are known from their sources or their query. Answers that repeat it
+-- (maas_repeating_answers) are deleted, too, and so are answers that used those and repeat it. The other runs are
+-- doubtful: the result names them, and forgotten_memories keeps their ids, so that a second call with p_doubtful
+-- deletes their answers.
 --
--- All is one transaction: readers see a memory whole or not at all. What takes long needs no engine lock, because no process works
--- on archived messages. An Archivist may be reading messages that no summary covers; they are deleted last, under the engine lock.
+-- All is one transaction: readers see a memory whole or not at all. What takes long needs no engine lock, because no
+-- process works on archived messages. An Archivist may be reading messages that no summary covers; they are deleted
+-- last, under the engine lock.
 
 create or replace function maas.maas_memory_logs(p_id uuid, p_user uuid default null)
 returns table (user_id uuid, logs uuid[]) language sql stable as $$
@@ -18,7 +20,8 @@ returns table (user_id uuid, logs uuid[]) language sql stable as $$
   union all
   select g.user_id, array[g.id] from maas.raw_logs g where g.id = p_id and (p_user is null or g.user_id = p_user)
 $$;
-comment on function maas.maas_memory_logs is 'The user of a summary or a message, and the logs under it; never logs of another user';
+comment on function maas.maas_memory_logs is
+  'The user of a summary or a message, and the logs under it; never logs of another user';
 
 create or replace function maas.maas_runs_using(p_user uuid, p_ids uuid[]) returns setof uuid language sql stable as $$
   with ids as materialized (select distinct unnest(p_ids) as id)
@@ -33,18 +36,22 @@ $$;
 comment on function maas.maas_runs_using is
   'Runs of this user that were given one of these messages or summaries, as memory or as their query';
 
-create or replace function maas.maas_records_covering(p_user uuid, p_logs uuid[]) returns setof uuid language sql stable as $$
-  select distinct l.id from maas.lsm_storage l cross join unnest(l.raw_log_ids) u(log) join (select distinct unnest(p_logs) as log) w using (log)
+create or replace function maas.maas_records_covering(p_user uuid, p_logs uuid[])
+returns setof uuid language sql stable as $$
+  select distinct l.id from maas.lsm_storage l cross join unnest(l.raw_log_ids) u(log)
+  join (select distinct unnest(p_logs) as log) w using (log)
   where l.user_id = p_user
 $$;
-comment on function maas.maas_records_covering is 'Summaries of this user, of every level, that cover one of these messages';
+comment on function maas.maas_records_covering is
+  'Summaries of this user, of every level, that cover one of these messages';
 
 create or replace function maas.maas_is_in_use(p_user uuid, p_logs uuid[]) returns boolean language sql stable as $$
   select exists (
     select from maas.raw_logs g
     where g.user_id = p_user and g.id = any(p_logs) and g.archived_at is null and (
       exists (select from maas.pipeline_runs r where r.id = g.run_id and r.user_id = g.user_id and r.queue_state < 2)
-      or g.archive_owed and exists (select from maas.pipeline_runs r where r.user_id = g.user_id and r.queue_state = 1)))
+      or g.archive_owed and exists (
+        select from maas.pipeline_runs r where r.user_id = g.user_id and r.queue_state = 1)))
 $$;
 comment on function maas.maas_is_in_use is
   'Whether an Archivist may be reading one of these messages: its summary would bring the text back';
@@ -52,7 +59,8 @@ comment on function maas.maas_is_in_use is
 create or replace function maas.maas_distinctive_lexemes(p_user uuid, p_words uuid[], p_answers uuid[])
 returns text[] language sql stable as $$
   with words as materialized (
-    select g.id, g.tsv, g.is_remembered from (select distinct unnest(p_words) as id) w join maas.raw_logs g using (id) where g.user_id = p_user
+    select g.id, g.tsv, g.is_remembered from (select distinct unnest(p_words) as id) w join maas.raw_logs g using (id)
+    where g.user_id = p_user
   ), answers as materialized (
     select g.tsv from (select unnest(p_answers) as id except select id from words) a join maas.raw_logs g using (id)
     where g.user_id = p_user and g.is_remembered
@@ -60,7 +68,8 @@ returns text[] language sql stable as $$
     select d.term as lexeme, d.turns::bigint as turns from maas.term_df d where d.user_id = p_user
     union all
     select u.lexeme, 1 from maas.raw_logs g cross join unnest(g.tsv) u
-    where g.user_id = p_user and g.is_remembered and not exists (select from maas.counted_users c where c.user_id = p_user)
+    where g.user_id = p_user and g.is_remembered and not exists (
+      select from maas.counted_users c where c.user_id = p_user)
   ), changes as (  -- summed instead of joined: the planner underestimates the joins
     select lexeme, turns, false as is_target from counted
     union all
@@ -70,10 +79,12 @@ returns text[] language sql stable as $$
   )
   select coalesce(array_agg(t.lexeme), '{}') from (
     select lexeme from changes where length(lexeme) > 2 and lexeme not like '#%' group by lexeme
-    having bool_or(is_target) and sum(turns) <= greatest(2, (select u.turns / 1000 from maas.counted_users u where u.user_id = p_user))) t
+    having bool_or(is_target) and sum(turns) <= greatest(
+      2, (select u.turns / 1000 from maas.counted_users u where u.user_id = p_user))) t
 $$;
 comment on function maas.maas_distinctive_lexemes is
-  'Lexemes of these messages that at most two other messages contain (one in a thousand of a large memory), the answers aside';
+  'Lexemes of these messages that at most two other messages contain (one in a thousand of a large memory), '
+  'the answers aside';
 
 create or replace function maas.maas_proper_nouns(p_text text) returns text[] language sql immutable as $$
   select tsvector_to_array(maas.maas_lexemes(coalesce(string_agg(m[1], ' '), '')))
@@ -81,7 +92,8 @@ create or replace function maas.maas_proper_nouns(p_text text) returns text[] la
 $$;
 comment on function maas.maas_proper_nouns is 'Lexemes of the words that begin with a capital letter inside a sentence';
 
-create or replace function maas.maas_repeating_answers(p_user uuid, p_words uuid[], p_answers uuid[]) returns uuid[] language sql stable as $$
+create or replace function maas.maas_repeating_answers(p_user uuid, p_words uuid[], p_answers uuid[])
+returns uuid[] language sql stable as $$
   with memory_turns as materialized (
     select g.*, bool_or(g.message_type = 'user_query') over () as has_query
     from (select distinct unnest(p_words) as id) w join maas.raw_logs g using (id) where g.user_id = p_user
@@ -96,11 +108,13 @@ create or replace function maas.maas_repeating_answers(p_user uuid, p_words uuid
     -- Terms of the query do not come from memory, unless the query itself is deleted.
     select g.id, g.tsv, coalesce(q.tsv, '') as query_terms
     from (select distinct unnest(p_answers) as id) a join maas.raw_logs g using (id) left join lateral (
-      select q.id, q.tsv from maas.raw_logs q where q.run_id = g.run_id and q.message_type = 'user_query' and q.turn_no = 0
-      and q.user_id is not distinct from p_user offset 0) q on q.id not in (select w.id from words w)
+      select q.id, q.tsv from maas.raw_logs q
+      where q.run_id = g.run_id and q.message_type = 'user_query' and q.turn_no = 0
+        and q.user_id is not distinct from p_user offset 0) q on q.id not in (select w.id from words w)
     where g.user_id = p_user
   ), answer_terms as materialized (
-    select a.id, u.lexeme from answers a cross join unnest(ts_delete(a.tsv, tsvector_to_array(a.query_terms))) u join distinctive using (lexeme)
+    select a.id, u.lexeme from answers a cross join unnest(ts_delete(a.tsv, tsvector_to_array(a.query_terms))) u
+    join distinctive using (lexeme)
   ), turns as materialized (
     select w.id as log, u.lexeme, u.positions[1] as place, count(*) over (partition by w.id) as words
     from words w cross join unnest(w.tsv) u join distinctive using (lexeme) where not w.is_large
@@ -108,7 +122,8 @@ create or replace function maas.maas_repeating_answers(p_user uuid, p_words uuid
     select a.id, t.log, count(*) as words
     from answers a cross join unnest(a.query_terms) u join turns t using (lexeme) group by a.id, t.log
   ), shared as materialized (
-    select s.id, t.log, t.lexeme, t.words, t.place, lead(t.place, 2) over (partition by s.id, t.log order by t.place) as third
+    select s.id, t.log, t.lexeme, t.words, t.place,
+      lead(t.place, 2) over (partition by s.id, t.log order by t.place) as third
     from answer_terms s join turns t using (lexeme)
   ), names as (
     select w.id as log, n.lexeme from words w cross join unnest(maas.maas_proper_nouns(w.content)) n(lexeme)
@@ -129,9 +144,12 @@ create or replace function maas.maas_repeating_answers(p_user uuid, p_words uuid
     select id from answer_terms where (select bool_or(is_large) from words) group by id having count(*) > 2) r
 $$;
 comment on function maas.maas_repeating_answers is
-  'Which of these answers repeat the given messages of the user (of the assistant, if there are none): by a number, a name, three words within ten, or a third of a message''s distinctive words and at least two (one if it has no more than two); any three if there are more than 500 messages';
+  'Which of these answers repeat the given messages of the user (of the assistant, if there are none): by a number, '
+  'a name, three words within ten, or a third of a message''s distinctive words and at least two '
+  '(one if it has no more than two); any three if there are more than 500 messages';
 
-create or replace function maas.maas_delete_logs(p_user uuid, p_id uuid, p_logs uuid[]) returns jsonb language plpgsql as $$
+create or replace function maas.maas_delete_logs(p_user uuid, p_id uuid, p_logs uuid[])
+returns jsonb language plpgsql as $$
 declare
   gone uuid[];
   rest uuid[];
@@ -151,7 +169,9 @@ begin
   perform maas.maas_relink_corrections(p_user, gone || p_logs);
   delete from maas.lsm_storage l using unnest(gone) o(id) where l.id = o.id and l.user_id = p_user;
   update maas.term_df d set turns = d.turns - t.turns
-  from (select u.lexeme, count(*) as turns from unnest(p_logs) w(id) join maas.raw_logs g using (id) cross join unnest(g.tsv) u
+  from (
+    select u.lexeme, count(*) as turns from unnest(p_logs) w(id) join maas.raw_logs g using (id)
+    cross join unnest(g.tsv) u
     where g.user_id = p_user and g.is_remembered group by u.lexeme) t
   where d.user_id = p_user and d.term = t.lexeme;
   delete from maas.term_df d where d.user_id = p_user and d.turns < 1;
@@ -163,12 +183,14 @@ begin
 
   rest := array(select g.id from unnest(p_logs) w(id) join maas.raw_logs g using (id) where g.user_id = p_user);
   if rest <> '{}' then
-    perform maas.maas_lock_runs(p_user, array(select distinct g.run_id from maas.raw_logs g where g.user_id = p_user and g.id = any(rest)));
+    perform maas.maas_lock_runs(
+      p_user, array(select distinct g.run_id from maas.raw_logs g where g.user_id = p_user and g.id = any(rest)));
     if maas.maas_is_in_use(p_user, rest) then
       raise object_in_use;
     end if;
     written := array(  -- while this waited
-      select distinct g.record_id from maas.raw_logs g where g.user_id = p_user and g.id = any(rest) and g.record_id is not null);
+      select distinct g.record_id from maas.raw_logs g
+      where g.user_id = p_user and g.id = any(rest) and g.record_id is not null);
     with dissolved as (
       delete from maas.lsm_storage l where l.user_id = p_user and l.id = any(written) returning l.id, l.raw_log_ids)
     update maas.raw_logs g set record_id = null from dissolved d cross join unnest(d.raw_log_ids) u(id)
@@ -206,7 +228,8 @@ begin
   end if;
   perform maas.maas_lock_memory(target_user);
   if words is not null then
-    select w.logs into words from maas.maas_memory_logs(p_id, target_user) w;  -- they may have changed while this waited
+    -- they may have changed while this waited
+    select w.logs into words from maas.maas_memory_logs(p_id, target_user) w;
     if not found then
       return jsonb_build_object('verdict', 'not_found');
     end if;
@@ -218,19 +241,24 @@ begin
   logs := coalesce(words, '{}');
   new_runs := using_runs;
   if words is not null then
-    new_runs := array(select r from maas.maas_runs_using(target_user, words || p_id || array(select o from maas.maas_records_covering(target_user, words) o)) r);
+    new_runs := array(
+      select r from maas.maas_runs_using(
+        target_user, words || p_id || array(select o from maas.maas_records_covering(target_user, words) o)) r);
   end if;
   for pass in 1..20 loop
     answers := array(  -- except messages that no summary covers yet: an Archivist may be reading them
       select g.id from unnest(new_runs) f(run_id) join maas.raw_logs g using (run_id)
-      where g.user_id = target_user and g.message_type = 'assistant_response' and g.turn_no = 0 and g.archived_at is not null
-      and not g.archive_owed and not exists (select from unnest(logs) w(id) where w.id = g.id));
+      where g.user_id = target_user and g.message_type = 'assistant_response' and g.turn_no = 0
+        and g.archived_at is not null and not g.archive_owed
+        and not exists (select from unnest(logs) w(id) where w.id = g.id));
     using_runs := array(select unnest(using_runs) union select unnest(new_runs));
-    new_logs := case when answers = '{}' or p_doubtful and pass = 1 then answers else maas.maas_repeating_answers(target_user, words, answers) end;
+    new_logs := case when answers = '{}' or p_doubtful and pass = 1 then answers
+      else maas.maas_repeating_answers(target_user, words, answers) end;
     logs := logs || new_logs;
     exit when new_logs = '{}' or words is null;
     new_runs := array(
-      select r from maas.maas_runs_using(target_user, new_logs || array(select o from maas.maas_records_covering(target_user, new_logs) o)) r
+      select r from maas.maas_runs_using(
+        target_user, new_logs || array(select o from maas.maas_records_covering(target_user, new_logs) o)) r
       where not exists (select from unnest(using_runs) v(id) where v.id = r));
   end loop;
   doubtful := array(
@@ -243,7 +271,8 @@ begin
       and g.message_type = 'assistant_response' and g.turn_no = 0)));
 
   begin  -- what takes long comes first: the engine lock may be held from here on
-    delete from maas.pipeline_runs r where r.user_id = target_user and r.kind = 'trial';  -- they may hold it, and nobody misses them
+    -- they may hold it, and nobody misses them
+    delete from maas.pipeline_runs r where r.user_id = target_user and r.kind = 'trial';
     counts := maas.maas_delete_logs(target_user, p_id, logs);
   exception when object_in_use then
     return jsonb_build_object('verdict', 'in_use');
@@ -253,7 +282,8 @@ begin
   if doubtful <> '{}' then
     insert into maas.forgotten_memories (user_id, memory_id, runs) values (target_user, p_id, doubtful);
   end if;
-  perform maas.maas_write_audit('forget', target_user, p_id, counts || jsonb_build_object('doubtful', cardinality(doubtful)), p_actor);
+  perform maas.maas_write_audit(
+    'forget', target_user, p_id, counts || jsonb_build_object('doubtful', cardinality(doubtful)), p_actor);
   return counts || jsonb_build_object('verdict', 'forgotten', 'doubtful_runs', cardinality(doubtful), 'doubtful', (
     select coalesce(jsonb_agg(to_jsonb(d) order by d.seq desc) , '[]') from (
       select r.id as request_id, g.id, r.status, r.created_at, left(r.final_answer, 200) as answer, r.seq
@@ -263,4 +293,6 @@ begin
 end
 $$;
 comment on function maas.maas_forget is
-  'Returns forgotten, not_found or in_use: deletes a summary or a message, its logs, every summary made of them, and answers that repeat them; names the runs whose answers may repeat them. p_doubtful: deletes those answers, too, now or in a later call';
+  'Returns forgotten, not_found or in_use: deletes a summary or a message, its logs, every summary made of them, '
+  'and answers that repeat them; names the runs whose answers may repeat them. '
+  'p_doubtful: deletes those answers, too, now or in a later call';

@@ -5,8 +5,9 @@
 --   maas_end_step      done, failed, in_doubt or skipped
 --   settle_steps       (run_triggers.sql) when a task is cancelled or its process died too often
 --
--- A step that calls a tool is one line of the tool ledger (tools.sql) under its own call id, so a write is executed once or is in
--- doubt. A task is a run with a key of its own: its user's next request does not wait for it, and it waits for none.
+-- A step that calls a tool is one line of the tool ledger (tools.sql) under its own call id, so a write is executed
+-- once or is in doubt. A task is a run with a key of its own: its user's next request does not wait for it, and it
+-- waits for none.
 
 create or replace function maas.maas_refuse_step(p_number int, p_problem text) returns void language plpgsql as $$
 begin
@@ -15,7 +16,8 @@ end
 $$;
 comment on function maas.maas_refuse_step is 'Raises invalid_parameter_value for a step that cannot be';
 
-create or replace function maas.maas_check_step(p_number int, p_step jsonb, p_steps int) returns void language plpgsql stable as $$
+create or replace function maas.maas_check_step(p_number int, p_step jsonb, p_steps int)
+returns void language plpgsql stable as $$
 declare
   field text;
   needed jsonb;
@@ -23,24 +25,30 @@ begin
   if jsonb_typeof(p_step) <> 'object' then
     perform maas.maas_refuse_step(p_number, 'must be an object');
   end if;
-  select k into field from jsonb_object_keys(p_step) k where k not in ('title', 'tool', 'arguments', 'prompt', 'depends_on') limit 1;
+  select k into field from jsonb_object_keys(p_step) k
+  where k not in ('title', 'tool', 'arguments', 'prompt', 'depends_on') limit 1;
   if found then
-    perform maas.maas_refuse_step(p_number, format('%s is unknown: a step has title, tool and arguments or prompt, depends_on', left(field, 50)));
+    perform maas.maas_refuse_step(
+      p_number, format('%s is unknown: a step has title, tool and arguments or prompt, depends_on', left(field, 50)));
   end if;
-  if jsonb_typeof(p_step->'title') is distinct from 'string' or (p_step->>'title') !~ '\S' or char_length(p_step->>'title') > 200 then
+  if jsonb_typeof(p_step->'title') is distinct from 'string' or (p_step->>'title') !~ '\S'
+    or char_length(p_step->>'title') > 200 then
     perform maas.maas_refuse_step(p_number, 'title: must be a text of 1 to 200 characters');
   end if;
   if (p_step ? 'tool') = (p_step ? 'prompt') then
     perform maas.maas_refuse_step(p_number, 'must have either a tool or a prompt');
   end if;
-  if p_step ? 'tool' and not exists (select from maas.tools t where jsonb_typeof(p_step->'tool') = 'string' and t.name = p_step->>'tool') then
+  if p_step ? 'tool' and not exists (
+    select from maas.tools t where jsonb_typeof(p_step->'tool') = 'string' and t.name = p_step->>'tool') then
     perform maas.maas_refuse_step(p_number, format('there is no tool %s', left(p_step->>'tool', 64)));
   end if;
   if p_step ? 'arguments' and (p_step ? 'prompt' or jsonb_typeof(p_step->'arguments') <> 'object'
     or octet_length((p_step->'arguments')::text) > 65536) then
     perform maas.maas_refuse_step(p_number, 'arguments: must be an object of at most 64 KiB, of a step with a tool');
   end if;
-  if p_step ? 'prompt' and (jsonb_typeof(p_step->'prompt') <> 'string' or (p_step->>'prompt') !~ '\S' or char_length(p_step->>'prompt') > 8000) then
+  if p_step ? 'prompt'
+    and (jsonb_typeof(p_step->'prompt') <> 'string' or (p_step->>'prompt') !~ '\S'
+      or char_length(p_step->>'prompt') > 8000) then
     perform maas.maas_refuse_step(p_number, 'prompt: must be a text of 1 to 8000 characters');
   end if;
   if p_step ? 'depends_on' then
@@ -57,7 +65,8 @@ begin
   end if;
 end
 $$;
-comment on function maas.maas_check_step is 'Raises invalid_parameter_value if this is no step of a task of p_steps steps';
+comment on function maas.maas_check_step is
+  'Raises invalid_parameter_value if this is no step of a task of p_steps steps';
 
 create or replace function maas.maas_check_steps(p_steps jsonb) returns void language plpgsql stable as $$
 declare
@@ -68,12 +77,14 @@ begin
   if steps not between 1 and 100 then
     raise invalid_parameter_value using message = 'steps: must be an array of 1 to 100 steps';
   end if;
-  perform maas.maas_check_step(s.number::int, s.step, steps) from jsonb_array_elements(p_steps) with ordinality s(step, number);
+  perform maas.maas_check_step(s.number::int, s.step, steps)
+  from jsonb_array_elements(p_steps) with ordinality s(step, number);
   waiting := array(select generate_series(1, steps));
   loop
     ready := array(
       select w from unnest(waiting) w
-      where not exists (select from jsonb_array_elements(p_steps->(w - 1)->'depends_on') d where d::text::int = any(waiting)));
+      where not exists (
+        select from jsonb_array_elements(p_steps->(w - 1)->'depends_on') d where d::text::int = any(waiting)));
     exit when cardinality(ready) = 0;
     waiting := array(select w from unnest(waiting) w where w <> all(ready));
   end loop;
@@ -84,21 +95,24 @@ begin
 end
 $$;
 comment on function maas.maas_check_steps is
-  'Raises invalid_parameter_value if these are no steps of a task: too many, unknown fields, tools or dependencies, a cycle';
+  'Raises invalid_parameter_value if these are no steps of a task: '
+  'too many, unknown fields, tools or dependencies, a cycle';
 
-create or replace function maas.maas_task_limit(p_limits jsonb, p_name text, p_default bigint, p_most bigint) returns bigint
-language plpgsql immutable as $$
+create or replace function maas.maas_task_limit(p_limits jsonb, p_name text, p_default bigint, p_most bigint)
+returns bigint language plpgsql immutable as $$
 begin
   if coalesce(p_limits->p_name, 'null') = 'null' then
     return p_default;
   end if;
   if (p_limits->p_name)::text !~ '^[0-9]{1,12}$' or (p_limits->p_name)::text::bigint not between 1 and p_most then
-    raise invalid_parameter_value using message = format('limits: %s: must be a whole number from 1 to %s', p_name, p_most);
+    raise invalid_parameter_value
+      using message = format('limits: %s: must be a whole number from 1 to %s', p_name, p_most);
   end if;
   return (p_limits->p_name)::text::bigint;
 end
 $$;
-comment on function maas.maas_task_limit is 'One of the limits that a task is inserted with; raises invalid_parameter_value';
+comment on function maas.maas_task_limit is
+  'One of the limits that a task is inserted with; raises invalid_parameter_value';
 
 create or replace function maas.maas_insert_task(p_user uuid, p_title text, p_steps jsonb, p_parent uuid default null,
   p_assistant text default null, p_conversation uuid default null, p_is_approved boolean default false,
@@ -114,7 +128,8 @@ begin
     raise invalid_parameter_value using message = 'title: must be a text of 1 to 2000 characters';
   end if;
   if jsonb_typeof(p_limits) is distinct from 'object' or p_limits - '{calls,price,seconds}'::text[] <> '{}' then
-    raise invalid_parameter_value using message = 'limits: must be an object with calls, price (micro-dollars) or seconds';
+    raise invalid_parameter_value
+      using message = 'limits: must be an object with calls, price (micro-dollars) or seconds';
   end if;
   perform maas.maas_check_steps(p_steps);
   select r.assistant, r.conversation_id, r.source, r.mode, r.is_remembered into origin
@@ -128,13 +143,16 @@ begin
     return query select 'inserted', new_run;
     return;
   end if;
-  if p_queue_limit <= (select count(*) from maas.pipeline_runs r where r.user_id = p_user and r.queue_state < 2 and r.kind = 'task') then
+  if p_queue_limit <= (
+    select count(*) from maas.pipeline_runs r where r.user_id = p_user and r.queue_state < 2 and r.kind = 'task') then
     return query select 'queue_full', null::uuid;
     return;
   end if;
-  insert into maas.pipeline_runs as r (user_id, user_query, assistant, conversation_id, kind, source, mode, caller, idempotency_key, is_remembered)
-  values (p_user, p_title, coalesce(p_assistant, origin.assistant, 'mentor'), coalesce(p_conversation, origin.conversation_id), 'task',
-    coalesce(origin.source, 'sql'), origin.mode, case when key is null then '' else 'task' end, key, coalesce(origin.is_remembered, true))
+  insert into maas.pipeline_runs as r (
+    user_id, user_query, assistant, conversation_id, kind, source, mode, caller, idempotency_key, is_remembered)
+  values (p_user, p_title, coalesce(p_assistant, origin.assistant, 'mentor'),
+    coalesce(p_conversation, origin.conversation_id), 'task', coalesce(origin.source, 'sql'), origin.mode,
+    case when key is null then '' else 'task' end, key, coalesce(origin.is_remembered, true))
   on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
   returning r.id into new_run;
   if new_run is null then  -- a concurrent insert was first
@@ -143,20 +161,27 @@ begin
   end if;
   insert into maas.tasks (run_id, parent_run_id, is_approved, max_calls, max_price, max_seconds)
   values (new_run, p_parent, p_is_approved, maas.maas_task_limit(p_limits, 'calls', 100, 1000),
-    maas.maas_task_limit(p_limits, 'price', null, 1000000000000), maas.maas_task_limit(p_limits, 'seconds', 3600, 86400));
+    maas.maas_task_limit(p_limits, 'price', null, 1000000000000),
+    maas.maas_task_limit(p_limits, 'seconds', 3600, 86400));
   insert into maas.task_steps (run_id, number, title, tool, arguments, prompt, depends_on)
-  select new_run, s.number, s.step->>'title', s.step->>'tool', case when s.step ? 'tool' then coalesce(s.step->'arguments', '{}') end,
-    s.step->>'prompt', array(select distinct d::text::int from jsonb_array_elements(s.step->'depends_on') d order by 1)
+  select new_run, s.number, s.step->>'title', s.step->>'tool',
+    case when s.step ? 'tool' then coalesce(s.step->'arguments', '{}') end, s.step->>'prompt',
+      array(select distinct d::text::int from jsonb_array_elements(s.step->'depends_on') d order by 1)
   from jsonb_array_elements(p_steps) with ordinality s(step, number);
   return query select 'inserted', new_run;
 end
 $$;
 comment on function maas.maas_insert_task is
-  'Inserts a run of kind task with its steps [{title, tool, arguments | prompt, depends_on}] and returns it: the same one if p_parent inserts the same steps again. not_found: p_parent is no run of this user; queue_full: p_queue_limit of the user''s tasks are unfinished. Raises invalid_parameter_value';
+  'Inserts a run of kind task with its steps [{title, tool, arguments | prompt, depends_on}] and returns it: '
+  'the same one if p_parent inserts the same steps again. '
+  'not_found: p_parent is no run of this user; queue_full: p_queue_limit of the user''s tasks are unfinished. '
+  'Raises invalid_parameter_value';
 
 create or replace function maas.maas_next_step(p_run uuid, p_attempt int, p_may_yield boolean default false)
-returns table (verdict text, number int, call_id text, title text, tool text, arguments jsonb, prompt text, results jsonb,
-  is_approved boolean, max_calls int, ended int, total int) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+returns table (
+  verdict text, number int, call_id text, title text, tool text, arguments jsonb, prompt text, results jsonb,
+  is_approved boolean, max_calls int, ended int, total int)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   run record;
@@ -167,43 +192,59 @@ begin
   select r.responding_at, r.assistant into run from maas.pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
-    return query select 'lost', null::int, null, null, null, null::jsonb, null, null::jsonb, null::boolean, null::int, null::int, null::int;
+    return query select 'lost', null::int, null, null, null, null::jsonb, null, null::jsonb, null::boolean,
+      null::int, null::int, null::int;
     return;
   end if;
   select * into task from maas.tasks t where t.run_id = p_run;
   if not found then
-    return query select 'missing', null::int, null, null, null, null::jsonb, null, null::jsonb, null::boolean, null::int, null::int, null::int;
+    return query select 'missing', null::int, null, null, null, null::jsonb, null, null::jsonb, null::boolean,
+      null::int, null::int, null::int;
     return;
   end if;
   -- A step that an earlier process began goes first: the ledger knows what became of its call.
   select min(s.number) into upcoming from maas.task_steps s where s.run_id = p_run and s.status = 'running';
-  if upcoming is null and p_may_yield and (  -- what can be claimed and is not: every orchestrator is busy, or busy with this assistant
-    exists (select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null and r.assistant = run.assistant
-      and r.kind <> 'task' and r.updated_at < clock_timestamp() - interval '0.2 s')
-    or exists (select from maas.pipeline_runs r where r.queue_state = -2 and r.kind <> 'task' and r.updated_at < clock_timestamp() - interval '0.2 s')
-    or exists (select from maas.pipeline_runs r where r.queue_state = 0 and r.not_before is null and r.kind <> 'task'
-      and r.updated_at < clock_timestamp() - interval '0.2 s')
-    and not exists (select from maas.engines e where e.lease_until > maas.maas_now()
-      and e.concurrency > (select count(*) from maas.pipeline_runs r where r.queue_state = 1 and r.owner = e.owner)))
+  if upcoming is null and p_may_yield and (
+    -- what can be claimed and is not: every orchestrator is busy, or busy with this assistant
+    exists (
+      select from maas.pipeline_runs r
+      where r.queue_state = 0 and r.not_before is null and r.assistant = run.assistant
+        and r.kind <> 'task' and r.updated_at < clock_timestamp() - interval '0.2 s')
+    or exists (
+      select from maas.pipeline_runs r
+      where r.queue_state = -2 and r.kind <> 'task' and r.updated_at < clock_timestamp() - interval '0.2 s')
+    or exists (
+      select from maas.pipeline_runs r
+      where r.queue_state = 0 and r.not_before is null and r.kind <> 'task'
+        and r.updated_at < clock_timestamp() - interval '0.2 s')
+    and not exists (
+      select from maas.engines e
+      where e.lease_until > maas.maas_now() and e.concurrency > (
+        select count(*) from maas.pipeline_runs r where r.queue_state = 1 and r.owner = e.owner)))
     and exists (select from maas.task_steps s where s.run_id = p_run and s.status = 'pending') then
-    return query select 'yield', null::int, null, null, null, null::jsonb, null, null::jsonb, null::boolean, null::int, null::int, null::int;
+    return query select 'yield', null::int, null, null, null, null::jsonb, null, null::jsonb, null::boolean,
+      null::int, null::int, null::int;
     return;
   end if;
   if upcoming is null then
     reason := case
-      when maas.maas_now() > run.responding_at + make_interval(secs => task.max_seconds) then format('the task has used its %s seconds', task.max_seconds)
+      when maas.maas_now() > run.responding_at + make_interval(secs => task.max_seconds)
+        then format('the task has used its %s seconds', task.max_seconds)
       when task.max_calls <= (select coalesce(sum(c.calls), 0) from maas.tool_counts c where c.run_id = p_run)
           + (select count(*) from maas.llm_calls c where c.run_id = p_run and c.stage = 'final_responder')
         then format('the task has used its %s calls', task.max_calls)
-      when task.max_price <= (select coalesce(sum(c.price), 0) from maas.llm_calls c where c.run_id = p_run and c.stage = 'final_responder')
+      when task.max_price <= (
+        select coalesce(sum(c.price), 0) from maas.llm_calls c where c.run_id = p_run and c.stage = 'final_responder')
         then format('the task has used its %s micro-dollars', task.max_price)
     end;
     loop
-      update maas.task_steps s set status = 'skipped', ended_at = clock_timestamp(), result = jsonb_build_object('success', false,
-        'error_code', case when reason is null then 'skipped' else 'over_budget' end,
-        'message', coalesce(reason, 'a step that it depends on is not done'))
+      update maas.task_steps s set status = 'skipped', ended_at = clock_timestamp(),
+        result = jsonb_build_object('success', false,
+          'error_code', case when reason is null then 'skipped' else 'over_budget' end,
+          'message', coalesce(reason, 'a step that it depends on is not done'))
       where s.run_id = p_run and s.status = 'pending' and (reason is not null or exists (
-        select from maas.task_steps d where d.run_id = p_run and d.number = any(s.depends_on) and d.status in ('failed', 'in_doubt', 'skipped')));
+        select from maas.task_steps d
+        where d.run_id = p_run and d.number = any(s.depends_on) and d.status in ('failed', 'in_doubt', 'skipped')));
       exit when not found;
     end loop;
     select min(s.number) into upcoming from maas.task_steps s
@@ -212,9 +253,10 @@ begin
     update maas.task_steps s set status = 'running', started_at = clock_timestamp(), ended_at = null, result = null
     where s.run_id = p_run and s.number = upcoming;
   end if;
-  return query select case when upcoming is null then 'over' else 'step' end, s.number, 'step-' || s.number, s.title, s.tool::text,
-    s.arguments, s.prompt,
-    (select jsonb_object_agg(d.title, d.result) from maas.task_steps d where d.run_id = p_run and d.number = any(s.depends_on)),
+  return query select case when upcoming is null then 'over' else 'step' end, s.number, 'step-' || s.number, s.title,
+    s.tool::text, s.arguments, s.prompt,
+    (select jsonb_object_agg(d.title, d.result) from maas.task_steps d
+     where d.run_id = p_run and d.number = any(s.depends_on)),
     task.is_approved, task.max_calls, c.ended, c.total
   from (
     select count(*) filter (where a.status not in ('pending', 'running'))::int as ended, count(*)::int as total
@@ -223,13 +265,17 @@ begin
 end
 $$;
 comment on function maas.maas_next_step is
-  'Begins the next step of a task that can begin, or returns the one that an earlier owner of the run began. Skips what depends on steps that are not done, and everything once a limit is reached. verdict: step, over (nothing is left), yield (other runs wait for a free orchestrator; only with p_may_yield), missing (the run has no steps) or lost (the caller no longer owns the run)';
+  'Begins the next step of a task that can begin, or returns the one that an earlier owner of the run began. '
+  'Skips what depends on steps that are not done, and everything once a limit is reached. '
+  'verdict: step, over (nothing is left), yield (other runs wait for a free orchestrator; only with p_may_yield), '
+  'missing (the run has no steps) or lost (the caller no longer owns the run)';
 
 create or replace function maas.maas_end_step(p_run uuid, p_attempt int, p_number int, p_status text, p_result jsonb)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if p_status not in ('done', 'failed', 'in_doubt', 'skipped') or p_status is null then
-    raise invalid_parameter_value using message = format('status: done, failed, in_doubt or skipped, not %s', coalesce(p_status, 'null'));
+    raise invalid_parameter_value
+      using message = format('status: done, failed, in_doubt or skipped, not %s', coalesce(p_status, 'null'));
   end if;
   -- The run advances: processes that were lost before no longer count against it.
   update maas.pipeline_runs set losses = 0, deaths = 0, updated_at = clock_timestamp()
@@ -242,4 +288,5 @@ begin
   return found;
 end
 $$;
-comment on function maas.maas_end_step is 'running -> done, failed, in_doubt or skipped; false if the caller no longer owns the run';
+comment on function maas.maas_end_step is
+  'running -> done, failed, in_doubt or skipped; false if the caller no longer owns the run';
