@@ -7,7 +7,8 @@ create or replace function maas.maas_bucket_records(p_user uuid, p_level int, p_
 returns setof maas.lsm_storage language sql stable as $$
   select * from maas.lsm_storage
   where user_id = p_user and not is_provisional and superseded_at is null and level in (p_level - 1, p_level)
-    and time_bucket_end >= lower(maas.maas_bucket(p_level, p_day)) and time_bucket_end < upper(maas.maas_bucket(p_level, p_day))
+    and time_bucket_end >= lower(maas.maas_bucket(p_level, p_day))
+    and time_bucket_end < upper(maas.maas_bucket(p_level, p_day))
 $$;
 comment on function maas.maas_bucket_records is
   'The open summaries that a summary of this level is made of, including a former summary of the same bucket';
@@ -32,8 +33,11 @@ begin
   -- Ids of messages that retention has deleted stay: maas_forget finds the children of a parent by them.
   select array_agg(u.id order by g.occurred_at nulls first, g.seq, u.id) into logs
   from (select distinct unnest(c.raw_log_ids) as id from maas.lsm_storage c where c.id = any(p_children)) u
-  left join lateral (select r.occurred_at, r.seq from maas.raw_logs r where r.id = u.id and r.user_id is not distinct from p_user offset 0) g on true;
-  insert into maas.lsm_storage (id, user_id, level, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids, is_degraded,
+  left join lateral (
+    select r.occurred_at, r.seq from maas.raw_logs r
+    where r.id = u.id and r.user_id is not distinct from p_user offset 0) g on true;
+  insert into maas.lsm_storage (
+    id, user_id, level, time_bucket_start, time_bucket_end, tags, summary, raw_log_ids, is_degraded,
     occurred_at, known_at, words_gone, origins)
   select parent, p_user, p_level, min(c.time_bucket_start), max(c.time_bucket_end), array(
       select tag from maas.lsm_storage t, unnest(t.tags) tag where t.id = any(p_children) group by tag
@@ -43,11 +47,14 @@ begin
     maas.maas_merge_origins(array_agg(c.origins))
   from maas.lsm_storage c where c.id = any(p_children);
   update maas.lsm_storage set superseded_by = parent, superseded_at = now() where id = any(p_children);
-  insert into maas.compactions (record_id, user_id, level, children, provider, model, prompt_version, calls, tokens_in, tokens_out, ms,
-    days, left_out)
+  insert into maas.compactions (
+    record_id, user_id, level, children, provider, model, prompt_version, calls, tokens_in,
+    tokens_out, ms, days, left_out)
   select parent, p_user, p_level, cardinality(p_children), c.provider, c.model, c.prompt_version, coalesce(c.calls, 0),
-    coalesce(c.tokens_in, 0), coalesce(c.tokens_out, 0), coalesce(c.ms, 0), coalesce(c.days, 0), coalesce(c.left_out, '{}')
-  from jsonb_to_record(p_cost) as c(provider text, model text, prompt_version int, calls int, tokens_in int, tokens_out int, ms real,
+    coalesce(c.tokens_in, 0), coalesce(c.tokens_out, 0), coalesce(c.ms, 0), coalesce(c.days, 0),
+    coalesce(c.left_out, '{}')
+  from jsonb_to_record(p_cost) as c(
+    provider text, model text, prompt_version int, calls int, tokens_in int, tokens_out int, ms real,
     days int, left_out date[]);
   return parent;
 end
@@ -66,14 +73,17 @@ begin
   for target_user in select distinct user_id from maas.lsm_storage where id = any(p_records) order by 1 loop
     perform maas.maas_lock_memory(target_user);
     with recursive above as (
-      select superseded_by as id from maas.lsm_storage where id = any(p_records) and user_id = target_user and superseded_by is not null
+      select superseded_by as id from maas.lsm_storage
+      where id = any(p_records) and user_id = target_user and superseded_by is not null
       union
-      select l.superseded_by from above a join maas.lsm_storage l on l.id = a.id and l.user_id = target_user where l.superseded_by is not null
+      select l.superseded_by from above a join maas.lsm_storage l on l.id = a.id and l.user_id = target_user
+      where l.superseded_by is not null
     )
     select array_agg(l.id) into parents from above a join maas.lsm_storage l on l.id = a.id and l.user_id = target_user;
     while parents is not null loop
       with u as (
-        update maas.lsm_storage set superseded_by = null, superseded_at = case when id = any(p_records) then superseded_at end
+        update maas.lsm_storage set superseded_by = null,
+          superseded_at = case when id = any(p_records) then superseded_at end
         where superseded_by = any(parents) and id <> all(parents) and user_id = target_user returning id
       )
       select array_agg(u.id) into reopened from u;
@@ -82,11 +92,13 @@ begin
       -- Two summaries of one bucket were merged only in a parent that is deleted now: they are deleted, too.
       select array_agg(l.id) into parents from maas.lsm_storage l
       where l.id = any(reopened) and l.user_id = target_user and l.level > 0 and exists (
-        select from maas.maas_bucket_records(target_user, l.level, l.time_bucket_end) o where o.level = l.level and o.id <> l.id);
+        select from maas.maas_bucket_records(target_user, l.level, l.time_bucket_end) o
+        where o.level = l.level and o.id <> l.id);
     end loop;
   end loop;
   return removed;
 end
 $$;
 comment on function maas.maas_dissolve_parents is
-  'Deletes all parents of these summaries, which become void; their other children are open and due again. Returns the number deleted';
+  'Deletes all parents of these summaries, which become void; their other children are open and due again. '
+  'Returns the number deleted';

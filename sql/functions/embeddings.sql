@@ -4,7 +4,8 @@
 
 create or replace function maas.maas_prepare_embeddings() returns boolean language plpgsql as $$
 declare
-  vector_schema text := coalesce((select name from unnest(current_schemas(false)) name where name <> 'maas' limit 1), 'public');
+  vector_schema text := coalesce((
+    select name from unnest(current_schemas(false)) name where name <> 'maas' limit 1), 'public');
 begin
   if to_regclass('maas.embeddings') is not null and to_regclass('maas.knowledge_embeddings') is not null then
     return true;
@@ -14,7 +15,8 @@ begin
   exception when insufficient_privilege or undefined_file or feature_not_supported or invalid_schema_name then
     return false;
   end;
-  select n.nspname into vector_schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector';
+  select n.nspname into vector_schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+  where e.extname = 'vector';
   if to_regtype(format('%I.halfvec', vector_schema)) is null then
     return false;
   end if;
@@ -39,13 +41,15 @@ begin
     foreign key (document_id, number) references maas.knowledge_chunks on delete cascade
   ) with (toast_tuple_target = 8160)', vector_schema);
   create index if not exists idx_knowledge_embeddings_user on maas.knowledge_embeddings (user_id, model);
-  comment on table maas.knowledge_embeddings is 'Vectors of knowledge_chunks with length 1, per model; can be computed again at any time';
+  comment on table maas.knowledge_embeddings is
+    'Vectors of knowledge_chunks with length 1, per model; can be computed again at any time';
   comment on column maas.knowledge_embeddings.user_id is 'That of the document';
   perform maas.maas_grant_rights();
   return true;
 end $$;
 comment on function maas.maas_prepare_embeddings is
-  'Creates the tables embeddings and knowledge_embeddings if pgvector 0.7 or later is available; returns whether they exist';
+  'Creates the tables embeddings and knowledge_embeddings if pgvector 0.7 or later is available; '
+  'returns whether they exist';
 
 create or replace function maas.maas_log_horizon()
 returns timestamptz language sql security definer set search_path = pg_catalog, pg_temp as $$
@@ -56,8 +60,10 @@ $$;
 comment on function maas.maas_log_horizon is
   'Every message logged before this time is committed, unless its transaction runs for more than ten minutes';
 
-create or replace function maas.maas_lease_embeddings(p_model text, p_owner uuid, p_for interval, p_force boolean default false)
-returns table (swept_to uuid, since timestamptz) language sql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.maas_lease_embeddings(
+  p_model text, p_owner uuid, p_for interval, p_force boolean default false)
+returns table (swept_to uuid, since timestamptz)
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into maas.embedding_fills as f (model, owner, leased_until, since)
   values (p_model, p_owner, clock_timestamp() + p_for, maas.maas_log_horizon())
   on conflict (model) do update set owner = p_owner, leased_until = clock_timestamp() + p_for
@@ -67,7 +73,8 @@ $$;
 comment on function maas.maas_lease_embeddings is
   'Makes one process the one that embeds messages with a model; no row if another process holds the lease';
 
-create or replace function maas.maas_write_embeddings(p_model text, p_ids uuid[], p_vectors real[], p_tokens int default 0)
+create or replace function maas.maas_write_embeddings(
+  p_model text, p_ids uuid[], p_vectors real[], p_tokens int default 0)
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   dimensions constant int := case when cardinality(p_ids) > 0 then cardinality(p_vectors) / cardinality(p_ids) end;
@@ -75,15 +82,18 @@ declare
 begin
   -- The lock waits for an erasure in progress, which then leaves no row to lock.
   with live as (
-    select l.id, l.user_id, u.n from unnest(p_ids) with ordinality u(id, n) join maas.raw_logs l on l.id = u.id for key share of l
+    select l.id, l.user_id, u.n from unnest(p_ids) with ordinality u(id, n)
+    join maas.raw_logs l on l.id = u.id for key share of l
   ), added as (
     insert into maas.embeddings (log_id, user_id, model, embedding)
     select l.id, l.user_id, p_model,
-      case when dimensions > 0 then l2_normalize(p_vectors[(l.n - 1) * dimensions + 1 : l.n * dimensions]::vector)::halfvec end
+      case when dimensions > 0 then l2_normalize(
+        p_vectors[(l.n - 1) * dimensions + 1 : l.n * dimensions]::vector)::halfvec end
     from live l on conflict do nothing returning 1
   )
   select count(*) into written from added;
-  update maas.embedding_fills set tokens = tokens + p_tokens, turns = turns + case when dimensions > 0 then written else 0 end,
+  update maas.embedding_fills set tokens = tokens + p_tokens,
+    turns = turns + case when dimensions > 0 then written else 0 end,
     refused = refused + case when dimensions > 0 then 0 else written end
   where model = p_model;
   return written;
@@ -107,7 +117,8 @@ begin
   with page as materialized (
     (select l.id, l.is_remembered from maas.raw_logs l where l.id > fill.swept_to order by l.id limit max_checked)
     union all
-    (select l.id, l.is_remembered from maas.raw_logs l where fill.swept_to is null and l.created_at >= fill.since limit max_checked)
+    (select l.id, l.is_remembered from maas.raw_logs l
+     where fill.swept_to is null and l.created_at >= fill.since limit max_checked)
   )
   select count(*), count(*) filter (where p.is_remembered and not exists (
     select from maas.embeddings e where e.log_id = p.id and e.model = p_model))
@@ -121,4 +132,5 @@ begin
 end
 $$;
 comment on function maas.maas_embedding_backlog is
-  'How many messages wait for their vector: counted among the next 10,000 to be checked, estimated where there are more';
+  'How many messages wait for their vector: counted among the next 10,000 to be checked, '
+  'estimated where there are more';

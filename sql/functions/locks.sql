@@ -5,13 +5,15 @@
 create or replace function maas.maas_lock(p_subject text, p_key text default '') returns void language sql as $$
   select from maas.locks where subject = p_subject and place = hashtext(p_key) & 255 for update
 $$;
-comment on function maas.maas_lock is 'Waits for a lock and holds it until the end of the transaction; few keys of a subject share one';
+comment on function maas.maas_lock is
+  'Waits for a lock and holds it until the end of the transaction; few keys of a subject share one';
 
 create or replace function maas.maas_try_lock(p_subject text, p_key text default '') returns boolean language sql as $$
   select exists (select from (
     select from maas.locks where subject = p_subject and place = hashtext(p_key) & 255 for update skip locked) l)
 $$;
-comment on function maas.maas_try_lock is 'Takes a lock until the end of the transaction unless another session holds it; whether it was taken';
+comment on function maas.maas_try_lock is
+  'Takes a lock until the end of the transaction unless another session holds it; whether it was taken';
 
 create or replace function maas.maas_lock_engine() returns void language plpgsql as $$
 begin
@@ -25,7 +27,8 @@ create or replace function maas.maas_lock_memory(p_user uuid) returns void langu
 $$;
 comment on function maas.maas_lock_memory is 'Takes the memory lock of a user until the end of the transaction';
 
-create or replace function maas.maas_lock_runs(p_user uuid, p_runs uuid[] default null) returns void language plpgsql as $$
+create or replace function maas.maas_lock_runs(p_user uuid, p_runs uuid[] default null)
+returns void language plpgsql as $$
 begin
   loop
     begin
@@ -42,4 +45,5 @@ begin
   end loop;
 end
 $$;
-comment on function maas.maas_lock_runs is 'Takes the engine lock and locks these runs of a user, or all of them, without deadlocks';
+comment on function maas.maas_lock_runs is
+  'Takes the engine lock and locks these runs of a user, or all of them, without deadlocks';

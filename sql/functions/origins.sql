@@ -1,9 +1,10 @@
 -- Origins: the tools and documents that an answer was made from, and forgetting what came from one of them.
 --
--- An origin is {kind, name, ...}: a tool with its domain (that of an MCP server is the server), a document with its id, or an import.
--- store_answer writes those of an answer (maas_answer_origins), summaries get those of their messages.
+-- An origin is {kind, name, ...}: a tool with its domain (that of an MCP server is the server), a document with its id,
+-- or an import. store_answer writes those of an answer (maas_answer_origins), summaries get those of their messages.
 
-create or replace function maas.maas_merge_origins(p_origins jsonb[]) returns jsonb language sql immutable parallel safe as $$
+create or replace function maas.maas_merge_origins(p_origins jsonb[])
+returns jsonb language sql immutable parallel safe as $$
   select coalesce(jsonb_agg(distinct o), '[]') from unnest(p_origins) one cross join lateral jsonb_array_elements(one) o
 $$;
 comment on function maas.maas_merge_origins is 'The origins of several messages or summaries, each once';
@@ -16,7 +17,8 @@ $$;
 comment on function maas.maas_repeats is
   'Whether of these terms of an answer a text holds three, or one of at least p_digits characters that has a digit';
 
-create or replace function maas.maas_answer_origins(p_run uuid, p_user uuid, p_conversation uuid, p_sources jsonb, p_query text, p_answer text)
+create or replace function maas.maas_answer_origins(
+  p_run uuid, p_user uuid, p_conversation uuid, p_sources jsonb, p_query text, p_answer text)
 returns jsonb language sql stable as $$
   with own as materialized (  -- what the query says comes from nowhere else
     select array(select unnest(tsvector_to_array(maas.maas_lexemes(p_answer)))
@@ -31,11 +33,14 @@ returns jsonb language sql stable as $$
     where c.id = p_conversation and c.user_id = p_user
       and maas.maas_repeats(maas.maas_lexemes(o.value::text), (select terms from own), 4)
   ), memories as (
-    select (s->>'id')::uuid as id from jsonb_array_elements(case when jsonb_typeof(p_sources) = 'array' then p_sources else '[]' end) s
+    select (s->>'id')::uuid as id
+    from jsonb_array_elements(case when jsonb_typeof(p_sources) = 'array' then p_sources else '[]' end) s
     where s ? 'origins' or s->>'kind' = 'summary'
   )
   select maas.maas_merge_origins(array(
-    select jsonb_build_array(case when d.id is null then jsonb_strip_nulls(jsonb_build_object('kind', 'tool', 'name', c.tool, 'domain', t.domain))
+    select jsonb_build_array(
+      case when d.id is null then jsonb_strip_nulls(
+        jsonb_build_object('kind', 'tool', 'name', c.tool, 'domain', t.domain))
       else jsonb_build_object('kind', 'document', 'name', coalesce(k.name, d.id::text), 'id', d.id) end)
     from calls c left join maas.tools t on t.name = c.tool
     left join lateral unnest(c.documents) d(id) on true
@@ -50,7 +55,8 @@ returns jsonb language sql stable as $$
     where o->>'kind' <> 'import' and maas.maas_repeats(g.tsv, (select terms from own))))
 $$;
 comment on function maas.maas_answer_origins is
-  'What an answer was made from: the tools that its run called, documents in place of the tool that searched them, and those opening tools, context providers and origins of memories whose text it repeats';
+  'What an answer was made from: the tools that its run called, documents in place of the tool that searched them, '
+  'and those opening tools, context providers and origins of memories whose text it repeats';
 
 create or replace function maas.maas_answers_from(p_user uuid, p_origin jsonb)
 returns table (user_id uuid, id uuid, run_id uuid, created_at timestamptz, answer text) language sql stable
@@ -60,14 +66,18 @@ security definer set search_path = pg_catalog, pg_temp as $$
   order by g.seq desc
 $$;
 comment on function maas.maas_answers_from is
-  'Messages, newest first, that came from an origin such as {"kind": "tool", "domain": "weather"}; p_user null: of all users';
+  'Messages, newest first, that came from an origin such as {"kind": "tool", "domain": "weather"}; '
+  'p_user null: of all users';
 
-create or replace function maas.maas_memories_from(p_user uuid, p_origin jsonb) returns table (user_id uuid, id uuid) language sql stable
+create or replace function maas.maas_memories_from(p_user uuid, p_origin jsonb)
+returns table (user_id uuid, id uuid) language sql stable
 security definer set search_path = pg_catalog, pg_temp as $$
   select a.user_id, a.id from maas.maas_answers_from(p_user, p_origin) a
   union all  -- those whose messages retention has deleted; of others nothing is left once the messages are forgotten
   select l.user_id, l.id from maas.lsm_storage l
-  where l.origins <> '[]' and l.origins @> jsonb_build_array(p_origin) and (p_user is null or l.user_id = p_user) and l.words_gone
+  where l.origins <> '[]' and l.origins @> jsonb_build_array(p_origin)
+    and (p_user is null or l.user_id = p_user) and l.words_gone
 $$;
 comment on function maas.maas_memories_from is
-  'What maas_forget must delete to forget all that came from an origin, each in a transaction of its own; p_user null: of all users';
+  'What maas_forget must delete to forget all that came from an origin, each in a transaction of its own; '
+  'p_user null: of all users';

@@ -1,13 +1,19 @@
--- Quotas: what is kept of one user at most. Whatever would exceed one is refused with SQLSTATE MQ001, in the transaction that adds it.
+-- Quotas: what is kept of one user at most. Whatever would exceed one is refused with SQLSTATE MQ001, in the
+-- transaction that adds it.
 --
--- Usage is counted where something is added, from an index of the user and no further than the quota. Memory is the exception: its
--- bytes are added up, which takes long for a large one, so an addition is followed by that with a probability that grows with its
--- size, on average once per MiB. An import is always followed by it.
+-- Usage is counted where something is added, from an index of the user and no further than the quota. Memory is the
+-- exception: its bytes are added up, which takes long for a large one, so an addition is followed by that with a
+-- probability that grows with its size, on average once per MiB. An import is always followed by it.
 
 create or replace function maas.maas_memory_bytes(p_user uuid) returns bigint language sql stable as $$
-  select coalesce((select sum(octet_length(g.content) + coalesce(pg_column_size(g.metadata), 0)) from maas.raw_logs g where g.user_id = p_user), 0)
-    + coalesce((select sum(octet_length(m.content) + coalesce(pg_column_size(m.tool_result), 0)) from maas.chat_messages m where m.user_id = p_user), 0)
-    + coalesce((select sum(octet_length(l.summary)) from maas.lsm_storage l where l.user_id = p_user and not l.is_provisional), 0)
+  select coalesce((
+    select sum(octet_length(g.content) + coalesce(pg_column_size(g.metadata), 0)) from maas.raw_logs g
+    where g.user_id = p_user), 0)
+    + coalesce((
+      select sum(octet_length(m.content) + coalesce(pg_column_size(m.tool_result), 0)) from maas.chat_messages m
+      where m.user_id = p_user), 0)
+    + coalesce((
+      select sum(octet_length(l.summary)) from maas.lsm_storage l where l.user_id = p_user and not l.is_provisional), 0)
 $$;
 comment on function maas.maas_memory_bytes is 'The bytes of text that memory and conversations of a user hold';
 
@@ -26,8 +32,10 @@ begin
       when 'user_documents' then (
         select count(*) from (select from maas.knowledge_documents d where d.user_id = p_user limit quota + 1) d)
       when 'user_document_bytes' then (select sum(d.bytes) from maas.knowledge_documents d where d.user_id = p_user)
-      when 'user_images' then (select count(*) from (select from maas.attachments a where a.user_id = p_user limit quota + 1) a)
-      when 'user_image_bytes' then (select sum(octet_length(a.content)) from maas.attachments a where a.user_id = p_user)
+      when 'user_images' then (
+        select count(*) from (select from maas.attachments a where a.user_id = p_user limit quota + 1) a)
+      when 'user_image_bytes' then (
+        select sum(octet_length(a.content)) from maas.attachments a where a.user_id = p_user)
       when 'user_memory_bytes' then maas.maas_memory_bytes(p_user)
     end;
     if used > quota then
@@ -46,7 +54,8 @@ begin
 end
 $$;
 comment on function maas.maas_check_quotas is
-  'Raises MQ001 if the user has more than one of these quotas allows; its detail is {name, quota, used}, used with what is refused';
+  'Raises MQ001 if the user has more than one of these quotas allows; '
+  'its detail is {name, quota, used}, used with what is refused';
 
 create or replace function maas.maas_check_memory(p_user uuid, p_bytes bigint) returns void language plpgsql as $$
 begin
@@ -56,7 +65,8 @@ begin
 end
 $$;
 comment on function maas.maas_check_memory is
-  'Checks the quota of memory after p_bytes were added to it: the more probably the more there are, and always for a MiB';
+  'Checks the quota of memory after p_bytes were added to it: the more probably the more there are, '
+  'and always for a MiB';
 
 create or replace function maas.limit_kept() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -65,11 +75,13 @@ begin
   return null;
 end
 $$;
-comment on function maas.limit_kept is 'Refuses rows beyond the quotas of a user that its arguments name, whoever adds them';
+comment on function maas.limit_kept is
+  'Refuses rows beyond the quotas of a user that its arguments name, whoever adds them';
 create or replace trigger limit_kept after insert on maas.chat_conversations
   referencing new table as inserted for each statement execute function maas.limit_kept('user_conversations');
 create or replace trigger limit_kept after insert on maas.attachments
-  referencing new table as inserted for each statement execute function maas.limit_kept('user_images', 'user_image_bytes');
+  referencing new table as inserted for each statement
+  execute function maas.limit_kept('user_images', 'user_image_bytes');
 
 create or replace function maas.limit_queue() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -79,7 +91,8 @@ declare
 begin
   select u.user_id into full_user from (select distinct user_id from inserted) u
   where (select count(*) from (
-      select from maas.pipeline_runs r where r.user_id = u.user_id and r.queue_state < 2 and r.kind in ('ask', 'action') limit most + 1) r) > most
+      select from maas.pipeline_runs r
+      where r.user_id = u.user_id and r.queue_state < 2 and r.kind in ('ask', 'action') limit most + 1) r) > most
   limit 1;
   if found then
     raise exception using errcode = 'MQ002',
@@ -90,7 +103,8 @@ begin
 end
 $$;
 comment on function maas.limit_queue is
-  'Refuses requests of a user named by claims who has too many unfinished ones. Applications are trusted, and the server counts before it inserts';
+  'Refuses requests of a user named by claims who has too many unfinished ones. '
+  'Applications are trusted, and the server counts before it inserts';
 -- Nobody else pays for it: the condition is looked at once a statement.
 create or replace trigger limit_queue after insert on maas.pipeline_runs
   referencing new table as inserted for each statement

@@ -1,23 +1,26 @@
 -- Imports of our own exports.
 --
--- Ids of a file are mapped to ids of the user who imports it, by HMAC-SHA-256 with a secret of this database: nobody can know
--- or choose them, and the same id of a file leads to the same id again. maas_restore alone reads the secret.
+-- Ids of a file are mapped to ids of the user who imports it, by HMAC-SHA-256 with a secret of this database: nobody
+-- can know or choose them, and the same id of a file leads to the same id again. maas_restore alone reads the secret.
 
 create or replace function maas.maas_derived_columns(p_table regclass) returns text[] language sql stable as $$
   select array_agg(a.attname::text) from pg_attribute a
   where a.attrelid = p_table and a.attnum > 0 and (a.attgenerated <> '' or a.attidentity <> '' or a.attname = 'user_id')
 $$;
-comment on function maas.maas_derived_columns is 'Columns that an export leaves out because they are derived again on import';
+comment on function maas.maas_derived_columns is
+  'Columns that an export leaves out because they are derived again on import';
 
 create or replace function maas.maas_restored_id(p_user uuid, p_id uuid) returns uuid language sql stable as $$
-  select overlay(overlay(left(encode(sha256(k.outer_pad || sha256(k.inner_pad || uuid_send(p_user) || uuid_send(p_id))), 'hex'), 32)
-    placing '8' from 13) placing '8' from 17)::uuid  -- version 8 and the variant of RFC 9562
+  select overlay(
+    overlay(left(encode(sha256(k.outer_pad || sha256(k.inner_pad || uuid_send(p_user) || uuid_send(p_id))), 'hex'), 32)
+      placing '8' from 13) placing '8' from 17)::uuid  -- version 8 and the variant of RFC 9562
   from maas.restore_key k
 $$;
 comment on function maas.maas_restored_id is
   'The id under which a user gets the row that a file calls p_id; unpredictable without the secret';
 
-create or replace function maas.maas_id_owners(p_ids uuid[]) returns table (id uuid, user_id uuid) language sql stable as $$
+create or replace function maas.maas_id_owners(p_ids uuid[])
+returns table (id uuid, user_id uuid) language sql stable as $$
   select t.id, t.user_id from maas.pipeline_runs t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.raw_logs t where t.id = any(p_ids)
   union all select t.id, t.user_id from maas.lsm_storage t where t.id = any(p_ids)
@@ -35,24 +38,30 @@ returns table (id uuid, is_own boolean, is_foreign boolean) language sql stable 
     coalesce(h.is_foreign, false) or not coalesce(h.is_own, false) and not r.is_own and r.is_named
   from unnest(p_ids) i(id)
   left join (
-    select h.id, bool_or(h.user_id = p_user) as is_own, bool_or(h.user_id <> p_user) as is_foreign from maas.maas_id_owners(p_ids) h group by h.id
+    select h.id, bool_or(h.user_id = p_user) as is_own, bool_or(h.user_id <> p_user) as is_foreign
+    from maas.maas_id_owners(p_ids) h group by h.id
   ) h on h.id = i.id
   cross join lateral (  -- restored messages refer to runs that do not exist
-    select exists (select from maas.raw_logs g where g.run_id = i.id) or exists (select from maas.chat_messages m where m.run_id = i.id)
-        or exists (select from maas.user_notes n where n.run_id = i.id) or exists (select from maas.attachments a where a.run_id = i.id) as is_named,
+    select exists (select from maas.raw_logs g where g.run_id = i.id)
+        or exists (select from maas.chat_messages m where m.run_id = i.id)
+        or exists (select from maas.user_notes n where n.run_id = i.id)
+        or exists (select from maas.attachments a where a.run_id = i.id) as is_named,
       exists (select from maas.raw_logs g where g.run_id = i.id and g.user_id is not distinct from p_user)
         or exists (select from maas.chat_messages m where m.run_id = i.id and m.user_id is not distinct from p_user)
         or exists (select from maas.user_notes n where n.run_id = i.id and n.user_id is not distinct from p_user)
-        or exists (select from maas.attachments a where a.run_id = i.id and a.user_id is not distinct from p_user) as is_own) r
+        or exists (
+          select from maas.attachments a where a.run_id = i.id and a.user_id is not distinct from p_user) as is_own) r
 $$;
 comment on function maas.maas_classify_ids is
   'Which ids belong to rows or runs of this user, and which to another user; all others are free';
 
-create or replace function maas.maas_map_ids(p_user uuid, p_ids uuid[], p_keep boolean) returns jsonb language sql stable as $$
+create or replace function maas.maas_map_ids(p_user uuid, p_ids uuid[], p_keep boolean)
+returns jsonb language sql stable as $$
   with made as materialized (
     select i.id, maas.maas_restored_id(p_user, i.id) as made_id from unnest(p_ids) i(id)
   ), there as materialized (  -- imported by the user before: it keeps that id
-    select id from maas.maas_classify_ids(p_user, case when p_keep then array(select made_id from made) else '{}' end) where is_own
+    select id from maas.maas_classify_ids(p_user, case when p_keep then array(select made_id from made) else '{}' end)
+    where is_own
   )
   select coalesce(jsonb_object_agg(c.id,
     case when c.is_own or p_keep and not c.is_foreign and t.id is null then c.id else m.made_id end), '{}')
@@ -73,7 +82,8 @@ declare
   there int;
 begin
   if not exists (select from pg_class where oid = p_table and relnamespace = 'maas'::regnamespace and relname in (
-      'raw_logs', 'lsm_storage', 'memory_corrections', 'user_notes', 'chat_conversations', 'chat_messages', 'attachments')) then
+      'raw_logs', 'lsm_storage', 'memory_corrections', 'user_notes', 'chat_conversations',
+      'chat_messages', 'attachments')) then
     raise feature_not_supported using message = format('%s is not restored', p_table);
   end if;
   if p_table in ('maas.raw_logs'::regclass, 'maas.lsm_storage'::regclass) and not p_keep then
@@ -107,22 +117,30 @@ begin
         from jsonb_array_elements_text(r.line->c) with ordinality u(id, place))), '{}') as named
       from unnest(lists) c) several);
   if exists (
-    select from maas.maas_id_owners(array(select value::uuid from jsonb_each_text(names))) h where h.user_id <> p_user) then
+    select from maas.maas_id_owners(array(select value::uuid from jsonb_each_text(names))) h
+    where h.user_id <> p_user) then
     raise foreign_key_violation using message = 'it names rows of another user';
   end if;
   if p_table = 'maas.chat_messages'::regclass and exists (
     select from jsonb_array_elements(p_rows) r(line)
-    where not exists (select from maas.chat_conversations c where c.id = (r.line->>'conversation_id')::uuid and c.user_id = p_user)) then
+    where not exists (
+      select from maas.chat_conversations c where c.id = (r.line->>'conversation_id')::uuid and c.user_id = p_user))
+    then
     raise foreign_key_violation using message = 'its messages and its conversations do not belong together';
   end if;
 
-  execute format('insert into %1$s (user_id, %2$s) select $1, %2$s from jsonb_populate_recordset(null::%1$s, $2) on conflict do nothing',
+  execute format(
+    'insert into %1$s (user_id, %2$s) select $1, %2$s from jsonb_populate_recordset(null::%1$s, $2) '
+    'on conflict do nothing',
     p_table, columns) using p_user, p_rows;
   get diagnostics added = row_count;
-  execute format('select count(*) from %s t where t.user_id = $1 and t.id in (select (r->>''id'')::uuid from jsonb_array_elements($2) r)',
+  execute format(
+    'select count(*) from %s t where t.user_id = $1 and '
+    't.id in (select (r->>''id'')::uuid from jsonb_array_elements($2) r)',
     p_table) into there using p_user, p_rows;
   -- A note that the user made again has the same content under another id.
-  if there < (select count(distinct r->>'id') from jsonb_array_elements(p_rows) r) and p_table <> 'maas.user_notes'::regclass then
+  if there < (select count(distinct r->>'id') from jsonb_array_elements(p_rows) r)
+    and p_table <> 'maas.user_notes'::regclass then
     raise unique_violation using message = 'parts of it are there already, under other ids';
   end if;
   return added;
@@ -136,11 +154,14 @@ returns uuid language plpgsql security definer set search_path = pg_catalog, pg_
 declare
   new_run uuid := gen_random_uuid();
 begin
-  if exists (select from maas.lsm_storage l cross join unnest(l.raw_log_ids) u(id) where l.user_id = p_user and not l.words_gone
+  if exists (
+    select from maas.lsm_storage l cross join unnest(l.raw_log_ids) u(id) where l.user_id = p_user and not l.words_gone
       and not exists (select from maas.raw_logs g where g.id = u.id and g.user_id = p_user))
     or exists (select from maas.raw_logs g where g.user_id = p_user and g.record_id is not null
       and not exists (select from maas.lsm_storage l where l.id = g.record_id and l.user_id = p_user and l.level = 0))
-    or exists (select from maas.lsm_storage c join maas.lsm_storage l on l.id = c.superseded_by and l.user_id = p_user and l.level = 0
+    or exists (
+      select from maas.lsm_storage c
+      join maas.lsm_storage l on l.id = c.superseded_by and l.user_id = p_user and l.level = 0
       where c.user_id = p_user) then
     raise foreign_key_violation using message = 'its records and its logs do not belong together';
   end if;
@@ -158,14 +179,17 @@ begin
   update maas.raw_logs g set run_id = new_run, turn_no = o.n from (
     select w.id, row_number() over (order by w.occurred_at, w.seq) as n from maas.raw_logs w
     where w.user_id = p_user and w.archived_at is null
-      and not exists (select from maas.pipeline_runs r where r.id = w.run_id and r.user_id is not distinct from p_user)) o
+      and not exists (
+        select from maas.pipeline_runs r where r.id = w.run_id and r.user_id is not distinct from p_user)) o
   where g.id = o.id;
   if not found then
     return null;
   end if;
-  insert into maas.pipeline_runs (id, user_id, user_query, kind, source) values (new_run, p_user, p_label, 'archive', 'import');
+  insert into maas.pipeline_runs (id, user_id, user_query, kind, source)
+  values (new_run, p_user, p_label, 'archive', 'import');
   return new_run;
 end
 $$;
 comment on function maas.maas_finish_restore is
-  'Refuses rows that do not belong together; returns a run that summarises the messages that no summary covered when they were exported';
+  'Refuses rows that do not belong together; '
+  'returns a run that summarises the messages that no summary covered when they were exported';

@@ -1,7 +1,7 @@
 -- Dialogues that collect values before they act, images, and buttons.
 --
--- Replies of a model are pinned and replayed to a process that takes over a run, so that process must begin from the same
--- state: `before` keeps it for the run that used the session last.
+-- Replies of a model are pinned and replayed to a process that takes over a run, so that process must begin from the
+-- same state: `before` keeps it for the run that used the session last.
 
 create or replace function maas.maas_use_session(p_session uuid, p_run uuid)
 returns jsonb language sql set search_path = pg_catalog, pg_temp as $$
@@ -16,14 +16,16 @@ returns jsonb language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function maas.maas_use_session is 'The session as this try of the run found it';
 
-create or replace function maas.maas_open_session(p_run uuid, p_attempt int, p_agent text default null, p_scope text default 'conversation',
+create or replace function maas.maas_open_session(
+  p_run uuid, p_attempt int, p_agent text default null, p_scope text default 'conversation',
   p_is_opening boolean default false)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   run record;
   session uuid;
 begin
-  select r.user_id, r.assistant, case when p_scope <> 'user' then r.conversation_id end as conversation_id into run from maas.pipeline_runs r
+  select r.user_id, r.assistant, case when p_scope <> 'user' then r.conversation_id end as conversation_id into run
+  from maas.pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
     return null;
@@ -31,7 +33,8 @@ begin
   update maas.assistant_sessions s set is_active = false, updated_at = now()
   where s.user_id = run.user_id and s.assistant = run.assistant and s.agent is not distinct from p_agent and s.is_active
     and s.run_id is distinct from p_run
-    and case when s.conversation_id is not distinct from run.conversation_id then p_is_opening and p_scope <> 'user' else p_scope = 'latest' end;
+    and case when s.conversation_id is not distinct from run.conversation_id then p_is_opening and p_scope <> 'user'
+      else p_scope = 'latest' end;
   insert into maas.assistant_sessions (user_id, assistant, agent, conversation_id)
   values (run.user_id, run.assistant, p_agent, run.conversation_id)
   on conflict (user_id, assistant, agent, conversation_id) where is_active do nothing;
@@ -42,7 +45,10 @@ begin
 end
 $$;
 comment on function maas.maas_open_session is
-  'The session of the run''s dialogue as this try of the run found it; null if the caller no longer owns the run. p_scope: conversation, a session in each; latest, one of a user, so another dialogue ends it; user, one that goes on in every conversation. p_is_opening: the message opens the dialogue anew, which ends its session, but not one of the scope user';
+  'The session of the run''s dialogue as this try of the run found it; null if the caller no longer owns the run. '
+  'p_scope: conversation, a session in each; latest, one of a user, so another dialogue ends it; '
+  'user, one that goes on in every conversation. p_is_opening: the message opens the dialogue anew, '
+  'which ends its session, but not one of the scope user';
 
 create or replace function maas.maas_open_pressed_session(p_run uuid, p_attempt int)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -50,8 +56,10 @@ declare
   run record;
   session uuid;
 begin
-  select r.user_id, r.assistant, r.conversation_id, o.agent, coalesce(o.completed_at, o.failed_at) as offered_at into run
-  from maas.pipeline_runs r left join maas.pipeline_runs o on o.id = (r.metadata->>'run_id')::uuid and o.user_id = r.user_id
+  select r.user_id, r.assistant, r.conversation_id, o.agent, coalesce(o.completed_at, o.failed_at) as offered_at
+  into run
+  from maas.pipeline_runs r
+  left join maas.pipeline_runs o on o.id = (r.metadata->>'run_id')::uuid and o.user_id = r.user_id
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
     return null;
@@ -65,17 +73,20 @@ begin
 end
 $$;
 comment on function maas.maas_open_pressed_session is
-  'The session whose dialogue offered the pressed button, as maas_open_session gives it; an empty object if that is over. It begins none and ends none';
+  'The session whose dialogue offered the pressed button, as maas_open_session gives it; '
+  'an empty object if that is over. It begins none and ends none';
 
 create or replace function maas.maas_save_session(p_run uuid, p_attempt int, p_session jsonb)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  perform from maas.pipeline_runs r where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
+  perform from maas.pipeline_runs r
+  where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   if not found then
     return false;
   end if;
-  update maas.assistant_sessions set state = p_session->>'state', slots = p_session->'slots', confirmed = (p_session->>'confirmed')::boolean,
-    photo = (p_session->>'photo')::uuid, offered_photo = (p_session->>'offered_photo')::uuid, optional = p_session->'optional', updated_at = now()
+  update maas.assistant_sessions set state = p_session->>'state', slots = p_session->'slots',
+    confirmed = (p_session->>'confirmed')::boolean, photo = (p_session->>'photo')::uuid,
+    offered_photo = (p_session->>'offered_photo')::uuid, optional = p_session->'optional', updated_at = now()
   where id = (p_session->>'id')::uuid and run_id = p_run;
   return found;
 end
@@ -83,8 +94,8 @@ $$;
 comment on function maas.maas_save_session is
   'Stores what a run has changed in its session; false if the caller no longer owns the run';
 
-create or replace function maas.maas_store_attachment(p_user uuid, p_run uuid, p_media_type text, p_width int, p_height int,
-  p_content bytea)
+create or replace function maas.maas_store_attachment(
+  p_user uuid, p_run uuid, p_media_type text, p_width int, p_height int, p_content bytea)
 returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   stored_id uuid;
@@ -96,8 +107,10 @@ begin
     end if;
   end if;
   insert into maas.attachments (user_id, kind, run_id, media_type, width, height, content)
-  values (p_user, case when p_run is null then 'upload' else 'generated' end, p_run, p_media_type, p_width, p_height, p_content)
-  on conflict (user_id, sha256, run_id) do update set kind = excluded.kind  -- changes nothing, but locks and returns the row
+  values (p_user, case when p_run is null then 'upload' else 'generated' end, p_run, p_media_type,
+    p_width, p_height, p_content)
+  -- changes nothing, but locks and returns the row
+  on conflict (user_id, sha256, run_id) do update set kind = excluded.kind
   returning id into stored_id;
   return stored_id;
 end
@@ -105,7 +118,8 @@ $$;
 comment on function maas.maas_store_attachment is
   'Stores an upload, or an image that a run generated, unless it exists; returns its id, null if the run was erased';
 
-create or replace function maas.maas_store_drawing(p_run uuid, p_media_type text, p_width int, p_height int, p_content bytea)
+create or replace function maas.maas_store_drawing(
+  p_run uuid, p_media_type text, p_width int, p_height int, p_content bytea)
 returns uuid language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   target_user uuid;
@@ -124,7 +138,8 @@ $$;
 comment on function maas.maas_store_drawing is
   'Stores and counts the one picture of a run, once; returns its id, null if the run was erased';
 
-create or replace function maas.maas_press_button(p_run uuid, p_user uuid, p_button text, p_queue_limit int default null)
+create or replace function maas.maas_press_button(
+  p_run uuid, p_user uuid, p_button text, p_queue_limit int default null)
 returns table (verdict text, run_id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -133,7 +148,8 @@ declare
   key text := p_run || ' ' || p_button;
   button_run uuid;
 begin
-  select r.assistant, r.conversation_id, r.source, r.is_remembered into origin from maas.pipeline_runs r where r.id = p_run and r.user_id = p_user;
+  select r.assistant, r.conversation_id, r.source, r.is_remembered into origin from maas.pipeline_runs r
+  where r.id = p_run and r.user_id = p_user;
   if not found then
     return query select 'not_found', null::uuid;
     return;
@@ -146,12 +162,14 @@ begin
   end if;
   select r.id into button_run from maas.pipeline_runs r where r.caller = 'press' and r.idempotency_key = key;
   if not found and p_queue_limit <= (
-    select count(*) from maas.pipeline_runs r where r.user_id = p_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
+    select count(*) from maas.pipeline_runs r
+    where r.user_id = p_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
     return query select 'queue_full', null::uuid;
     return;
   end if;
   if button_run is null then
-    insert into maas.pipeline_runs (user_id, user_query, assistant, conversation_id, kind, source, metadata, caller, idempotency_key, is_remembered)
+    insert into maas.pipeline_runs (
+      user_id, user_query, assistant, conversation_id, kind, source, metadata, caller, idempotency_key, is_remembered)
     values (p_user, label, origin.assistant, origin.conversation_id, 'action', origin.source,
       jsonb_build_object('button', p_button, 'run_id', p_run), 'press', key, origin.is_remembered)
     on conflict (caller, idempotency_key) where idempotency_key is not null do nothing returning id into button_run;
@@ -163,7 +181,8 @@ begin
 end
 $$;
 comment on function maas.maas_press_button is
-  'Returns button_run and its run, which is the same for every press; not_offered, queue_full, or not_found (also for a run of another user)';
+  'Returns button_run and its run, which is the same for every press; '
+  'not_offered, queue_full, or not_found (also for a run of another user)';
 
 create or replace function maas.replace_old_state()
 returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -172,7 +191,8 @@ begin
   return new;
 end
 $$;
-comment on function maas.replace_old_state is 'Replaces wait_assistant_confirm, which older programs write, by assistant_chat';
+comment on function maas.replace_old_state is
+  'Replaces wait_assistant_confirm, which older programs write, by assistant_chat';
 
 create or replace trigger replace_old_state before insert or update of state on maas.assistant_sessions
   for each row when (new.state = 'wait_assistant_confirm') execute function maas.replace_old_state();

@@ -1,17 +1,20 @@
 -- Lexemes of questions, and how many messages of a user with a large memory contain each.
 
-create or replace function maas.maas_terms(p_lexemes text[]) returns tsquery[] language sql immutable parallel safe as $$
+create or replace function maas.maas_terms(p_lexemes text[])
+returns tsquery[] language sql immutable parallel safe as $$
   select array(select ('''' || replace(replace(t, '\', '\\'), '''', '''''') || '''')::tsquery
     from unnest(p_lexemes) with ordinality as u(t, n) order by n)
 $$;
 comment on function maas.maas_terms is 'Each lexeme as a query of its own';
 
-create or replace function maas.maas_any_term(p_lexemes text[]) returns tsquery language sql immutable parallel safe as $$
+create or replace function maas.maas_any_term(p_lexemes text[])
+returns tsquery language sql immutable parallel safe as $$
   select string_agg(t::text, ' | ')::tsquery from unnest(maas.maas_terms(p_lexemes)) t
 $$;
 comment on function maas.maas_any_term is 'One query that matches any of the lexemes; null if there is none';
 
-create or replace function maas.maas_search_terms(p_text text) returns tsquery[] language sql immutable parallel safe as $$
+create or replace function maas.maas_search_terms(p_text text)
+returns tsquery[] language sql immutable parallel safe as $$
   with words as (
     select w.lexeme as word, tsvector_to_array(maas.maas_lexemes(w.lexeme)) as stems
     from unnest(to_tsvector('simple', replace(translate(left(p_text, 1000), 'ёЁ’', 'еЕ'''), '<!--', '<--'))) w
@@ -23,9 +26,11 @@ create or replace function maas.maas_search_terms(p_text text) returns tsquery[]
     order by length(w.word) desc, w.word limit 16)
 $$;
 comment on function maas.maas_search_terms is
-  'For each word of a text, at most 16, the longest first: what begins with the word or with its stem, in any case. Stop words count only where a text has no others';
+  'For each word of a text, at most 16, the longest first: what begins with the word or with its stem, in any case. '
+  'Stop words count only where a text has no others';
 
-create or replace function maas.maas_term_mask(p_text tsvector, p_terms tsquery[]) returns bigint language sql immutable parallel safe as $$
+create or replace function maas.maas_term_mask(p_text tsvector, p_terms tsquery[])
+returns bigint language sql immutable parallel safe as $$
   select coalesce((p_text @@ p_terms[1])::int::bigint, 0) | coalesce((p_text @@ p_terms[2])::int::bigint << 1, 0)
     | coalesce((p_text @@ p_terms[3])::int::bigint << 2, 0) | coalesce((p_text @@ p_terms[4])::int::bigint << 3, 0)
     | coalesce((p_text @@ p_terms[5])::int::bigint << 4, 0) | coalesce((p_text @@ p_terms[6])::int::bigint << 5, 0)
@@ -46,7 +51,8 @@ $$;
 comment on function maas.maas_term_mask is
   'Bit i is set if the text contains term i; at most 32 terms. Written out so that it is inlined';
 
-create or replace function maas.maas_mask_weight(p_mask bigint, p_weights float8[]) returns float8 language sql immutable parallel safe as $$
+create or replace function maas.maas_mask_weight(p_mask bigint, p_weights float8[])
+returns float8 language sql immutable parallel safe as $$
   select (p_mask & 1) * coalesce(p_weights[1], 0) + (p_mask >> 1 & 1) * coalesce(p_weights[2], 0)
     + (p_mask >> 2 & 1) * coalesce(p_weights[3], 0) + (p_mask >> 3 & 1) * coalesce(p_weights[4], 0)
     + (p_mask >> 4 & 1) * coalesce(p_weights[5], 0) + (p_mask >> 5 & 1) * coalesce(p_weights[6], 0)
@@ -64,10 +70,13 @@ create or replace function maas.maas_mask_weight(p_mask bigint, p_weights float8
     + (p_mask >> 28 & 1) * coalesce(p_weights[29], 0) + (p_mask >> 29 & 1) * coalesce(p_weights[30], 0)
     + (p_mask >> 30 & 1) * coalesce(p_weights[31], 0) + (p_mask >> 31 & 1) * coalesce(p_weights[32], 0)
 $$;
-comment on function maas.maas_mask_weight is 'The sum of the weights of the terms in a mask. Written out so that it is inlined';
+comment on function maas.maas_mask_weight is
+  'The sum of the weights of the terms in a mask. Written out so that it is inlined';
 
 create or replace function maas.maas_speakers(p_user uuid) returns text[] language sql stable as $$
-  select array(select speaker from maas.raw_logs where user_id = p_user and is_remembered and speaker is not null group by speaker order by count(*) desc, speaker limit 100)
+  select array(
+    select speaker from maas.raw_logs where user_id = p_user and is_remembered and speaker is not null group by speaker
+    order by count(*) desc, speaker limit 100)
 $$;
 comment on function maas.maas_speakers is 'The most frequent speakers in a user''s memory, at most a hundred';
 
@@ -83,15 +92,18 @@ begin
   if total > p_whole then
     insert into maas.counted_users (user_id, turns, speakers) values (p_user, total, maas.maas_speakers(p_user));
     insert into maas.term_df select p_user, t.lexeme, count(*)
-    from maas.raw_logs l cross join lateral unnest(l.tsv) t where l.user_id = p_user and l.is_remembered group by t.lexeme;
+    from maas.raw_logs l cross join lateral unnest(l.tsv) t where l.user_id = p_user and l.is_remembered
+    group by t.lexeme;
   end if;
   return total;
 end
 $$;
 comment on function maas.maas_count_terms is
-  'Counts the terms of a user again, or removes the counts when a search can read all messages. Returns the number of messages';
+  'Counts the terms of a user again, or removes the counts when a search can read all messages. '
+  'Returns the number of messages';
 
-create or replace function maas.maas_users_to_count(p_overlap interval, p_whole int default 2000) returns setof uuid language sql stable as $$
+create or replace function maas.maas_users_to_count(p_overlap interval, p_whole int default 2000)
+returns setof uuid language sql stable as $$
   select u.user_id
   from (
     select distinct user_id from maas.raw_logs where created_at >= (
@@ -99,7 +111,8 @@ create or replace function maas.maas_users_to_count(p_overlap interval, p_whole 
   left join maas.counted_users c on c.user_id = u.user_id
   cross join lateral (
     select count(*) as turns from (
-      select from maas.raw_logs where user_id = u.user_id and is_remembered limit coalesce(c.turns * 11 / 10, p_whole) + 1) l) l
+      select from maas.raw_logs
+      where user_id = u.user_id and is_remembered limit coalesce(c.turns * 11 / 10, p_whole) + 1) l) l
   where l.turns > coalesce(c.turns * 11 / 10, p_whole)
 $$;
 comment on function maas.maas_users_to_count is

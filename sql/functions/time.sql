@@ -21,7 +21,8 @@ $$;
 comment on function maas.maas_period(date) is 'The label of a day''s week: 2025-11-20 is in 2025-Week-47';
 
 create or replace function maas.maas_period(p_day date, p_level int) returns text language sql immutable as $$
-  select case when p_level < 3 then maas.maas_period(p_day) else to_char(maas.maas_monday(p_day) + 3, 'YYYY"-Month-"MM') end
+  select case when p_level < 3 then maas.maas_period(p_day)
+    else to_char(maas.maas_monday(p_day) + 3, 'YYYY"-Month-"MM') end
 $$;
 comment on function maas.maas_period(date, int) is
   'The label of a summary that ends on a day: 2025-Week-47, or 2025-Month-11 for level 3';

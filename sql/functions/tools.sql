@@ -5,8 +5,8 @@
 --   maas_finish_tool   after a write: its result
 --   maas_record_read   after a read: a crash repeats reads, so each is a row of its own
 --
--- A write has a row `started` before it is executed. If a later claim finds that row, nobody knows whether it took effect: it
--- becomes in_doubt and is not repeated unless the tool is idempotent.
+-- A write has a row `started` before it is executed. If a later claim finds that row, nobody knows whether it took
+-- effect: it becomes in_doubt and is not repeated unless the tool is idempotent.
 
 create or replace function maas.maas_count_call(p_run uuid, p_attempt int)
 returns int language sql security definer set search_path = pg_catalog, pg_temp as $$
@@ -19,7 +19,8 @@ $$;
 comment on function maas.maas_count_call is
   'The number of this tool call within the claim, from 1; null if the caller no longer owns the run';
 
-create or replace function maas.maas_begin_tool(p_run uuid, p_attempt int, p_call text, p_tool text, p_hash text, p_effect text,
+create or replace function maas.maas_begin_tool(
+  p_run uuid, p_attempt int, p_call text, p_tool text, p_hash text, p_effect text,
   p_is_idempotent boolean, p_arguments jsonb default null)
 returns table (verdict text, result jsonb) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -45,8 +46,8 @@ begin
   if done.status = 'done' or done.body is not null and done.attempt < p_attempt then
     return query select 'kept', done.body;
   elsif done.status = 'failed' or p_is_idempotent then
-    update maas.tool_executions set status = 'started', attempt = p_attempt, try = run.try, call_id = p_call, result = null, body = null,
-      ms = null
+    update maas.tool_executions set status = 'started', attempt = p_attempt, try = run.try, call_id = p_call,
+      result = null, body = null, ms = null
     where id = done.id;
     return query select 'run', null::jsonb;
   else
@@ -56,43 +57,54 @@ begin
 end
 $$;
 comment on function maas.maas_begin_tool is
-  'Returns run; kept and the former result; in_doubt: it may have taken effect, do not repeat it; lost: the caller no longer owns the run';
+  'Returns run; kept and the former result; in_doubt: it may have taken effect, do not repeat it; '
+  'lost: the caller no longer owns the run';
 
 create or replace function maas.maas_finish_tool(p_run uuid, p_attempt int, p_tool text, p_hash text, p_status text,
   p_body jsonb, p_ms real, p_result jsonb default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if p_status not in ('done', 'failed', 'in_doubt') or p_status is null then
-    raise invalid_parameter_value using message = format('status: done, failed or in_doubt, not %s', coalesce(p_status, 'null'));
+    raise invalid_parameter_value
+      using message = format('status: done, failed or in_doubt, not %s', coalesce(p_status, 'null'));
   end if;
   update maas.tool_executions set status = p_status, body = p_body, result = p_result, ms = p_ms
-  where run_id = p_run and attempt = p_attempt and tool = p_tool and args_hash = p_hash and effect <> 'read' and status = 'started';
+  where run_id = p_run and attempt = p_attempt and tool = p_tool and args_hash = p_hash and effect <> 'read'
+    and status = 'started';
   return found;
 end
 $$;
 comment on function maas.maas_finish_tool is
-  'started -> done, failed or in_doubt; p_body is the whole result, p_result what people are shown of it; false if a later claim has taken it over or marked it in_doubt';
+  'started -> done, failed or in_doubt; p_body is the whole result, p_result what people are shown of it; '
+  'false if a later claim has taken it over or marked it in_doubt';
 
-create or replace function maas.maas_record_read(p_run uuid, p_attempt int, p_call text, p_tool text, p_hash text, p_status text,
+create or replace function maas.maas_record_read(
+  p_run uuid, p_attempt int, p_call text, p_tool text, p_hash text, p_status text,
   p_ms real, p_arguments jsonb default null, p_result jsonb default null, p_documents uuid[] default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  insert into maas.tool_executions (run_id, try, attempt, call_id, tool, args_hash, effect, status, ms, arguments, result, documents)
-  select r.id, r.try, r.attempt, p_call, p_tool, p_hash, 'read', p_status, p_ms, p_arguments, p_result, p_documents from maas.pipeline_runs r
+  insert into maas.tool_executions (
+    run_id, try, attempt, call_id, tool, args_hash, effect, status, ms, arguments, result, documents)
+  select r.id, r.try, r.attempt, p_call, p_tool, p_hash, 'read', p_status, p_ms, p_arguments, p_result, p_documents
+  from maas.pipeline_runs r
   where r.id = p_run and r.attempt = p_attempt and r.owner is not null for key share of r;
   return found;
 end
 $$;
-comment on function maas.maas_record_read is 'Writes a read tool call to the ledger, with the documents whose text it gave; false if the caller no longer owns the run';
+comment on function maas.maas_record_read is
+  'Writes a read tool call to the ledger, with the documents whose text it gave; '
+  'false if the caller no longer owns the run';
 
-create or replace function maas.settle_action() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.settle_action()
+returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   update maas.chat_pending_actions set status = new.status, result = new.body
   where action_run_id = new.run_id and status = 'executing';
   return null;
 end
 $$;
-comment on function maas.settle_action is 'Ends an approved action in the statement that ends its line in the tool ledger';
+comment on function maas.settle_action is
+  'Ends an approved action in the statement that ends its line in the tool ledger';
 
 create or replace trigger settle_action after update of status on maas.tool_executions
   for each row when (new.effect <> 'read' and new.status <> 'started' and old.status <> new.status)
@@ -102,7 +114,8 @@ create or replace function maas.maas_failures_in_a_row(p_run uuid, p_tool text)
 returns int language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   with earlier as (
     select n.id from maas.pipeline_runs r cross join lateral (
-      select o.id, o.conversation_id from maas.pipeline_runs o where o.user_id = r.user_id and o.seq < r.seq order by o.seq desc limit 100) n
+      select o.id, o.conversation_id from maas.pipeline_runs o where o.user_id = r.user_id and o.seq < r.seq
+      order by o.seq desc limit 100) n
     where r.id = p_run and n.conversation_id = r.conversation_id
   ), calls as (
     select e.id, e.status from maas.tool_executions e join earlier on earlier.id = e.run_id
@@ -111,4 +124,5 @@ returns int language sql stable security definer set search_path = pg_catalog, p
   select count(*)::int from calls where id > coalesce((select max(id) from calls where status = 'done'), 0)
 $$;
 comment on function maas.maas_failures_in_a_row is
-  'How often the tool failed without a success since, in the last runs of this conversation before this one; ten at most. What is in doubt does not count';
+  'How often the tool failed without a success since, in the last runs of this conversation before this one; '
+  'ten at most. What is in doubt does not count';
