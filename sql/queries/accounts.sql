@@ -41,7 +41,8 @@ select verdict, session_id, user_id from maas.maas_refresh_session($1, $2, $3, $
 select session_id, user_id from maas.maas_find_session($1);
 
 -- name: auth_session  -- $1 user, $2 session; no row once it has ended
-select method, extract(epoch from maas.maas_now() - created_at)::float8 as age_s from maas.auth_sessions where user_id = $1 and id = $2 and revoked_at is null and expires_at > maas.maas_now();
+select method, extract(epoch from maas.maas_now() - created_at)::float8 as age_s from maas.auth_sessions
+where user_id = $1 and id = $2 and revoked_at is null and expires_at > maas.maas_now();
 
 -- name: end_sessions  -- $1 user, $2 session, $3 scope
 select maas.maas_end_sessions($1, $2, $3);

@@ -19,7 +19,8 @@ join maas.attachments a on a.id = n.id and a.user_id = r.user_id
 where r.id = $1 order by n.place limit 1;
 
 -- name: drawing_of_run  -- $1 run
-select a.id from maas.pipeline_runs r join maas.attachments a on a.run_id = r.id and a.user_id is not distinct from r.user_id where r.id = $1;
+select a.id from maas.pipeline_runs r
+join maas.attachments a on a.run_id = r.id and a.user_id is not distinct from r.user_id where r.id = $1;
 
 -- name: keep_drawing  -- $1 run, $2 media type, $3 width, $4 height, $5 content
 select maas.maas_store_drawing($1, $2, $3, $4, $5);

@@ -13,7 +13,8 @@ from (
   select n.id, n.updated_at
   from (
     select o.id, greatest(o.created_at, (
-      select m.created_at from maas.chat_messages m where m.conversation_id = o.id order by m.created_at desc, m.id desc limit 1)) as updated_at
+      select m.created_at from maas.chat_messages m where m.conversation_id = o.id
+      order by m.created_at desc, m.id desc limit 1)) as updated_at
     from maas.chat_conversations o where o.user_id = $1) n
   where $2::timestamptz is null or (n.updated_at, n.id) < ($2, $3::uuid)
   order by n.updated_at desc, n.id desc limit $4) p
@@ -21,7 +22,8 @@ join maas.ai_conversations c on c.id = p.id
 order by p.updated_at desc, p.id desc;
 
 -- name: assistants_to_choose  -- $1 source of requests
-select name, coalesce(definition->>'title', initcap(replace(name, '_', ' '))) as title, definition->>'description' as description
+select name, coalesce(definition->>'title', initcap(replace(name, '_', ' '))) as title,
+  definition->>'description' as description
 from maas.assistants
 where is_active and (coalesce(definition->'channels', '[]') in ('[]', 'null') or definition->'channels' ? $1)
 order by name;
@@ -34,17 +36,21 @@ select id, mode, is_processing, message_count, last_agent, last_domain
 from maas.v_conversation_status where telegram_chat_id = $1 and user_id = $2 and assistant = $3 and is_open;
 
 -- name: change_conversation  -- $1 id, $2 mode or null, $3 title or null: null keeps the value
-update maas.chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1 returning id;
+update maas.chat_conversations set mode = coalesce($2::text, mode), title = coalesce($3::text, title) where id = $1
+returning id;
 
--- name: dialogue  -- $1 run: the language that its client states; the last messages of the user in its conversation, newest first
+-- name: dialogue  -- $1 run: the language that its client states;
+-- the last messages of the user in its conversation, newest first
 select r.metadata->>'language_code' as language_code, array(
   select left(m.content, 200) from maas.chat_messages m
-  where m.conversation_id = r.conversation_id and m.user_id = r.user_id and m.role = 'user' and m.run_id is distinct from r.id
+  where m.conversation_id = r.conversation_id and m.user_id = r.user_id and m.role = 'user'
+    and m.run_id is distinct from r.id
   order by m.created_at desc, m.id desc limit 10) as said
 from maas.pipeline_runs r where r.id = $1;
 
 -- name: start_results  -- $1 run: those of its conversation; null before its first run
-select c.start_results from maas.pipeline_runs r join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id
+select c.start_results from maas.pipeline_runs r
+join maas.chat_conversations c on c.id = r.conversation_id and c.user_id = r.user_id
 where r.id = $1;
 
 -- name: keep_start  -- $1 run, $2 attempt, $3 results by tool
@@ -71,10 +77,11 @@ select created_at, id from maas.chat_messages
 where conversation_id = $1 and (id = $2 or run_id = $2) and role = any($3::text[])
 order by created_at, id limit 1;
 
--- name: list_messages  -- $1 conversation, $2 created_at and $3 id of a place, or nulls for the end, $4 how many before it, $5 roles,
+-- name: list_messages  -- $1 conversation, $2 created_at and $3 id of a place, or nulls for the end,
+-- $4 how many before it, $5 roles,
 -- $6 how many after it, $7 whether the message at it, too; newest first
-select id, run_id, role, content, actions, agent, tool_calls, tool_call_id, tool_name, tool_result, tokens_used, created_at,
-  array(select a.id from unnest(m.attachment_ids) with ordinality n(id, place)
+select id, run_id, role, content, actions, agent, tool_calls, tool_call_id, tool_name, tool_result, tokens_used,
+  created_at, array(select a.id from unnest(m.attachment_ids) with ordinality n(id, place)
     join maas.attachments a on a.id = n.id and a.user_id = m.user_id order by n.place) as attachment_ids
 from (
   (select * from maas.chat_messages
@@ -83,7 +90,8 @@ from (
   union all
   (select * from maas.chat_messages where $7 and conversation_id = $1 and id = $3)
   union all
-  (select * from maas.chat_messages where conversation_id = $1 and role = any($5::text[]) and (created_at, id) > ($2, $3)
+  (select * from maas.chat_messages
+   where conversation_id = $1 and role = any($5::text[]) and (created_at, id) > ($2, $3)
     order by created_at, id limit $6)) m
 order by created_at desc, id desc;
 
@@ -93,7 +101,8 @@ with hidden as materialized (
   select array(
     select id from maas.pipeline_runs where user_id = $1 and kind in ('ask', 'action', 'task') and seq >= $2
     union all
-    select id from maas.pipeline_runs where queue_state = -2 and user_id = $1 and kind in ('ask', 'action', 'task')) as runs
+    select id from maas.pipeline_runs
+    where queue_state = -2 and user_id = $1 and kind in ('ask', 'action', 'task')) as runs
 ), newest as materialized (
   select m.run_id, m.role, m.content, m.is_folded, m.created_at from maas.chat_messages m
   where m.conversation_id = $3 and m.user_id = $1 and m.role in ('user', 'assistant')
@@ -101,10 +110,14 @@ with hidden as materialized (
     and not exists (select from maas.raw_logs g where g.user_id = $1 and g.run_id = m.run_id and not g.is_remembered)
   order by m.created_at desc, m.id desc limit 4 * $4
 )
-select l.id, n.run_id, n.is_folded, case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
+select l.id, n.run_id, n.is_folded,
+  case n.role when 'user' then 'user_query' else 'assistant_response' end as message_type, n.content, l.speaker,
   coalesce(l.occurred_at, n.created_at) as occurred_at, l.origins
-from newest n left join lateral (select seq from maas.pipeline_runs where id = n.run_id and user_id is not distinct from $1 offset 0) r on true  -- imported messages have no runs
+-- imported messages have no runs
+from newest n left join lateral (
+  select seq from maas.pipeline_runs where id = n.run_id and user_id is not distinct from $1 offset 0) r on true
 left join lateral (
-  select id, speaker, occurred_at, origins from maas.raw_logs where run_id = n.run_id and user_id is not distinct from $1 and turn_no = 0
+  select id, speaker, occurred_at, origins from maas.raw_logs
+  where run_id = n.run_id and user_id is not distinct from $1 and turn_no = 0
     and message_type = case n.role when 'user' then 'user_query' else 'assistant_response' end offset 0) l on true
 order by r.seq desc nulls last, n.created_at desc limit $4;

@@ -5,7 +5,8 @@ select s.verdict, s.id, (s.cancelled).error_code, (s.cancelled).error_message, (
 from maas.maas_step($1, $2::text[], $3, $4::jsonb, $5, $6::text[], $7::uuid[], $8, $9) s;
 
 -- name: advance
-select id, is_cancelled, assistants_version from maas.maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb,
+select id, is_cancelled, assistants_version
+from maas.maas_advance($1, $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb,
   $9::jsonb, $10::text[], $11::text[]);
 
 -- name: archive_exchange
@@ -21,7 +22,8 @@ select maas.maas_heartbeat($1, $2::interval);
 select reclaimed, failed, recovered, quarantined, moved from maas.maas_reap($1, $2::text[], $3);
 
 -- name: configure_engine  -- $1 {key: value}, values as text
-update maas.engine_settings s set value = v.value from jsonb_each_text($1::jsonb) v(key, value) where s.key = v.key and s.value <> v.value;
+update maas.engine_settings s set value = v.value from jsonb_each_text($1::jsonb) v(key, value)
+where s.key = v.key and s.value <> v.value;
 
 -- name: ring
 select pg_notify($1, $2);
@@ -82,6 +84,6 @@ select name, labels, le, sum(events)::bigint as events, sum(seconds) as seconds 
 group by name, labels, le order by name, labels, le;
 
 -- name: queue
-select inbox, waiting, runnable, deferred, in_flight, coalesce(extract(epoch from oldest_for), 0)::float8 as oldest_seconds,
-  oldest_user, orchestrators, notify_queue_usage
+select inbox, waiting, runnable, deferred, in_flight,
+  coalesce(extract(epoch from oldest_for), 0)::float8 as oldest_seconds, oldest_user, orchestrators, notify_queue_usage
 from maas.v_queue;

@@ -34,13 +34,16 @@ select count(*) from (
   where ($2::uuid is null or d.user_id = $2) and d.user_id <> all ((select users from importing)::uuid[])) g;
 
 -- name: group_children  -- $1 user, $2 level, $3 a day of the bucket; oldest first
-select id, level, time_bucket_start, time_bucket_end, summary, is_degraded, origins, greatest(cardinality(raw_log_ids), 1) as messages
+select id, level, time_bucket_start, time_bucket_end, summary, is_degraded, origins,
+  greatest(cardinality(raw_log_ids), 1) as messages
 from maas.maas_bucket_records($1, $2, $3) order by time_bucket_end, occurred_at, id;
 
 -- name: compact
 select maas.maas_compact($1, $2, $3, $4::uuid[], $5, $6, $7::jsonb);
 
--- name: left_out_days  -- $1 within so many days: of each model the days that it merged, and of how many it wrote nothing usable
+-- name: left_out_days  -- $1 within so many days: of each model the days that it merged,
+-- and of how many it wrote nothing usable
 select provider || ':' || model as model, sum(days)::int as days, sum(cardinality(left_out))::int as left_out
-from maas.compactions where created_at > maas.maas_now() - make_interval(days => $1) and days > 0 and provider <> 'extractive'
+from maas.compactions
+where created_at > maas.maas_now() - make_interval(days => $1) and days > 0 and provider <> 'extractive'
 group by 1 order by 3 desc, 1;

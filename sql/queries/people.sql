@@ -26,7 +26,8 @@ select maas.maas_forget($1, $2, $3, $4);
 select user_id, id from maas.maas_memories_from($1, $2::jsonb);
 
 -- name: answers_from  -- $1 user, null for all, $2 what an origin holds, $3 how many; newest first, `total` counts all
-select id, run_id as request_id, created_at, answer, count(*) over () as total from maas.maas_answers_from($1, $2::jsonb) limit $3;
+select id, run_id as request_id, created_at, answer, count(*) over () as total
+from maas.maas_answers_from($1, $2::jsonb) limit $3;
 
 -- name: remember  -- $1 user, $2 messages
 select run_id, log_ids from maas.maas_remember($1, $2::jsonb);
@@ -34,7 +35,8 @@ select run_id, log_ids from maas.maas_remember($1, $2::jsonb);
 -- name: check_memory  -- $1 user
 select maas.maas_check_quotas($1, '{user_memory_bytes}');
 
--- name: restore_rows  -- $1 table, $2 user, $3 rows as text, $4 whether to keep free ids, $5 the image of the only row, or null
+-- name: restore_rows  -- $1 table, $2 user, $3 rows as text, $4 whether to keep free ids,
+-- $5 the image of the only row, or null
 select maas.maas_restore(('maas.' || $1::text)::regclass, $2, case when $5::bytea is null then $3::text::jsonb
   else jsonb_set($3::text::jsonb, '{0,content}', to_jsonb('\x' || encode($5::bytea, 'hex'))) end, $4);
 
@@ -80,8 +82,10 @@ select (jsonb_build_object('type', 'note') || (to_jsonb(n) - 'user_id'))::text a
 from maas.user_notes n where n.user_id = $1 order by n.created_at, n.id;
 
 -- name: export_attachments  -- $1 user; content in base64, without the line breaks of Postgres
-select json_build_object('type', 'attachment', 'id', id, 'kind', kind, 'run_id', run_id, 'media_type', media_type, 'width', width,
-  'height', height, 'sha256', sha256, 'created_at', created_at, 'content', translate(encode(content, 'base64'), e'\n', ''))::text as line
+select json_build_object(
+  'type', 'attachment', 'id', id, 'kind', kind, 'run_id', run_id, 'media_type', media_type, 'width', width,
+  'height', height, 'sha256', sha256, 'created_at', created_at,
+  'content', translate(encode(content, 'base64'), e'\n', ''))::text as line
 from maas.attachments where user_id = $1 order by created_at, id;
 
 -- name: export_actions  -- $1 user
@@ -92,8 +96,9 @@ from maas.chat_pending_actions a where a.user_id = $1 order by a.created_at, a.i
 select json_build_object('type', 'run', 'id', id, 'kind', kind, 'steps', (
     select json_agg(to_jsonb(s) - 'run_id' order by s.number) from maas.task_steps s where s.run_id = pipeline_runs.id),
    'source', source, 'assistant', assistant,
-  'conversation_id', conversation_id, 'metadata', metadata, 'attachment_ids', attachment_ids, 'query', user_query, 'answer', final_answer, 'status', status,
-  'archive_status', archive_status, 'error_code', error_code, 'error_message', error_message, 'degraded', degraded, 'limited', limited, 'memory', memory, 'memory_reasons', memory_reasons,
-  'sources', sources, 'is_remembered', is_remembered, 'try', try, 'created_at', created_at, 'analyzing_at', analyzing_at, 'completed_at', completed_at,
-  'failed_at', failed_at, 'archived_at', archived_at)::text as line
+  'conversation_id', conversation_id, 'metadata', metadata, 'attachment_ids', attachment_ids, 'query', user_query,
+  'answer', final_answer, 'status', status, 'archive_status', archive_status, 'error_code', error_code, 'error_message',
+  error_message, 'degraded', degraded, 'limited', limited, 'memory', memory, 'memory_reasons', memory_reasons,
+  'sources', sources, 'is_remembered', is_remembered, 'try', try, 'created_at', created_at, 'analyzing_at',
+  analyzing_at, 'completed_at', completed_at, 'failed_at', failed_at, 'archived_at', archived_at)::text as line
 from maas.pipeline_runs where user_id = $1 and kind <> 'trial' order by seq;

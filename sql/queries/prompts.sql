@@ -15,6 +15,8 @@ select definition->>'prompt_language' as language from maas.assistants where nam
 
 -- name: assistant_models  -- $1 name; its own model, null for the configured one, and those that its agents name
 select (definition->>'model') || array(
-  select a->>'model' from jsonb_array_elements(case jsonb_typeof(definition->'agents') when 'array' then definition->'agents' else '[]' end) a
+  select a->>'model'
+  from jsonb_array_elements(
+    case jsonb_typeof(definition->'agents') when 'array' then definition->'agents' else '[]' end) a
   where a->>'model' is not null) as models
 from maas.assistants where name = $1;

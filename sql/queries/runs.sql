@@ -3,28 +3,34 @@
 -- name: insert_runs  -- $10 how many unfinished runs a user may have, or null; more are refused; $11 arrays as text
 with sent as materialized (
   select s.*,
-    row_number() over (partition by s.caller, s.idempotency_key, case when s.idempotency_key is null then s.id end order by s.n) > 1
+    row_number() over (
+      partition by s.caller, s.idempotency_key, case when s.idempotency_key is null then s.id end order by s.n) > 1
       or s.idempotency_key is not null and exists (
-        select from maas.pipeline_runs r where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
-  from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
-      $11::text[], $12::text[], $13::jsonb[], $14::boolean[]) with ordinality
-    as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids, mode,
-      client_context, is_remembered, n)
+        select from maas.pipeline_runs r
+        where r.caller = s.caller and r.idempotency_key = s.idempotency_key) as is_repeat
+  from unnest(
+    $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[], $7::text[], $8::text[], $9::text[],
+    $11::text[], $12::text[], $13::jsonb[], $14::boolean[]) with ordinality
+    as s(id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids,
+      mode, client_context, is_remembered, n)
 ), queues as materialized (
   select u.user_id, q.unfinished
   from (select distinct user_id from sent where $10::int is not null) u cross join lateral (
     -- SQL clients may have inserted any number; counting to ten times the limit is enough
     select count(*) as unfinished from (
-      select from maas.pipeline_runs r where r.user_id = u.user_id and r.queue_state < 2 and r.kind in ('ask', 'action') limit 10 * $10) r) q
+      select from maas.pipeline_runs r
+      where r.user_id = u.user_id and r.queue_state < 2 and r.kind in ('ask', 'action') limit 10 * $10) r) q
 ), placed as materialized (
-  select s.*, q.unfinished, coalesce(not s.is_repeat and
-    q.unfinished + count(*) filter (where not s.is_repeat) over (partition by s.user_id order by s.n) > $10, false) as is_refused
+  select s.*, q.unfinished, coalesce(
+    not s.is_repeat and q.unfinished
+      + count(*) filter (where not s.is_repeat) over (partition by s.user_id order by s.n) > $10, false) as is_refused
   from sent s left join queues q using (user_id)
 ), added as (
-  insert into maas.pipeline_runs (id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
+  insert into maas.pipeline_runs (
+    id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
     attachment_ids, mode, client_context, is_remembered)
-  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key, attachment_ids::uuid[], mode,
-    client_context, is_remembered
+  select id, user_id, user_query, assistant, conversation_id, metadata, source, caller, idempotency_key,
+    attachment_ids::uuid[], mode, client_context, is_remembered
   from placed where not is_repeat and not is_refused order by n
   on conflict (caller, idempotency_key) where idempotency_key is not null do nothing
   returning id
@@ -33,7 +39,8 @@ with sent as materialized (
   select u.user_id, (
     select avg(extract(epoch from f.archived_at - f.analyzing_at)) from (
       select r.archived_at, r.analyzing_at from (
-        select archived_at, analyzing_at from maas.pipeline_runs where user_id = u.user_id order by seq desc limit 10 * $10 + 10) r
+        select archived_at, analyzing_at from maas.pipeline_runs where user_id = u.user_id
+        order by seq desc limit 10 * $10 + 10) r
       where r.archived_at is not null limit 10) f) as seconds
   from (select distinct user_id from placed where is_refused) u
 )
@@ -45,13 +52,15 @@ where p.is_refused or exists (
   select from placed f where f.is_refused and f.caller = p.caller and f.idempotency_key = p.idempotency_key);
 
 -- name: run_of_key
-select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode, client_context, is_remembered
+select id, user_id, user_query, assistant, conversation_id, metadata, attachment_ids, mode,
+  client_context, is_remembered
 from maas.pipeline_runs where caller = $1 and idempotency_key = $2;
 
--- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 $12 seconds since it began, and ended
+-- name: repeated_run  -- $1 user, $2 caller, $3 source, $4 to $10 what is asked, $11 $12 seconds since it began,
+-- and ended
 select id from maas.pipeline_runs
-where user_id = $1 and created_at > now() - make_interval(secs => $11) and caller = $2 and source = $3 and idempotency_key is null
-  and user_query = $4 and assistant = $5 and conversation_id is not distinct from $6
+where user_id = $1 and created_at > now() - make_interval(secs => $11) and caller = $2 and source = $3
+  and idempotency_key is null and user_query = $4 and assistant = $5 and conversation_id is not distinct from $6
   and coalesce(metadata, '{}') - 'traceparent' = coalesce($7::jsonb, '{}') and attachment_ids = $8::uuid[]
   and client_context is not distinct from $9::jsonb and ($10 or not is_remembered)
   and status <> 'FAILED' and cancel_requested_at is null
@@ -61,23 +70,29 @@ order by created_at desc limit 1;
 -- name: client_context  -- $1 run
 select client_context from maas.pipeline_runs where id = $1;
 
--- name: turns_of_words  -- $1 user, $2 a run, $3 texts without blanks around, $4 number of the latest messages to search
+-- name: turns_of_words  -- $1 user, $2 a run, $3 texts without blanks around,
+-- $4 number of the latest messages to search
 select distinct btrim(l.content, E' \t\n\r') as words
 from (
-  select content from maas.raw_logs where user_id = $1 and run_id <> $2 and is_remembered order by occurred_at desc, seq desc limit $4) l
+  select content from maas.raw_logs where user_id = $1 and run_id <> $2 and is_remembered
+  order by occurred_at desc, seq desc limit $4) l
 where btrim(l.content, E' \t\n\r') = any($3::text[]);
 
 -- name: run
-select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status, archive_status,
-  queue_state as lane, try, attempt,
-  deaths, analysis_result, sources, draft_context, final_context_payload, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
-  cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at, responding_at,
-  completed_at, failed_at, archived_at,
-  (select e.payload->'buttons' from maas.run_events e where e.run_id = $1 and e.type = 'buttons' order by e.n desc limit 1) as buttons,
-  (select array_agg(a.id) from maas.attachments a where a.run_id = r.id and a.user_id is not distinct from r.user_id) as drawn,
+select id, seq, user_id, user_query, assistant, conversation_id, kind, source, metadata, attachment_ids, status,
+  archive_status, queue_state as lane, try, attempt, deaths, analysis_result, sources, draft_context,
+  final_context_payload, final_answer, error_code, error_message, degraded, limited, memory, memory_reasons,
+  cancel_requested_at, created_at, updated_at, claimed_at, analyzing_at, analyzed_at, assembling_at, ready_at,
+  responding_at, completed_at, failed_at, archived_at,
+  (select e.payload->'buttons' from maas.run_events e where e.run_id = $1 and e.type = 'buttons'
+   order by e.n desc limit 1) as buttons,
+  (select array_agg(a.id) from maas.attachments a
+   where a.run_id = r.id and a.user_id is not distinct from r.user_id) as drawn,
   case r.kind when 'task' then (
-    select jsonb_agg(jsonb_build_object('number', s.number, 'title', s.title, 'tool', s.tool, 'depends_on', s.depends_on, 'status', s.status,
-      'error_code', s.result->>'error_code', 'started_at', s.started_at, 'ended_at', s.ended_at) order by s.number)
+    select jsonb_agg(
+      jsonb_build_object(
+        'number', s.number, 'title', s.title, 'tool', s.tool, 'depends_on', s.depends_on, 'status', s.status,
+        'error_code', s.result->>'error_code', 'started_at', s.started_at, 'ended_at', s.ended_at) order by s.number)
     from maas.task_steps s where s.run_id = r.id) end as steps
 from maas.pipeline_runs r where id = $1;
 
@@ -89,28 +104,38 @@ select sources from maas.pipeline_runs where id = $1;
 
 -- name: open_run_of_conversation  -- $1 user, $2 conversation: the newest run without an answer
 select id from maas.pipeline_runs
-where user_id = $1 and queue_state < 2 and kind in ('ask', 'action') and conversation_id = $2 and status not in ('COMPLETED', 'FAILED')
+where user_id = $1 and queue_state < 2 and kind in ('ask', 'action') and conversation_id = $2
+  and status not in ('COMPLETED', 'FAILED')
 order by seq desc limit 1;
 
--- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation, $8 assistant, $9 from, $10 to
--- nulls mean any, but trials are listed only as such; newest first. One branch for a user and one for all: each has its index, and one plan serves both
-select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
-  left(final_answer, 300) as answer, error_code, error_message, limited, memory, created_at, completed_at
+-- name: list_runs  -- $1 user, $2 status, $3 $4 before this created_at and id, $5 how many, $6 kind, $7 conversation,
+-- $8 assistant, $9 from, $10 to
+-- nulls mean any, but trials are listed only as such; newest first. One branch for a user and one for all: each has its
+-- index, and one plan serves both
+select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
+  left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
+  created_at, completed_at
 from (
-  (select * from maas.pipeline_runs where user_id = $1 and ($2::text is null or status = $2) and kind = coalesce($6::text, nullif(kind, 'trial'))
-    and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
-    and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
-    and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)
+  (select * from maas.pipeline_runs
+   where user_id = $1 and ($2::text is null or status = $2) and kind = coalesce($6::text, nullif(kind, 'trial'))
+     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
+     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
+     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
+   order by created_at desc, id desc limit $5)
   union all
-  (select * from maas.pipeline_runs where $1::uuid is null and ($2::text is null or status = $2) and kind = coalesce($6::text, nullif(kind, 'trial'))
-    and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
-    and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
-    and ($3::timestamptz is null or (created_at, id) < ($3, $4)) order by created_at desc, id desc limit $5)) r
+  (select * from maas.pipeline_runs
+   where $1::uuid is null and ($2::text is null or status = $2) and kind = coalesce($6::text, nullif(kind, 'trial'))
+     and ($7::uuid is null or conversation_id = $7) and ($8::text is null or assistant = $8)
+     and ($9::timestamptz is null or created_at >= $9) and ($10::timestamptz is null or created_at < $10)
+     and ($3::timestamptz is null or (created_at, id) < ($3, $4))
+   order by created_at desc, id desc limit $5)) r
 order by created_at desc, id desc limit $5;
 
--- name: search_runs  -- $1 to $10 as list_runs, $11 text: every word of it, or its beginning, is in the query or in the answer of a run
--- $12 how many messages with a word are collected by the index of the words. A word that is in more of them is looked for in the
--- runs that have the other words, or where all are so common, in the newest runs until the page is full: no plan reads all messages.
+-- name: search_runs  -- $1 to $10 as list_runs, $11 text: every word of it, or its beginning,
+-- is in the query or in the answer of a run
+-- $12 how many messages with a word are collected by the index of the words. A word that is in more of them is looked
+-- for in the runs that have the other words, or where all are so common, in the newest runs until the page is full: no
+-- plan reads all messages.
 with asked as materialized (
   select t.n, t.term from unnest(maas.maas_search_terms($11)) with ordinality t(term, n)
 ), collected as materialized (
@@ -122,45 +147,50 @@ with asked as materialized (
 ), found as materialized (
   select n, term, runs, cardinality(runs) > $12::int as is_common from collected
 ), chosen as materialized (
-  select u.run_id from (select distinct f.n, x.run_id from found f cross join lateral unnest(f.runs) x(run_id) where not f.is_common) u
+  select u.run_id
+  from (select distinct f.n, x.run_id from found f cross join lateral unnest(f.runs) x(run_id) where not f.is_common) u
   group by u.run_id having count(*) = (select count(*) from found where not is_common)
 )
-select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status, left(user_query, 200) as query,
-  left(final_answer, 300) as answer, error_code, error_message, limited, memory, created_at, completed_at
+select id, seq, user_id, kind, assistant, conversation_id, source, status, archive_status,
+  left(user_query, 200) as query, left(final_answer, 300) as answer, error_code, error_message, limited, memory,
+  created_at, completed_at
 from (
   (select r.* from chosen c join maas.pipeline_runs r on r.id = c.run_id
-   where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2) and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
-    and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-    and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
-    and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
-    and not exists (
-      select from found f where f.is_common and not exists (
-        select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
+   where ($1::uuid is null or r.user_id = $1) and r.kind <> 'archive' and ($2::text is null or r.status = $2)
+     and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
+     and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+     and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
+     and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
+     and not exists (
+       select from found f where f.is_common and not exists (
+         select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
    order by r.created_at desc, r.id desc limit $5)
   union all
   (select r.* from (
      select r.id, r.user_id, r.created_at from maas.pipeline_runs r
      where r.user_id = $1 and exists (select from asked) and not exists (select from found where not is_common)
-      and r.kind <> 'archive' and ($2::text is null or r.status = $2) and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
-    and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-    and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
-    and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
+       and r.kind <> 'archive' and ($2::text is null or r.status = $2)
+       and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
+       and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+       and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
+       and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
      order by r.created_at desc, r.id desc offset 0) n cross join lateral (
      select * from maas.pipeline_runs where id = n.id offset 0) r
    where not exists (
-      select from found f where f.is_common and not exists (
-        select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
+     select from found f where f.is_common and not exists (
+       select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
    order by n.created_at desc, n.id desc limit $5)
   union all
   (select r.* from maas.pipeline_runs r
    where $1::uuid is null and exists (select from asked) and not exists (select from found where not is_common)
-    and r.kind <> 'archive' and ($2::text is null or r.status = $2) and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
-    and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
-    and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
-    and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
-    and not exists (
-      select from found f where f.is_common and not exists (
-        select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
+     and r.kind <> 'archive' and ($2::text is null or r.status = $2)
+     and r.kind = coalesce($6::text, nullif(r.kind, 'trial'))
+     and ($7::uuid is null or r.conversation_id = $7) and ($8::text is null or r.assistant = $8)
+     and ($9::timestamptz is null or r.created_at >= $9) and ($10::timestamptz is null or r.created_at < $10)
+     and ($3::timestamptz is null or (r.created_at, r.id) < ($3, $4))
+     and not exists (
+       select from found f where f.is_common and not exists (
+         select from maas.raw_logs l where l.run_id = r.id and l.user_id = r.user_id and l.tsv @@ f.term))
    order by r.created_at desc, r.id desc limit $5)) r
 order by created_at desc, id desc limit $5;
 
@@ -174,11 +204,13 @@ select maas.maas_retry_run($1, $2);
 select to_regclass('maas.pipeline_runs') is not null and to_regproc('maas.maas_import') is not null;
 
 -- name: is_migrated_to  -- $1 the fingerprint of sql/ and of the plugins that are on, $2
-select coalesce(md5(string_agg(name || ' ' || hash || e'\n', '' order by name collate "C")) = $1, false) from maas.schema_files
+select coalesce(md5(string_agg(name || ' ' || hash || e'\n', '' order by name collate "C")) = $1, false)
+from maas.schema_files
 where position(':' in name) = 0 or split_part(name, ':', 1) = any($2);
 
 -- name: server_version
 select current_setting('server_version') as version, current_setting('server_version_num')::int as number;
 
 -- name: extensions
-select extname from pg_extension where extname in ('vector', 'btree_gin', 'fuzzystrmatch', 'unaccent', 'pg_trgm') order by 1;
+select extname from pg_extension
+where extname in ('vector', 'btree_gin', 'fuzzystrmatch', 'unaccent', 'pg_trgm') order by 1;

@@ -1,6 +1,7 @@
 -- Dialogues that collect values.
 
--- name: open_session  -- $1 run, $2 attempt, $3 agent, $4 conversation, latest or user, $5 whether the message opens a dialogue
+-- name: open_session  -- $1 run, $2 attempt, $3 agent, $4 conversation, latest or user,
+-- $5 whether the message opens a dialogue
 select maas.maas_open_session($1, $2, $3, $4, $5);
 
 -- name: open_pressed_session  -- $1 run, $2 attempt

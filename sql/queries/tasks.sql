@@ -1,6 +1,7 @@
 -- Tasks and their steps.
 
--- name: insert_task  -- $1 user, $2 title, $3 steps, $4 parent run, $5 assistant, $6 conversation, $7 whether the user approved it, $8 limits
+-- name: insert_task  -- $1 user, $2 title, $3 steps, $4 parent run, $5 assistant, $6 conversation,
+-- $7 whether the user approved it, $8 limits
 select verdict, run_id from maas.maas_insert_task($1, $2, $3::jsonb, $4, $5, $6, $7, $8::jsonb);
 
 -- name: next_step  -- $1 run, $2 attempt, $3 whether it may let other runs go first

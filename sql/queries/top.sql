@@ -10,16 +10,18 @@ select extract(epoch from period)::int as seconds, accepted, completed, failed f
 select stage, runs::int as runs, p50_ms, p95_ms from maas.v_stage_recent;
 
 -- name: orchestrators
-select owner, host, pid, stages, is_alive, in_flight, concurrency, extract(epoch from lease_left)::float8 as lease_seconds,
-  extract(epoch from up_for)::float8 as up_seconds
+select owner, host, pid, stages, is_alive, in_flight, concurrency,
+  extract(epoch from lease_left)::float8 as lease_seconds, extract(epoch from up_for)::float8 as up_seconds
 from maas.v_orchestrators order by is_alive desc, host, pid;
 
 -- name: longest_queues  -- $1 how many
-select user_id, inbox + waiting + runnable + in_flight as unfinished, extract(epoch from now() - oldest)::float8 as oldest_seconds
+select user_id, inbox + waiting + runnable + in_flight as unfinished,
+  extract(epoch from now() - oldest)::float8 as oldest_seconds
 from maas.v_user_queue order by unfinished desc, oldest limit $1;
 
 -- name: stuck_by_reason
-select why, count(*) as runs, extract(epoch from max(age))::float8 as oldest_seconds, (array_agg(id order by age desc))[1] as oldest_run
+select why, count(*) as runs, extract(epoch from max(age))::float8 as oldest_seconds,
+  (array_agg(id order by age desc))[1] as oldest_run
 from maas.v_runs_stuck group by why order by runs desc;
 
 -- name: login  -- as `grant` takes it
