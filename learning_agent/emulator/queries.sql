@@ -22,11 +22,13 @@ select e.tool, e.arguments, e.status from maas.tool_executions e join maas.pipel
 where r.user_id = %(user)s and r.created_at >= %(since)s order by e.id;
 
 -- name: pending
-select id, tool_name as tool, tool_args as arguments, maas.maas_fingerprint_action(tool_name, tool_version, args_hash) as fingerprint
+select id, tool_name as tool, tool_args as arguments,
+  maas.maas_fingerprint_action(tool_name, tool_version, args_hash) as fingerprint
 from maas.chat_pending_actions where user_id = %(user)s and status = 'pending' order by created_at desc, place;
 
 -- name: decide
-select verdict, run_id from maas.maas_decide_action(%(action)s, %(user)s, %(decision)s, 'emulator', p_fingerprint => %(fingerprint)s);
+select verdict, run_id
+from maas.maas_decide_action(%(action)s, %(user)s, %(decision)s, 'emulator', p_fingerprint => %(fingerprint)s);
 
 -- name: forget_import_time
 update maas.raw_logs set created_at = occurred_at, known_at = least(known_at, occurred_at)
@@ -36,24 +38,25 @@ where user_id = %(user)s and occurred_at < created_at;
 select maas.maas_purge_expired(%(days)s) as counts;
 
 -- name: expired
-select exists (select from maas.maas_expired_logs(now() - make_interval(days => %(days)s)) g where g.user_id = %(user)s) as is_left;
+select exists (
+  select from maas.maas_expired_logs(now() - make_interval(days => %(days)s)) g where g.user_id = %(user)s) as is_left;
 
 -- name: age_logs
-update maas.raw_logs set occurred_at = occurred_at - %(past)s, known_at = known_at - %(past)s, created_at = created_at - %(past)s,
-  archived_at = archived_at - %(past)s
+update maas.raw_logs set occurred_at = occurred_at - %(past)s, known_at = known_at - %(past)s,
+  created_at = created_at - %(past)s, archived_at = archived_at - %(past)s
 where user_id = %(user)s;
 
 -- name: age_summaries
-update maas.lsm_storage set time_bucket_start = time_bucket_start - %(days)s, time_bucket_end = time_bucket_end - %(days)s,
-  occurred_at = occurred_at - %(past)s, known_at = known_at - %(past)s, created_at = created_at - %(past)s,
-  superseded_at = superseded_at - %(past)s
+update maas.lsm_storage set time_bucket_start = time_bucket_start - %(days)s,
+  time_bucket_end = time_bucket_end - %(days)s, occurred_at = occurred_at - %(past)s, known_at = known_at - %(past)s,
+  created_at = created_at - %(past)s, superseded_at = superseded_at - %(past)s
 where user_id = %(user)s;
 
 -- name: age_runs
 update maas.pipeline_runs set created_at = created_at - %(past)s, claimed_at = claimed_at - %(past)s,
-  analyzing_at = analyzing_at - %(past)s, analyzed_at = analyzed_at - %(past)s, assembling_at = assembling_at - %(past)s,
-  ready_at = ready_at - %(past)s, responding_at = responding_at - %(past)s, completed_at = completed_at - %(past)s,
-  failed_at = failed_at - %(past)s, archived_at = archived_at - %(past)s
+  analyzing_at = analyzing_at - %(past)s, analyzed_at = analyzed_at - %(past)s,
+  assembling_at = assembling_at - %(past)s, ready_at = ready_at - %(past)s, responding_at = responding_at - %(past)s,
+  completed_at = completed_at - %(past)s, failed_at = failed_at - %(past)s, archived_at = archived_at - %(past)s
 where user_id = %(user)s;
 
 -- name: age_conversations

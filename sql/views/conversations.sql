@@ -1,8 +1,8 @@
 -- Conversations and actions under the names that other programs use.
 
 create view maas.v_actions as
-select a.id, a.user_id, a.conversation_id, a.run_id, a.place, a.call_id, a.tool_name as tool, a.tool_version, a.tool_args as arguments,
-  a.effect, a.assistant, a.agent, case
+select a.id, a.user_id, a.conversation_id, a.run_id, a.place, a.call_id, a.tool_name as tool, a.tool_version,
+  a.tool_args as arguments, a.effect, a.assistant, a.agent, case
     when a.status = 'pending' and a.expires_at <= maas.maas_now() then 'expired'
     when a.status in ('approved', 'executing') and exists (
       select from maas.pipeline_runs r where r.id = a.action_run_id and r.status = 'FAILED')
@@ -24,13 +24,16 @@ comment on view maas.ai_conversations is 'Conversations, and whether an answer o
 
 create view maas.v_conversation_status as
 select c.id, c.user_id, c.assistant, c.telegram_chat_id, c.is_open, c.mode, c.is_processing,
-  (select count(*) from maas.chat_messages m where m.conversation_id = c.id and m.role in ('user', 'assistant'))::int as message_count,
+  (select count(*) from maas.chat_messages m
+   where m.conversation_id = c.id and m.role in ('user', 'assistant'))::int as message_count,
   c.last_agent, c.last_domain
 from maas.ai_conversations c;
-comment on view maas.v_conversation_status is 'Conversations for people: mode, whether an answer is in progress, number of messages, who answered last';
+comment on view maas.v_conversation_status is
+  'Conversations for people: mode, whether an answer is in progress, number of messages, who answered last';
 
 create view maas.ai_messages as
-select id, conversation_id, user_id, run_id, role, content, actions as actions_json, agent, tokens_used, created_at from maas.chat_messages;
+select id, conversation_id, user_id, run_id, role, content, actions as actions_json, agent, tokens_used, created_at
+from maas.chat_messages;
 comment on view maas.ai_messages is 'chat_messages under the names that other programs use';
 
 create view maas.v_sessions as
@@ -40,4 +43,5 @@ select s.id, s.user_id, s.assistant, s.agent, s.conversation_id, s.is_active,
   array(select jsonb_object_keys(s.slots) order by 1) as collected, s.created_at, s.updated_at
 from maas.assistant_sessions s;
 comment on view maas.v_sessions is
-  'Dialogues that collect values: which are active, how far each is, and the names of what it has collected; the values are their users'' own';
+  'Dialogues that collect values: which are active, how far each is, and the names of what it has collected; '
+  'the values are their users'' own';

@@ -1,8 +1,9 @@
 -- Memory.
 
 create view maas.v_user_memory as
-select l.user_id, l.id, l.level, maas.maas_period(l.time_bucket_end, l.level) as period, l.time_bucket_start, l.time_bucket_end, l.tags, l.summary,
-  cardinality(l.raw_log_ids) as logs, l.raw_log_ids, l.is_degraded, l.occurred_at, l.created_at
+select l.user_id, l.id, l.level, maas.maas_period(l.time_bucket_end, l.level) as period, l.time_bucket_start,
+  l.time_bucket_end, l.tags, l.summary, cardinality(l.raw_log_ids) as logs, l.raw_log_ids, l.is_degraded,
+  l.occurred_at, l.created_at
 from maas.lsm_storage l where not l.is_provisional and l.superseded_at is null;
 comment on view maas.v_user_memory is 'The summaries that are valid now';
 
@@ -12,4 +13,5 @@ select c.user_id, c.record_id, c.level, maas.maas_period(l.time_bucket_end, l.le
 from maas.compactions c join maas.lsm_storage l on l.id = c.record_id and l.user_id = c.user_id
 where c.left_out <> '{}';
 comment on view maas.v_left_out_days is
-  'Merged summaries of which a model left out days or wrote something else: these days have the text that rules made of them';
+  'Merged summaries of which a model left out days or wrote something else: '
+  'these days have the text that rules made of them';

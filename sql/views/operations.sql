@@ -6,23 +6,28 @@ comment on view maas.v_audit is 'The audit, newest first';
 
 create view maas.v_keys with (security_invoker = true) as
 select id, name, scopes, user_id, prefix, per_minute, created_at, expires_at, last_used_at,
-  case when revoked_at is not null then 'revoked' when expires_at <= maas.maas_now() then 'expired' else 'active' end as state
+  case when revoked_at is not null then 'revoked' when expires_at <= maas.maas_now() then 'expired'
+    else 'active' end as state
 from maas.api_keys;
 comment on view maas.v_keys is 'API keys without their hashes, and whether each is active, expired or revoked';
 
 create view maas.v_embedding as
 select f.model, f.turns as embedded, f.refused, b.waiting, b.is_estimate, f.tokens, f.leased_until > now() as is_running
-from (select * from maas.embedding_fills order by leased_until desc limit 1) f left join lateral maas.maas_embedding_backlog(f.model) b on true;
+from (select * from maas.embedding_fills order by leased_until desc limit 1) f
+left join lateral maas.maas_embedding_backlog(f.model) b on true;
 comment on view maas.v_embedding is
-  'The embedding model in use: messages that have a vector, that it refused, that wait; whether an orchestrator works on them';
+  'The embedding model in use: messages that have a vector, that it refused, that wait; '
+  'whether an orchestrator works on them';
 
 create view maas.v_user_quotas as
-select u.user_id, s.key as name, u.used::bigint as used, s.value::bigint as quota, round(u.used / s.value::numeric, 3) as share
+select u.user_id, s.key as name, u.used::bigint as used, s.value::bigint as quota,
+  round(u.used / s.value::numeric, 3) as share
 from (
   select user_id, 'user_conversations' as name, count(*) as used from maas.chat_conversations group by user_id
   union all
   select d.user_id, v.name, v.used from (
-    select user_id, count(*) as documents, sum(bytes) as bytes from maas.knowledge_documents where user_id is not null group by user_id) d
+    select user_id, count(*) as documents, sum(bytes) as bytes from maas.knowledge_documents where user_id is not null
+    group by user_id) d
   cross join lateral (values ('user_documents', d.documents), ('user_document_bytes', d.bytes)) v(name, used)
   union all
   select a.user_id, v.name, v.used from (

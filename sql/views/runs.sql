@@ -8,7 +8,8 @@ from maas.pipeline_runs r cross join lateral (values
   ('ARCHIVED', r.archived_at)) as h(happened, at)
 where h.at is not null
 union all
-select e.run_id, r.user_id, e.type, e.created_at, e.payload from maas.run_events e join maas.pipeline_runs r on r.id = e.run_id;
+select e.run_id, r.user_id, e.type, e.created_at, e.payload from maas.run_events e
+join maas.pipeline_runs r on r.id = e.run_id;
 comment on view maas.v_run_history is 'What happened to a run and when; order by at';
 
 create view maas.v_stage_latency as
@@ -36,15 +37,17 @@ from (
   select c.stage, c.mean_ms, sum(c.runs) over (partition by c.stage order by c.le) as up_to,
     sum(c.runs) over (partition by c.stage) as total
   from (
-    select m.labels->>'stage' as stage, m.le, sum(m.events) as runs, (sum(m.seconds) * 1000 / sum(m.events))::numeric as mean_ms
-    from maas.engine_metrics m where m.slot >= maas.maas_now() - interval '5 minutes' and m.name = 'stage' group by 1, 2) c
+    select m.labels->>'stage' as stage, m.le, sum(m.events) as runs,
+      (sum(m.seconds) * 1000 / sum(m.events))::numeric as mean_ms
+    from maas.engine_metrics m where m.slot >= maas.maas_now() - interval '5 minutes' and m.name = 'stage'
+    group by 1, 2) c
 ) s group by s.stage, s.total;
 comment on view maas.v_stage_recent is
   'Milliseconds per stage over the last 5 minutes, rounded to the mean of the histogram bucket: cheap at any load';
 
 create view maas.v_rates as
-select w.period, round(a.accepted / w.seconds, 2) as accepted, round(coalesce(e.completed, 0) / w.seconds, 2) as completed,
-  round(coalesce(e.failed, 0) / w.seconds, 2) as failed
+select w.period, round(a.accepted / w.seconds, 2) as accepted,
+  round(coalesce(e.completed, 0) / w.seconds, 2) as completed, round(coalesce(e.failed, 0) / w.seconds, 2) as failed
 from (
   select s.period, s.since, extract(epoch from maas.maas_now() - s.since) as seconds
   from (select p as period, date_bin('5 s', maas.maas_now() - p, 'epoch') as since
@@ -62,7 +65,9 @@ select maas.maas_day(r.created_at) as day, count(*) as runs, count(distinct r.us
   count(*) filter (where r.status = 'COMPLETED') as completed, count(*) filter (where r.status = 'FAILED') as failed,
   count(*) filter (where cardinality(r.degraded) > 0) as degraded, count(*) filter (where exists (
     select from maas.run_events e where e.run_id = r.id and e.type = 'reclaimed')) as reclaimed,
-  round((percentile_cont(0.5) within group (order by extract(epoch from r.completed_at - r.created_at) * 1000))::numeric, 1) as answer_p50_ms,
-  round((percentile_cont(0.95) within group (order by extract(epoch from r.completed_at - r.created_at) * 1000))::numeric, 1) as answer_p95_ms
+  round((percentile_cont(0.5) within group (
+    order by extract(epoch from r.completed_at - r.created_at) * 1000))::numeric, 1) as answer_p50_ms,
+  round((percentile_cont(0.95) within group (
+    order by extract(epoch from r.completed_at - r.created_at) * 1000))::numeric, 1) as answer_p95_ms
 from maas.pipeline_runs r where r.kind = 'ask' group by 1;
 comment on view maas.v_daily_metrics is 'One row per day: number of runs, how they ended, how long they took';
