@@ -119,11 +119,12 @@ def _baselines(files: Mapping[str, str]) -> dict[str, str]:
 def _baseline(files: Mapping[str, str]) -> str:
     """The state of the tables: the version, and until that is released the statements themselves.
 
-    Until then a changed table has no migration, so a database of another checkout cannot be brought to this one.
+    Until then a changed table has no migration, so a database of another checkout cannot be brought to this one. Where
+    lines are broken makes no difference, neither does it for a literal that goes on in the next line.
     """
     if any(map(_is_step, files)):
         return BASELINE_VERSION
-    statements = [re.sub(r"--[^\n]*", "", text) for name, text in files.items() if not _is_recorded(name)]
+    statements = [re.sub(r"--[^\n]*|'\s*\n\s*'", "", text) for name, text in files.items() if not _is_recorded(name)]
     return f"{BASELINE_VERSION} {_hash(' '.join(' '.join(statements).split()))}"
 
 

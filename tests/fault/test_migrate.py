@@ -279,11 +279,12 @@ def test_a_database_of_the_former_layout_says_how_to_move(empty: str) -> None:
 
 
 def test_a_database_with_other_tables_says_how_to_move(empty: str, folder: Path) -> None:
-    """Before the first release there is no migration between two checkouts; a comment makes no difference."""
+    """Before the first release there is no migration between two checkouts; a comment or a broken line is none."""
+    table = sorted(folder.glob("schema/*.sql"))[-1]
+    table.write_text(table.read_text() + "comment on table maas.a is 'one of two';\n")
     migrate(empty, folder)
     before = relations(empty)
-    table = sorted(folder.glob("schema/*.sql"))[-1]
-    table.write_text(table.read_text() + "\n-- a remark\n")
+    table.write_text(table.read_text().replace("is 'one of two", "is\n  'one '\n  'of two") + "\n-- a remark\n")
     assert migrate(empty, folder) == []
     table.write_text(table.read_text() + "create table maas.more (id int);\n")
     for look in (migrate, pending):
