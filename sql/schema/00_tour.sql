@@ -1,35 +1,39 @@
 -- MaaS in Postgres: a tour
 -- ========================
 --
--- Everything of MaaS is in the schema `maas`. A client inserts one row into pipeline_runs (user_id, user_query); all else
--- follows from that row. This page names the tables and functions in the order of a run's life. In prose a message is a row of
--- raw_logs, a summary a row of lsm_storage; names of columns and functions also say turn and record.
+-- Everything of MaaS is in the schema `maas`. A client inserts one row into pipeline_runs (user_id, user_query); all
+-- else follows from that row. This page names the tables and functions in the order of a run's life. In prose a message
+-- is a row of raw_logs, a summary a row of lsm_storage; names of columns and functions also say turn and record.
 --
---   insert            run_intake gives the row a clean start (status NEW, queue state inbox) and its queue_key. log_queries
---                     writes the query to raw_logs in the same transaction. join_conversation adds it to chat_messages.
---                     notify_pipeline_change sends it to the channel pipeline_events, notify_engines wakes the
---                     orchestrators. An insert takes no lock and waits for no other session.
---                     limit_queue refuses too many of a user who is named by claims. maas_check_quotas refuses what exceeds
---                     the quotas of a user, wherever something is added (MQ001).
---   maas_step         the heart. One call, one commit, under the engine lock: finish what is done, take the inbox in order,
---                     promote the next run of every key that became free, claim. Neither one assistant nor one user gets more
---                     places of an orchestrator than its share. It writes a provisional summary
+--   insert            run_intake gives the row a clean start (status NEW, queue state inbox) and its queue_key.
+--                     log_queries writes the query to raw_logs in the same transaction. join_conversation adds it to
+--                     chat_messages. notify_pipeline_change sends it to the channel pipeline_events, notify_engines
+--                     wakes the orchestrators. An insert takes no lock and waits for no other session. limit_queue
+--                     refuses too many of a user who is named by claims. maas_check_quotas refuses what exceeds the
+--                     quotas of a user, wherever something is added (MQ001).
+--   maas_step         the heart. One call, one commit, under the engine lock: finish what is done, take the inbox in
+--                     order, promote the next run of every key that became free, claim. Neither one assistant nor one
+--                     user gets more places of an orchestrator than its share. It writes a provisional summary
 --                     (lsm_storage) for every query that it claims.
---   maas_advance      moves many runs one status on in one statement, fenced by owner and attempt, and stores what their
---                     stage wrote. maas_add_calls writes the model calls to llm_calls, maas_add_events the events to
---                     run_events. maas_begin_tool and maas_finish_tool keep the ledger of tools (tool_executions),
---                     maas_propose_action the actions that wait for the user (chat_pending_actions). Long work is a run of
---                     kind task (maas_insert_task); maas_next_step and maas_end_step take it from step to step (task_steps).
---   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run COMPLETED,
---                     with the tools and documents that it was made from (maas_answer_origins);
+--   maas_advance      moves many runs one status on in one statement, fenced by owner and attempt, and stores what
+--                     their stage wrote. maas_add_calls writes the model calls to llm_calls, maas_add_events the events
+--                     to run_events. maas_begin_tool and maas_finish_tool keep the ledger of tools (tool_executions),
+--                     maas_propose_action the actions that wait for the user (chat_pending_actions). Long work is a run
+--                     of kind task (maas_insert_task); maas_next_step and maas_end_step take it from step to step
+--                     (task_steps).
+--   the answer        store_answer writes it to raw_logs and chat_messages in the transaction that makes the run
+--                     COMPLETED, with the tools and documents that it was made from (maas_answer_origins);
 --                     maas_add_tool_messages writes the tool calls before it.
 --   maas_step again   takes the Archivist's summary: maas_write_records makes the provisional one final and marks the
 --                     messages archived; the key is free for its next run.
---   maas_reap         recovers runs of dead or silent orchestrators (engines): they become runnable again. A run that lost two
---                     processes in a row is quarantined: it is run alone. A run that keeps killing its process is FAILED.
---   maas_cancel_run   marks a run; the next step makes it FAILED. An UPDATE that sets a run to FAILED marks it, too (end_failed_run). maas_retry_run: FAILED -> NEW, a new try.
+--   maas_reap         recovers runs of dead or silent orchestrators (engines): they become runnable again. A run that
+--                     lost two processes in a row is quarantined: it is run alone. A run that keeps killing its process
+--                     is FAILED.
+--   maas_cancel_run   marks a run; the next step makes it FAILED. An UPDATE that sets a run to FAILED marks it, too
+--                     (end_failed_run). maas_retry_run: FAILED -> NEW, a new try.
 --   maas_import       logs messages from elsewhere, and inserts a run of kind archive that summarises them.
---   maas_correct      logs a message that corrects a memory (memory_corrections); what is corrected stays and is shown behind it.
+--   maas_correct      logs a message that corrects a memory (memory_corrections); what is corrected stays and is shown
+--                     behind it.
 --   maas_compact      merges the summaries of a day, a week, a month. maas_forget deletes a memory, maas_erase a user,
 --                     a thousand rows in a call (erasures), maas_purge_expired what is older than the retention period.
 --
@@ -45,14 +49,17 @@
 --    1 in_flight   claimed; archiving included
 --    2 finished    COMPLETED and archived, or FAILED
 --
--- At most one run of a queue_key is runnable or in flight: a unique index says so (idx_pipeline_runs_key_lock). A user's next
--- request starts only when the last exchange is in memory. `seq` is drawn again when maas_step takes the run from the inbox, under the
--- engine lock; "earlier" means a lower seq, everywhere. `attempt` counts claims and fences writers, `try` counts retries. `losses`
--- counts consecutive processes that were lost with the run in flight, `deaths` those of them in which it was the only one.
+-- At most one run of a queue_key is runnable or in flight: a unique index says so (idx_pipeline_runs_key_lock). A
+-- user's next request starts only when the last exchange is in memory. `seq` is drawn again when maas_step takes the
+-- run from the inbox, under the engine lock; "earlier" means a lower seq, everywhere. `attempt` counts claims and
+-- fences writers, `try` counts retries. `losses` counts consecutive processes that were lost with the run in flight,
+-- `deaths` those of them in which it was the only one.
 --
--- Locks. Any login of the database can take advisory locks, so what others wait for is a lock of a table that no role reaches:
+-- Locks. Any login of the database can take advisory locks, so what others wait for is a lock of a table that no role
+-- reaches:
 --
---   engine_lock             engine lock, the table itself: maas_step, maas_reap, maas_unregister, maas_lock_runs; never an insert
+--   engine_lock             engine lock, the table itself: maas_step, maas_reap, maas_unregister, maas_lock_runs; never
+--                           an insert
 --   locks, memory           memory lock of a user: compaction, forgetting, erasing, retry, retention
 --   locks, documents        the documents of one owner are changed by one at a time
 --   locks, terms            one process counts the terms of a user
@@ -61,7 +68,7 @@
 --   advisory 4711, by chance   held by a session while its orchestrator lives (engines.lock_key, engines.session)
 --   advisory 0x6D616173        `maas migrate` (shared/migrate.py)
 --
--- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09 conversations and
--- notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and erasures, 15 tables open for loading,
--- 16 tasks, 19 accounts. Functions are in sql/functions by subject, triggers of pipeline_runs in run_triggers.sql, views for
--- people in sql/views. What belongs to a plugin is in its folder sql.
+-- Tables: 02 engine, 03 assistants and prompts, 04 runs, 05 messages, 06 summaries, 07 search, 08 model calls, 09
+-- conversations and notes, 10 actions, 11 tools, 12 images and sessions, 13 users and their secrets, 14 audit and
+-- erasures, 15 tables open for loading, 16 tasks, 19 accounts. Functions are in sql/functions by subject, triggers of
+-- pipeline_runs in run_triggers.sql, views for people in sql/views. What belongs to a plugin is in its folder sql.

@@ -1,7 +1,7 @@
 -- The engine: numbers, settings, orchestrators, metrics.
 --
--- Metrics are counted in slots of five seconds for five minutes (v_rates, v_stage_recent); older slots are added to the slot
--- -infinity, so that sums never decrease.
+-- Metrics are counted in slots of five seconds for five minutes (v_rates, v_stage_recent); older slots are added to the
+-- slot -infinity, so that sums never decrease.
 
 create sequence maas.run_seq;
 create sequence maas.owner_seq as int cycle;
@@ -10,12 +10,14 @@ create table maas.engine_settings (
   key text primary key,
   value text not null
 );
-comment on table maas.engine_settings is 'Settings that triggers and functions read; the orchestrator writes them at start';
+comment on table maas.engine_settings is
+  'Settings that triggers and functions read; the orchestrator writes them at start';
 
 insert into maas.engine_settings (key, value) values
   ('blocking_scope', 'user'), ('timezone', 'UTC'), ('max_in_flight', ''), ('terms_counted_until', '-infinity'),
   ('assistants_version', '0'), ('user_queue_limit', '100'), ('user_conversations', '10000'), ('user_documents', '2000'),
-  ('user_document_bytes', '536870912'), ('user_images', '5000'), ('user_image_bytes', '2147483648'), ('user_memory_bytes', '268435456');
+  ('user_document_bytes', '536870912'), ('user_images', '5000'), ('user_image_bytes', '2147483648'),
+  ('user_memory_bytes', '268435456');
 
 create table maas.engines (
   owner int primary key,
@@ -29,20 +31,25 @@ create table maas.engines (
   lock_key int not null,
   session int not null
 );
-comment on table maas.engines is 'One row per orchestrator connection; it is alive while its session holds advisory lock (4711, lock_key) and the lease has not expired';
+comment on table maas.engines is
+  'One row per orchestrator connection; '
+  'it is alive while its session holds advisory lock (4711, lock_key) and the lease has not expired';
 comment on column maas.engines.session is 'The pid of its Postgres session; who else holds the lock counts for nothing';
 
 create table maas.engine_lock ();
-comment on table maas.engine_lock is 'Always empty: who locks it holds the engine lock. No role may, so functions of MaaS alone do';
+comment on table maas.engine_lock is
+  'Always empty: who locks it holds the engine lock. No role may, so functions of MaaS alone do';
 
 create table maas.locks (
   subject text,
   place smallint,
   primary key (subject, place)
 );
-comment on table maas.locks is 'Who locks a row of it holds one of the other locks; no role may, so functions of MaaS alone do';
+comment on table maas.locks is
+  'Who locks a row of it holds one of the other locks; no role may, so functions of MaaS alone do';
 insert into maas.locks (subject, place)
-select subject, place from unnest(array['memory', 'terms', 'documents', 'metrics', 'retention']) subject, generate_series(0, 255) place;
+select subject, place
+from unnest(array['memory', 'terms', 'documents', 'metrics', 'retention']) subject, generate_series(0, 255) place;
 
 create table maas.engine_metrics (
   slot timestamptz not null,
@@ -53,7 +60,8 @@ create table maas.engine_metrics (
   seconds float8 not null default 0,
   primary key (slot, name, labels, le)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.5);
-comment on table maas.engine_metrics is 'Counters and histograms shown at /metrics: the value is the sum over all slots';
+comment on table maas.engine_metrics is
+  'Counters and histograms shown at /metrics: the value is the sum over all slots';
 comment on column maas.engine_metrics.le is 'Upper bound of the histogram bucket in seconds; buckets do not overlap';
 comment on column maas.engine_metrics.seconds is 'Sum of the durations of these events';
 

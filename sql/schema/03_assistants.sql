@@ -8,9 +8,11 @@ create table maas.assistants (
   inactive_reason text,
   plugin varchar(50),
   updated_at timestamptz not null default now(),
-  constraint definition_exceeds_100_levels check (not definition @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
+  constraint definition_exceeds_100_levels
+    check (not definition @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
-comment on table maas.assistants is 'The assistants that requests may name; role_name is the row of system_prompts with the role text';
+comment on table maas.assistants is
+  'The assistants that requests may name; role_name is the row of system_prompts with the role text';
 comment on column maas.assistants.inactive_reason is
   'Why an orchestrator has switched a built-in assistant off: what is not configured; null if an operator did';
 

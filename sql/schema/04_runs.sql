@@ -1,11 +1,12 @@
 -- Runs and their events.
 --
--- Updates find space in their page and touch no index: 96 % of those that move a status are HOT. Texts of 3-12 kB are stored
--- uncompressed, because compressing them in every transition costs half of the CPU.
+-- Updates find space in their page and touch no index: 96 % of those that move a status are HOT. Texts of 3-12 kB are
+-- stored uncompressed, because compressing them in every transition costs half of the CPU.
 --
--- The indexes of the queue hold unfinished runs only, so history costs nothing. idx_pipeline_runs_key_lock is the per-key lock: at
--- most one run of a key is runnable or in flight. idx_pipeline_runs_status finds work, of each assistant in order; it is keyed on
--- queue_state, because an index on status would turn every status update into an index update.
+-- The indexes of the queue hold unfinished runs only, so history costs nothing. idx_pipeline_runs_key_lock is the
+-- per-key lock: at most one run of a key is runnable or in flight. idx_pipeline_runs_status finds work, of each
+-- assistant in order; it is keyed on queue_state, because an index on status would turn every status update into an
+-- index update.
 
 create table maas.pipeline_runs (
   -- the request
@@ -71,48 +72,72 @@ create table maas.pipeline_runs (
   archived_at timestamptz,
   -- limits; JSON from clients may have 100 levels, because some parsers fail beyond
   constraint client_context_exceeds_512_kib check (octet_length(client_context::text) <= 524288),
-  constraint metadata_exceeds_100_levels check (not metadata @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")'),
+  constraint metadata_exceeds_100_levels
+    check (not metadata @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")'),
   constraint user_query_exceeds_64_kib check (octet_length(user_query) <= 65536),
-  constraint user_query_is_blank check (kind <> 'ask' or user_query ~ '[^\s\u0085\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]')
+  constraint user_query_is_blank
+    check (kind <> 'ask' or user_query ~ '[^\s\u0085\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]')
 ) with (autovacuum_vacuum_scale_factor = 0.05, toast_tuple_target = 512, fillfactor = 60);
-alter table maas.pipeline_runs alter draft_context set storage external, alter final_context_payload set storage external;
+alter table maas.pipeline_runs alter draft_context set storage external,
+  alter final_context_payload set storage external;
 comment on table maas.pipeline_runs is 'One row per request: where it is, what each stage wrote, the answer';
-comment on column maas.pipeline_runs.seq is 'Order in which runs leave the inbox, drawn again under the engine lock: "earlier" means a lower seq everywhere';
+comment on column maas.pipeline_runs.seq is
+  'Order in which runs leave the inbox, drawn again under the engine lock: "earlier" means a lower seq everywhere';
 comment on column maas.pipeline_runs.queue_key is
   'Runs of one key are executed one after another: the user, a constant for all users, or a background key';
 comment on column maas.pipeline_runs.caller is 'Who sent the idempotency key; keys are unique per caller';
-comment on column maas.pipeline_runs.sources is 'The messages and summaries that the draft contains: [{id, kind, score}]';
-comment on column maas.pipeline_runs.degraded is 'Stages that finished by rules because their model did not answer; language: the answer is in another one than its assistant''s';
+comment on column maas.pipeline_runs.sources is
+  'The messages and summaries that the draft contains: [{id, kind, score}]';
+comment on column maas.pipeline_runs.degraded is
+  'Stages that finished by rules because their model did not answer; '
+  'language: the answer is in another one than its assistant''s';
 comment on column maas.pipeline_runs.queue_state is
-  '-2 inbox, -1 waiting, 0 runnable, 1 in_flight, 2 finished; only maas_step, maas_reap and functions that hold the engine lock change it';
-comment on column maas.pipeline_runs.owner is 'The orchestrator connection that works on it; owner and attempt fence every write';
+  '-2 inbox, -1 waiting, 0 runnable, 1 in_flight, 2 finished; '
+  'only maas_step, maas_reap and functions that hold the engine lock change it';
+comment on column maas.pipeline_runs.owner is
+  'The orchestrator connection that works on it; owner and attempt fence every write';
 comment on column maas.pipeline_runs.attempt is 'Number of claims; a writer with a lower number has lost the run';
 comment on column maas.pipeline_runs.deaths is
   'Those of losses in which it was the only run in flight; maas_reap fails the run when there are too many';
 comment on column maas.pipeline_runs.try is 'Only maas_retry_run increments it';
 comment on column maas.pipeline_runs.losses is
   'Consecutive processes lost while it was in flight, since it last advanced; from 2 on it is quarantined: run alone';
-comment on column maas.pipeline_runs.mode is 'The mode of this request; null: the mode of its conversation or of the assistant';
+comment on column maas.pipeline_runs.mode is
+  'The mode of this request; null: the mode of its conversation or of the assistant';
 comment on column maas.pipeline_runs.attachment_ids is 'Images that came with the query, at most 10';
-comment on column maas.pipeline_runs.agent is 'The agent of the assistant that answers; null where the assistant has none';
+comment on column maas.pipeline_runs.agent is
+  'The agent of the assistant that answers; null where the assistant has none';
 comment on column maas.pipeline_runs.domain is 'The domain whose tools or text the answer uses; mixed: several';
 comment on column maas.pipeline_runs.not_before is
-  'Runnable runs only: claimed no earlier than this, because their model is unavailable, or a task lets other runs go first; null for all others';
-comment on column maas.pipeline_runs.answer_by is 'Set when it first had to wait for its model: it waits no longer than this';
+  'Runnable runs only: claimed no earlier than this, because their model is unavailable, '
+  'or a task lets other runs go first; null for all others';
+comment on column maas.pipeline_runs.answer_by is
+  'Set when it first had to wait for its model: it waits no longer than this';
 comment on column maas.pipeline_runs.client_context is
-  'What the client sent along: {system, messages: [{role, content}]}, read by the Draft Builder. It is not the user''s text';
-comment on column maas.pipeline_runs.is_remembered is 'False: the text is logged, but never recalled or summarised; decided at insert';
-comment on column maas.pipeline_runs.limited is 'budget: the user''s budget of the day was spent, so stages worked by rule from there on; stopped: the run was cancelled while its answer was being written, and the answer is what there was';
-comment on column maas.pipeline_runs.memory_reasons is 'Why memory was incomplete for this answer, as codes; empty: it was complete';
-comment on column maas.pipeline_runs.memory is 'Whether the memory behind the answer was complete: ok, degraded or unavailable';
+  'What the client sent along: {system, messages: [{role, content}]}, read by the Draft Builder. '
+  'It is not the user''s text';
+comment on column maas.pipeline_runs.is_remembered is
+  'False: the text is logged, but never recalled or summarised; decided at insert';
+comment on column maas.pipeline_runs.limited is
+  'budget: the user''s budget of the day was spent, so stages worked by rule from there on; '
+  'stopped: the run was cancelled while its answer was being written, and the answer is what there was';
+comment on column maas.pipeline_runs.memory_reasons is
+  'Why memory was incomplete for this answer, as codes; empty: it was complete';
+comment on column maas.pipeline_runs.memory is
+  'Whether the memory behind the answer was complete: ok, degraded or unavailable';
 create unique index idx_pipeline_runs_key_lock on maas.pipeline_runs (queue_key) where queue_state in (0, 1);
-create index idx_pipeline_runs_cancel on maas.pipeline_runs (id) where cancel_requested_at is not null and queue_state < 2;
+create index idx_pipeline_runs_cancel on maas.pipeline_runs (id)
+  where cancel_requested_at is not null and queue_state < 2;
 create index idx_pipeline_runs_created_at on maas.pipeline_runs (created_at);
-create index idx_pipeline_runs_deferred on maas.pipeline_runs (not_before) where queue_state = 0 and not_before is not null;
-create unique index idx_pipeline_runs_idempotency on maas.pipeline_runs (caller, idempotency_key) where idempotency_key is not null;
+create index idx_pipeline_runs_deferred on maas.pipeline_runs (not_before)
+  where queue_state = 0 and not_before is not null;
+create unique index idx_pipeline_runs_idempotency on maas.pipeline_runs (caller, idempotency_key)
+  where idempotency_key is not null;
 create index idx_pipeline_runs_inbox on maas.pipeline_runs (seq) where queue_state = -2;
-create index idx_pipeline_runs_status on maas.pipeline_runs (assistant, seq) where queue_state = 0 and not_before is null;
-create index idx_pipeline_runs_unfinished on maas.pipeline_runs (user_id) where queue_state < 2 and (kind in ('ask', 'action'));
+create index idx_pipeline_runs_status on maas.pipeline_runs (assistant, seq)
+  where queue_state = 0 and not_before is null;
+create index idx_pipeline_runs_unfinished on maas.pipeline_runs (user_id)
+  where queue_state < 2 and (kind in ('ask', 'action'));
 create index idx_pipeline_runs_user_id on maas.pipeline_runs (user_id, seq);
 create index idx_pipeline_runs_waiting on maas.pipeline_runs (queue_key, seq) where queue_state = -1;
 
@@ -148,4 +173,5 @@ create table maas.run_events (
   created_at timestamptz not null default now(),
   primary key (run_id, n)
 );
-comment on table maas.run_events is 'Events of a run besides its statuses: text, tools, reclaims. n counts from 1 without gaps';
+comment on table maas.run_events is
+  'Events of a run besides its statuses: text, tools, reclaims. n counts from 1 without gaps';

@@ -23,13 +23,16 @@ create table maas.raw_logs (
   tsv tsvector generated always as (maas.maas_index_text(content)) stored,
   is_remembered boolean not null default true,
   origins jsonb not null default '[]' check (jsonb_typeof(origins) = 'array'),
-  constraint metadata_exceeds_100_levels check (not metadata @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
+  constraint metadata_exceeds_100_levels
+    check (not metadata @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 ) with (fillfactor = 50);
 comment on table maas.raw_logs is 'The full text of users and assistants; content is never rewritten';
 comment on column maas.raw_logs.run_id is 'The run that wrote it, or the run of kind archive that imported it';
 comment on column maas.raw_logs.turn_no is '0 for text of a run; the position in the batch for imported messages';
-comment on column maas.raw_logs.conversation is 'The dialogue that the message belongs to; a calendar day where none is given';
-comment on column maas.raw_logs.external_id is 'The id of an imported message at its source; makes an import repeatable';
+comment on column maas.raw_logs.conversation is
+  'The dialogue that the message belongs to; a calendar day where none is given';
+comment on column maas.raw_logs.external_id is
+  'The id of an imported message at its source; makes an import repeatable';
 comment on column maas.raw_logs.occurred_at is 'When it was said; for a query that had to wait, when it was claimed';
 comment on column maas.raw_logs.known_at is 'The earliest time at which MaaS could have known it';
 comment on column maas.raw_logs.record_id is 'The level 0 summary that covers it; null for small talk';
@@ -38,9 +41,11 @@ comment on column maas.raw_logs.flags is '2: ends with a question mark; 1: conta
 comment on column maas.raw_logs.is_remembered is
   'False: logged only; no search, draft, summary or vector uses it, and archived_at is set from the start';
 comment on column maas.raw_logs.origins is
-  'What it was made from, if not from what the user said: [{kind: tool, name, domain} or {kind: document, name, id} or {kind: import, name}]';
+  'What it was made from, if not from what the user said: '
+  '[{kind: tool, name, domain} or {kind: document, name, id} or {kind: import, name}]';
 create index idx_raw_logs_created_at on maas.raw_logs using brin (created_at) with (autosummarize = on);
-create unique index idx_raw_logs_external_id on maas.raw_logs (user_id, conversation, external_id) where external_id is not null;
+create unique index idx_raw_logs_external_id on maas.raw_logs (user_id, conversation, external_id)
+  where external_id is not null;
 create unique index idx_raw_logs_message_type on maas.raw_logs (run_id, message_type, turn_no, uuid_send(user_id));
 create index idx_raw_logs_origins on maas.raw_logs using gin (origins jsonb_path_ops) where origins <> '[]';
 create index idx_raw_logs_owed on maas.raw_logs (user_id, seq) where archive_owed;

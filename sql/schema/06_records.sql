@@ -22,16 +22,22 @@ create table maas.lsm_storage (
   origins jsonb not null default '[]' check (jsonb_typeof(origins) = 'array'),
   check (time_bucket_start <= time_bucket_end)
 ) with (fillfactor = 85);
-comment on table maas.lsm_storage is 'Summaries of raw_logs, log-structured: level 0 covers an exchange, 1 a day, 2 a week, 3 a month. Superseded, never edited';
-comment on column maas.lsm_storage.run_id is 'The run that it summarises; null for imported exchanges and merged summaries';
-comment on column maas.lsm_storage.is_provisional is 'Marks the trace of a query that is being answered; no search reads it';
+comment on table maas.lsm_storage is
+  'Summaries of raw_logs, log-structured: level 0 covers an exchange, 1 a day, 2 a week, 3 a month. '
+  'Superseded, never edited';
+comment on column maas.lsm_storage.run_id is
+  'The run that it summarises; null for imported exchanges and merged summaries';
+comment on column maas.lsm_storage.is_provisional is
+  'Marks the trace of a query that is being answered; no search reads it';
 comment on column maas.lsm_storage.is_degraded is 'Written by rules, because the Archivist''s model did not answer';
-comment on column maas.lsm_storage.superseded_by is 'The summary of a higher level that includes it; null with superseded_at set: void';
+comment on column maas.lsm_storage.superseded_by is
+  'The summary of a higher level that includes it; null with superseded_at set: void';
 comment on column maas.lsm_storage.words_gone is 'Retention has removed some of its logs';
 comment on column maas.lsm_storage.origins is 'Those of its messages, each once; they outlive the messages';
 create index idx_lsm_children on maas.lsm_storage (superseded_by) where superseded_by is not null;
 create index idx_lsm_created_at on maas.lsm_storage (created_at) where not is_provisional;
-create index idx_lsm_due on maas.lsm_storage (level, time_bucket_end, user_id) where superseded_at is null and not is_provisional;
+create index idx_lsm_due on maas.lsm_storage (level, time_bucket_end, user_id)
+  where superseded_at is null and not is_provisional;
 create unique index idx_lsm_run on maas.lsm_storage (run_id, uuid_send(user_id)) where superseded_at is null;
 create index idx_lsm_tags on maas.lsm_storage using gin (tags) where not is_provisional;
 create index idx_lsm_time_bucket on maas.lsm_storage (time_bucket_start, time_bucket_end) where not is_provisional;
@@ -57,7 +63,8 @@ create table maas.compactions (
 comment on table maas.compactions is 'The cost of each merged summary; a summary of one child needs no model call';
 comment on column maas.compactions.calls is 'Requests sent, retries included';
 comment on column maas.compactions.days is 'Days that the summary covers; 0 without a model call';
-comment on column maas.compactions.left_out is 'Days of which the model wrote nothing usable: the summary has the text that rules made of them';
+comment on column maas.compactions.left_out is
+  'Days of which the model wrote nothing usable: the summary has the text that rules made of them';
 create index idx_compactions_created_at on maas.compactions using brin (created_at);
 create index idx_compactions_user_id on maas.compactions (user_id);
 
@@ -68,8 +75,11 @@ create table maas.memory_corrections (
   root_id uuid not null,
   created_at timestamptz not null default clock_timestamp()
 );
-comment on table maas.memory_corrections is 'Messages that correct a memory of their user. Of all corrections of one root the newest is valid; what it corrects stays readable';
+comment on table maas.memory_corrections is
+  'Messages that correct a memory of their user. Of all corrections of one root the newest is valid; '
+  'what it corrects stays readable';
 comment on column maas.memory_corrections.id is 'The message that is the correction';
 comment on column maas.memory_corrections.memory_id is 'The message or summary that it was sent for';
-comment on column maas.memory_corrections.root_id is 'The memory at the beginning: memory_id, or where that is a correction, the root of that';
+comment on column maas.memory_corrections.root_id is
+  'The memory at the beginning: memory_id, or where that is a correction, the root of that';
 create index idx_memory_corrections_root on maas.memory_corrections (user_id, root_id);

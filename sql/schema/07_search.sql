@@ -21,7 +21,9 @@ create table maas.counted_users (
   turns int not null,
   speakers text[]
 );
-comment on table maas.counted_users is 'Users with too many messages for a search to read all of them, and their number of messages when term_df was last counted';
+comment on table maas.counted_users is
+  'Users with too many messages for a search to read all of them, '
+  'and their number of messages when term_df was last counted';
 comment on column maas.counted_users.speakers is 'The most frequent speakers when the terms were counted';
 
 create table maas.term_df (
@@ -30,7 +32,9 @@ create table maas.term_df (
   turns int not null,
   primary key (user_id, term)
 );
-comment on table maas.term_df is 'In how many messages of a counted user a lexeme occurs. It orders and weighs terms only; a lexeme that is missing counts as rare';
+comment on table maas.term_df is
+  'In how many messages of a counted user a lexeme occurs. '
+  'It orders and weighs terms only; a lexeme that is missing counts as rare';
 
 create table maas.embedding_fills (
   model text primary key,
@@ -42,8 +46,11 @@ create table maas.embedding_fills (
   refused bigint not null default 0,
   tokens bigint not null default 0
 );
-comment on table maas.embedding_fills is 'Progress of embedding all messages with a model: the process that works on it, how far it is, what it has cost';
-comment on column maas.embedding_fills.swept_to is 'All messages up to this id have been checked; null when the pass is complete';
+comment on table maas.embedding_fills is
+  'Progress of embedding all messages with a model: the process that works on it, how far it is, what it has cost';
+comment on column maas.embedding_fills.swept_to is
+  'All messages up to this id have been checked; null when the pass is complete';
 comment on column maas.embedding_fills.since is 'Messages logged since then are still to be checked';
-comment on column maas.embedding_fills.refused is 'Messages that the provider rejected; they have a row without a vector';
+comment on column maas.embedding_fills.refused is
+  'Messages that the provider rejected; they have a row without a vector';
 comment on column maas.embedding_fills.tokens is 'As counted by the provider, without queries';

@@ -43,7 +43,8 @@ create table maas.token_usage (
   price bigint not null,
   primary key (user_id, day)
 );
-comment on table maas.token_usage is 'Tokens (in and out) and known prices (micro-dollars) of a user''s model calls per day in MAAS_TIMEZONE';
+comment on table maas.token_usage is
+  'Tokens (in and out) and known prices (micro-dollars) of a user''s model calls per day in MAAS_TIMEZONE';
 
 create table maas.model_prices (
   provider varchar(50) not null,
@@ -55,7 +56,9 @@ create table maas.model_prices (
   updated_at timestamptz not null default now(),
   primary key (provider, model)
 );
-comment on table maas.model_prices is 'Dollars per million tokens, and per generated image. A change does not affect calls that are already written. Check the prices against your provider';
+comment on table maas.model_prices is
+  'Dollars per million tokens, and per generated image. A change does not affect calls that are already written. '
+  'Check the prices against your provider';
 comment on column maas.model_prices.model is 'A pattern for LIKE; the longest match applies';
 comment on column maas.model_prices.image is 'Dollars per generated image; null: the price of an image is not known';
 comment on column maas.model_prices.cached is 'Price of input tokens that the provider had cached; null: as input';
@@ -64,7 +67,8 @@ insert into maas.model_prices (provider, model, input, cached, output) values
   ('extractive', '%', 0, 0, 0), ('local', '%', 0, 0, 0),
   ('ollama', '%', 0, 0, 0), ('lmstudio', '%', 0, 0, 0), ('llama', '%', 0, 0, 0), ('vllm', '%', 0, 0, 0),
   ('openai', 'gpt-4o%', 2.5, 1.25, 10), ('openai', 'gpt-4o-mini%', 0.15, 0.075, 0.6),
-  ('openai', 'gpt-4.1%', 2, 0.5, 8), ('openai', 'gpt-4.1-mini%', 0.4, 0.1, 1.6), ('openai', 'gpt-4.1-nano%', 0.1, 0.025, 0.4),
+  ('openai', 'gpt-4.1%', 2, 0.5, 8), ('openai', 'gpt-4.1-mini%', 0.4, 0.1, 1.6),
+  ('openai', 'gpt-4.1-nano%', 0.1, 0.025, 0.4),
   ('openai', 'gpt-5', 1.25, 0.125, 10), ('openai', 'gpt-5-20%', 1.25, 0.125, 10),
   ('openai', 'gpt-5-mini%', 0.25, 0.025, 2), ('openai', 'gpt-5-nano%', 0.05, 0.005, 0.4),
   ('openai', 'o3', 2, 0.5, 8), ('openai', 'o4-mini%', 1.1, 0.275, 4.4),
@@ -78,5 +82,6 @@ insert into maas.model_prices (provider, model, input, cached, output) values
 insert into maas.model_prices (provider, model, input, cached, output, image) values
   ('gemini', 'gemini-2.5-flash-image%', 0.3, null, 2.5, 0.039), ('gemini', 'gemini-3-pro-image%', 2, null, 12, 0.134),
   ('gemini', 'gemini-3.1-flash-image%', 0.5, null, 3, 0.067),
-  ('openai', 'gpt-image-1%', 5, 1.25, 0, 0.042), ('openai', 'gpt-image-1-mini%', 2, 0.2, 0, 0.0085), ('openai', 'gpt-image-1.5%', 5, 1.25, 0, 0.034),
+  ('openai', 'gpt-image-1%', 5, 1.25, 0, 0.042), ('openai', 'gpt-image-1-mini%', 2, 0.2, 0, 0.0085),
+  ('openai', 'gpt-image-1.5%', 5, 1.25, 0, 0.034),
   ('openai', 'dall-e-3%', 0, null, 0, 0.04);

@@ -21,9 +21,12 @@ comment on table maas.chat_conversations is 'A dialogue of one user with one ass
 comment on column maas.chat_conversations.title is 'The beginning of the first message, unless somebody set another';
 comment on column maas.chat_conversations.rolling_summary is
   'What was said before the last messages that a draft shows, and in those that it shows truncated';
-comment on column maas.chat_conversations.start_results is 'What the opening tools of the assistant gave in its first run, by name';
-comment on column maas.chat_conversations.telegram_chat_id is 'The private chat that it is held in; without one, it has no such chat';
-comment on column maas.chat_conversations.is_open is 'Whether messages of its chat belong to it; a chat has one open conversation with each assistant';
+comment on column maas.chat_conversations.start_results is
+  'What the opening tools of the assistant gave in its first run, by name';
+comment on column maas.chat_conversations.telegram_chat_id is
+  'The private chat that it is held in; without one, it has no such chat';
+comment on column maas.chat_conversations.is_open is
+  'Whether messages of its chat belong to it; a chat has one open conversation with each assistant';
 create unique index idx_chat_conversations_chat on maas.chat_conversations (telegram_chat_id, assistant)
   where telegram_chat_id is not null and is_open;
 create index idx_chat_conversations_user_id on maas.chat_conversations (user_id, created_at);
@@ -46,14 +49,19 @@ create table maas.chat_messages (
   created_at timestamptz not null default clock_timestamp(),
   attachment_ids uuid[] not null default '{}'
 );
-comment on table maas.chat_messages is 'The messages that a dialogue shows; raw_logs keeps the text when the dialogue is cleared';
+comment on table maas.chat_messages is
+  'The messages that a dialogue shows; raw_logs keeps the text when the dialogue is cleared';
 comment on column maas.chat_messages.run_id is 'The run that wrote the message';
-comment on column maas.chat_messages.actions is 
-  'What the run of this answer proposed: {id, tool, arguments}, and the writes that it made: {tool, arguments, status, verification}';
-comment on column maas.chat_messages.tool_calls is 'Of a message with the role tool: its call, [{id, name, arguments}], without secrets and phone numbers';
-comment on column maas.chat_messages.tool_result is 'What that call gave, without secrets and phone numbers, at most 8 kB';
+comment on column maas.chat_messages.actions is
+  'What the run of this answer proposed: {id, tool, arguments}, and the writes that it made: '
+  '{tool, arguments, status, verification}';
+comment on column maas.chat_messages.tool_calls is
+  'Of a message with the role tool: its call, [{id, name, arguments}], without secrets and phone numbers';
+comment on column maas.chat_messages.tool_result is
+  'What that call gave, without secrets and phone numbers, at most 8 kB';
 comment on column maas.chat_messages.tokens_used is
-  'Tokens, in and out: of an answer those of all model calls of its run; of a tool call those of the model call that made it, on the first of several';
+  'Tokens, in and out: of an answer those of all model calls of its run; '
+  'of a tool call those of the model call that made it, on the first of several';
 comment on column maas.chat_messages.is_folded is 'The exchange is part of the conversation''s rolling summary';
 comment on column maas.chat_messages.attachment_ids is 'Images that came with a query, or were generated for an answer';
 create index idx_chat_messages_conversation on maas.chat_messages (conversation_id, created_at, id);

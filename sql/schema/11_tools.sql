@@ -9,7 +9,8 @@ create table maas.tools (
   version text not null,
   is_idempotent boolean not null,
   updated_at timestamptz not null default now(),
-  constraint parameters_exceed_100_levels check (not parameters @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
+  constraint parameters_exceed_100_levels
+    check (not parameters @? 'strict $.**{100} ? (@.type() == "object" || @.type() == "array")')
 );
 comment on table maas.tools is 'The tools that orchestrators offer; written by them at start';
 comment on column maas.tools.version is 'Changes with name, schema or effect';
@@ -20,7 +21,8 @@ create table maas.tool_counts (
   calls int not null,
   primary key (run_id, attempt)
 );
-comment on table maas.tool_counts is 'Number of tool calls per claim of a task or an action; the limit of a task counts all of its claims';
+comment on table maas.tool_counts is
+  'Number of tool calls per claim of a task or an action; the limit of a task counts all of its claims';
 
 create table maas.tool_executions (
   id bigint primary key generated always as identity,
@@ -43,8 +45,10 @@ comment on table maas.tool_executions is 'The ledger of tool calls of a run: sta
 comment on column maas.tool_executions.attempt is 'The claim of the run that made the call';
 comment on column maas.tool_executions.args_hash is 'SHA-256 of the tool''s version and its arguments';
 comment on column maas.tool_executions.arguments is 'For people: without secrets and phone numbers, at most 8 kB';
-comment on column maas.tool_executions.result is 'For people: what the call gave, without secrets and phone numbers, at most 8 kB';
+comment on column maas.tool_executions.result is
+  'For people: what the call gave, without secrets and phone numbers, at most 8 kB';
 comment on column maas.tool_executions.body is 'The whole result of a write, for a caller that repeats the call';
-comment on column maas.tool_executions.documents is 'The documents whose text the result of a read holds; null for a tool that does not say';
+comment on column maas.tool_executions.documents is
+  'The documents whose text the result of a read holds; null for a tool that does not say';
 create index idx_tool_executions_run_id on maas.tool_executions (run_id, id);
 create unique index idx_tool_executions_write on maas.tool_executions (run_id, tool, args_hash) where effect <> 'read';

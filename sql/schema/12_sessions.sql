@@ -39,15 +39,22 @@ create table maas.assistant_sessions (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
-comment on table maas.assistant_sessions is 'The values that a dialogue has collected: one active session per user, assistant, agent and conversation';
+comment on table maas.assistant_sessions is
+  'The values that a dialogue has collected: one active session per user, assistant, agent and conversation';
 comment on column maas.assistant_sessions.agent is 'The agent that collects them; null for the assistant itself';
-comment on column maas.assistant_sessions.conversation_id is 'Null for a session that goes on in every conversation of its user, and for one outside of conversations';
-comment on column maas.assistant_sessions.optional is 'How far the optional slots are: state (open, offered, asking, declined), offered_in (a conversation), skipped (names)';
-comment on column maas.assistant_sessions.is_active is 'False when another dialogue, or the same one begun anew, has taken its place';
+comment on column maas.assistant_sessions.conversation_id is
+  'Null for a session that goes on in every conversation of its user, and for one outside of conversations';
+comment on column maas.assistant_sessions.optional is
+  'How far the optional slots are: state (open, offered, asking, declined), offered_in (a conversation), '
+  'skipped (names)';
+comment on column maas.assistant_sessions.is_active is
+  'False when another dialogue, or the same one begun anew, has taken its place';
 comment on column maas.assistant_sessions.slots is 'The collected values by slot name';
 comment on column maas.assistant_sessions.photo is 'The attachment in use';
-comment on column maas.assistant_sessions.offered_photo is 'A later attachment, until the user has chosen between the two';
+comment on column maas.assistant_sessions.offered_photo is
+  'A later attachment, until the user has chosen between the two';
 comment on column maas.assistant_sessions.current_step is 'Unused; other programs know the column';
 comment on column maas.assistant_sessions.before is 'The session as run_id found it in its try run_try';
-create unique index idx_assistant_sessions_active on maas.assistant_sessions (user_id, assistant, agent, conversation_id) nulls not distinct where is_active;
+create unique index idx_assistant_sessions_active
+  on maas.assistant_sessions (user_id, assistant, agent, conversation_id) nulls not distinct where is_active;
 create index idx_assistant_sessions_conversation on maas.assistant_sessions (conversation_id);

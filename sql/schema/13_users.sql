@@ -16,8 +16,10 @@ create table maas.user_identities (
   created_at timestamptz not null default now(),
   primary key (provider, external_id)
 );
-comment on table maas.user_identities is 'Maps a user''s name in another system to a user id; a user may have many names';
-comment on column maas.user_identities.provider is 'The system of the name: api for names that clients send, or a channel';
+comment on table maas.user_identities is
+  'Maps a user''s name in another system to a user id; a user may have many names';
+comment on column maas.user_identities.provider is
+  'The system of the name: api for names that clients send, or a channel';
 create index idx_user_identities_user_id on maas.user_identities (user_id);
 
 create table maas.user_roles (
@@ -62,8 +64,10 @@ create table maas.user_profiles (
 comment on table maas.user_profiles is 'Who a user is, as they or an operator have said';
 comment on column maas.user_profiles.language is 'Of the interface; null: that of the browser';
 comment on column maas.user_profiles.timezone is
-  'IANA name of the zone of this user''s days, in what models read and in records, written by maas_set_timezone; null: MAAS_TIMEZONE';
-comment on column maas.user_profiles.interviewed_at is 'When the user had answered the questions of the interview that every one must answer; null before';
+  'IANA name of the zone of this user''s days, in what models read and in records, written by maas_set_timezone; '
+  'null: MAAS_TIMEZONE';
+comment on column maas.user_profiles.interviewed_at is
+  'When the user had answered the questions of the interview that every one must answer; null before';
 
 create table maas.user_preferences (
   user_id uuid not null,
@@ -72,7 +76,8 @@ create table maas.user_preferences (
   answered_at timestamptz not null default now(),
   primary key (user_id, slot)
 );
-comment on table maas.user_preferences is 'How a user wants to work: the answers of the interview, and what the user has changed since';
+comment on table maas.user_preferences is
+  'How a user wants to work: the answers of the interview, and what the user has changed since';
 comment on column maas.user_preferences.slot is 'The name of the question''s slot, such as focus_time';
 
 create table maas.user_secrets (
@@ -83,5 +88,6 @@ create table maas.user_secrets (
   primary key (user_id, name)
 );
 comment on table maas.user_secrets is
-  'Tokens of users for MCP servers, `${user.NAME}` in their headers. No role reads the table and no export holds it: orchestrators read values by maas_read_secrets';
+  'Tokens of users for MCP servers, `${user.NAME}` in their headers. '
+  'No role reads the table and no export holds it: orchestrators read values by maas_read_secrets';
 comment on column maas.user_secrets.changed_at is 'Connections that were opened with an earlier value are closed';

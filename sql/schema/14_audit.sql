@@ -9,12 +9,14 @@ create table maas.audit (
   subject uuid,
   details jsonb not null default '{}'
 );
-comment on table maas.audit is 'Who did what to whose memory or to shared data: ids and counts, never a user''s text. Append-only';
+comment on table maas.audit is
+  'Who did what to whose memory or to shared data: ids and counts, never a user''s text. Append-only';
 comment on column maas.audit.actor is 'The caller: its name, cli, retention, or sql:LOGIN';
 comment on column maas.audit.user_id is 'Whose memory it was; null for what concerns no single user';
 comment on column maas.audit.subject is 'The memory or the run';
 create index idx_audit_at on maas.audit (at);
-create index idx_audit_prompts on maas.audit ((details->>'role_name'), (details->>'version')) where action = 'prompt_change';
+create index idx_audit_prompts on maas.audit ((details->>'role_name'), (details->>'version'))
+  where action = 'prompt_change';
 create index idx_audit_user_id on maas.audit (user_id, at);
 
 create table maas.forgotten_memories (
@@ -24,7 +26,8 @@ create table maas.forgotten_memories (
   forgotten_at timestamptz not null default now(),
   primary key (user_id, memory_id)
 );
-comment on table maas.forgotten_memories is 'Deleted memories, and the runs that used them but whose answers do not clearly repeat them';
+comment on table maas.forgotten_memories is
+  'Deleted memories, and the runs that used them but whose answers do not clearly repeat them';
 
 create table maas.erasures (
   user_id uuid primary key,
@@ -36,9 +39,11 @@ create table maas.erasures (
   is_clean boolean not null default true,
   late_calls int not null default 0
 );
-comment on table maas.erasures is 'Users who are being erased; the row goes with the last of theirs. Orchestrators go on with what its caller left';
+comment on table maas.erasures is
+  'Users who are being erased; the row goes with the last of theirs. Orchestrators go on with what its caller left';
 comment on column maas.erasures.deleted is 'The number of rows deleted so far, by table';
-comment on column maas.erasures.place is 'The table of maas_user_tables that the next call goes on with: some have no index of the user';
+comment on column maas.erasures.place is
+  'The table of maas_user_tables that the next call goes on with: some have no index of the user';
 comment on column maas.erasures.is_clean is 'Whether the present pass over the tables has found nothing so far';
 comment on column maas.erasures.late_calls is 'How many calls met runs that were inserted since the call before';
 
@@ -46,7 +51,8 @@ create table maas.restore_key (
   inner_pad bytea not null,
   outer_pad bytea not null
 );
-comment on table maas.restore_key is 'The secret from which ids of imported rows are derived, as the two pads of HMAC-SHA-256; only the owner may read it';
+comment on table maas.restore_key is
+  'The secret from which ids of imported rows are derived, as the two pads of HMAC-SHA-256; only the owner may read it';
 
 create unique index idx_restore_key_one on maas.restore_key ((true));
 do $$

@@ -19,12 +19,14 @@ create table maas.knowledge_documents (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
 );
-comment on table maas.knowledge_documents is 'Documents that have been read, and those that could not be: one of a name for each user, and one for everybody';
+comment on table maas.knowledge_documents is
+  'Documents that have been read, and those that could not be: one of a name for each user, and one for everybody';
 comment on column maas.knowledge_documents.user_id is 'Who may read it; null: everybody';
 comment on column maas.knowledge_documents.name is 'Its path, as references show it';
 comment on column maas.knowledge_documents.sha256 is 'Of the file: the same one is not read again';
 comment on column maas.knowledge_documents.summary is 'Title, headings and first sentences, made by rule';
-comment on column maas.knowledge_documents.embedded_by is 'The model that has embedded all of its chunks; null while chunks wait for vectors';
+comment on column maas.knowledge_documents.embedded_by is
+  'The model that has embedded all of its chunks; null while chunks wait for vectors';
 comment on column maas.knowledge_documents.embedding_until is 'Until then a process is embedding its chunks';
 comment on column maas.knowledge_documents.track_id is 'The ingestion that read it last';
 create unique index idx_knowledge_documents_name on maas.knowledge_documents (user_id, name) nulls not distinct;
