@@ -5,30 +5,37 @@ set search_path = pg_catalog, pg_temp as $$
   with counted as (
     select m.user_id, m.chat_jid, count(*) filter (where m.direction = 'in') as messages_in,
       count(*) filter (where m.direction = 'out') as messages_out, max(m.sent_at) as last_message_at
-    from maas.whatsapp_messages m where m.user_account_id = p_account and m.chat_jid = any(p_jids) group by m.user_id, m.chat_jid
+    from maas.whatsapp_messages m where m.user_account_id = p_account and m.chat_jid = any(p_jids)
+    group by m.user_id, m.chat_jid
   ), written as (
-    insert into maas.whatsapp_chats as c (user_id, user_account_id, jid, lead_id, messages_in, messages_out, last_message_at)
+    insert into maas.whatsapp_chats as c (
+      user_id, user_account_id, jid, lead_id, messages_in, messages_out, last_message_at)
     select user_id, p_account, chat_jid, coalesce(
-        (select m.lead_id from maas.whatsapp_messages m where m.user_account_id = p_account and m.chat_jid = counted.chat_jid
-         and m.lead_id is not null order by m.sent_at desc limit 1),
-        (select l.id from maas.leads l where l.user_account_id = p_account and l.phone_digits = split_part(counted.chat_jid, '@', 1)
+        (select m.lead_id from maas.whatsapp_messages m
+         where m.user_account_id = p_account and m.chat_jid = counted.chat_jid and m.lead_id is not null
+         order by m.sent_at desc limit 1),
+        (select l.id from maas.leads l
+         where l.user_account_id = p_account and l.phone_digits = split_part(counted.chat_jid, '@', 1)
          order by l.created_at desc limit 1)),
       messages_in, messages_out, last_message_at from counted
-    on conflict (user_account_id, jid) do update set lead_id = coalesce(excluded.lead_id, c.lead_id), messages_in = excluded.messages_in,
-      messages_out = excluded.messages_out, last_message_at = excluded.last_message_at
+    on conflict (user_account_id, jid) do update set lead_id = coalesce(excluded.lead_id, c.lead_id),
+      messages_in = excluded.messages_in, messages_out = excluded.messages_out,
+      last_message_at = excluded.last_message_at
     returning c.jid, c.lead_id, c.messages_in, c.last_message_at
   ), of_leads as (  -- the rows just written, and other dialogues of the same leads as they were
     select lead_id, sum(messages_in)::int as messages_in, max(last_message_at) as last_message_at from (
       select lead_id, messages_in, last_message_at from written where lead_id is not null
       union all
       select c.lead_id, c.messages_in, c.last_message_at from maas.whatsapp_chats c
-      where c.lead_id in (select lead_id from written) and (c.user_account_id, c.jid) not in (select p_account, jid from written)) d
+      where c.lead_id in (select lead_id from written)
+        and (c.user_account_id, c.jid) not in (select p_account, jid from written)) d
     group by lead_id
   )
   update maas.leads l set messages_in = o.messages_in, last_message_at = o.last_message_at from of_leads o
   where l.id = o.lead_id and (l.messages_in, l.last_message_at) is distinct from (o.messages_in, o.last_message_at)
 $$;
-comment on function maas.maas_count_dialogs is 'Writes whatsapp_chats of these dialogues, and the message counts of their leads, from the messages';
+comment on function maas.maas_count_dialogs is
+  'Writes whatsapp_chats of these dialogues, and the message counts of their leads, from the messages';
 
 create or replace function maas.maas_on_whatsapp_messages() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
@@ -54,7 +61,8 @@ begin
   return null;
 end
 $$;
-comment on function maas.maas_on_lead_phone is 'Trigger: the dialogues with the number of a lead that came later than its messages';
+comment on function maas.maas_on_lead_phone is
+  'Trigger: the dialogues with the number of a lead that came later than its messages';
 
 create or replace trigger leads_inserted after insert on maas.leads
   for each row when (new.phone is not null) execute function maas.maas_on_lead_phone();
@@ -80,14 +88,16 @@ begin
   )
   select (select count(*) from written) + (select count(*) from deleted) into changed;
   if changed > 0 then
-    perform maas.maas_write_audit('specs', p_user, null, jsonb_build_object('keys', array(select jsonb_object_keys(p_specs))), p_actor);
+    perform maas.maas_write_audit(
+      'specs', p_user, null, jsonb_build_object('keys', array(select jsonb_object_keys(p_specs))), p_actor);
   end if;
 end
 $$;
-comment on function maas.maas_set_specs is 'Replaces the preferences of a user and writes the audit, without their values';
+comment on function maas.maas_set_specs is
+  'Replaces the preferences of a user and writes the audit, without their values';
 
-create or replace function maas.maas_temperature(p_stored text, p_messages int, p_last_message_at timestamptz) returns text
-language sql stable as $$
+create or replace function maas.maas_temperature(p_stored text, p_messages int, p_last_message_at timestamptz)
+returns text language sql stable as $$
   select case
     when lower(p_stored) in ('hot', 'warm', 'cold') then lower(p_stored)
     when p_messages >= 4 and p_last_message_at > maas.maas_now() - interval '24 hours' then 'hot'

@@ -1,8 +1,13 @@
--- name: ads_account  -- $1 user, $2 an id of a user account or an ad account, or act_...; null: the default. No row if it is not the user's
-select u.id as user_account_id, u.name, a.id as ad_account_id, a.fb_id, a.name as ad_account_name, a.currency, a.timezone,
-  c.base_url as crm_url, w.instance,
-  exists (select from maas.maas_secret_times(array[$1::uuid]) s where s.name = 'facebook_' || substr(a.fb_id, 5)) as has_facebook_token,
-  exists (select from maas.maas_secret_times(array[$1::uuid]) s where s.name = 'amocrm_' || replace(u.id::text, '-', '')) as has_crm_token,
+-- name: ads_account  -- $1 user, $2 an id of a user account or an ad account, or act_...; null: the default.
+-- No row if it is not the user's
+select u.id as user_account_id, u.name, a.id as ad_account_id, a.fb_id, a.name as ad_account_name, a.currency,
+  a.timezone, c.base_url as crm_url, w.instance,
+  exists (
+    select from maas.maas_secret_times(array[$1::uuid]) s
+    where s.name = 'facebook_' || substr(a.fb_id, 5)) as has_facebook_token,
+  exists (
+    select from maas.maas_secret_times(array[$1::uuid]) s
+    where s.name = 'amocrm_' || replace(u.id::text, '-', '')) as has_crm_token,
   exists (select from maas.campaigns x where x.ad_account_id = a.id) as has_campaigns,
   exists (select from maas.directions x where x.ad_account_id = a.id) as has_directions,
   exists (select from maas.user_creatives x where x.user_account_id = u.id) as has_creatives,
@@ -10,7 +15,8 @@ select u.id as user_account_id, u.name, a.id as ad_account_id, a.fb_id, a.name a
   exists (select from maas.whatsapp_messages x where x.user_account_id = u.id) as has_messages
 from maas.user_accounts u
   left join lateral (
-    select * from maas.ad_accounts a where a.user_account_id = u.id and ($2::text is null or lower($2) in (u.id::text, a.id::text, a.fb_id))
+    select * from maas.ad_accounts a
+    where a.user_account_id = u.id and ($2::text is null or lower($2) in (u.id::text, a.id::text, a.fb_id))
     order by a.created_at, a.id limit 1) a on true
   left join maas.crm_integration c on c.user_account_id = u.id
   left join maas.whatsapp_integration w on w.user_account_id = u.id
@@ -28,25 +34,29 @@ select at, left(action, 200) as action, left(entity, 200) as entity, left(reason
 from maas.brain_actions where user_id = $1 and user_account_id = $2 order by at desc, id limit $3;
 
 -- name: ad_account_status  -- $1 user, $2 ad account, $3 how long a status is fresh
-select can_run_ads, status, status_checked_at as checked_at, coalesce(status_checked_at > maas.maas_now() - $3::interval, false) as is_fresh
+select can_run_ads, status, status_checked_at as checked_at,
+  coalesce(status_checked_at > maas.maas_now() - $3::interval, false) as is_fresh
 from maas.ad_accounts where user_id = $1 and id = $2;
 
 -- name: keep_ad_account_status  -- $1 user, $2 ad account, $3 whether it can run ads, $4 status
-update maas.ad_accounts set can_run_ads = $3, status = $4, status_checked_at = maas.maas_now() where user_id = $1 and id = $2
+update maas.ad_accounts set can_run_ads = $3, status = $4, status_checked_at = maas.maas_now()
+where user_id = $1 and id = $2
 returning can_run_ads, status, status_checked_at as checked_at;
 
 -- name: directions_in_short  -- $1 user, $2 ad account, $3 how many
 select name, status, daily_budget_minor, target_cpl, target_cpl_currency from maas.directions
 where user_id = $1 and ad_account_id = $2 order by status, name, id limit $3;
 
--- name: own_account  -- $1 user, $2 user account, $3 ad account: our id or act_NUMBER, nulls mean any; the id of the narrower one, no row unless both are the user's
+-- name: own_account  -- $1 user, $2 user account, $3 ad account: our id or act_NUMBER, nulls mean any;
+-- the id of the narrower one, no row unless both are the user's
 select coalesce(a.id, u.id)::text as id
 from maas.user_accounts u left join maas.ad_accounts a
   on a.user_account_id = u.id and a.user_id = u.user_id and (a.id::text = lower($3::text) or a.fb_id = $3)
 where u.user_id = $1 and ($2::text is null or u.id::text = lower($2)) and ($3 is null) = (a.id is null)
 limit 1;
 
--- name: add_ads_account  -- $1 user, $2 name of the business, $3 ad account or null, $4 its name, $5 currency, $6 zone, $7 address of the CRM or null, $8 instance of WhatsApp or null
+-- name: add_ads_account  -- $1 user, $2 name of the business, $3 ad account or null, $4 its name, $5 currency,
+-- $6 zone, $7 address of the CRM or null, $8 instance of WhatsApp or null
 -- The business of this name is made or changed; the user's first one becomes the default.
 with account as (
   select id, user_id from maas.user_accounts where user_id = $1 and name = $2 order by created_at, id limit 1

@@ -6,24 +6,31 @@ select maas.maas_now();
 -- name: ads_keep_campaigns  -- $1 user, $2 ad account, $3 campaigns: fb_id, name, objective, status, daily_budget_minor
 insert into maas.campaigns as c (user_id, ad_account_id, fb_id, name, objective, status, daily_budget_minor)
 select distinct on (r.fb_id) a.user_id, a.id, r.fb_id, r.name, r.objective, r.status, r.daily_budget_minor
-from maas.ad_accounts a cross join jsonb_to_recordset($3::jsonb) as r(fb_id text, name text, objective text, status text, daily_budget_minor bigint)
+from maas.ad_accounts a
+  cross join jsonb_to_recordset($3::jsonb) as r(
+    fb_id text, name text, objective text, status text, daily_budget_minor bigint)
 where a.user_id = $1 and a.id = $2
-on conflict (ad_account_id, fb_id) do update set name = excluded.name, objective = excluded.objective, status = excluded.status,
-  daily_budget_minor = excluded.daily_budget_minor, updated_at = now()
+on conflict (ad_account_id, fb_id) do update set name = excluded.name, objective = excluded.objective,
+  status = excluded.status, daily_budget_minor = excluded.daily_budget_minor, updated_at = now()
 where (c.name, c.objective, c.status, c.daily_budget_minor)
   is distinct from (excluded.name, excluded.objective, excluded.status, excluded.daily_budget_minor);
 
--- name: ads_keep_adsets  -- $1 user, $2 ad account, $3 ad sets: fb_id, campaign_fb_id, name, status, daily_budget_minor; their campaigns are known
+-- name: ads_keep_adsets  -- $1 user, $2 ad account, $3 ad sets: fb_id, campaign_fb_id, name, status,
+-- daily_budget_minor; their campaigns are known
 insert into maas.adsets as s (user_id, campaign_id, direction_id, fb_id, name, status, daily_budget_minor)
 select distinct on (c.id, r.fb_id) c.user_id, c.id,
-  (select d.id from maas.directions d where d.ad_account_id = $2 and d.user_id = $1 and d.fb_adset_id = r.fb_id order by d.created_at, d.id limit 1),
+  (select d.id from maas.directions d where d.ad_account_id = $2 and d.user_id = $1 and d.fb_adset_id = r.fb_id
+   order by d.created_at, d.id limit 1),
   r.fb_id, r.name, r.status, r.daily_budget_minor
-from jsonb_to_recordset($3::jsonb) as r(fb_id text, campaign_fb_id text, name text, status text, daily_budget_minor bigint)
+from jsonb_to_recordset($3::jsonb) as r(
+  fb_id text, campaign_fb_id text, name text, status text, daily_budget_minor bigint)
   join maas.campaigns c on c.user_id = $1 and c.ad_account_id = $2 and c.fb_id = r.campaign_fb_id
 on conflict (campaign_id, fb_id) do update set name = excluded.name, status = excluded.status,
-  daily_budget_minor = excluded.daily_budget_minor, direction_id = coalesce(s.direction_id, excluded.direction_id), updated_at = now()
+  daily_budget_minor = excluded.daily_budget_minor,
+  direction_id = coalesce(s.direction_id, excluded.direction_id), updated_at = now()
 where (s.name, s.status, s.daily_budget_minor, s.direction_id)
-  is distinct from (excluded.name, excluded.status, excluded.daily_budget_minor, coalesce(s.direction_id, excluded.direction_id));
+  is distinct from (
+    excluded.name, excluded.status, excluded.daily_budget_minor, coalesce(s.direction_id, excluded.direction_id));
 
 -- name: ads_keep_ads  -- $1 user, $2 ad account, $3 ads: fb_id, adset_fb_id, name, status; their ad sets are known
 insert into maas.ads as a (user_id, adset_id, fb_id, name, status)
@@ -34,7 +41,8 @@ from jsonb_to_recordset($3::jsonb) as r(fb_id text, adset_fb_id text, name text,
 on conflict (adset_id, fb_id) do update set name = excluded.name, status = excluded.status, updated_at = now()
 where (a.name, a.status) is distinct from (excluded.name, excluded.status);
 
--- name: ads_keep_shown  -- $1 user, $2 ad account, $3 ads: fb_id, creative_fb_id; which of our creatives each known ad shows
+-- name: ads_keep_shown  -- $1 user, $2 ad account, $3 ads: fb_id, creative_fb_id;
+-- which of our creatives each known ad shows
 insert into maas.ad_creative_mapping as m (user_id, ad_id, creative_id, direction_id)
 select distinct on (a.id) a.user_id, a.id, u.id, coalesce(s.direction_id, u.direction_id)
 from jsonb_to_recordset($3::jsonb) as r(fb_id text, creative_fb_id text)
@@ -45,15 +53,18 @@ from jsonb_to_recordset($3::jsonb) as r(fb_id text, creative_fb_id text)
 order by a.id, u.created_at, u.id
 on conflict (ad_id) do update set creative_id = excluded.creative_id where m.creative_id <> excluded.creative_id;
 
--- name: ads_keep_adset_days  -- $1 user, $2 ad account, $3 days of known ad sets: fb_id, day, impressions, clicks, spend, leads
+-- name: ads_keep_adset_days  -- $1 user, $2 ad account, $3 days of known ad sets: fb_id, day, impressions, clicks,
+-- spend, leads
 insert into maas.adset_metrics_history as h (user_id, adset_id, day, impressions, clicks, spend, leads)
 select distinct on (s.id, r.day) s.user_id, s.id, r.day, r.impressions, r.clicks, r.spend, r.leads
-from jsonb_to_recordset($3::jsonb) as r(fb_id text, day date, impressions bigint, clicks bigint, spend numeric, leads int)
+from jsonb_to_recordset($3::jsonb) as r(
+  fb_id text, day date, impressions bigint, clicks bigint, spend numeric, leads int)
   join maas.campaigns c on c.user_id = $1 and c.ad_account_id = $2
   join maas.adsets s on s.campaign_id = c.id and s.fb_id = r.fb_id
-on conflict (adset_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks, spend = excluded.spend,
-  leads = excluded.leads
-where (h.impressions, h.clicks, h.spend, h.leads) is distinct from (excluded.impressions, excluded.clicks, excluded.spend, excluded.leads);
+on conflict (adset_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks,
+  spend = excluded.spend, leads = excluded.leads
+where (h.impressions, h.clicks, h.spend, h.leads) is distinct from (
+  excluded.impressions, excluded.clicks, excluded.spend, excluded.leads);
 
 -- name: ads_keep_direction_days  -- $1 user, $2 direction, $3 days: day, impressions, clicks, spend, leads
 insert into maas.direction_metrics_daily as h (user_id, direction_id, day, impressions, clicks, spend, leads)
@@ -61,9 +72,10 @@ select distinct on (r.day) d.user_id, d.id, r.day, r.impressions, r.clicks, r.sp
 from maas.directions d
   cross join jsonb_to_recordset($3::jsonb) as r(day date, impressions bigint, clicks bigint, spend numeric, leads int)
 where d.user_id = $1 and d.id = $2
-on conflict (direction_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks, spend = excluded.spend,
-  leads = excluded.leads
-where (h.impressions, h.clicks, h.spend, h.leads) is distinct from (excluded.impressions, excluded.clicks, excluded.spend, excluded.leads);
+on conflict (direction_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks,
+  spend = excluded.spend, leads = excluded.leads
+where (h.impressions, h.clicks, h.spend, h.leads) is distinct from (
+  excluded.impressions, excluded.clicks, excluded.spend, excluded.leads);
 
 -- name: ads_campaign  -- $1 user, $2 ad account, $3 an id of ours or of Facebook
 select id, fb_id, name, status, objective, daily_budget_minor from maas.campaigns
@@ -76,7 +88,8 @@ where c.user_id = $1 and c.ad_account_id = $2 and $3 in (s.fb_id, s.id::text) li
 
 -- name: ads_set_status  -- $1 user, $2 ad account, $3 the id of Facebook of a campaign or an ad set, $4 status
 with changed as (
-  update maas.campaigns set status = $4, updated_at = now() where user_id = $1 and ad_account_id = $2 and fb_id = $3 and status <> $4)
+  update maas.campaigns set status = $4, updated_at = now()
+  where user_id = $1 and ad_account_id = $2 and fb_id = $3 and status <> $4)
 update maas.adsets s set status = $4, updated_at = now() from maas.campaigns c
 where c.id = s.campaign_id and c.user_id = $1 and c.ad_account_id = $2 and s.fb_id = $3 and s.status <> $4;
 

@@ -6,36 +6,45 @@ select synced_to from maas.ad_accounts where user_id = $1 and id = $2;
 -- name: ads_set_synced_to  -- $1 user, $2 ad account, $3 the last day whose figures are complete
 update maas.ad_accounts set synced_to = greatest(synced_to, $3) where user_id = $1 and id = $2;
 
--- name: ads_sync_direction_days  -- $1 user, $2 ad account, $3 first day, $4 last day: the days of directions, from those of their ad sets
+-- name: ads_sync_direction_days  -- $1 user, $2 ad account, $3 first day, $4 last day: the days of directions,
+-- from those of their ad sets
 insert into maas.direction_metrics_daily as h (user_id, direction_id, day, impressions, clicks, spend, leads)
 select d.user_id, d.id, m.day, sum(m.impressions), sum(m.clicks), sum(m.spend), sum(m.leads)
-from maas.directions d join maas.adsets s on s.direction_id = d.id join maas.adset_metrics_history m on m.adset_id = s.id
+from maas.directions d join maas.adsets s on s.direction_id = d.id
+  join maas.adset_metrics_history m on m.adset_id = s.id
 where d.user_id = $1 and d.ad_account_id = $2 and m.day between $3 and $4
 group by d.user_id, d.id, m.day order by d.id, m.day
-on conflict (direction_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks, spend = excluded.spend,
-  leads = excluded.leads
-where (h.impressions, h.clicks, h.spend, h.leads) is distinct from (excluded.impressions, excluded.clicks, excluded.spend, excluded.leads);
+on conflict (direction_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks,
+  spend = excluded.spend, leads = excluded.leads
+where (h.impressions, h.clicks, h.spend, h.leads) is distinct from (
+  excluded.impressions, excluded.clicks, excluded.spend, excluded.leads);
 
--- name: ads_keep_creative_days  -- $1 user, $2 ad account, $3 days of ads: fb_id, day, impressions, clicks, spend, leads, video_views, p25, p50, p75, p95; all ads that show a creative
-insert into maas.creative_metrics_history as h (user_id, creative_id, day, impressions, clicks, spend, leads, video_views, p25, p50, p75, p95)
-select m.user_id, m.creative_id, r.day, sum(r.impressions), sum(r.clicks), sum(r.spend), sum(r.leads), sum(r.video_views), sum(r.p25),
-  sum(r.p50), sum(r.p75), sum(r.p95)
-from jsonb_to_recordset($3::jsonb) as r(fb_id text, day date, impressions bigint, clicks bigint, spend numeric, leads int, video_views bigint,
+-- name: ads_keep_creative_days  -- $1 user, $2 ad account, $3 days of ads: fb_id, day, impressions, clicks, spend,
+-- leads, video_views, p25, p50, p75, p95; all ads that show a creative
+insert into maas.creative_metrics_history as h (
+  user_id, creative_id, day, impressions, clicks, spend, leads, video_views, p25, p50, p75, p95)
+select m.user_id, m.creative_id, r.day, sum(r.impressions), sum(r.clicks), sum(r.spend), sum(r.leads),
+  sum(r.video_views), sum(r.p25), sum(r.p50), sum(r.p75), sum(r.p95)
+from jsonb_to_recordset($3::jsonb) as r(
+  fb_id text, day date, impressions bigint, clicks bigint, spend numeric, leads int, video_views bigint,
     p25 bigint, p50 bigint, p75 bigint, p95 bigint)
   join maas.campaigns c on c.user_id = $1 and c.ad_account_id = $2
   join maas.adsets s on s.campaign_id = c.id
   join maas.ads a on a.adset_id = s.id and a.fb_id = r.fb_id
   join maas.ad_creative_mapping m on m.ad_id = a.id
 group by m.user_id, m.creative_id, r.day order by m.creative_id, r.day
-on conflict (creative_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks, spend = excluded.spend,
-  leads = excluded.leads, video_views = excluded.video_views, p25 = excluded.p25, p50 = excluded.p50, p75 = excluded.p75, p95 = excluded.p95
-where (h.impressions, h.clicks, h.spend, h.leads, h.video_views, h.p25, h.p50, h.p75, h.p95) is distinct from (excluded.impressions,
-  excluded.clicks, excluded.spend, excluded.leads, excluded.video_views, excluded.p25, excluded.p50, excluded.p75, excluded.p95);
+on conflict (creative_id, day) do update set impressions = excluded.impressions, clicks = excluded.clicks,
+  spend = excluded.spend, leads = excluded.leads, video_views = excluded.video_views, p25 = excluded.p25,
+  p50 = excluded.p50, p75 = excluded.p75, p95 = excluded.p95
+where (h.impressions, h.clicks, h.spend, h.leads, h.video_views, h.p25, h.p50, h.p75, h.p95) is distinct from (
+  excluded.impressions, excluded.clicks, excluded.spend, excluded.leads, excluded.video_views, excluded.p25,
+  excluded.p50, excluded.p75, excluded.p95);
 
 -- name: ads_crm_synced_to  -- $1 user, $2 user account: leads changed before are stored
 select synced_to from maas.crm_integration where user_id = $1 and user_account_id = $2;
 
--- name: ads_link_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, phone; the newest lead with this phone that is in no CRM yet is the same
+-- name: ads_link_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, phone;
+-- the newest lead with this phone that is in no CRM yet is the same
 update maas.leads l set crm_lead_id = found.crm_lead_id
 from (
   select distinct on (id) id, crm_lead_id from (
@@ -48,21 +57,27 @@ from (
   order by id, crm_lead_id) found
 where l.id = found.id;
 
--- name: ads_keep_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, name, phone, pipeline_id, stage_id, revenue, is_won, created_at
+-- name: ads_keep_leads  -- $1 user, $2 user account, $3 leads of the CRM: crm_lead_id, name, phone, pipeline_id,
+-- stage_id, revenue, is_won, created_at
 -- A key stage counts if it is one of the lead's direction, of any direction while the lead has none.
-insert into maas.leads as l (user_id, user_account_id, crm_lead_id, name, phone, pipeline_id, stage_id, revenue, is_qualified,
+insert into maas.leads as l (
+  user_id, user_account_id, crm_lead_id, name, phone, pipeline_id, stage_id, revenue, is_qualified,
   reached_key_stage, created_at)
-select distinct on (r.crm_lead_id) u.user_id, u.id, r.crm_lead_id, r.name, r.phone, r.pipeline_id, r.stage_id, r.revenue, r.is_won,
-  exists (select from maas.directions d where d.user_account_id = u.id and r.stage_id = any(d.key_stage_ids)), r.created_at
-from maas.user_accounts u cross join jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, name text, phone text, pipeline_id text,
-  stage_id text, revenue numeric, is_won boolean, created_at timestamptz)
+select distinct on (r.crm_lead_id) u.user_id, u.id, r.crm_lead_id, r.name, r.phone, r.pipeline_id, r.stage_id,
+  r.revenue, r.is_won, exists (
+    select from maas.directions d where d.user_account_id = u.id and r.stage_id = any(d.key_stage_ids)), r.created_at
+from maas.user_accounts u
+  cross join jsonb_to_recordset($3::jsonb) as r(crm_lead_id text, name text, phone text, pipeline_id text,
+    stage_id text, revenue numeric, is_won boolean, created_at timestamptz)
 where u.user_id = $1 and u.id = $2 order by r.crm_lead_id
-on conflict (user_account_id, crm_lead_id) do update set name = coalesce(excluded.name, l.name), phone = coalesce(excluded.phone, l.phone),
-  pipeline_id = excluded.pipeline_id, stage_id = excluded.stage_id, revenue = excluded.revenue,
-  is_qualified = l.is_qualified or excluded.is_qualified, updated_at = now(),
+on conflict (user_account_id, crm_lead_id) do update set name = coalesce(excluded.name, l.name),
+  phone = coalesce(excluded.phone, l.phone), pipeline_id = excluded.pipeline_id, stage_id = excluded.stage_id,
+  revenue = excluded.revenue, is_qualified = l.is_qualified or excluded.is_qualified, updated_at = now(),
   reached_key_stage = l.reached_key_stage or exists (
-    select from maas.directions d where d.user_account_id = l.user_account_id and excluded.stage_id = any(d.key_stage_ids)
-      and d.id = coalesce(l.direction_id, (select c.direction_id from maas.user_creatives c where c.id = l.source_creative_id), d.id))
+    select from maas.directions d
+    where d.user_account_id = l.user_account_id and excluded.stage_id = any(d.key_stage_ids)
+      and d.id = coalesce(
+        l.direction_id, (select c.direction_id from maas.user_creatives c where c.id = l.source_creative_id), d.id))
 where (l.name, l.phone, l.pipeline_id, l.stage_id, l.revenue) is distinct from (coalesce(excluded.name, l.name),
   coalesce(excluded.phone, l.phone), excluded.pipeline_id, excluded.stage_id, excluded.revenue)
   or excluded.is_qualified and not l.is_qualified;
@@ -80,7 +95,8 @@ select jid, synced_to from maas.whatsapp_chats where user_id = $1 and user_accou
 -- name: ads_keep_messages  -- $1 user, $2 user account, $3 jid, $4 messages: id, direction, text, sent_at
 insert into maas.whatsapp_messages (user_id, user_account_id, id, chat_jid, direction, text, sent_at)
 select distinct on (r.id) u.user_id, u.id, r.id, $3, r.direction, r.text, r.sent_at
-from maas.user_accounts u cross join jsonb_to_recordset($4::jsonb) as r(id text, direction text, text text, sent_at timestamptz)
+from maas.user_accounts u
+  cross join jsonb_to_recordset($4::jsonb) as r(id text, direction text, text text, sent_at timestamptz)
 where u.user_id = $1 and u.id = $2 order by r.id
 on conflict (user_account_id, id) do nothing;
 

@@ -1,8 +1,9 @@
 -- Advertising: accounts, campaigns, creatives, leads and dialogues of a user's business.
 --
--- What belongs to an account refers to it by (id, user_id), so no row can name the account of another user. Money is in the currency
--- of the ad account, budgets are in its minor units, as the Marketing API has them; a day is a day of the account's time zone.
--- Tokens are not here but in user_secrets: facebook_NUMBER of the ad account, amocrm_ID of the user account without hyphens.
+-- What belongs to an account refers to it by (id, user_id), so no row can name the account of another user. Money is in
+-- the currency of the ad account, budgets are in its minor units, as the Marketing API has them; a day is a day of the
+-- account's time zone. Tokens are not here but in user_secrets: facebook_NUMBER of the ad account, amocrm_ID of the
+-- user account without hyphens.
 
 create table maas.user_accounts (
   id uuid primary key default gen_random_uuid(),
@@ -12,7 +13,8 @@ create table maas.user_accounts (
   created_at timestamptz not null default now(),
   unique (id, user_id)
 );
-comment on table maas.user_accounts is 'A business of a user: what its ad accounts, its CRM and its messenger have in common';
+comment on table maas.user_accounts is
+  'A business of a user: what its ad accounts, its CRM and its messenger have in common';
 comment on column maas.user_accounts.is_default is 'The account of requests that name none';
 create unique index idx_user_accounts_default on maas.user_accounts (user_id) where is_default;
 
@@ -34,7 +36,8 @@ create table maas.ad_accounts (
   unique (id, user_account_id, user_id),
   unique (id, user_id)
 );
-comment on table maas.ad_accounts is 'An ad account of Facebook. Its access token is the secret facebook_NUMBER of the user';
+comment on table maas.ad_accounts is
+  'An ad account of Facebook. Its access token is the secret facebook_NUMBER of the user';
 comment on column maas.ad_accounts.timezone is 'The IANA name of the zone that its days are in';
 comment on column maas.ad_accounts.can_run_ads is 'Whether Facebook let it run ads at status_checked_at';
 comment on column maas.ad_accounts.synced_to is 'The last day whose figures are complete';
@@ -71,11 +74,13 @@ create table maas.directions (
   target_cpl_currency text check (target_cpl_currency ~ '^[A-Z]{3}$'),
   key_stage_ids text[] not null default '{}',
   created_at timestamptz not null default now(),
-  foreign key (ad_account_id, user_account_id, user_id) references maas.ad_accounts (id, user_account_id, user_id) on delete cascade,
+  foreign key (ad_account_id, user_account_id, user_id)
+    references maas.ad_accounts (id, user_account_id, user_id) on delete cascade,
   unique (id, user_id),
   check ((target_cpl is null) = (target_cpl_currency is null))
 );
-comment on table maas.directions is 'A line of business that is advertised: budget, target and the ad set of Facebook that runs it';
+comment on table maas.directions is
+  'A line of business that is advertised: budget, target and the ad set of Facebook that runs it';
 comment on column maas.directions.target_cpl is 'What a lead may cost at most, in target_cpl_currency';
 comment on column maas.directions.key_stage_ids is 'Stages of the CRM that make a lead a qualified one';
 create index idx_directions_account on maas.directions (ad_account_id);
@@ -128,12 +133,14 @@ create table maas.user_creatives (
   transcript_language text,
   status text not null default 'ready' check (status in ('draft', 'ready', 'paused', 'archived')),
   created_at timestamptz not null default now(),
-  foreign key (ad_account_id, user_account_id, user_id) references maas.ad_accounts (id, user_account_id, user_id) on delete cascade,
+  foreign key (ad_account_id, user_account_id, user_id)
+    references maas.ad_accounts (id, user_account_id, user_id) on delete cascade,
   foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete set null (direction_id),
   unique (id, user_id)
 );
 comment on table maas.user_creatives is 'Videos and images that ads show';
-comment on column maas.user_creatives.fb_creative_id is 'The creative of the Marketing API that an ad can be made of; null: not uploaded yet';
+comment on column maas.user_creatives.fb_creative_id is
+  'The creative of the Marketing API that an ad can be made of; null: not uploaded yet';
 comment on column maas.user_creatives.transcript is 'What is said in a video';
 create index idx_user_creatives_account on maas.user_creatives (ad_account_id);
 create index idx_user_creatives_direction on maas.user_creatives (direction_id);
@@ -161,7 +168,8 @@ create table maas.creative_scores (
   scored_at timestamptz not null default now(),
   foreign key (creative_id, user_id) references maas.user_creatives (id, user_id) on delete cascade
 );
-comment on table maas.creative_scores is 'The risk, by an outside scoring agent, that the cost of a lead grows; the newest row counts';
+comment on table maas.creative_scores is
+  'The risk, by an outside scoring agent, that the cost of a lead grows; the newest row counts';
 create index idx_creative_scores on maas.creative_scores (creative_id, scored_at desc);
 
 create table maas.creative_tests (
@@ -182,8 +190,10 @@ create table maas.creative_tests (
   check ((status = 'running') = (stopped_at is null))
 );
 comment on table maas.creative_tests is 'Tests of creatives with a small budget, each in an ad set of its own';
-comment on column maas.creative_tests.budget_usd is 'Null where the ad account has another currency; no rate is assumed';
-comment on column maas.creative_tests.budget_minor is 'The daily budget of its ad set, in minor units of the account''s currency';
+comment on column maas.creative_tests.budget_usd is
+  'Null where the ad account has another currency; no rate is assumed';
+comment on column maas.creative_tests.budget_minor is
+  'The daily budget of its ad set, in minor units of the account''s currency';
 create unique index idx_creative_tests_running on maas.creative_tests (creative_id) where status = 'running';
 create index idx_creative_tests_creative on maas.creative_tests (creative_id, started_at desc);
 create index idx_creative_tests_direction on maas.creative_tests (direction_id);
@@ -255,7 +265,8 @@ create table maas.crm_integration (
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
 );
-comment on table maas.crm_integration is 'The amoCRM of an account. Its token is the secret amocrm_ID of the user, with the account''s id without hyphens';
+comment on table maas.crm_integration is
+  'The amoCRM of an account. Its token is the secret amocrm_ID of the user, with the account''s id without hyphens';
 comment on column maas.crm_integration.synced_to is 'Leads changed before are in the table leads';
 
 create table maas.crm_stages (
@@ -292,24 +303,30 @@ create table maas.leads (
   messages_in int not null default 0 check (messages_in >= 0),
   last_message_at timestamptz,
   is_engaged boolean not null generated always as (reached_key_stage or messages_in >= 2 or coalesce(
-    case when jsonb_typeof(chat_analysis_json -> 'messages_in') = 'number' then (chat_analysis_json ->> 'messages_in')::numeric >= 2 end, false)) stored,
+    case when jsonb_typeof(chat_analysis_json -> 'messages_in') = 'number'
+      then (chat_analysis_json ->> 'messages_in')::numeric >= 2 end, false)) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade,
-  foreign key (source_creative_id, user_id) references maas.user_creatives (id, user_id) on delete set null (source_creative_id),
+  foreign key (source_creative_id, user_id) references maas.user_creatives (id, user_id)
+    on delete set null (source_creative_id),
   foreign key (direction_id, user_id) references maas.directions (id, user_id) on delete set null (direction_id),
   unique (id, user_id)
 );
-comment on table maas.leads is 'People who asked about an offer: from which creative they came, how far they got, what they paid';
-comment on column maas.leads.chat_analysis_json is 'What an analysis of the dialogue said: {"messages_in", "temperature", "summary"} and more';
+comment on table maas.leads is
+  'People who asked about an offer: from which creative they came, how far they got, what they paid';
+comment on column maas.leads.chat_analysis_json is
+  'What an analysis of the dialogue said: {"messages_in", "temperature", "summary"} and more';
 comment on column maas.leads.is_qualified is 'The CRM calls the lead qualified';
 comment on column maas.leads.reached_key_stage is 'The lead was in a key stage of its direction at least once';
 comment on column maas.leads.messages_in is 'Messages that the lead wrote in its dialogues; kept by triggers';
-comment on column maas.leads.is_engaged is 'Qualified by deeds: two or more messages of the lead, stored or counted by an analysis, or a key stage';
+comment on column maas.leads.is_engaged is
+  'Qualified by deeds: two or more messages of the lead, stored or counted by an analysis, or a key stage';
 comment on column maas.leads.revenue is 'In the currency of the ad account';
 create unique index idx_leads_fb on maas.leads (user_account_id, fb_lead_id);
 create unique index idx_leads_crm on maas.leads (user_account_id, crm_lead_id);
-create index idx_leads_period on maas.leads (user_account_id, created_at) include (is_qualified, is_engaged, revenue, source_creative_id, direction_id, stage_id);
+create index idx_leads_period on maas.leads (user_account_id, created_at)
+  include (is_qualified, is_engaged, revenue, source_creative_id, direction_id, stage_id);
 create index idx_leads_creative on maas.leads (source_creative_id, created_at);
 create index idx_leads_direction on maas.leads (direction_id);
 create index idx_leads_phone on maas.leads (user_account_id, phone_digits, created_at);
@@ -323,7 +340,8 @@ create table maas.whatsapp_integration (
   created_at timestamptz not null default now(),
   foreign key (user_account_id, user_id) references maas.user_accounts (id, user_id) on delete cascade
 );
-comment on table maas.whatsapp_integration is 'The instance of the Evolution API that writes for an account; without a row WhatsApp is not connected';
+comment on table maas.whatsapp_integration is
+  'The instance of the Evolution API that writes for an account; without a row WhatsApp is not connected';
 
 create table maas.whatsapp_chats (
   id uuid not null unique default gen_random_uuid(),
@@ -342,7 +360,8 @@ create table maas.whatsapp_chats (
 );
 comment on table maas.whatsapp_chats is 'Dialogues of WhatsApp; triggers of whatsapp_messages and leads keep them';
 comment on column maas.whatsapp_chats.id is 'What models know a dialogue by, because the jid holds a phone number';
-comment on column maas.whatsapp_chats.lead_id is 'The lead that the messages name, else the newest lead with the phone number of the dialogue';
+comment on column maas.whatsapp_chats.lead_id is
+  'The lead that the messages name, else the newest lead with the phone number of the dialogue';
 comment on column maas.whatsapp_chats.synced_to is 'The newest message that was read from the Evolution API';
 create index idx_whatsapp_chats_recent on maas.whatsapp_chats (user_account_id, last_message_at desc);
 create index idx_whatsapp_chats_lead on maas.whatsapp_chats (lead_id);
@@ -361,8 +380,10 @@ create table maas.whatsapp_messages (
   foreign key (lead_id, user_id) references maas.leads (id, user_id) on delete set null (lead_id)
 );
 comment on table maas.whatsapp_messages is 'Messages of WhatsApp; they do not depend on whatsapp_integration';
-comment on column maas.whatsapp_messages.lead_id is 'Only if whoever loaded the message knew it; whatsapp_chats has the lead of the dialogue';
-create index idx_whatsapp_messages_chat on maas.whatsapp_messages (user_account_id, chat_jid, sent_at) include (direction);
+comment on column maas.whatsapp_messages.lead_id is
+  'Only if whoever loaded the message knew it; whatsapp_chats has the lead of the dialogue';
+create index idx_whatsapp_messages_chat on maas.whatsapp_messages (user_account_id, chat_jid, sent_at)
+  include (direction);
 create index idx_whatsapp_messages_lead on maas.whatsapp_messages (lead_id) where lead_id is not null;
 
 create table maas.dialog_summaries (
@@ -390,9 +411,11 @@ create table maas.whatsapp_sends (
   at timestamptz not null default clock_timestamp(),
   primary key (run_id, number)
 );
-comment on table maas.whatsapp_sends is 'The recipients of a mass mailing: a row is written before its message is sent, so no recipient gets it twice';
+comment on table maas.whatsapp_sends is
+  'The recipients of a mass mailing: a row is written before its message is sent, so no recipient gets it twice';
 comment on column maas.whatsapp_sends.number is 'The digits of a phone number, or the jid of a chat that tells none';
-comment on column maas.whatsapp_sends.state is 'sending: begun, and nobody knows whether it arrived unless it becomes sent or failed';
+comment on column maas.whatsapp_sends.state is
+  'sending: begun, and nobody knows whether it arrived unless it becomes sent or failed';
 
 create table maas.user_specs (
   user_id uuid not null,
@@ -420,19 +443,26 @@ insert into maas.loadable_tables (name, columns) values
   ('user_accounts', '{id,name,is_default}'),
   ('ad_accounts', '{id,user_account_id,fb_id,name,currency,timezone}'),
   ('campaigns', '{id,ad_account_id,fb_id,name,objective,status,daily_budget_minor}'),
-  ('directions', '{id,user_account_id,ad_account_id,name,status,fb_adset_id,daily_budget_minor,target_cpl,target_cpl_currency,key_stage_ids,created_at}'),
+  ('directions',
+    '{id,user_account_id,ad_account_id,name,status,fb_adset_id,daily_budget_minor,target_cpl,target_cpl_currency,'
+    'key_stage_ids,created_at}'),
   ('adsets', '{id,campaign_id,direction_id,fb_id,name,status,daily_budget_minor}'),
   ('ads', '{id,adset_id,fb_id,name,status}'),
-  ('user_creatives', '{id,user_account_id,ad_account_id,direction_id,title,media_type,fb_video_id,fb_creative_id,transcript,transcript_language,status,created_at}'),
+  ('user_creatives',
+    '{id,user_account_id,ad_account_id,direction_id,title,media_type,fb_video_id,fb_creative_id,transcript,'
+    'transcript_language,status,created_at}'),
   ('creative_analysis', '{id,creative_id,score,verdict,recommendations,model,analyzed_at}'),
   ('creative_scores', '{id,creative_id,risk_score,factors,scored_at}'),
-  ('creative_tests', '{id,creative_id,direction_id,fb_adset_id,fb_ad_id,status,budget_usd,started_at,stopped_at,result}'),
+  ('creative_tests',
+    '{id,creative_id,direction_id,fb_adset_id,fb_ad_id,status,budget_usd,started_at,stopped_at,result}'),
   ('creative_metrics_history', '{creative_id,day,impressions,clicks,spend,leads,video_views,p25,p50,p75,p95}'),
   ('ad_creative_mapping', '{ad_id,creative_id,direction_id}'),
   ('direction_metrics_daily', '{direction_id,day,impressions,clicks,spend,leads}'),
   ('adset_metrics_history', '{adset_id,day,impressions,clicks,spend,leads}'),
   ('crm_stages', '{user_account_id,pipeline_id,stage_id,pipeline_name,name,place}'),
-  ('leads', '{id,user_account_id,source_creative_id,direction_id,fb_lead_id,crm_lead_id,phone,name,pipeline_id,stage_id,reached_key_stage,is_qualified,chat_analysis_json,revenue,created_at}'),
+  ('leads',
+    '{id,user_account_id,source_creative_id,direction_id,fb_lead_id,crm_lead_id,phone,name,pipeline_id,stage_id,'
+    'reached_key_stage,is_qualified,chat_analysis_json,revenue,created_at}'),
   ('whatsapp_integration', '{user_account_id,instance,status}'),
   ('whatsapp_messages', '{user_account_id,id,chat_jid,lead_id,direction,text,sent_at}'),
   ('dialog_summaries', '{user_account_id,chat_jid,summary,temperature,messages_up_to,updated_at}'),

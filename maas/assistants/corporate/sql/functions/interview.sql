@@ -5,7 +5,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   interviewed uuid;
 begin
-  select r.user_id into interviewed from maas.pipeline_runs r where r.id = p_run and r.owner is not null for key share of r;
+  select r.user_id into interviewed from maas.pipeline_runs r
+  where r.id = p_run and r.owner is not null for key share of r;
   if not found then
     return false;
   end if;
@@ -15,7 +16,9 @@ begin
   return true;
 end
 $$;
-comment on function maas.maas_keep_interview is 'Makes the answers of an interview the preferences of the run''s user, who has passed it then; false if nobody owns the run';
+comment on function maas.maas_keep_interview is
+  'Makes the answers of an interview the preferences of the run''s user, who has passed it then; '
+  'false if nobody owns the run';
 
 create or replace function maas.maas_begin_interview(p_run uuid, p_position text) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -23,7 +26,8 @@ declare
   interviewed uuid;
   known text;
 begin
-  select r.user_id into interviewed from maas.pipeline_runs r where r.id = p_run and r.owner is not null for key share of r;
+  select r.user_id into interviewed from maas.pipeline_runs r
+  where r.id = p_run and r.owner is not null for key share of r;
   if not found then
     return null;
   end if;
@@ -34,9 +38,11 @@ begin
 end
 $$;
 comment on function maas.maas_begin_interview is
-  'Keeps the position of the run''s user unless the profile has one, and returns the one that holds, empty if there is none; null if nobody owns the run';
+  'Keeps the position of the run''s user unless the profile has one, and returns the one that holds, '
+  'empty if there is none; null if nobody owns the run';
 
-create or replace function maas.corporate_function_rights() returns table (role_name text, functions text[]) language sql immutable as $$
+create or replace function maas.corporate_function_rights()
+returns table (role_name text, functions text[]) language sql immutable as $$
   values ('maas_worker', array['maas_begin_interview', 'maas_keep_interview'])
 $$;
 comment on function maas.corporate_function_rights is 'Which role may execute the functions of the interview';

@@ -1,4 +1,5 @@
--- Telegram: an update is handled in the transaction of what it causes, so a crash leaves it unhandled or done, nothing between.
+-- Telegram: an update is handled in the transaction of what it causes, so a crash leaves it unhandled or done, nothing
+-- between.
 
 create or replace function maas.maas_telegram_open(p_bot bigint, p_username text, p_assistant text)
 returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -15,7 +16,8 @@ begin
 end
 $$;
 comment on function maas.maas_telegram_open is
-  'Prepares a bot whose lock the caller holds: returns the update to begin with, or null for the oldest; messages whose sending was interrupted are given up';
+  'Prepares a bot whose lock the caller holds: returns the update to begin with, or null for the oldest; '
+  'messages whose sending was interrupted are given up';
 
 create or replace function maas.maas_telegram_take(p_bot bigint, p_updates jsonb)
 returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -26,7 +28,8 @@ begin
   select p_bot, (u->>'update_id')::bigint, u from jsonb_array_elements(p_updates) u order by 2
   on conflict (bot_id, update_id) do nothing;
   update maas.telegram_bots b set polled_at = clock_timestamp(), error = null,
-    next_update_id = coalesce((select max((u->>'update_id')::bigint) + 1 from jsonb_array_elements(p_updates) u), b.next_update_id)
+    next_update_id = coalesce((
+      select max((u->>'update_id')::bigint) + 1 from jsonb_array_elements(p_updates) u), b.next_update_id)
   where b.bot_id = p_bot returning b.next_update_id into next_id;
   return next_id;
 end
@@ -34,9 +37,11 @@ $$;
 comment on function maas.maas_telegram_take is 'Stores updates, each once; returns the first one that is not stored';
 
 create or replace function maas.maas_telegram_claim(p_bot bigint, p_update bigint) returns boolean language sql as $$
-  select exists (select from maas.telegram_updates where bot_id = p_bot and update_id = p_update and handled_at is null for update)
+  select exists (
+    select from maas.telegram_updates where bot_id = p_bot and update_id = p_update and handled_at is null for update)
 $$;
-comment on function maas.maas_telegram_claim is 'Locks an update until the end of the transaction; false if it is handled';
+comment on function maas.maas_telegram_claim is
+  'Locks an update until the end of the transaction; false if it is handled';
 
 create or replace function maas.maas_telegram_handled(p_bot bigint, p_update bigint, p_error text default null)
 returns void language sql security definer set search_path = pg_catalog, pg_temp as $$
@@ -50,10 +55,13 @@ returns int language sql security definer set search_path = pg_catalog, pg_temp 
   update maas.telegram_updates set failures = failures + 1, error = p_error
   where bot_id = p_bot and update_id = p_update and handled_at is null returning failures
 $$;
-comment on function maas.maas_telegram_fail is 'Counts a failed attempt to handle an update; returns how many there were';
+comment on function maas.maas_telegram_fail is
+  'Counts a failed attempt to handle an update; returns how many there were';
 
-create or replace function maas.maas_telegram_ask(p_bot bigint, p_update bigint, p_chat bigint, p_reply_to bigint, p_dialogue text,
-  p_name text, p_assistant text, p_query text, p_language text, p_metadata jsonb, p_attachments uuid[], p_queue_limit int)
+create or replace function maas.maas_telegram_ask(
+  p_bot bigint, p_update bigint, p_chat bigint, p_reply_to bigint, p_dialogue text,
+  p_name text, p_assistant text, p_query text, p_language text, p_metadata jsonb,
+  p_attachments uuid[], p_queue_limit int)
 returns table (verdict text, run_id uuid, reply_id bigint, user_id uuid) language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -74,14 +82,17 @@ begin
     return;
   end if;
   if p_queue_limit <= (
-    select count(*) from maas.pipeline_runs r where r.user_id = target_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
+    select count(*) from maas.pipeline_runs r
+    where r.user_id = target_user and r.queue_state < 2 and r.kind in ('ask', 'action')) then
     verdict := 'queue_full';
     return next;
     return;
   end if;
   verdict := 'asked';
-  insert into maas.pipeline_runs as r (user_id, user_query, assistant, conversation_id, metadata, source, caller, attachment_ids)
-  values (target_user, p_query, p_assistant, conversation, p_metadata, 'telegram', 'telegram', p_attachments) returning r.id into run_id;
+  insert into maas.pipeline_runs as r (
+    user_id, user_query, assistant, conversation_id, metadata, source, caller, attachment_ids)
+  values (target_user, p_query, p_assistant, conversation, p_metadata, 'telegram', 'telegram', p_attachments)
+  returning r.id into run_id;
   insert into maas.telegram_replies (bot_id, chat_id, user_id, run_id, reply_to, language)
   values (p_bot, p_chat, target_user, run_id, p_reply_to, p_language) returning telegram_replies.id into reply_id;
   user_id := target_user;
@@ -90,10 +101,12 @@ begin
 end
 $$;
 comment on function maas.maas_telegram_ask is
-  'Inserts the request of an update and the reply that shows its answer. Returns asked; or handled, unknown_assistant or queue_full, which change nothing';
+  'Inserts the request of an update and the reply that shows its answer. '
+  'Returns asked; or handled, unknown_assistant or queue_full, which change nothing';
 
-create or replace function maas.maas_telegram_start(p_bot bigint, p_update bigint, p_chat bigint, p_dialogue text, p_name text,
-  p_assistant text, p_language text, p_metadata jsonb)
+create or replace function maas.maas_telegram_start(
+  p_bot bigint, p_update bigint, p_chat bigint, p_dialogue text, p_name text, p_assistant text,
+  p_language text, p_metadata jsonb)
 returns table (verdict text, run_id uuid, reply_id bigint, user_id uuid) language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -114,7 +127,8 @@ begin
     return;
   end if;
   target_user := maas.maas_resolve_user('telegram', p_name);
-  update maas.chat_conversations set is_open = false where telegram_chat_id = p_dialogue and assistant = p_assistant and is_open;
+  update maas.chat_conversations set is_open = false
+  where telegram_chat_id = p_dialogue and assistant = p_assistant and is_open;
   conversation := maas.maas_chat_conversation(p_dialogue, target_user, p_assistant);
   if opening is null then
     verdict := 'silent';
@@ -123,8 +137,10 @@ begin
   end if;
   verdict := 'asked';
   insert into maas.pipeline_runs as r (user_id, user_query, assistant, conversation_id, metadata, source, caller)
-  values (target_user, opening, p_assistant, conversation, p_metadata, 'telegram', 'telegram') returning r.id into run_id;
-  insert into maas.telegram_replies (bot_id, chat_id, user_id, run_id, language) values (p_bot, p_chat, target_user, run_id, p_language)
+  values (target_user, opening, p_assistant, conversation, p_metadata, 'telegram', 'telegram')
+  returning r.id into run_id;
+  insert into maas.telegram_replies (bot_id, chat_id, user_id, run_id, language)
+  values (p_bot, p_chat, target_user, run_id, p_language)
   returning telegram_replies.id into reply_id;
   user_id := target_user;
   perform maas.maas_telegram_handled(p_bot, p_update);
@@ -132,11 +148,13 @@ begin
 end
 $$;
 comment on function maas.maas_telegram_start is
-  'Begins a new conversation in a chat. Returns asked if the assistant speaks first; silent if it does not, then the update is still to be handled; handled or unknown_assistant';
+  'Begins a new conversation in a chat. Returns asked if the assistant speaks first; '
+  'silent if it does not, then the update is still to be handled; handled or unknown_assistant';
 
-create or replace function maas.maas_telegram_notice(p_bot bigint, p_update bigint, p_chat bigint, p_reply_to bigint, p_name text,
-  p_language text, p_notice text)
-returns table (reply_id bigint, user_id uuid) language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.maas_telegram_notice(
+  p_bot bigint, p_update bigint, p_chat bigint, p_reply_to bigint, p_name text, p_language text, p_notice text)
+returns table (reply_id bigint, user_id uuid)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   if not maas.maas_telegram_claim(p_bot, p_update) then
@@ -149,17 +167,20 @@ begin
   return next;
 end
 $$;
-comment on function maas.maas_telegram_notice is 'Has a text shown in the chat of an update, which is handled then; nothing if it was before';
+comment on function maas.maas_telegram_notice is
+  'Has a text shown in the chat of an update, which is handled then; nothing if it was before';
 
-create or replace function maas.maas_telegram_follow(p_bot bigint, p_chat bigint, p_user uuid, p_run uuid, p_language text,
-  p_reply_to bigint default null)
+create or replace function maas.maas_telegram_follow(
+  p_bot bigint, p_chat bigint, p_user uuid, p_run uuid, p_language text, p_reply_to bigint default null)
 returns bigint language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into maas.telegram_replies (bot_id, chat_id, user_id, run_id, reply_to, language)
-  select p_bot, p_chat, r.user_id, r.id, p_reply_to, p_language from maas.pipeline_runs r where r.id = p_run and r.user_id = p_user
+  select p_bot, p_chat, r.user_id, r.id, p_reply_to, p_language from maas.pipeline_runs r
+  where r.id = p_run and r.user_id = p_user
   on conflict (run_id) where run_id is not null do nothing
   returning id
 $$;
-comment on function maas.maas_telegram_follow is 'Has a run of this user shown in a chat, once; null if it is shown already or is not of this user';
+comment on function maas.maas_telegram_follow is
+  'Has a run of this user shown in a chat, once; null if it is shown already or is not of this user';
 
 create or replace function maas.maas_telegram_tasks(p_bot bigint)
 returns table (run_id uuid, chat_id bigint, user_id uuid, language text, reply_to bigint)
@@ -171,31 +192,38 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     and not exists (select from maas.telegram_replies k where k.run_id = t.run_id)
   limit 100
 $$;
-comment on function maas.maas_telegram_tasks is 'Tasks that runs in chats have begun in the last day and that no reply shows';
+comment on function maas.maas_telegram_tasks is
+  'Tasks that runs in chats have begun in the last day and that no reply shows';
 
 create or replace function maas.maas_telegram_place(p_reply bigint, p_part int, p_kind text, p_action uuid default null)
 returns bigint language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into maas.telegram_messages (reply_id, user_id, part, kind, action_id)
-  select r.id, r.user_id, p_part, p_kind, p_action from maas.telegram_replies r where r.id = p_reply and r.state = 'open' for key share of r
+  select r.id, r.user_id, p_part, p_kind, p_action from maas.telegram_replies r
+  where r.id = p_reply and r.state = 'open' for key share of r
   on conflict (reply_id, part) where state in ('sending', 'sent', 'closed', 'in_doubt') do nothing
   returning id
 $$;
 comment on function maas.maas_telegram_place is
-  'Announces a message before it is sent; null if the reply has ended or was erased, or another process sends this part';
+  'Announces a message before it is sent; null if the reply has ended or was erased, '
+  'or another process sends this part';
 
-create or replace function maas.maas_telegram_set_message(p_id bigint, p_state text, p_message bigint default null, p_shown text default null)
+create or replace function maas.maas_telegram_set_message(
+  p_id bigint, p_state text, p_message bigint default null, p_shown text default null)
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  update maas.telegram_messages set state = p_state, message_id = coalesce(p_message, message_id), shown = coalesce(p_shown, shown)
+  update maas.telegram_messages set state = p_state, message_id = coalesce(p_message, message_id),
+    shown = coalesce(p_shown, shown)
   where id = p_id;
   return found;
 end
 $$;
-comment on function maas.maas_telegram_set_message is 'Stores what became of a message; null keeps a value. False if it was erased';
+comment on function maas.maas_telegram_set_message is
+  'Stores what became of a message; null keeps a value. False if it was erased';
 
 create or replace function maas.maas_telegram_end(p_reply bigint, p_state text, p_error text default null)
 returns void language sql security definer set search_path = pg_catalog, pg_temp as $$
-  update maas.telegram_replies set state = p_state, error = p_error, notice = null, not_before = null, ended_at = clock_timestamp()
+  update maas.telegram_replies set state = p_state, error = p_error, notice = null, not_before = null,
+    ended_at = clock_timestamp()
   where id = p_reply and state = 'open'
 $$;
 comment on function maas.maas_telegram_end is 'Ends a reply: shown or dropped';
@@ -213,8 +241,10 @@ returns void language sql security definer set search_path = pg_catalog, pg_temp
 $$;
 comment on function maas.maas_telegram_report is 'Stores why no updates come in';
 
-create or replace function maas.maas_telegram_clean() returns void language sql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function maas.maas_telegram_clean()
+returns void language sql security definer set search_path = pg_catalog, pg_temp as $$
   delete from maas.telegram_updates where handled_at < clock_timestamp() - interval '2 days';
   delete from maas.telegram_replies where ended_at < clock_timestamp() - interval '30 days'
 $$;
-comment on function maas.maas_telegram_clean is 'Deletes handled updates after two days, which is longer than Telegram repeats them, and ended replies after 30';
+comment on function maas.maas_telegram_clean is
+  'Deletes handled updates after two days, which is longer than Telegram repeats them, and ended replies after 30';

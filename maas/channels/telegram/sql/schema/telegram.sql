@@ -1,8 +1,8 @@
 -- Telegram: bots, what came in, what goes out.
 --
--- An update is stored before it is confirmed, and handled in one transaction with the run that it starts. A reply shows a run, or a
--- notice without one, in messages that are sent once and edited from then on. One process serves a bot: it holds an advisory lock
--- on the hash of the bot.
+-- An update is stored before it is confirmed, and handled in one transaction with the run that it starts. A reply shows
+-- a run, or a notice without one, in messages that are sent once and edited from then on. One process serves a bot: it
+-- holds an advisory lock on the hash of the bot.
 
 create table maas.telegram_bots (
   bot_id bigint primary key,
@@ -48,7 +48,8 @@ create table maas.telegram_replies (
   ended_at timestamptz,
   constraint reply_shows_a_run_or_a_notice check (state <> 'open' or (run_id is null) <> (notice is null))
 );
-comment on table maas.telegram_replies is 'What goes out to a chat: the answer of a run, or a notice; in the order of ids';
+comment on table maas.telegram_replies is
+  'What goes out to a chat: the answer of a run, or a notice; in the order of ids';
 comment on column maas.telegram_replies.notice is 'A text that no run wrote; deleted once it is shown';
 comment on column maas.telegram_replies.reply_to is 'The message that is answered; of groups only';
 comment on column maas.telegram_replies.not_before is 'Telegram accepts nothing for this chat before';
@@ -67,15 +68,20 @@ create table maas.telegram_messages (
   action_id uuid,
   message_id bigint,
   shown text,
-  state varchar(10) not null default 'sending' check (state in ('sending', 'sent', 'closed', 'orphaned', 'in_doubt', 'deleted')),
+  state varchar(10) not null default 'sending'
+    check (state in ('sending', 'sent', 'closed', 'orphaned', 'in_doubt', 'deleted')),
   created_at timestamptz not null default clock_timestamp()
 );
-comment on table maas.telegram_messages is 'Messages of replies. Each is sent empty and filled by edits, so no text is ever sent twice';
+comment on table maas.telegram_messages is
+  'Messages of replies. Each is sent empty and filled by edits, so no text is ever sent twice';
 comment on column maas.telegram_messages.part is 'Parts of the text from 0; images from 1000, actions from 2000';
 comment on column maas.telegram_messages.message_id is 'Its id in the chat; null until Telegram has confirmed it';
 comment on column maas.telegram_messages.shown is 'Hash of the content and the buttons that it shows';
 comment on column maas.telegram_messages.state is
-  'orphaned: an empty message may stand in the chat; in_doubt: an image may, and is not sent again; closed: the action was decided';
-create unique index idx_telegram_messages_part on maas.telegram_messages (reply_id, part) where state in ('sending', 'sent', 'closed', 'in_doubt');
+  'orphaned: an empty message may stand in the chat; in_doubt: an image may, and is not sent again; '
+  'closed: the action was decided';
+create unique index idx_telegram_messages_part on maas.telegram_messages (reply_id, part)
+  where state in ('sending', 'sent', 'closed', 'in_doubt');
 create index idx_telegram_messages_user_id on maas.telegram_messages (user_id);
-create index idx_telegram_messages_undecided on maas.telegram_messages (action_id) where kind = 'action' and state = 'sent';
+create index idx_telegram_messages_undecided on maas.telegram_messages (action_id)
+  where kind = 'action' and state = 'sent';
