@@ -4,7 +4,8 @@
 select count(*) from pipeline_runs where queue_state < 2;
 
 -- name: end_connections  -- of a role, at most so many
-select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity where usename = $1 order by random() limit $2) a;
+select count(pg_terminate_backend(pid))
+from (select pid from pg_stat_activity where usename = $1 order by random() limit $2) a;
 
 -- name: connections_left  -- of the processes, when all should have ended
 select usename::text as role, application_name as application from pg_stat_activity

@@ -9,7 +9,8 @@ create table public.chaos_model_faults (at timestamptz not null, kind text not n
 create table public.chaos_replies (way text not null, outcome text not null, times int not null);
 create table public.chaos_problems (process text not null, problem text not null);
 create table public.chaos_errors (stage text not null, event text not null, cause text not null);
-create table public.chaos_engines (owner int not null, pid int not null, at timestamptz not null default clock_timestamp());
+create table public.chaos_engines (
+  owner int not null, pid int not null, at timestamptz not null default clock_timestamp());
 
 -- It fires inside a function of MaaS, whose search path is its own.
 create function public.chaos_note_engine() returns trigger language plpgsql as $$

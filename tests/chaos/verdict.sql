@@ -30,8 +30,8 @@ with names(n, name) as (values
   (26, 'messages that no search or summary leads to')
 ), runs as materialized (
   select r.*, substring(r.user_query from '^run \d{6} of user \d{4}') as mark,
-    lag(r.id) over w as before_id, lag(r.user_query) over w as before_query, lag(r.final_answer) over w as before_answer,
-    lag(coalesce(r.archived_at, r.failed_at)) over w as before_ended_at
+    lag(r.id) over w as before_id, lag(r.user_query) over w as before_query,
+    lag(r.final_answer) over w as before_answer, lag(coalesce(r.archived_at, r.failed_at)) over w as before_ended_at
   from pipeline_runs r window w as (partition by r.user_id order by r.seq)
 ), logs as materialized (
   select g.run_id, count(*) filter (where g.message_type = 'user_query') as queries,
@@ -45,24 +45,30 @@ with names(n, name) as (values
 ), promised as materialized (
   select distinct on (number) number, mark, id, sent_at, accepted_at from chaos_accepted order by number, accepted_at
 ), blames(fault, code) as (values
-  ('reset', 'unreachable'), ('cut', 'unreachable'), ('hang', 'timeout'), ('half', 'malformed'), ('half', 'unreachable'), ('429', 'rate_limited'),
+  ('reset', 'unreachable'), ('cut', 'unreachable'), ('hang', 'timeout'), ('half', 'malformed'), ('half', 'unreachable'),
+  ('429', 'rate_limited'),
   ('500', 'provider_error')
 ), recalled as materialized (
   select r.id, m.mark[1] as mark
-  from runs r cross join lateral regexp_matches(split_part(r.draft_context, '<history>', 2), 'run \d{6} of user \d{4}', 'g') as m(mark)
+  from runs r cross join lateral regexp_matches(
+    split_part(r.draft_context, '<history>', 2), 'run \d{6} of user \d{4}', 'g') as m(mark)
 ), offences(name, item) as (
   select 'requests that were never accepted', q.mark from chaos_requests q
   where not exists (select from chaos_accepted p where p.number = q.number)
   union all
-  select 'accepted requests without a row', p.mark from chaos_accepted p where not exists (select from runs r where r.id = p.id and r.mark = p.mark)
+  select 'accepted requests without a row', p.mark from chaos_accepted p
+  where not exists (select from runs r where r.id = p.id and r.mark = p.mark)
   union all
-  select 'rows that nobody was promised', r.id::text from runs r where not exists (select from chaos_accepted p where p.id = r.id)
+  select 'rows that nobody was promised', r.id::text from runs r
+  where not exists (select from chaos_accepted p where p.id = r.id)
   union all
   select 'requests with two rows or two ids', r.mark from runs r group by r.mark having count(*) > 1
   union all
-  select 'requests with two rows or two ids', p.mark from chaos_accepted p group by p.mark having count(distinct p.id) > 1
+  select 'requests with two rows or two ids', p.mark from chaos_accepted p group by p.mark
+  having count(distinct p.id) > 1
   union all
-  select 'runs that are not finished', format('%s: %s', r.mark, r.status) from runs r where r.status not in ('COMPLETED', 'FAILED')
+  select 'runs that are not finished', format('%s: %s', r.mark, r.status) from runs r
+  where r.status not in ('COMPLETED', 'FAILED')
   union all
   select 'runs FAILED for another reason than the model', format('%s: %s, %s', r.mark, r.error_code, r.error_message)
   from runs r where r.status = 'FAILED' and r.error_code not in (select b.code from blames b)
@@ -72,18 +78,22 @@ with names(n, name) as (values
   from runs r where r.status = 'FAILED' and r.error_code in (select b.code from blames b) and not exists (
     select from chaos_model_faults f join blames b on b.fault = f.kind
     where f.model = 'responder' and b.code = r.error_code and f.at <= r.failed_at and (f.mark = r.mark
-      or exists (select from llm_calls c where c.run_id = r.id and strpos(c.error, 'openai:responder is left alone since ') > 0)
+      or exists (
+        select from llm_calls c where c.run_id = r.id and strpos(c.error, 'openai:responder is left alone since ') > 0)
       and f.at > r.failed_at - interval '2 minutes'))
   union all
   select 'runs COMPLETED and not ARCHIVED', format('%s: %s', r.mark, r.archive_status)
   from runs r where r.status = 'COMPLETED' and (r.archive_status <> 'ARCHIVED' or r.archived_at is null)
   union all
-  select 'runs with a wrong number of logs', format('%s: %s, %s queries, %s answers', r.mark, r.status, g.queries, g.answers)
+  select 'runs with a wrong number of logs',
+    format('%s: %s, %s queries, %s answers', r.mark, r.status, g.queries, g.answers)
   from runs r left join logs g on g.run_id = r.id
   where (g.queries, g.answers) is distinct from (1::bigint, case r.status when 'COMPLETED' then 1::bigint else 0 end)
   union all
-  select 'answers to another request', format('%s: %s', r.mark, r.final_answer) from runs r left join logs g on g.run_id = r.id
-  where r.status = 'COMPLETED' and (r.final_answer is distinct from format('The answer to %s.', r.mark) or g.answer is distinct from r.final_answer)
+  select 'answers to another request', format('%s: %s', r.mark, r.final_answer) from runs r
+  left join logs g on g.run_id = r.id
+  where r.status = 'COMPLETED' and (
+    r.final_answer is distinct from format('The answer to %s.', r.mark) or g.answer is distinct from r.final_answer)
   union all
   select 'runs without exactly one record', format('%s: %s', r.mark, coalesce(l.number, 0))
   from runs r left join records l on l.run_id = r.id where l.number is distinct from 1
@@ -92,17 +102,21 @@ with names(n, name) as (values
   from runs r join records l on l.run_id = r.id left join logs g on g.run_id = r.id
   where l.log_ids is distinct from g.ids or not l.is_degraded and l.summary <> format('The user sent %s.', r.mark)
   union all
-  select 'runs begun before their user''s last one ended', format('%s: %s before', r.mark, r.before_ended_at - r.analyzing_at)
+  select 'runs begun before their user''s last one ended',
+    format('%s: %s before', r.mark, r.before_ended_at - r.analyzing_at)
   from runs r where r.analyzing_at < r.before_ended_at
   union all
   select 'runs that overtook an earlier request of their user', format('%s overtook %s', b.mark, a.mark)
-  from promised pa join runs a on a.id = pa.id join runs b on b.user_id = a.user_id and b.seq < a.seq join promised pb on pb.id = b.id
+  from promised pa join runs a on a.id = pa.id join runs b on b.user_id = a.user_id and b.seq < a.seq
+  join promised pb on pb.id = b.id
   where pa.accepted_at < pb.sent_at
   union all
   select 'stages out of order', format('%s: %s %s early', r.mark, t.stage, t.before - t.at)
   from runs r cross join lateral (values
-    ('ANALYZING', r.created_at, r.analyzing_at), ('ANALYZED', r.analyzing_at, r.analyzed_at), ('ASSEMBLING', r.analyzed_at, r.assembling_at),
-    ('READY', r.assembling_at, r.ready_at), ('RESPONDING', r.ready_at, r.responding_at), ('COMPLETED', r.responding_at, r.completed_at),
+    ('ANALYZING', r.created_at, r.analyzing_at), ('ANALYZED', r.analyzing_at, r.analyzed_at),
+    ('ASSEMBLING', r.analyzed_at, r.assembling_at),
+    ('READY', r.assembling_at, r.ready_at), ('RESPONDING', r.ready_at, r.responding_at),
+    ('COMPLETED', r.responding_at, r.completed_at),
     ('ARCHIVED', r.completed_at, r.archived_at)) as t(stage, before, at)
   where t.at < t.before or r.status = 'COMPLETED' and t.at is null
   union all
@@ -118,7 +132,8 @@ with names(n, name) as (values
   union all
   select 'provisional records', l.id::text from lsm_storage l where l.is_provisional
   union all
-  select 'runs in queue states -2 to 1', format('%s: %s, queue_state %s', r.mark, r.status, r.queue_state) from runs r where r.queue_state <> 2
+  select 'runs in queue states -2 to 1', format('%s: %s, queue_state %s', r.mark, r.status, r.queue_state) from runs r
+  where r.queue_state <> 2
   union all
   select 'keys with two rows', r.idempotency_key from runs r where r.idempotency_key is not null
   group by r.caller, r.idempotency_key having count(*) > 1
@@ -128,10 +143,12 @@ with names(n, name) as (values
   union all
   select 'processes that hung or ended by themselves', format('%s: %s', c.process, c.problem) from chaos_problems c
   union all
-  select 'errors that a process did not foresee', format('%s at stage %s: %s', c.event, c.stage, c.cause) from chaos_errors c
+  select 'errors that a process did not foresee', format('%s at stage %s: %s', c.event, c.stage, c.cause)
+  from chaos_errors c
   union all
   select 'runs FAILED by their model beyond 4 %', f.item from (
-    select format('%s: %s, %s', r.mark, r.error_code, r.error_message) as item, row_number() over (order by r.failed_at) as n
+    select format('%s: %s, %s', r.mark, r.error_code, r.error_message) as item,
+      row_number() over (order by r.failed_at) as n
     from runs r where r.status = 'FAILED' and r.error_code in (select b.code from blames b)) f
   where f.n > 0.04 * (select count(*) from runs)
   union all
@@ -139,9 +156,11 @@ with names(n, name) as (values
   select 'messages that no search or summary leads to', g.id::text from raw_logs g
   where g.is_remembered and g.archived_at is not null and (g.tsv = '' or not exists (
     with recursive covering as (
-      select l.id, l.superseded_by, l.superseded_at, l.raw_log_ids from lsm_storage l where l.id = g.record_id and l.user_id = g.user_id
+      select l.id, l.superseded_by, l.superseded_at, l.raw_log_ids from lsm_storage l
+      where l.id = g.record_id and l.user_id = g.user_id
       union all
-      select p.id, p.superseded_by, p.superseded_at, p.raw_log_ids from covering c join lsm_storage p on p.id = c.superseded_by and p.user_id = g.user_id)
+      select p.id, p.superseded_by, p.superseded_at, p.raw_log_ids from covering c
+      join lsm_storage p on p.id = c.superseded_by and p.user_id = g.user_id)
     select from covering c where c.superseded_at is null and g.id = any(c.raw_log_ids)))
 )
 select n.name as "check", count(o.item)::int as found, 0 as expected,
@@ -165,7 +184,8 @@ select w.name, w.found::int, w.least from (values
   (13, 'reclaims', (select count(*) from run_events where type = 'reclaimed'), 1),
   (14, 'runs reclaimed', (select count(distinct run_id) from run_events where type = 'reclaimed'), 1),
   (15, 'runs with a stage done by rule', (select count(*) from pipeline_runs where cardinality(degraded) > 0), 0),
-  (16, 'runs FAILED by their model', (select count(*) from pipeline_runs where status = 'FAILED' and error_code <> 'engine_died'), 0),
+  (16, 'runs FAILED by their model',
+    (select count(*) from pipeline_runs where status = 'FAILED' and error_code <> 'engine_died'), 0),
   (17, 'runs COMPLETED', (select count(*) from pipeline_runs where status = 'COMPLETED'), 1),
   (18, 'requests accepted twice under one key', (select count(*) - count(distinct number) from chaos_accepted), 1)
 ) as w(n, name, found, least) order by w.n;
@@ -174,7 +194,9 @@ select w.name, w.found::int, w.least from (values
 with reclaims as (
   -- what cost an owner its runs: the last fault of its process, or of Postgres, before they were reclaimed
   select e.owner, f.kind, f.at, v.created_at as reclaimed_at, (
-    select min(t.at) from unnest(array[r.analyzed_at, r.assembling_at, r.ready_at, r.responding_at, r.completed_at, r.archived_at, r.failed_at])
+    select min(t.at)
+    from unnest(
+      array[r.analyzed_at, r.assembling_at, r.ready_at, r.responding_at, r.completed_at, r.archived_at, r.failed_at])
       as t(at) where t.at > v.created_at) as moved_at
   from run_events v join pipeline_runs r on r.id = v.run_id join chaos_engines e on e.owner = (v.payload->>'owner')::int
   cross join lateral (
@@ -184,13 +206,16 @@ with reclaims as (
 ), firsts as (
   select owner, kind, min(reclaimed_at - at) as took from reclaims group by owner, kind
 ), reclaimed as (
-  select kind, count(*) as owners, percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from took)) as s
+  select kind, count(*) as owners,
+    percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from took)) as s
   from firsts group by kind
 ), moved as (
-  select kind, count(*) as runs, percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from moved_at - at)) as s
+  select kind, count(*) as runs,
+    percentile_cont(array[0.5, 0.99]) within group (order by extract(epoch from moved_at - at)) as s
   from reclaims where moved_at is not null group by kind
 )
-select kind, owners::int, runs::int, reclaimed.s[1] as reclaimed_p50, reclaimed.s[2] as reclaimed_p99, moved.s[1] as moved_p50, moved.s[2] as moved_p99
+select kind, owners::int, runs::int, reclaimed.s[1] as reclaimed_p50, reclaimed.s[2] as reclaimed_p99,
+  moved.s[1] as moved_p50, moved.s[2] as moved_p99
 from reclaimed left join moved using (kind) order by kind;
 
 -- name: replies
