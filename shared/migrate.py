@@ -120,7 +120,7 @@ def _baseline(files: Mapping[str, str]) -> str:
     """The state of the tables: the version, and until that is released the statements themselves.
 
     Until then a changed table has no migration, so a database of another checkout cannot be brought to this one. Where
-    lines are broken makes no difference, neither does it for a literal that goes on in the next line.
+    lines are broken makes no difference, nor does a literal that goes on in the next line.
     """
     if any(map(_is_step, files)):
         return BASELINE_VERSION

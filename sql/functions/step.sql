@@ -65,8 +65,8 @@ end
 $$;
 comment on function maas.maas_step is
   'Finish, take the inbox, promote, claim: one commit. verdict: ended; cancelled, with why; cancel: the caller is to '
-  'stop this run; claimed, with the run; more: the caller should call again. p_assistants, p_users: of each run that the '
-  'caller holds; it claims no run beyond p_assistant_share and p_user_share';
+  'stop this run; claimed, with the run; more: the caller should call again. p_assistants, p_users: of each run that '
+  'the caller holds; it claims no run beyond p_assistant_share and p_user_share';
 
 create or replace function maas.maas_end_runs(p_owner int, p_done jsonb, p_now timestamptz,
   out ended uuid[], out freed uuid[], out is_runnable boolean)

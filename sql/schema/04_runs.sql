@@ -161,7 +161,8 @@ create type maas.claimed_run as (
 );
 comment on type maas.claimed_run is
   'What an orchestrator learns of a run that it has claimed. waited: seconds since the insert, null after the first '
-  'attempt; time_left: seconds for the answer, null unless it was deferred; wants_layers: debug information was asked for';
+  'attempt; time_left: seconds for the answer, null unless it was deferred; wants_layers: debug information was asked '
+  'for';
 create type maas.cancelled_run as (id uuid, queue_key uuid, error_code varchar, error_message text);
 comment on type maas.cancelled_run is 'A run that was cancelled before it was claimed, and why';
 
