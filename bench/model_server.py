@@ -27,7 +27,7 @@ _LABEL = re.compile(r"^(#[\w-]+): ", re.MULTILINE)
 _WANTED = re.compile(r"Call (?P<name>\w+) (?P<count>\d+) times\.(?: (?P<arguments>\{.*\}))?")
 _SLOW = re.compile(r"slow-(\d+)")
 _ANSWER = 6  # sentences
-_KEPT = 5  # lines of memory that the Assembler names
+_KEPT = 3  # lines of memory that the Assembler names
 
 
 def choice(prompt: str) -> str:
